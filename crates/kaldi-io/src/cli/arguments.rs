@@ -1,0 +1,314 @@
+//! From Kaldi's option syntax to arguments that clap understands.
+//!
+//! Pass 1 looks at all arguments for `--config` and `--help`; pass 2 takes the options up to the first positional.
+//! Each becomes `--name=value` under its registered name, checked by its type.
+
+use std::any::TypeId;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Args, Command};
+
+use super::escape::shell_escape;
+use super::{FAILED, StandardOptions, Stop, help};
+use crate::text::{parse_integer, parse_real, trim};
+
+/// What values an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    Int,
+    Uint,
+    Float,
+    Double,
+    String,
+}
+
+impl Kind {
+    /// From the type of the field that the option fills.
+    pub(super) fn of(arg: &Arg) -> Self {
+        let id = arg.get_value_parser().type_id();
+        let is = |types: &[TypeId]| types.iter().any(|t| id == *t);
+        if is(&[TypeId::of::<bool>()]) {
+            Kind::Bool
+        } else if is(&[TypeId::of::<i32>(), TypeId::of::<i64>(), TypeId::of::<i16>(), TypeId::of::<i8>()]) {
+            Kind::Int
+        } else if is(&[TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>(), TypeId::of::<u16>()])
+        {
+            Kind::Uint
+        } else if is(&[TypeId::of::<f32>()]) {
+            Kind::Float
+        } else if is(&[TypeId::of::<f64>()]) {
+            Kind::Double
+        } else {
+            Kind::String
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Bool => "bool",
+            Kind::Int => "int",
+            Kind::Uint => "uint",
+            Kind::Float => "float",
+            Kind::Double => "double",
+            Kind::String => "string",
+        }
+    }
+}
+
+/// clap's command for a program: with the standard options, without clap's own help and version, and with flags that
+/// take values.
+pub fn command<A: clap::Parser>() -> Command {
+    let mut command = A::command();
+    if !command.get_arguments().any(|arg| arg.get_long() == Some("print-args")) {
+        command = StandardOptions::augment_args(command);
+    }
+    command
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+        .args_override_self(true)
+        .mut_args(|arg| {
+            if !matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::SetFalse) {
+                return arg;
+            }
+            let opposite = matches!(arg.get_action(), ArgAction::SetFalse);
+            let has_default = !arg.get_default_values().is_empty();
+            let arg = arg.action(ArgAction::Set).num_args(1).value_parser(clap::value_parser!(bool));
+            if has_default { arg } else { arg.default_value(if opposite { "true" } else { "false" }) }
+        })
+}
+
+/// A command line, understood as far as it goes without types.
+pub(super) struct Arguments {
+    /// Program name, `--name=value` for each option, `--`, positionals.
+    pub for_clap: Vec<OsString>,
+    pub positionals: usize,
+    /// The command line for `--print-args`, or nothing.
+    pub echo: String,
+}
+
+/// What clap found wrong.
+pub(super) enum Problem {
+    /// Too few or too many positional arguments.
+    Positionals(String),
+    /// An option's or argument's value.
+    Value(String),
+}
+
+struct Normalizer<'a> {
+    command: &'a Command,
+    echo: String,
+    /// Canonical options, in the order in which they apply.
+    options: Vec<String>,
+    print_args: bool,
+}
+
+pub(super) fn normalize(command: &Command, argv: &[OsString]) -> Result<Arguments, Stop> {
+    let texts: Vec<String> = argv.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let echo = texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n";
+    let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: true };
+
+    for arg in texts.iter().skip(1).take_while(|arg| *arg != "--").filter(|arg| arg.starts_with("--")) {
+        let (name, value) = normalizer.split(arg)?;
+        match name.as_str() {
+            "config" => normalizer.read_config(trim(value.unwrap_or_default()))?,
+            "help" => return Err(Stop { text: help::usage(command), error: None, status: 0 }),
+            _ => {}
+        }
+    }
+
+    let mut next = 1;
+    let mut double_dash = false;
+    while let Some(arg) = texts.get(next).filter(|arg| arg.starts_with("--")) {
+        next += 1;
+        if arg == "--" {
+            double_dash = true;
+            break;
+        }
+        normalizer.add(arg, &format!("Invalid option {arg}"))?;
+    }
+    let mut for_clap: Vec<OsString> = argv.iter().take(1).cloned().collect();
+    for_clap.extend(normalizer.options.iter().map(OsString::from));
+    for_clap.push("--".into());
+    let options_end = for_clap.len();
+    for arg in argv.iter().skip(next) {
+        if arg == "--" && !double_dash {
+            double_dash = true;
+        } else {
+            for_clap.push(arg.clone());
+        }
+    }
+    let positionals = for_clap.len() - options_end;
+    let echo = if normalizer.print_args { normalizer.echo } else { String::new() };
+    Ok(Arguments { for_clap, positionals, echo })
+}
+
+/// Names are compared in lower case and with `-` for `_`.
+fn normal_name(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+impl Normalizer<'_> {
+    /// An error about the form of an option, after the usage.
+    fn usage_error(&self, message: String) -> Stop {
+        let text = format!("{}Command line was: {}", help::usage(self.command), self.echo);
+        Stop { text, error: Some(message), status: FAILED }
+    }
+
+    fn value_error(&self, message: String) -> Stop {
+        Stop { text: String::new(), error: Some(message), status: FAILED }
+    }
+
+    /// `--name=value` or `--name` as normal name and value.
+    fn split<'a>(&self, arg: &'a str) -> Result<(String, Option<&'a str>), Stop> {
+        let body = arg.strip_prefix("--").unwrap_or(arg);
+        let (name, value) = body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)));
+        if name.is_empty() {
+            return Err(self.usage_error(format!("Invalid option (no key): {arg}")));
+        }
+        Ok((normal_name(name), value))
+    }
+
+    fn find(&self, name: &str) -> Option<&Arg> {
+        self.command.get_opts().find(|arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long().into_iter().chain(aliases).any(|long| normal_name(long) == name)
+        })
+    }
+
+    /// Adds one option, or fails with `unknown` if there is none of that name.
+    fn add(&mut self, arg: &str, unknown: &str) -> Result<(), Stop> {
+        let (name, value) = self.split(arg)?;
+        let value = value.map(trim);
+        let Some(option) = self.find(&name) else {
+            let hint =
+                self.nearest(&name).map_or_else(String::new, |near| format!(" (did you mean --{near}?)"));
+            return Err(self.usage_error(format!("{unknown}{hint}")));
+        };
+        let long = option.get_long().unwrap_or_default().to_owned();
+        let canonical = self.check_value(Kind::of(option), &name, value)?;
+        if long == "print-args" {
+            self.print_args = canonical == "true";
+        }
+        self.options.push(format!("--{long}={canonical}"));
+        Ok(())
+    }
+
+    /// The value as clap's parser for the type will take it.
+    fn check_value(&self, kind: Kind, name: &str, value: Option<&str>) -> Result<String, Stop> {
+        let text = value.unwrap_or_default();
+        match kind {
+            Kind::Bool => match text.to_ascii_lowercase().as_str() {
+                "" if value.is_some() => Err(self.value_error(format!("Invalid option --{name}="))),
+                "" | "true" | "t" | "1" => Ok("true".to_owned()),
+                "false" | "f" | "0" => Ok("false".to_owned()),
+                _ => Err(self.usage_error(format!(
+                    "Invalid format for boolean argument [expected true or false]: {text} (option --{name})"
+                ))),
+            },
+            Kind::Int | Kind::Uint => match parse_integer::<i128>(text) {
+                Some(number) => Ok(number.to_string()),
+                None => Err(self.value_error(format!("Invalid integer option \"{text}\" (option --{name})"))),
+            },
+            Kind::Float | Kind::Double => {
+                match parse_real(text) {
+                    Some(number)
+                        if kind == Kind::Float && number.is_finite() && (number as f32).is_infinite() =>
+                    {
+                        Err(self.value_error(format!("Option --{name}={text} is out of range")))
+                    }
+                    Some(number) if number.is_nan() => Ok("nan".to_owned()),
+                    Some(number) if number.is_infinite() => Ok(number.to_string()),
+                    Some(_) => Ok(text.to_owned()),
+                    None => Err(self
+                        .value_error(format!("Invalid floating-point option \"{text}\" (option --{name})"))),
+                }
+            }
+            Kind::String => match value {
+                Some(text) => Ok(text.to_owned()),
+                None => Err(self.value_error(format!("Invalid option --{name} (option format is --x=y)."))),
+            },
+        }
+    }
+
+    /// Options of a file, one `--name=value` a line, `#` begins a comment.
+    fn read_config(&mut self, path: &str) -> Result<(), Stop> {
+        let content = std::fs::read(path)
+            .map_err(|e| self.value_error(format!("Cannot open config file: {}: {e}", shell_escape(path))))?;
+        let content = String::from_utf8_lossy(&content).into_owned();
+        for (index, line) in content.lines().enumerate() {
+            let line = trim(line.split('#').next().unwrap_or_default());
+            if line.is_empty() {
+                continue;
+            }
+            if !line.starts_with("--") {
+                return Err(self.value_error(format!(
+                    "Reading config file {path}: line {} does not look like a line from a Kaldi command-line \
+                     program's config file: should be of the form --x=y.  Note: config files intended to be sourced \
+                     by shell scripts lack the '--'.",
+                    index + 1
+                )));
+            }
+            self.add(line, &format!("Invalid option {line} in config file {path}"))?;
+        }
+        Ok(())
+    }
+
+    /// The registered name that is closest to a wrong one, if it is close.
+    fn nearest(&self, name: &str) -> Option<String> {
+        let names = self.command.get_opts().filter_map(|arg| arg.get_long());
+        let close = names.map(|long| (distance(&normal_name(long), name), long));
+        close.filter(|(d, long)| *d <= 1 + long.len() / 5).min().map(|(_, long)| long.to_owned())
+    }
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Says in our words what clap found. Options were checked before, so a wrong number can only be of positionals.
+pub(super) fn explain(e: &clap::Error, command: &Command, arguments: &Arguments) -> Problem {
+    match e.kind() {
+        ErrorKind::MissingRequiredArgument
+        | ErrorKind::UnknownArgument
+        | ErrorKind::TooManyValues
+        | ErrorKind::TooFewValues
+        | ErrorKind::WrongNumberOfValues
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let (expected, n) = (help::synopsis(command), arguments.positionals);
+            let given = if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
+            Problem::Positionals(format!("Called with {given}; expected: {expected}"))
+        }
+        _ => {
+            let get = |kind| match e.get(kind) {
+                Some(ContextValue::String(text)) => text.clone(),
+                _ => String::new(),
+            };
+            let (arg, value) = (get(ContextKind::InvalidArg), get(ContextKind::InvalidValue));
+            let arg = arg.split(' ').next().unwrap_or_default();
+            let arg = arg.split('=').next().unwrap_or_default();
+            let why = match (e.get(ContextKind::ValidValue), std::error::Error::source(e)) {
+                (Some(ContextValue::Strings(possible)), _) => {
+                    format!("expected one of {}", possible.join(", "))
+                }
+                (_, Some(cause)) => cause.to_string(),
+                _ => e.kind().to_string(),
+            };
+            Problem::Value(format!("Invalid value \"{value}\" of {arg}: {why}"))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Kaldi's command-line syntax (`util/parse-options`) for programs whose options are a `clap` struct.
+//!
+//! A program is a struct and a function:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! /// Copy a neural network.
+//! #[derive(clap::Parser)]
+//! struct Options {
+//!     /// Write output in binary mode
+//!     #[arg(long, default_value_t = true)]
+//!     binary: bool,
+//!     /// Multiply all parameters by this
+//!     #[arg(long, default_value_t = 1.0)]
+//!     scale: f32,
+//!     /// Earliest time for which derivatives are computed
+//!     #[arg(long = "optimization.min-deriv-time", default_value_t = i32::MIN)]
+//!     min_deriv_time: i32,
+//!     nnet_in: String,
+//!     nnet_out: String,
+//! }
+//!
+//! fn copy(options: Options) -> Result<u8, kaldi_io::IoError> {
+//!     println!("{} -> {}", options.nnet_in, options.nnet_out);
+//!     Ok(0)
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     kaldi_io::cli::run(copy)
+//! }
+//! ```
+//!
+//! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, whatever
+//! its default; nothing else has to be said. Strings usually have `default_value = ""`. The standard options
+//! (`--config`, `--print-args`, `--verbose`, `--help`) need not be mentioned; [`StandardOptions`] may be flattened
+//! into the struct by a program that wants to see them. A struct of options that several programs flatten must be
+//! explained by a plain comment: clap would show a doc comment as the description of the program.
+//!
+//! What differs from plain `clap`: values only as `--name=value`; case and `_`/`-` do not matter in names; the first
+//! positional argument ends the options; `--config` files come before the command line; help goes to standard error.
+
+mod arguments;
+mod escape;
+mod help;
+mod signal;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Args, FromArgMatches};
+
+use crate::log::{self, Site};
+pub use arguments::command;
+pub use escape::shell_escape;
+pub use signal::restore_sigpipe;
+
+/// Status of a program that failed.
+pub const FAILED: u8 = 255;
+/// Status of a program that was called with the wrong arguments, or found nothing to do.
+pub const NOTHING_DONE: u8 = 1;
+
+// The options of every program. (Not a doc comment, which clap would take for the description of any program that
+// flattens this struct.)
+#[derive(Args, Debug, Clone, PartialEq)]
+pub struct StandardOptions {
+    /// Configuration file to read (this option may be repeated)
+    #[arg(long, default_value = "", help_heading = help::STANDARD)]
+    pub config: String,
+    /// Print the command line arguments (to stderr)
+    #[arg(long, default_value_t = true, help_heading = help::STANDARD)]
+    pub print_args: bool,
+    /// Verbose level (higher->more logging)
+    #[arg(long, default_value_t = 0, help_heading = help::STANDARD)]
+    pub verbose: i32,
+}
+
+/// What a command line means.
+#[derive(Debug)]
+pub struct Parsed<A> {
+    pub options: A,
+    pub standard: StandardOptions,
+    /// The command line as `--print-args` shows it, with its newline; empty if not wanted.
+    pub echo: String,
+}
+
+/// Why a program does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// For standard error: the command line, usage.
+    pub text: String,
+    /// For an `ERROR` line after that.
+    pub error: Option<String>,
+    /// Exit status: 0 after `--help`, 1 for a wrong number of arguments, 255 for a wrong option.
+    pub status: u8,
+}
+
+/// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
+pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed<A>, Stop> {
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    let mut command = command::<A>().bin_name(program_name(&argv));
+    command.build();
+    let arguments = arguments::normalize(&command, &argv)?;
+    let wrong_number = |message: String| Stop {
+        text: format!("{}{}{message}\n", arguments.echo, help::usage(&command)),
+        error: None,
+        status: NOTHING_DONE,
+    };
+    let fail = |e: clap::Error| match arguments::explain(&e, &command, &arguments) {
+        arguments::Problem::Positionals(message) => wrong_number(message),
+        arguments::Problem::Value(message) => {
+            Stop { text: String::new(), error: Some(message), status: FAILED }
+        }
+    };
+    let mut matches = command.clone().try_get_matches_from(&arguments.for_clap).map_err(fail)?;
+    let standard = StandardOptions::from_arg_matches(&matches).map_err(fail)?;
+    let options = A::from_arg_matches_mut(&mut matches).map_err(fail)?;
+    Ok(Parsed { options, standard, echo: arguments.echo })
+}
+
+/// The whole `main` of a program: parses the command line, runs `program` and returns its status. An error is printed
+/// as one `ERROR` line, with all its causes, and makes the status 255.
+///
+/// Restores the default action for SIGPIPE, so that `program | head` ends silently.
+pub fn run<A, E, F>(program: F) -> ExitCode
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
+    restore_sigpipe();
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    log::init(&program_name(&argv));
+    let parsed = match parse::<A>(argv) {
+        Ok(parsed) => parsed,
+        Err(stop) => {
+            print(&stop.text);
+            if let Some(message) = stop.error {
+                report(&message);
+            }
+            return ExitCode::from(stop.status);
+        }
+    };
+    print(&parsed.echo);
+    log::set_verbose(parsed.standard.verbose);
+    match program(parsed.options) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => {
+            let error: Box<dyn Error + Send + Sync> = e.into();
+            report(&crate::error::chain(error.as_ref()));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// For a program whose arguments are wrong in a way that only it can see: prints usage and `message` and returns the
+/// exit status, as in `return Ok(usage_error::<Options>("…"))`.
+pub fn usage_error<A: clap::Parser>(message: &str) -> u8 {
+    let mut command = command::<A>().bin_name(log::program());
+    command.build();
+    print(&format!("{}{message}\n", help::usage(&command)));
+    NOTHING_DONE
+}
+
+fn program_name(argv: &[OsString]) -> String {
+    let path = argv.first().map_or_else(String::new, |path| path.to_string_lossy().into_owned());
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn print(text: &str) {
+    if !text.is_empty() {
+        // Nobody is left to be told if standard error is closed.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// An `ERROR` line of the program's `main`.
+fn report(message: &str) {
+    let file: &'static str = Box::leak(format!("{}.cc", log::program()).into_boxed_str());
+    log::error(&Site::main(file, 1), message);
+}

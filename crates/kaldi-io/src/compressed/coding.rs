@@ -1,0 +1,163 @@
+//! The arithmetic of compressed matrices. Every rounding is as in Kaldi: single precision unless written otherwise.
+
+use crate::error::{IoError, Result};
+use crate::matrix::DenseMatrix;
+
+/// What code 0 means, and the difference to what the largest code means.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Scale {
+    pub min: f32,
+    pub range: f32,
+}
+
+/// Codes of a column's minimum, first and third quartile, and maximum; strictly increasing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Quantiles(pub [u16; 4]);
+
+impl Scale {
+    /// The range of the values, made positive if they are all the same.
+    pub fn of(values: &[f32]) -> Result<Self> {
+        if let Some(bad) = values.iter().find(|v| !v.is_finite()) {
+            return Err(IoError::Value(format!("a matrix that contains {bad} cannot be compressed")));
+        }
+        let min = values.iter().copied().fold(f32::INFINITY, f32::min);
+        let mut max = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        if max == min {
+            max = (f64::from(min) + (1.0 + f64::from(min).abs())) as f32;
+        }
+        let range = max - min;
+        if !range.is_finite() {
+            return Err(IoError::Value(format!(
+                "values from {min} to {max} are too far apart to be compressed"
+            )));
+        }
+        Ok(Scale { min, range })
+    }
+
+    fn fraction(self, value: f32) -> f32 {
+        ((value - self.min) / self.range).clamp(0.0, 1.0)
+    }
+
+    pub fn code16(self, value: f32) -> u16 {
+        (f64::from(self.fraction(value) * 65535.0) + 0.499) as u16
+    }
+
+    pub fn code8(self, value: f32) -> u8 {
+        (f64::from(self.fraction(value) * 255.0) + 0.499) as u8
+    }
+
+    /// What a quantile's code means.
+    fn quantile(self, code: u16) -> f32 {
+        self.min + self.range * 1.525_902_2e-5_f32 * f32::from(code)
+    }
+
+    pub fn decode16(self, codes: &[u16]) -> Vec<f32> {
+        let increment = (f64::from(self.range) * (1.0 / 65535.0)) as f32;
+        codes.iter().map(|&code| self.min + f32::from(code) * increment).collect()
+    }
+
+    pub fn decode8(self, codes: &[u8]) -> Vec<f32> {
+        let increment = (f64::from(self.range) * (1.0 / 255.0)) as f32;
+        codes.iter().map(|&code| self.min + f32::from(code) * increment).collect()
+    }
+}
+
+/// A column's quantiles as numbers.
+struct Decoded {
+    p0: f32,
+    p25: f32,
+    p75: f32,
+    p100: f32,
+}
+
+impl Decoded {
+    fn new(scale: Scale, quantiles: Quantiles) -> Self {
+        let [p0, p25, p75, p100] = quantiles.0.map(|code| scale.quantile(code));
+        Decoded { p0, p25, p75, p100 }
+    }
+
+    /// 0 … 64 up to the first quartile, 64 … 192 up to the third, 192 … 255 above.
+    fn code(&self, value: f32) -> u8 {
+        let step =
+            |from: f32, to: f32, steps: f32| (f64::from((value - from) / (to - from) * steps) + 0.5) as i32;
+        let code = if value < self.p25 {
+            step(self.p0, self.p25, 64.0).clamp(0, 64)
+        } else if value < self.p75 {
+            64_i32.saturating_add(step(self.p25, self.p75, 128.0)).clamp(64, 192)
+        } else {
+            192_i32.saturating_add(step(self.p75, self.p100, 63.0)).clamp(192, 255)
+        };
+        code as u8
+    }
+
+    fn value(&self, code: u8) -> f32 {
+        let between = |from: f32, to: f32, step: u8, fraction: f64| {
+            (f64::from(from) + f64::from((to - from) * f32::from(step)) * fraction) as f32
+        };
+        match code {
+            0..=64 => between(self.p0, self.p25, code, 1.0 / 64.0),
+            65..=192 => between(self.p25, self.p75, code - 64, 1.0 / 128.0),
+            _ => between(self.p75, self.p100, code - 192, 1.0 / 63.0),
+        }
+    }
+}
+
+/// Quantile codes of a column, which is reordered. They are kept apart by at least one.
+fn quantiles(scale: Scale, column: &mut [f32]) -> Quantiles {
+    let n = column.len();
+    let positions = if n >= 5 { [0, n / 4, 3 * (n / 4), n - 1] } else { [0, 1, 2, 3] };
+    if n >= 5 {
+        // Puts these positions in order, which is faster than sorting.
+        let [_, quarter, three_quarters, _] = positions;
+        column.select_nth_unstable_by(three_quarters, f32::total_cmp);
+        column[..three_quarters].select_nth_unstable_by(quarter, f32::total_cmp);
+        column[..quarter].select_nth_unstable_by(0, f32::total_cmp);
+        let last = n - 1 - three_quarters - 1;
+        column[three_quarters + 1..].select_nth_unstable_by(last, f32::total_cmp);
+    } else {
+        column.sort_unstable_by(f32::total_cmp);
+    }
+    let code = |which: usize| column.get(positions[which]).map(|&v| scale.code16(v));
+    let h0 = code(0).unwrap_or(0).min(65532);
+    let h1 = code(1).map_or(h0 + 1, |c| c.max(h0 + 1).min(65533));
+    let h2 = code(2).map_or(h1 + 1, |c| c.max(h1 + 1).min(65534));
+    let h3 = code(3).map_or(h2 + 1, |c| c.max(h2 + 1));
+    Quantiles([h0, h1, h2, h3])
+}
+
+pub(super) fn encode_columns(scale: Scale, m: &DenseMatrix<f32>) -> (Vec<Quantiles>, Vec<u8>) {
+    let mut all_quantiles = Vec::with_capacity(m.cols);
+    let mut codes = Vec::with_capacity(m.data.len());
+    let mut column = Vec::with_capacity(m.rows);
+    for j in 0..m.cols {
+        let values = || m.data[j..].iter().step_by(m.cols).copied();
+        column.clear();
+        column.extend(values());
+        let quantiles = quantiles(scale, &mut column);
+        let decoded = Decoded::new(scale, quantiles);
+        all_quantiles.push(quantiles);
+        codes.extend(values().map(|v| decoded.code(v)));
+    }
+    (all_quantiles, codes)
+}
+
+pub(super) fn decode_columns(scale: Scale, rows: usize, quantiles: &[Quantiles], codes: &[u8]) -> Vec<f32> {
+    /// With more rows than this, a table of all 256 values of a column is cheaper.
+    const TABLE_ROWS: usize = 512;
+    let cols = quantiles.len();
+    let mut out = vec![0.0; rows * cols];
+    if rows == 0 {
+        return out;
+    }
+    for (j, (column, &quantiles)) in codes.chunks_exact(rows).zip(quantiles).enumerate() {
+        let decoded = Decoded::new(scale, quantiles);
+        let places = out[j..].iter_mut().step_by(cols);
+        if rows > TABLE_ROWS {
+            let table: [f32; 256] = std::array::from_fn(|code| decoded.value(code as u8));
+            places.zip(column).for_each(|(place, &code)| *place = table[usize::from(code)]);
+        } else {
+            places.zip(column).for_each(|(place, &code)| *place = decoded.value(code));
+        }
+    }
+    out
+}

@@ -1,0 +1,84 @@
+//! The one error type of the crate.
+//!
+//! `Display` of each variant says only its own part; causes are reached through `source()`, so that a program can
+//! print the whole chain as `a: b: c`.
+
+use std::fmt;
+
+pub type Result<T> = std::result::Result<T, IoError>;
+
+/// A place in an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// Bytes from the start of the file or stream, for binary data.
+    Byte(u64),
+    /// Line number from 1, for text.
+    Line(u64),
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Position::Byte(n) => write!(f, "byte {n}"),
+            Position::Line(n) => write!(f, "line {n}"),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum IoError {
+    /// A file or command could not be opened.
+    #[error("cannot open {name}")]
+    Open { name: String, source: std::io::Error },
+    /// The operating system failed while reading, writing, renaming.
+    #[error("{name}")]
+    Io { name: String, source: std::io::Error },
+    /// The content is not what the format asks for.
+    #[error("{name}, {position}: {message}")]
+    Format { name: String, position: Position, message: String },
+    /// A file name, rspecifier, wspecifier or range that makes no sense.
+    #[error("'{spec}': {message}")]
+    Spec { spec: String, message: String },
+    /// A command at the other end of a pipe failed.
+    #[error("command '{command}' failed: {status}")]
+    Pipe { command: String, status: std::process::ExitStatus },
+    /// Something about one entry of a table.
+    #[error("{table}, key '{key}'")]
+    Entry { table: String, key: String, source: Box<IoError> },
+    /// A table as a whole is wrong: not sorted, keys repeated, used against its options.
+    #[error("{table}: {message}")]
+    Table { table: String, message: String },
+    /// A value cannot be stored or combined in the way asked for.
+    #[error("{0}")]
+    Value(String),
+}
+
+impl IoError {
+    pub(crate) fn spec(spec: impl Into<String>, message: impl Into<String>) -> Self {
+        IoError::Spec { spec: spec.into(), message: message.into() }
+    }
+
+    pub(crate) fn entry(self, table: &str, key: &str) -> Self {
+        IoError::Entry { table: table.to_owned(), key: key.to_owned(), source: Box::new(self) }
+    }
+
+    /// This error and all its causes in one line, outermost first.
+    pub fn chain(&self) -> String {
+        chain(self)
+    }
+}
+
+/// `error` and all its causes in one line, outermost first: `a: b: c`.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut out = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        let text = e.to_string();
+        if !out.ends_with(&text) {
+            out.push_str(": ");
+            out.push_str(&text);
+        }
+        cause = e.source();
+    }
+    out
+}

@@ -1,0 +1,203 @@
+//! Extended file names: what may stand where Kaldi's programs take a file (`util/kaldi-io`).
+//!
+//! Reading (rxfilename): `-`, `file`, `file:offset`, `command |`. Writing (wxfilename): `-`, `file`, `| command`.
+//! A range `[first:last,first:last]` may follow the name of a matrix to be read.
+
+use std::path::PathBuf;
+
+use crate::error::{IoError, Result};
+use crate::table::specifier::is_table_specifier;
+use crate::text::is_space;
+
+/// Where to read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RxFilename {
+    Stdin,
+    /// Standard output of a shell command.
+    Pipe(String),
+    File(PathBuf),
+    /// A file from a byte offset on.
+    Offset(PathBuf, u64),
+}
+
+/// Where to write to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WxFilename {
+    Stdout,
+    /// Standard input of a shell command.
+    Pipe(String),
+    File(PathBuf),
+}
+
+impl RxFilename {
+    /// Classifies `name` by Kaldi's rules, the first that matches.
+    pub fn parse(name: &str) -> Result<Self> {
+        let invalid = |why: &str| Err(IoError::spec(name, format!("not a name for reading: {why}")));
+        if name.is_empty() || name == "-" {
+            return Ok(RxFilename::Stdin);
+        }
+        if name.starts_with('|') {
+            return invalid("'| command' writes to a command; 'command |' reads from one");
+        }
+        if let Some(command) = name.strip_suffix('|') {
+            return Ok(RxFilename::Pipe(command.to_owned()));
+        }
+        if has_outer_space(name) {
+            return invalid("it begins or ends with a blank");
+        }
+        if is_table_specifier(name) {
+            return invalid("a file is expected here, not a table ('ark:', 'scp:')");
+        }
+        if let Some((path, digits)) = name.rsplit_once(':')
+            && !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+        {
+            return match digits.parse() {
+                Ok(offset) => Ok(RxFilename::Offset(path.into(), offset)),
+                Err(_) => invalid("the offset is too large"),
+            };
+        }
+        if name.contains('|') {
+            return invalid("a '|' belongs at the end");
+        }
+        Ok(RxFilename::File(name.into()))
+    }
+}
+
+impl WxFilename {
+    /// Classifies `name` by Kaldi's rules, the first that matches.
+    pub fn parse(name: &str) -> Result<Self> {
+        let invalid = |why: &str| Err(IoError::spec(name, format!("not a name for writing: {why}")));
+        if name.is_empty() || name == "-" {
+            return Ok(WxFilename::Stdout);
+        }
+        if let Some(command) = name.strip_prefix('|') {
+            return Ok(WxFilename::Pipe(command.to_owned()));
+        }
+        if has_outer_space(name) {
+            return invalid("it begins or ends with a blank");
+        }
+        if name.ends_with('|') {
+            return invalid("'command |' reads from a command; '| command' writes to one");
+        }
+        if is_table_specifier(name) {
+            return invalid("a file is expected here, not a table ('ark:', 'scp:')");
+        }
+        if let Some((_, digits)) = name.rsplit_once(':')
+            && !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+        {
+            return invalid("':number' is an offset, which only reading knows");
+        }
+        if name.contains('|') {
+            return invalid("a '|' belongs at the beginning");
+        }
+        Ok(WxFilename::File(name.into()))
+    }
+}
+
+fn has_outer_space(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|&b| is_space(b)) || bytes.last().is_some_and(|&b| is_space(b))
+}
+
+/// A file name as it appears in messages.
+pub fn printable(name: &str, standard: &str) -> String {
+    if name.is_empty() || name == "-" { standard.to_owned() } else { crate::cli::shell_escape(name) }
+}
+
+/// Splits `name[range]` into name and range. Names that do not end in `]` have no range.
+pub fn split_range(name: &str) -> Result<(&str, Option<&str>)> {
+    let Some(without_bracket) = name.strip_suffix(']') else { return Ok((name, None)) };
+    match without_bracket.split_once('[') {
+        Some((file, range)) if !file.is_empty() && !range.is_empty() && !range.contains('[') => {
+            Ok((file, Some(range)))
+        }
+        _ => Err(IoError::spec(name, "expected name[range] with one '[' and text on both sides")),
+    }
+}
+
+/// A span of indexes, as `(first, count)`.
+pub type Span = (usize, usize);
+
+/// Frames that a range may ask for past the end: features and alignments often differ by a few frames.
+const OVERSHOOT: usize = 3;
+
+/// The rows and columns that `rows` or `rows,cols` means in a matrix; each is `:` or `first:last` (inclusive).
+/// The last row may exceed the matrix by up to three rows, which are cut off with a warning.
+pub fn matrix_range(range: &str, rows: usize, cols: usize) -> Result<(Span, Span)> {
+    let (row_range, col_range) = range.split_once(',').unwrap_or((range, ":"));
+    Ok((parse_span(range, row_range, rows, OVERSHOOT)?, parse_span(range, col_range, cols, 0)?))
+}
+
+/// The elements that `first:last` (inclusive) or `:` means in a vector, with the tolerance of [`matrix_range`].
+pub fn vector_range(range: &str, dim: usize) -> Result<Span> {
+    parse_span(range, range, dim, OVERSHOOT)
+}
+
+fn parse_span(whole: &str, span: &str, dim: usize, overshoot: usize) -> Result<Span> {
+    if span == ":" {
+        return Ok((0, dim));
+    }
+    let bad = |why: String| IoError::spec(format!("[{whole}]"), why);
+    let (first, last) = span
+        .split_once(':')
+        .and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)))
+        .ok_or_else(|| bad("expected ranges like 0:9 or 0:9,:".to_owned()))?;
+    if first > last || first >= dim || last >= dim.saturating_add(overshoot) {
+        return Err(bad(format!("{first}:{last} is not within 0:{}", dim.saturating_sub(1))));
+    }
+    if last >= dim {
+        let site = crate::log::Site::new("ExtractObjectRange", "util/kaldi-holder.cc", 1);
+        crate::kaldi_warn!(site, "Range [{whole}] goes past the end ({dim}); taking what is there");
+    }
+    Ok((first, last.min(dim - 1) - first + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rxfilenames() {
+        let parse = RxFilename::parse;
+        assert_eq!(parse("").unwrap(), RxFilename::Stdin);
+        assert_eq!(parse("-").unwrap(), RxFilename::Stdin);
+        assert_eq!(parse("gunzip -c a.gz |").unwrap(), RxFilename::Pipe("gunzip -c a.gz ".into()));
+        assert_eq!(parse("a b").unwrap(), RxFilename::File("a b".into()));
+        assert_eq!(parse("foo.ark:1234").unwrap(), RxFilename::Offset("foo.ark".into(), 1234));
+        assert_eq!(parse("c:d:7").unwrap(), RxFilename::Offset("c:d".into(), 7));
+        assert_eq!(parse("a:b").unwrap(), RxFilename::File("a:b".into()));
+        assert_eq!(parse("file7").unwrap(), RxFilename::File("file7".into()));
+        for bad in ["|cat", " a", "a ", "ark:x", "scp,s:y", "ark,scp:a,b", "a|b", "a:99999999999999999999"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn wxfilenames() {
+        let parse = WxFilename::parse;
+        assert_eq!(parse("-").unwrap(), WxFilename::Stdout);
+        assert_eq!(parse("| gzip").unwrap(), WxFilename::Pipe(" gzip".into()));
+        assert_eq!(parse("a:b").unwrap(), WxFilename::File("a:b".into()));
+        for bad in ["cat |", " a", "a ", "ark:x", "a|b", "a:12"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(split_range("file:123[0:10,3:4]").unwrap(), ("file:123", Some("0:10,3:4")));
+        assert_eq!(split_range("file").unwrap(), ("file", None));
+        for bad in ["a]", "a[]", "[0:1]", "a[0:1][2:3]"] {
+            assert!(split_range(bad).is_err(), "{bad}");
+        }
+        assert_eq!(matrix_range("0:1", 5, 3).unwrap(), ((0, 2), (0, 3)));
+        assert_eq!(matrix_range(":,1:2", 5, 3).unwrap(), ((0, 5), (1, 2)));
+        assert_eq!(matrix_range("2:7", 5, 3).unwrap(), ((2, 3), (0, 3)));
+        for bad in ["0:8", "3:2", ":3", "0:1,0:3", "5:6", "x:y", "-1:2"] {
+            assert!(matrix_range(bad, 5, 3).is_err(), "{bad}");
+        }
+        assert_eq!(vector_range("1:3", 3).unwrap(), (1, 2));
+    }
+}

@@ -1,0 +1,124 @@
+//! What can be a value in a table, and its form there (`util/kaldi-holder-inl.h`).
+//!
+//! Most values are a binary header followed by the object; numbers and lists of numbers have forms of their own, and
+//! tokens are always text. Which form an entry has is decided entry by entry. Lists and tokens are in
+//! `holder/basic.rs`.
+
+mod basic;
+
+use std::marker::PhantomData;
+
+use crate::compressed::CompressedMatrix;
+use crate::error::{IoError, Result};
+use crate::general::GeneralMatrix;
+use crate::matrix::DenseMatrix;
+pub use crate::object::KaldiObject;
+use crate::posterior::{Posterior, read_posterior, write_posterior};
+use crate::reader::KaldiReader;
+use crate::writer::KaldiWriter;
+pub use basic::{
+    BoolHolder, DoubleHolder, FloatHolder, I32Holder, I32PairVectorHolder, I32VectorHolder,
+    I32VectorVectorHolder, TokenHolder, TokenVectorHolder,
+};
+
+/// A type of table. `read` begins right after the key and its blank; `write` writes everything after those.
+pub trait Holder: 'static {
+    type T: Send + 'static;
+
+    fn read(r: &mut KaldiReader) -> Result<Self::T>;
+
+    /// Writes in the mode of `w`, with the header if that is binary.
+    fn write(w: &mut KaldiWriter, value: &Self::T) -> Result<()>;
+
+    /// The part of a value that a range in a script file, such as `0:9`, means.
+    fn extract_range(_value: &Self::T, range: &str) -> Result<Self::T> {
+        Err(IoError::spec(format!("[{range}]"), "ranges are not supported for this type of object"))
+    }
+}
+
+/// Any object with a file format of its own.
+pub struct ObjectHolder<T>(PhantomData<T>);
+
+impl<T: KaldiObject + Send + 'static> Holder for ObjectHolder<T> {
+    type T = T;
+
+    fn read(r: &mut KaldiReader) -> Result<T> {
+        r.detect_header()?;
+        T::read(r)
+    }
+
+    fn write(w: &mut KaldiWriter, value: &T) -> Result<()> {
+        w.write_header()?;
+        value.write(w)
+    }
+}
+
+macro_rules! object_holder {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $value:ident, $range:ident => $extract:expr) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl Holder for $name {
+            type T = $type;
+
+            fn read(r: &mut KaldiReader) -> Result<Self::T> {
+                ObjectHolder::<$type>::read(r)
+            }
+
+            fn write(w: &mut KaldiWriter, value: &Self::T) -> Result<()> {
+                ObjectHolder::<$type>::write(w, value)
+            }
+
+            fn extract_range($value: &Self::T, $range: &str) -> Result<Self::T> {
+                $extract
+            }
+        }
+    };
+}
+
+object_holder!(
+    /// Float matrices.
+    MatrixHolder, DenseMatrix<f32>, m, range => m.extract_range(range)
+);
+object_holder!(
+    /// Double matrices.
+    DoubleMatrixHolder, DenseMatrix<f64>, m, range => m.extract_range(range)
+);
+object_holder!(
+    /// Float vectors.
+    VectorHolder, Vec<f32>, v, range => vector_part(v, range)
+);
+object_holder!(
+    /// Double vectors.
+    DoubleVectorHolder, Vec<f64>, v, range => vector_part(v, range)
+);
+object_holder!(
+    /// Matrices in whatever form they are stored; a range of one is a full matrix.
+    GeneralMatrixHolder, GeneralMatrix, m, range => Ok(GeneralMatrix::Full(m.to_dense().extract_range(range)?))
+);
+object_holder!(
+    /// Compressed matrices; ranges are not supported.
+    CompressedMatrixHolder, CompressedMatrix, _m, range => ObjectHolder::extract_range(_m, range)
+);
+
+fn vector_part<T: Copy>(v: &[T], range: &str) -> Result<Vec<T>> {
+    let (first, count) = crate::filename::vector_range(range, v.len())?;
+    Ok(v[first..first + count].to_vec())
+}
+
+/// Posteriors: per frame, pairs of an id and its probability.
+pub struct PosteriorHolder;
+
+impl Holder for PosteriorHolder {
+    type T = Posterior;
+
+    fn read(r: &mut KaldiReader) -> Result<Posterior> {
+        r.detect_header()?;
+        read_posterior(r)
+    }
+
+    fn write(w: &mut KaldiWriter, value: &Posterior) -> Result<()> {
+        w.write_header()?;
+        write_posterior(w, value)
+    }
+}

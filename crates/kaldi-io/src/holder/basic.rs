@@ -1,0 +1,256 @@
+//! Numbers, lists of numbers and tokens as values in tables. In text each ends its line.
+
+use super::Holder;
+use crate::error::{IoError, Result};
+use crate::reader::KaldiReader;
+use crate::text::{is_space, is_token};
+use crate::writer::KaldiWriter;
+
+/// Skips blanks, but not the end of the line.
+fn skip_blanks(r: &mut KaldiReader) -> Result<()> {
+    while r.peek_byte()?.is_some_and(|b| is_space(b) && b != b'\n') {
+        r.next_byte()?;
+    }
+    Ok(())
+}
+
+fn expect_newline(r: &mut KaldiReader) -> Result<()> {
+    skip_blanks(r)?;
+    if r.peek_byte()? != Some(b'\n') {
+        return Err(r.error_expected("the end of the line"));
+    }
+    r.next_byte()?;
+    Ok(())
+}
+
+/// The rest of the line; the end of the file is only an error if nothing comes before it.
+fn rest_of_line(r: &mut KaldiReader) -> Result<String> {
+    r.read_line()?.ok_or_else(|| r.error("expected a line of values, found the end of the file"))
+}
+
+macro_rules! number_holder {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl Holder for $name {
+            type T = $type;
+
+            fn read(r: &mut KaldiReader) -> Result<$type> {
+                if r.detect_header()? {
+                    return r.$read();
+                }
+                skip_blanks(r)?;
+                if r.peek_byte()? == Some(b'\n') {
+                    return Err(r.error("expected a value, found the end of the line"));
+                }
+                let value = r.$read()?;
+                expect_newline(r)?;
+                Ok(value)
+            }
+
+            fn write(w: &mut KaldiWriter, value: &$type) -> Result<()> {
+                w.write_header()?;
+                w.$write(*value)?;
+                w.newline_in_text()
+            }
+        }
+    };
+}
+
+number_holder!(
+    /// Integers.
+    I32Holder, i32, read_i32, write_i32
+);
+number_holder!(
+    /// Floats.
+    FloatHolder, f32, read_f32, write_f32
+);
+number_holder!(
+    /// Doubles.
+    DoubleHolder, f64, read_f64, write_f64
+);
+number_holder!(
+    /// Truth values.
+    BoolHolder, bool, read_bool, write_bool
+);
+
+/// A binary count followed by as many integers, each with its size byte.
+fn read_counted(r: &mut KaldiReader) -> Result<Vec<i32>> {
+    let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
+    let mut values = Vec::with_capacity(count.min(4096));
+    for _ in 0..count {
+        values.push(r.read_i32()?);
+    }
+    Ok(values)
+}
+
+fn write_counted(w: &mut KaldiWriter, values: &[i32]) -> Result<()> {
+    w.write_i32(w.count(values.len())?)?;
+    values.iter().try_for_each(|&v| w.write_i32(v))
+}
+
+fn parse_integers(r: &KaldiReader, text: &str) -> Result<Vec<i32>> {
+    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected integers, found '{word}'")));
+    text.split_ascii_whitespace().map(parse).collect()
+}
+
+/// Lists of integers, such as alignments: `3 4 \n`.
+pub struct I32VectorHolder;
+
+impl Holder for I32VectorHolder {
+    type T = Vec<i32>;
+
+    fn read(r: &mut KaldiReader) -> Result<Vec<i32>> {
+        if r.detect_header()? {
+            return read_counted(r);
+        }
+        let line = rest_of_line(r)?;
+        parse_integers(r, &line)
+    }
+
+    fn write(w: &mut KaldiWriter, values: &Vec<i32>) -> Result<()> {
+        w.write_header()?;
+        if w.binary() {
+            return write_counted(w, values);
+        }
+        values.iter().try_for_each(|&v| w.write_i32(v))?;
+        w.newline_in_text()
+    }
+}
+
+/// Lists of lists of integers: `1 2 ; ; 3 ; \n`, where `;` ends each list.
+pub struct I32VectorVectorHolder;
+
+impl Holder for I32VectorVectorHolder {
+    type T = Vec<Vec<i32>>;
+
+    fn read(r: &mut KaldiReader) -> Result<Self::T> {
+        if r.detect_header()? {
+            let count = r.read_i32().and_then(|n| r.check_count(n, "lists"))?;
+            let mut lists = Vec::with_capacity(count.min(4096));
+            for _ in 0..count {
+                lists.push(read_counted(r)?);
+            }
+            return Ok(lists);
+        }
+        let line = rest_of_line(r)?;
+        let mut parts: Vec<_> = line.split(';').collect();
+        if parts.pop().is_some_and(|after| !after.trim().is_empty()) {
+            return Err(r.error("expected ';' after the last list of the line"));
+        }
+        parts.into_iter().map(|part| parse_integers(r, part)).collect()
+    }
+
+    fn write(w: &mut KaldiWriter, lists: &Self::T) -> Result<()> {
+        w.write_header()?;
+        if w.binary() {
+            w.write_i32(w.count(lists.len())?)?;
+            return lists.iter().try_for_each(|list| write_counted(w, list));
+        }
+        for list in lists {
+            list.iter().try_for_each(|&v| w.write_i32(v))?;
+            w.write_bytes(b"; ")?;
+        }
+        w.newline_in_text()
+    }
+}
+
+/// Lists of pairs of integers: `1 2 ; 3 4 \n`, where `;` separates pairs.
+pub struct I32PairVectorHolder;
+
+impl Holder for I32PairVectorHolder {
+    type T = Vec<(i32, i32)>;
+
+    fn read(r: &mut KaldiReader) -> Result<Self::T> {
+        if r.detect_header()? {
+            let count = r.read_i32().and_then(|n| r.check_count(n, "pairs"))?;
+            let mut pairs = Vec::with_capacity(count.min(4096));
+            for _ in 0..count {
+                pairs.push((r.read_i32()?, r.read_i32()?));
+            }
+            return Ok(pairs);
+        }
+        let line = rest_of_line(r)?;
+        if line.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let pair = |part: &str| match parse_integers(r, part)?[..] {
+            [first, second] => Ok((first, second)),
+            _ => Err(r.error(format!("expected two numbers between ';', found '{}'", part.trim()))),
+        };
+        line.split(';').map(pair).collect()
+    }
+
+    fn write(w: &mut KaldiWriter, pairs: &Self::T) -> Result<()> {
+        w.write_header()?;
+        if w.binary() {
+            w.write_i32(w.count(pairs.len())?)?;
+        }
+        for (i, &(first, second)) in pairs.iter().enumerate() {
+            if i > 0 && !w.binary() {
+                w.write_bytes(b"; ")?;
+            }
+            w.write_i32(first)?;
+            w.write_i32(second)?;
+        }
+        w.newline_in_text()
+    }
+}
+
+/// Words, such as the speaker of an utterance. The same in both modes.
+pub struct TokenHolder;
+
+fn check_token(token: &str) -> Result<()> {
+    if is_token(token) {
+        Ok(())
+    } else {
+        Err(IoError::Value(format!("'{token}' cannot be written as a token")))
+    }
+}
+
+impl Holder for TokenHolder {
+    type T = String;
+
+    fn read(r: &mut KaldiReader) -> Result<String> {
+        r.set_binary(false);
+        skip_blanks(r)?;
+        let mut word = Vec::new();
+        r.read_word_into(&mut word)?;
+        if word.is_empty() {
+            return Err(r.error("expected a token, found the end of the line"));
+        }
+        let token = r.to_utf8(word, "token")?;
+        expect_newline(r)?;
+        Ok(token)
+    }
+
+    fn write(w: &mut KaldiWriter, token: &String) -> Result<()> {
+        check_token(token)?;
+        w.write_str(token)?;
+        w.write_bytes(b"\n")
+    }
+}
+
+/// Lists of words, such as the utterances of a speaker. The same in both modes.
+pub struct TokenVectorHolder;
+
+impl Holder for TokenVectorHolder {
+    type T = Vec<String>;
+
+    fn read(r: &mut KaldiReader) -> Result<Vec<String>> {
+        r.set_binary(false);
+        let line = rest_of_line(r)?;
+        let words = line.split(|c: char| c.is_ascii() && is_space(c as u8));
+        Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn write(w: &mut KaldiWriter, tokens: &Vec<String>) -> Result<()> {
+        for token in tokens {
+            check_token(token)?;
+            w.write_str(token)?;
+            w.write_bytes(b" ")?;
+        }
+        w.write_bytes(b"\n")
+    }
+}

@@ -1,0 +1,44 @@
+//! Kaldi's files, tables, options and log lines.
+//!
+//! Everything here is about bytes on disk, in pipes and on the command line; nothing knows of neural networks
+//! or devices. Errors are values ([`IoError`]) that say the file, the place, what was expected and what was found.
+//!
+//! - [`reader`], [`writer`], [`text`]: tokens, numbers, headers (`base/io-funcs` of Kaldi).
+//! - [`filename`]: files, pipes, offsets and ranges as file arguments (`util/kaldi-io`).
+//! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`]: what is stored.
+//! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
+//! - [`log`], [`cli`]: log lines and option syntax.
+
+#![deny(unsafe_code)] // The one exception is in cli/signal.rs.
+
+pub mod cli;
+pub mod compressed;
+pub mod error;
+pub mod filename;
+pub mod general;
+pub mod holder;
+pub mod log;
+pub mod matrix;
+pub mod object;
+pub mod packed;
+mod pipe;
+pub mod posterior;
+pub mod reader;
+mod sink;
+mod source;
+pub mod sparse;
+pub mod table;
+pub mod text;
+pub mod writer;
+
+pub use compressed::{CompressedMatrix, CompressionMethod};
+pub use error::{IoError, Result};
+pub use general::GeneralMatrix;
+pub use matrix::{DenseMatrix, Real, read_vector, write_vector};
+pub use object::{KaldiObject, read_object, write_object};
+pub use packed::{PackedMatrix, SymmetricMatrix};
+pub use posterior::Posterior;
+pub use reader::KaldiReader;
+pub use sparse::{SparseMatrix, SparseVector};
+pub use table::{MappedRandomReader, RandomReader, SequentialReader, TableWriter};
+pub use writer::KaldiWriter;

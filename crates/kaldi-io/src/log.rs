@@ -1,0 +1,190 @@
+//! Kaldi's log lines on standard error (`base/kaldi-error.cc`):
+//! `LEVEL (PROGRAM[VERSION]:FUNCTION():FILE:LINE) MESSAGE`.
+//!
+//! Training scripts search these lines, some of them including function and file, so those are given explicitly as a
+//! [`Site`]; the ones that matter to scripts are in [`sites`].
+
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::text::{LOG_PRECISION, format_g};
+
+/// The version that log lines show: that of the file formats and messages we follow.
+pub const VERSION: &str = "5.5";
+
+static PROGRAM: OnceLock<String> = OnceLock::new();
+static VERBOSE: AtomicI32 = AtomicI32::new(0);
+
+/// Where, in the original program, a message comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Site {
+    pub function: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+}
+
+impl Site {
+    pub const fn new(function: &'static str, file: &'static str, line: u32) -> Self {
+        Site { function, file, line }
+    }
+
+    /// A message of a program's `main`, e.g. `Site::main("nnet3-train.cc", 91)`.
+    pub const fn main(file: &'static str, line: u32) -> Self {
+        Site { function: "main", file, line }
+    }
+}
+
+/// Sets the program's name, from its path; the first call counts.
+pub fn init(program: &str) {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    PROGRAM.get_or_init(|| name.to_owned());
+}
+
+/// The program's name as log lines show it; empty before [`init`].
+pub fn program() -> &'static str {
+    PROGRAM.get().map_or("", String::as_str)
+}
+
+/// Sets the highest level of [`vlog`] that is printed (`--verbose`).
+pub fn set_verbose(level: i32) {
+    VERBOSE.store(level, Ordering::Relaxed);
+}
+
+pub fn verbose() -> i32 {
+    VERBOSE.load(Ordering::Relaxed)
+}
+
+pub fn log(site: &Site, message: &str) {
+    print("LOG", site, message);
+}
+
+pub fn warning(site: &Site, message: &str) {
+    print("WARNING", site, message);
+}
+
+pub fn error(site: &Site, message: &str) {
+    print("ERROR", site, message);
+}
+
+/// Prints if `level` is at most the verbosity.
+pub fn vlog(level: i32, site: &Site, message: &str) {
+    if level <= verbose() {
+        print(&format!("VLOG[{level}]"), site, message);
+    }
+}
+
+/// A number in a message: 6 significant digits, as C++ streams print it.
+pub fn num(value: f64) -> String {
+    format_g(value, LOG_PRECISION)
+}
+
+/// The line as it is printed, with its newline.
+fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
+    let Site { function, file, line } = site;
+    format!("{level} ({program}[{VERSION}]:{function}():{file}:{line}) {message}\n")
+}
+
+/// One write, so that lines of several processes that share a log file stay whole.
+fn print(level: &str, site: &Site, message: &str) {
+    let text = line(level, program(), site, message);
+    // Nobody is left to be told if standard error is closed.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Messages that scripts look for.
+pub mod sites {
+    use super::Site;
+
+    /// `Average objective function for …` of a complete phase.
+    pub const TRAIN_PHASE: Site = Site::new("PrintStatsForThisPhase", "nnet-training.cc", 278);
+    /// `Average objective function for …` of an incomplete phase.
+    pub const TRAIN_PARTIAL_PHASE: Site = Site::new("PrintStatsForThisPhase", "nnet-training.cc", 284);
+    /// `Overall average objective function for …`.
+    pub const TRAIN_TOTAL: Site = Site::new("PrintTotalStats", "nnet-training.cc", 317);
+    /// `[this line is to be parsed by a script:] log-prob-per-frame=…`.
+    pub const TRAIN_TOTAL_PARSED: Site = Site::new("PrintTotalStats", "nnet-training.cc", 324);
+    /// `Per-component max-change active on …`.
+    pub const MAX_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2205);
+    /// `For …, per-component max-change was enforced …`.
+    pub const MAX_CHANGE_STATS: Site = Site::new("Print", "nnet-utils.cc", 2311);
+    /// `The global max-change was enforced …`.
+    pub const GLOBAL_MAX_CHANGE_STATS: Site = Site::new("Print", "nnet-utils.cc", 2320);
+    /// `Orthonormal constraint …` at higher verbosity.
+    pub const ORTHONORMAL: Site = Site::new("ConstrainOrthonormalInternal", "nnet-utils.cc", 1060);
+    /// `Recomputing stats on nnet (affects batch-norm)`.
+    pub const RECOMPUTE_STATS: Site = Site::new("RecomputeStats", "nnet-utils.cc", 551);
+    /// `Done recomputing stats.`
+    pub const RECOMPUTE_STATS_DONE: Site = Site::new("RecomputeStats", "nnet-utils.cc", 559);
+    /// `Overall log-likelihood for 'output' is …`; scripts also match function and file.
+    pub const PROB_OBJECTIVE: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 162);
+    /// `Overall accuracy for 'output' is …`; scripts also match function and file.
+    pub const PROB_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 180);
+    /// The same for chain models.
+    pub const CHAIN_PROB_OBJECTIVE: Site = Site::new("PrintTotalStats", "nnet-chain-diagnostics.cc", 239);
+    /// `Combining … nnets, objective function changed from … to …`.
+    pub const COMBINE_CHANGED: Site = Site::main("nnet3-combine.cc", 183);
+    /// `Parameter differences per layer are [ … ]`.
+    pub const PROGRESS_DIFFERENCES: Site = Site::main("nnet3-show-progress.cc", 143);
+    /// `Relative parameter differences per layer are [ … ]`.
+    pub const PROGRESS_RELATIVE: Site = Site::main("nnet3-show-progress.cc", 157);
+    /// `Processed … egs of avg. size …`.
+    pub const MERGE_AGGREGATE: Site = Site::new("PrintAggregateStats", "nnet-example-utils.cc", 1156);
+    /// `Merged specific eg types as follows …`.
+    pub const MERGE_SPECIFIC_FORMAT: Site = Site::new("PrintSpecificStats", "nnet-example-utils.cc", 1160);
+    /// `20={64->15,d=0}`.
+    pub const MERGE_SPECIFIC: Site = Site::new("PrintSpecificStats", "nnet-example-utils.cc", 1190);
+    /// `… seconds taken in nnet3 compilation total …`.
+    pub const COMPILER: Site = Site::new("~CachingOptimizingCompiler", "nnet-optimize.cc", 710);
+    /// `c68: X.Propagate(…) | … | time: … secs` of `--computation.debug=true`.
+    pub const COMPUTE_DEBUG: Site = Site::new("DebugAfterExecute", "nnet-compute.cc", 200);
+}
+
+/// `kaldi_log!(site, "format {}", value)`: a `LOG` line.
+#[macro_export]
+macro_rules! kaldi_log {
+    ($site:expr, $($argument:tt)*) => {
+        $crate::log::log(&$site, &::std::format!($($argument)*))
+    };
+}
+
+/// `kaldi_warn!(site, "format {}", value)`: a `WARNING` line.
+#[macro_export]
+macro_rules! kaldi_warn {
+    ($site:expr, $($argument:tt)*) => {
+        $crate::log::warning(&$site, &::std::format!($($argument)*))
+    };
+}
+
+/// `kaldi_vlog!(level, site, "format {}", value)`: a `VLOG[level]` line, formatted only if it is printed.
+#[macro_export]
+macro_rules! kaldi_vlog {
+    ($level:expr, $site:expr, $($argument:tt)*) => {
+        if $level <= $crate::log::verbose() {
+            $crate::log::vlog($level, &$site, &::std::format!($($argument)*))
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of /work/shared/training/expected/tdnn-default.log.
+    #[test]
+    fn lines_look_like_kaldis() {
+        assert_eq!(
+            line(
+                "LOG",
+                "nnet3-train",
+                &sites::TRAIN_TOTAL,
+                "Overall average objective function for 'output' is -2.52004 over 7588.5 frames."
+            ),
+            "LOG (nnet3-train[5.5]:PrintTotalStats():nnet-training.cc:317) Overall average objective function for \
+             'output' is -2.52004 over 7588.5 frames.\n"
+        );
+        assert_eq!(num(7588.5), "7588.5");
+        assert_eq!(num(-2.520_041_2), "-2.52004");
+        assert_eq!(num(100.0 / 3.0), "33.3333");
+    }
+}

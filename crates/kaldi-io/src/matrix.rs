@@ -1,0 +1,223 @@
+//! Full matrices and vectors of `f32` or `f64` (`matrix/kaldi-matrix.cc`, `kaldi-vector.cc`).
+//!
+//! Binary: `FM `/`DM ` I32(rows) I32(cols) and the rows without padding; `FV `/`DV ` I32(dim) and the values. Either
+//! precision can be read as the other, and a compressed matrix as a full one. Text is in `matrix/text_form.rs`.
+
+mod text_form;
+
+use byteorder::{ByteOrder, LittleEndian, ReadBytesExt};
+
+use crate::compressed::CompressedMatrix;
+use crate::error::{IoError, Result};
+use crate::object::KaldiObject;
+use crate::reader::KaldiReader;
+use crate::writer::KaldiWriter;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// `f32` or `f64`: Kaldi's `float` and `double` matrices.
+pub trait Real:
+    sealed::Sealed + Copy + Default + PartialEq + PartialOrd + std::fmt::Debug + Send + Sync + 'static
+{
+    /// First letter of the tokens of matrices, vectors and packed matrices of this type.
+    const LETTER: char;
+    /// First letter of the other type's tokens.
+    const OTHER_LETTER: char;
+    fn to_f64(self) -> f64;
+    fn from_f64(value: f64) -> Self;
+    /// A number as a text matrix holds it; infinite when out of range.
+    fn parse(word: &str) -> Option<Self>;
+    /// Reads raw little-endian values.
+    fn read_raw(r: &mut KaldiReader, out: &mut [Self]) -> Result<()>;
+    /// Writes raw little-endian values.
+    fn write_raw(w: &mut KaldiWriter, values: &[Self]) -> Result<()>;
+}
+
+macro_rules! real {
+    ($type:ty, $letter:literal, $other:literal, $read:ident, $write:ident) => {
+        impl Real for $type {
+            const LETTER: char = $letter;
+            const OTHER_LETTER: char = $other;
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+            fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+            fn parse(word: &str) -> Option<Self> {
+                word.parse().ok()
+            }
+            fn read_raw(r: &mut KaldiReader, out: &mut [Self]) -> Result<()> {
+                r.$read::<LittleEndian>(out).map_err(|e| r.bulk_error(e, size_of_val(out)))
+            }
+            fn write_raw(w: &mut KaldiWriter, values: &[Self]) -> Result<()> {
+                w.write_converted(values, LittleEndian::$write)
+            }
+        }
+    };
+}
+real!(f32, 'F', 'D', read_f32_into, write_f32_into);
+real!(f64, 'D', 'F', read_f64_into, write_f64_into);
+
+/// A matrix, row after row without padding: `data.len() == rows * cols`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DenseMatrix<T> {
+    pub rows: usize,
+    pub cols: usize,
+    pub data: Vec<T>,
+}
+
+impl<T: Real> DenseMatrix<T> {
+    /// A matrix of zeros.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        DenseMatrix { rows, cols, data: vec![T::default(); rows * cols] }
+    }
+
+    /// A matrix with these rows.
+    ///
+    /// # Panics
+    /// If the rows differ in length.
+    pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Self {
+        let cols = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut data = Vec::with_capacity(rows.len() * cols);
+        for row in rows {
+            assert_eq!(row.as_ref().len(), cols, "rows of a matrix must have the same length");
+            data.extend_from_slice(row.as_ref());
+        }
+        DenseMatrix { rows: rows.len(), cols, data }
+    }
+
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// The same numbers in the other (or the same) precision.
+    pub fn convert<U: Real>(&self) -> DenseMatrix<U> {
+        DenseMatrix { rows: self.rows, cols: self.cols, data: convert(&self.data) }
+    }
+
+    /// `rows` rows from `first_row` on and `cols` columns from `first_col` on.
+    ///
+    /// # Panics
+    /// If that is not within the matrix.
+    pub fn block(&self, first_row: usize, rows: usize, first_col: usize, cols: usize) -> Self {
+        let mut data = Vec::with_capacity(rows * cols);
+        for i in first_row..first_row + rows {
+            data.extend_from_slice(&self.row(i)[first_col..first_col + cols]);
+        }
+        DenseMatrix { rows, cols, data }
+    }
+
+    /// The part that a range `rows` or `rows,cols` of a script file means.
+    pub fn extract_range(&self, range: &str) -> Result<Self> {
+        let ((first_row, rows), (first_col, cols)) =
+            crate::filename::matrix_range(range, self.rows, self.cols)?;
+        Ok(self.block(first_row, rows, first_col, cols))
+    }
+
+    /// Reads a full matrix of either precision or a compressed one, in binary or text.
+    pub fn read(r: &mut KaldiReader) -> Result<Self> {
+        if !r.binary() {
+            return text_form::read_matrix(r);
+        }
+        match r.peek_byte()? {
+            Some(b'C') => Ok(CompressedMatrix::read(r)?.to_dense().convert()),
+            Some(b'S') => Err(r.error("expected a full matrix, found a sparse one")),
+            Some(first) if char::from(first) == T::OTHER_LETTER => {
+                if T::LETTER == 'F' {
+                    Ok(read_binary::<f64>(r)?.convert())
+                } else {
+                    Ok(read_binary::<f32>(r)?.convert())
+                }
+            }
+            _ => read_binary(r),
+        }
+    }
+
+    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        if self.data.len() != self.rows * self.cols {
+            let (rows, cols, have) = (self.rows, self.cols, self.data.len());
+            return Err(IoError::Value(format!("a {rows}×{cols} matrix holds {have} numbers")));
+        }
+        if !w.binary() {
+            return text_form::write_matrix(w, self);
+        }
+        w.write_token(&format!("{}M", T::LETTER))?;
+        w.write_i32(w.count(self.rows)?)?;
+        w.write_i32(w.count(self.cols)?)?;
+        T::write_raw(w, &self.data)
+    }
+}
+
+fn convert<T: Real, U: Real>(values: &[T]) -> Vec<U> {
+    values.iter().map(|v| U::from_f64(v.to_f64())).collect()
+}
+
+fn read_binary<T: Real>(r: &mut KaldiReader) -> Result<DenseMatrix<T>> {
+    r.expect_token(&format!("{}M", T::LETTER))?;
+    let rows = r.read_i32().and_then(|n| r.check_count(n, "rows"))?;
+    let cols = r.read_i32().and_then(|n| r.check_count(n, "columns"))?;
+    if (rows == 0) != (cols == 0) {
+        return Err(r.error(format!("a matrix cannot have {rows} rows and {cols} columns")));
+    }
+    let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
+    Ok(DenseMatrix { rows, cols, data: r.read_growing(count, T::read_raw)? })
+}
+
+/// Reads a vector of either precision, in binary or text.
+pub fn read_vector<T: Real>(r: &mut KaldiReader) -> Result<Vec<T>> {
+    if !r.binary() {
+        return text_form::read_vector(r);
+    }
+    match r.peek_byte()? {
+        Some(first) if char::from(first) == T::OTHER_LETTER => {
+            if T::LETTER == 'F' {
+                Ok(convert(&read_binary_vector::<f64>(r)?))
+            } else {
+                Ok(convert(&read_binary_vector::<f32>(r)?))
+            }
+        }
+        _ => read_binary_vector(r),
+    }
+}
+
+fn read_binary_vector<T: Real>(r: &mut KaldiReader) -> Result<Vec<T>> {
+    r.expect_token(&format!("{}V", T::LETTER))?;
+    let dim = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
+    r.read_growing(dim, T::read_raw)
+}
+
+pub fn write_vector<T: Real>(w: &mut KaldiWriter, values: &[T]) -> Result<()> {
+    if !w.binary() {
+        return text_form::write_vector(w, values);
+    }
+    w.write_token(&format!("{}V", T::LETTER))?;
+    w.write_i32(w.count(values.len())?)?;
+    T::write_raw(w, values)
+}
+
+impl<T: Real> KaldiObject for DenseMatrix<T> {
+    fn read(r: &mut KaldiReader) -> Result<Self> {
+        DenseMatrix::read(r)
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        DenseMatrix::write(self, w)
+    }
+}
+
+impl<T: Real> KaldiObject for Vec<T> {
+    fn read(r: &mut KaldiReader) -> Result<Self> {
+        read_vector(r)
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        write_vector(w, self)
+    }
+}

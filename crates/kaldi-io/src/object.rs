@@ -1,0 +1,41 @@
+//! Objects in files of their own: one header, one object.
+
+use crate::error::Result;
+use crate::filename::split_range;
+use crate::matrix::{DenseMatrix, Real};
+use crate::reader::KaldiReader;
+use crate::writer::KaldiWriter;
+
+/// Something with a Kaldi file format. Neither function handles the binary header.
+pub trait KaldiObject: Sized {
+    fn read(r: &mut KaldiReader) -> Result<Self>;
+    fn write(&self, w: &mut KaldiWriter) -> Result<()>;
+}
+
+/// Opens `rxfilename` and reads the header and one object. The failure of a command is an error.
+pub fn read_object<T: KaldiObject>(rxfilename: &str) -> Result<T> {
+    let mut r = KaldiReader::open(rxfilename)?;
+    let object = T::read(&mut r)?;
+    finish(r)?;
+    Ok(object)
+}
+
+/// As [`read_object`]; the name may end in a range, as in `foo.ark:123[0:10]`.
+pub fn read_matrix<T: Real>(rxfilename: &str) -> Result<DenseMatrix<T>> {
+    let (file, range) = split_range(rxfilename)?;
+    let whole: DenseMatrix<T> = read_object(file)?;
+    range.map_or(Ok(whole.clone()), |range| whole.extract_range(range))
+}
+
+/// Writes header and object; a regular file is complete or not there.
+pub fn write_object<T: KaldiObject>(wxfilename: &str, binary: bool, value: &T) -> Result<()> {
+    let mut w = KaldiWriter::create(wxfilename, binary)?;
+    value.write(&mut w)?;
+    w.finish()
+}
+
+/// Closes a reader whose object was read. A command that has said all it has to say must have succeeded; one that
+/// would say more is stopped by the closed pipe, which is not its failure.
+fn finish(mut r: KaldiReader) -> Result<()> {
+    if r.at_eof()? { r.close() } else { Ok(()) }
+}

@@ -1,0 +1,369 @@
+//! [`KaldiReader`]: a buffered source of Kaldi's tokens and numbers, binary or text (`base/io-funcs`).
+//!
+//! Binary numbers carry a size byte; text numbers are what C++ formatted extraction accepts. Tokens are the same in
+//! both modes: letters up to one blank. Errors name the file and the byte (binary) or line (text).
+//!
+//! Opening and seeking are in `source.rs`, vectors and pairs in `reader/vectors.rs`.
+
+mod numbers;
+mod vectors;
+
+use std::io::{self, Read};
+
+use crate::error::{IoError, Position, Result};
+use crate::filename::RxFilename;
+use crate::source::Source;
+use crate::text::{excerpt, is_space};
+
+const BUFFER_SIZE: usize = 128 * 1024;
+
+pub struct KaldiReader {
+    source: Source,
+    name: String,
+    /// Unread bytes are `buffer[start..end]`.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset in the file of `buffer[start]`.
+    position: u64,
+    line: u64,
+    binary: bool,
+    end_of_file: bool,
+}
+
+impl KaldiReader {
+    /// Opens an rxfilename and detects the binary header.
+    pub fn open(rxfilename: &str) -> Result<Self> {
+        let mut reader = Self::open_raw(rxfilename)?;
+        reader.detect_header()?;
+        Ok(reader)
+    }
+
+    /// Opens an rxfilename without looking for a header: archives, scripts, OpenFst files.
+    pub fn open_raw(rxfilename: &str) -> Result<Self> {
+        let parsed = RxFilename::parse(rxfilename)?;
+        let name = crate::filename::printable(rxfilename, "standard input");
+        let (source, position) =
+            Source::open(&parsed).map_err(|source| IoError::Open { name: name.clone(), source })?;
+        Ok(Self::new(name, source, vec![0; BUFFER_SIZE], position))
+    }
+
+    /// Reads from `r`; `name` is for messages. Text until told otherwise.
+    pub fn from_read(name: impl Into<String>, r: impl Read + Send + 'static) -> Self {
+        Self::new(name.into(), Source::Other(Box::new(r)), vec![0; BUFFER_SIZE], 0)
+    }
+
+    /// Reads from memory. Text until told otherwise.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let end = bytes.len();
+        let mut reader = Self::new(name.into(), Source::Other(Box::new(io::empty())), bytes, 0);
+        reader.end = end;
+        reader.end_of_file = true;
+        reader
+    }
+
+    fn new(name: String, source: Source, buffer: Vec<u8>, position: u64) -> Self {
+        KaldiReader {
+            source,
+            name,
+            buffer,
+            start: 0,
+            end: 0,
+            position,
+            line: 1,
+            binary: false,
+            end_of_file: false,
+        }
+    }
+
+    /// Goes on with another file, keeping the present one open if it is the same: consecutive entries of a script
+    /// usually lie in one archive.
+    pub(crate) fn reopen(&mut self, rxfilename: &str) -> Result<()> {
+        let parsed = RxFilename::parse(rxfilename)?;
+        let name = crate::filename::printable(rxfilename, "standard input");
+        let offset = match &parsed {
+            RxFilename::Offset(path, offset) if self.source.is_file(path) => *offset,
+            _ => {
+                *self = Self::open_raw(rxfilename)?;
+                return Ok(());
+            }
+        };
+        let buffered =
+            offset.checked_sub(self.position).filter(|&ahead| ahead <= (self.end - self.start) as u64);
+        match buffered {
+            Some(ahead) => self.start += ahead as usize,
+            None => {
+                self.source.seek(offset).map_err(|source| IoError::Open { name: name.clone(), source })?;
+                (self.start, self.end) = (0, 0);
+            }
+        }
+        (self.name, self.position, self.line, self.end_of_file) = (name, offset, 1, false);
+        Ok(())
+    }
+
+    /// Consumes `\0B` if it is there, and sets and returns the mode: binary if it was.
+    pub fn detect_header(&mut self) -> Result<bool> {
+        self.binary = false;
+        if self.peek_byte()? == Some(0) {
+            self.fill(2)?;
+            if self.buffered().get(1) != Some(&b'B') {
+                return Err(
+                    self.error("a zero byte is not followed by 'B', as a binary Kaldi file would have it")
+                );
+            }
+            self.consume(2);
+            self.binary = true;
+        }
+        Ok(self.binary)
+    }
+
+    pub fn binary(&self) -> bool {
+        self.binary
+    }
+
+    pub fn set_binary(&mut self, binary: bool) {
+        self.binary = binary;
+    }
+
+    /// The file's name as it appears in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes from the beginning of the file to the next unread byte.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// A format error at the present place.
+    pub fn error(&self, message: impl Into<String>) -> IoError {
+        let position = if self.binary { Position::Byte(self.position) } else { Position::Line(self.line) };
+        IoError::Format { name: self.name.clone(), position, message: message.into() }
+    }
+
+    /// A format error that says what was expected and shows what comes next.
+    pub(crate) fn error_expected(&mut self, expected: &str) -> IoError {
+        if let Err(e) = self.fill(1) {
+            return e;
+        }
+        let found = match self.buffered() {
+            [] => "the end of the file".to_owned(),
+            bytes => format!("'{}'", excerpt(&bytes[..bytes.len().min(24)])),
+        };
+        self.error(format!("expected {expected}, found {found}"))
+    }
+
+    /// Ends reading; for a pipe, waits for the command and reports its failure.
+    pub fn close(mut self) -> Result<()> {
+        self.source.close()
+    }
+
+    pub(crate) fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Tries to have `n` (at most a few) bytes buffered; there are fewer only at the end of the file.
+    pub(crate) fn fill(&mut self, n: usize) -> Result<()> {
+        while self.end - self.start < n && !self.end_of_file {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.end_of_file = true,
+                Ok(got) => self.end += got,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(IoError::Io { name: self.name.clone(), source }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Consumes buffered bytes without looking at them.
+    fn consume(&mut self, n: usize) {
+        self.start += n;
+        self.position += n as u64;
+    }
+
+    /// Consumes and returns the next byte; counts lines.
+    pub(crate) fn next_byte(&mut self) -> Result<Option<u8>> {
+        let byte = self.peek_byte()?;
+        if let Some(byte) = byte {
+            self.consume(1);
+            self.line += u64::from(byte == b'\n');
+        }
+        Ok(byte)
+    }
+
+    /// The next byte, not consumed; `None` at the end.
+    pub fn peek_byte(&mut self) -> Result<Option<u8>> {
+        if self.start == self.end {
+            self.fill(1)?;
+        }
+        Ok(self.buffered().first().copied())
+    }
+
+    pub fn at_eof(&mut self) -> Result<bool> {
+        Ok(self.peek_byte()?.is_none())
+    }
+
+    /// Consumes `token` and the byte after it if that is what comes next (after blanks); says whether it did.
+    pub fn accept_token(&mut self, token: &str) -> Result<bool> {
+        self.skip_whitespace()?;
+        let wanted = token.as_bytes();
+        self.fill(wanted.len() + 1)?;
+        let buffered = self.buffered();
+        let accepted =
+            buffered.starts_with(wanted) && buffered.get(wanted.len()).is_some_and(|&b| is_space(b));
+        if accepted {
+            self.line += u64::from(buffered[wanted.len()] == b'\n');
+            self.consume(wanted.len() + 1);
+        }
+        Ok(accepted)
+    }
+
+    /// The letter that tells optional fields apart: after blanks (text only), the byte after `<`, or else the next
+    /// byte itself. Consumes nothing but blanks.
+    pub fn peek_token(&mut self) -> Result<Option<u8>> {
+        if !self.binary {
+            self.skip_whitespace()?;
+        }
+        self.fill(2)?;
+        Ok(match self.buffered() {
+            [b'<', second, ..] => Some(*second),
+            [first, ..] => Some(*first),
+            [] => None,
+        })
+    }
+
+    pub fn skip_whitespace(&mut self) -> Result<()> {
+        while self.peek_byte()?.is_some_and(is_space) {
+            self.next_byte()?;
+        }
+        Ok(())
+    }
+
+    /// Appends to `out` the bytes up to the next whitespace or the end, consuming them.
+    pub(crate) fn read_word_into(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        while self.peek_byte()?.is_some() {
+            let length = self.buffered().iter().position(|&b| is_space(b));
+            let take = length.unwrap_or(self.end - self.start);
+            out.extend_from_slice(&self.buffer[self.start..self.start + take]);
+            self.consume(take);
+            if length.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn to_utf8(&self, bytes: Vec<u8>, what: &str) -> Result<String> {
+        String::from_utf8(bytes)
+            .map_err(|e| self.error(format!("{what} '{}' is not valid UTF-8", excerpt(e.as_bytes()))))
+    }
+
+    /// A token's letters, not the blank after them.
+    fn read_token_letters(&mut self, expected: &str) -> Result<String> {
+        self.skip_whitespace()?;
+        let mut word = Vec::new();
+        self.read_word_into(&mut word)?;
+        if word.is_empty() {
+            return Err(self.error_expected(expected));
+        }
+        self.to_utf8(word, "token")
+    }
+
+    /// Skips whitespace, reads a token and the one blank that must follow it.
+    pub fn read_token(&mut self) -> Result<String> {
+        let token = self.read_token_letters("a token")?;
+        match self.next_byte()? {
+            Some(_) => Ok(token),
+            None => {
+                Err(self
+                    .error(format!("the file ends right after the token '{}'", excerpt(token.as_bytes()))))
+            }
+        }
+    }
+
+    /// Reads a token that must be `token`, or `token` without its leading `<` (which a caller may have consumed).
+    pub fn expect_token(&mut self, token: &str) -> Result<()> {
+        let found = self.read_token_letters(&format!("token '{token}'"))?;
+        self.next_byte()?;
+        if found == token || token.strip_prefix('<') == Some(&found) {
+            Ok(())
+        } else {
+            Err(self.error(format!("expected token '{token}', found '{}'", excerpt(found.as_bytes()))))
+        }
+    }
+
+    /// Reads `first second`, or just `second`: for objects whose opening token may have been consumed already.
+    pub fn expect_one_or_two_tokens(&mut self, first: &str, second: &str) -> Result<()> {
+        let found = self.read_token()?;
+        if found == first {
+            self.expect_token(second)
+        } else if found == second {
+            Ok(())
+        } else {
+            let found = excerpt(found.as_bytes());
+            Err(self.error(format!("expected token '{first}' or '{second}', found '{found}'")))
+        }
+    }
+
+    /// The rest of the line without its `\n`, which is consumed; `None` at the end of the file.
+    pub fn read_line(&mut self) -> Result<Option<String>> {
+        if self.at_eof()? {
+            return Ok(None);
+        }
+        let mut line = Vec::new();
+        while self.peek_byte()?.is_some() {
+            let newline = self.buffered().iter().position(|&b| b == b'\n');
+            let take = newline.unwrap_or(self.end - self.start);
+            line.extend_from_slice(&self.buffer[self.start..self.start + take]);
+            self.consume(take);
+            if newline.is_some() {
+                let text = self.to_utf8(line, "line")?;
+                self.next_byte()?;
+                return Ok(Some(text));
+            }
+        }
+        self.to_utf8(line, "line").map(Some)
+    }
+
+    /// Fills `out`, or fails if the file ends before.
+    pub fn read_exact(&mut self, out: &mut [u8]) -> Result<()> {
+        let wanted = out.len();
+        match Read::read_exact(self, out) {
+            Ok(()) => Ok(()),
+            Err(e) => Err(self.bulk_error(e, wanted)),
+        }
+    }
+
+    /// Names what went wrong in a read of `wanted` bytes.
+    pub(crate) fn bulk_error(&self, e: io::Error, wanted: usize) -> IoError {
+        if e.kind() == io::ErrorKind::UnexpectedEof {
+            self.error(format!("the file ends within a block of {wanted} bytes"))
+        } else {
+            IoError::Io { name: self.name.clone(), source: e }
+        }
+    }
+}
+
+/// Raw bytes, for bulk data; large reads bypass the buffer.
+impl Read for KaldiReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.start == self.end && out.len() >= self.buffer.len() && !self.end_of_file {
+            let got = self.source.read(out)?;
+            self.position += got as u64;
+            return Ok(got);
+        }
+        self.fill(1).map_err(|e| match e {
+            IoError::Io { source, .. } => source,
+            other => io::Error::other(other),
+        })?;
+        let got = out.len().min(self.end - self.start);
+        out[..got].copy_from_slice(&self.buffer[self.start..self.start + got]);
+        self.consume(got);
+        Ok(got)
+    }
+}

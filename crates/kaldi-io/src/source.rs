@@ -1,0 +1,64 @@
+//! What a [`KaldiReader`](crate::KaldiReader) reads from.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::filename::RxFilename;
+use crate::pipe::PipeInput;
+
+pub(crate) enum Source {
+    File(File, PathBuf),
+    Pipe(PipeInput),
+    Other(Box<dyn Read + Send>),
+}
+
+impl Source {
+    /// Opens a name; also returns the offset in the file at which reading starts.
+    pub(crate) fn open(name: &RxFilename) -> io::Result<(Self, u64)> {
+        Ok(match name {
+            // A copy of the descriptor, so that nothing is left behind in a buffer of the standard library.
+            RxFilename::Stdin => {
+                let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+                (Source::Other(Box::new(stdin)), 0)
+            }
+            RxFilename::Pipe(command) => (Source::Pipe(PipeInput::open(command)?), 0),
+            RxFilename::File(path) => (Source::File(File::open(path)?, path.clone()), 0),
+            RxFilename::Offset(path, offset) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(*offset))?;
+                (Source::File(file, path.clone()), *offset)
+            }
+        })
+    }
+
+    pub(crate) fn is_file(&self, path: &Path) -> bool {
+        matches!(self, Source::File(_, own) if own == path)
+    }
+
+    pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
+        match self {
+            Source::File(file, _) => file.seek(SeekFrom::Start(offset)).map(drop),
+            _ => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+
+    pub(crate) fn close(&mut self) -> Result<()> {
+        match self {
+            Source::Pipe(pipe) => pipe.close(),
+            Source::File(..) | Source::Other(_) => Ok(()),
+        }
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Source::File(file, _) => file.read(out),
+            Source::Pipe(pipe) => pipe.read(out),
+            Source::Other(other) => other.read(out),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Reading an archive from beginning to end.
+
+use std::marker::PhantomData;
+
+use crate::error::{IoError, Result};
+use crate::holder::Holder;
+use crate::reader::KaldiReader;
+use crate::text::excerpt;
+
+pub(super) struct ArchiveReader<H> {
+    reader: KaldiReader,
+    at_end: bool,
+    marker: PhantomData<fn() -> H>,
+}
+
+impl<H: Holder> ArchiveReader<H> {
+    pub(super) fn open(rxfilename: &str) -> Result<Self> {
+        Ok(ArchiveReader { reader: KaldiReader::open_raw(rxfilename)?, at_end: false, marker: PhantomData })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.reader.name()
+    }
+
+    /// The next key and object; `None` at the end. After an error the archive is at its end.
+    pub(super) fn next(&mut self) -> Result<Option<(String, H::T)>> {
+        if self.at_end {
+            return Ok(None);
+        }
+        let entry = self.read_entry();
+        self.at_end = !matches!(entry, Ok(Some(_)));
+        entry
+    }
+
+    fn read_entry(&mut self) -> Result<Option<(String, H::T)>> {
+        let r = &mut self.reader;
+        r.set_binary(false);
+        r.skip_whitespace()?;
+        let mut key = Vec::new();
+        r.read_word_into(&mut key)?;
+        if key.is_empty() {
+            return Ok(None);
+        }
+        // Positions in what follows are best given as bytes: entries can be binary.
+        r.set_binary(true);
+        let key = r.to_utf8(key, "key")?;
+        match r.peek_byte()? {
+            Some(b' ' | b'\t') => {
+                r.next_byte()?;
+            }
+            // A line with nothing but a key, such as an empty list of tokens.
+            Some(b'\n') => {}
+            Some(_) => {
+                return Err(r.error_expected(&format!("a space after key '{}'", excerpt(key.as_bytes()))));
+            }
+            None => {
+                return Err(r.error(format!("the archive ends right after '{}'", excerpt(key.as_bytes()))));
+            }
+        }
+        match H::read(r) {
+            Ok(value) => Ok(Some((key, value))),
+            Err(e) => Err(IoError::Entry { table: r.name().to_owned(), key, source: Box::new(e) }),
+        }
+    }
+
+    /// Ends reading. If the archive was read to its end, the failure of a command that wrote it is an error;
+    /// otherwise it is only warned about, since our closing the pipe may have caused it.
+    pub(super) fn close(self) -> Result<()> {
+        if self.at_end { self.reader.close() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,122 @@
+//! Looking up objects of a table by key.
+
+use super::loader::Loader;
+use super::random_archive::RandomArchive;
+use super::script::{ScriptEntry, read_entries};
+use super::specifier::{Rspecifier, RspecifierKind};
+use crate::error::{IoError, Result};
+use crate::holder::Holder;
+use crate::log::Site;
+use crate::text::is_token;
+
+const SITE: Site = Site::new("HasKey", "util/kaldi-table-inl.h", 1);
+
+/// A table with access by key. How much is kept in memory depends on the options of the rspecifier: everything read so
+/// far for `ark` and `ark,s`; one object for `scp`, for `ark,s,cs`, and with `o` (where each key may be asked for once).
+pub struct RandomReader<H: Holder> {
+    inner: Inner<H>,
+}
+
+enum Inner<H: Holder> {
+    Archive(RandomArchive<H>),
+    Script(RandomScript<H>),
+}
+
+fn check_key(key: &str) -> Result<()> {
+    if is_token(key) { Ok(()) } else { Err(IoError::Value(format!("'{key}' cannot be the key of a table"))) }
+}
+
+impl<H: Holder> RandomReader<H> {
+    pub fn open(rspecifier: &str) -> Result<Self> {
+        let spec = Rspecifier::parse(rspecifier)?;
+        let inner = match spec.kind {
+            RspecifierKind::Archive => Inner::Archive(RandomArchive::open(&spec)?),
+            RspecifierKind::Script => Inner::Script(RandomScript::open(&spec)?),
+        };
+        Ok(RandomReader { inner })
+    }
+
+    /// Whether the table has the key. For a script with option `p`, whether its object can be read.
+    pub fn has(&mut self, key: &str) -> Result<bool> {
+        check_key(key)?;
+        match &mut self.inner {
+            Inner::Archive(archive) => archive.has(key),
+            Inner::Script(script) => script.has(key),
+        }
+    }
+
+    /// The object with the key; `None` if there is none.
+    pub fn get(&mut self, key: &str) -> Result<Option<&H::T>> {
+        check_key(key)?;
+        match &mut self.inner {
+            Inner::Archive(archive) => archive.get(key),
+            Inner::Script(script) => script.get(key),
+        }
+    }
+
+    /// Ends reading. An archive that was read to its end must have been complete, unless the rspecifier has `p`.
+    pub fn close(self) -> Result<()> {
+        match self.inner {
+            Inner::Archive(archive) => archive.close(),
+            Inner::Script(_) => Ok(()),
+        }
+    }
+}
+
+struct RandomScript<H: Holder> {
+    name: String,
+    /// Sorted by key.
+    entries: Vec<ScriptEntry>,
+    loader: Loader<H>,
+    current: Option<(usize, H::T)>,
+    permissive: bool,
+}
+
+impl<H: Holder> RandomScript<H> {
+    fn open(spec: &Rspecifier) -> Result<Self> {
+        let (name, entries) = read_entries(&spec.rxfilename, spec.sorted)?;
+        Ok(RandomScript { name, entries, loader: Loader::new(), current: None, permissive: spec.permissive })
+    }
+
+    fn find(&self, key: &str) -> Option<usize> {
+        self.entries.binary_search_by(|entry| entry.key.as_str().cmp(key)).ok()
+    }
+
+    fn has(&mut self, key: &str) -> Result<bool> {
+        match self.find(key) {
+            Some(index) if self.permissive => self.load(index),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<&H::T>> {
+        match self.find(key) {
+            Some(index) if self.load(index)? => Ok(self.current.as_ref().map(|(_, value)| value)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes an entry the current one; false if it cannot be read and that is permitted.
+    fn load(&mut self, index: usize) -> Result<bool> {
+        if self.current.as_ref().is_some_and(|(current, _)| *current == index) {
+            return Ok(true);
+        }
+        self.current = None;
+        let entry = &self.entries[index];
+        match self.loader.load(entry) {
+            Ok(value) => {
+                self.current = Some((index, value));
+                Ok(true)
+            }
+            Err(e) if self.permissive && !matches!(e, IoError::Spec { .. }) => {
+                crate::kaldi_warn!(
+                    SITE,
+                    "{} (ignored in permissive mode)",
+                    e.entry(&self.name, &entry.key).chain()
+                );
+                Ok(false)
+            }
+            Err(e) => Err(e.entry(&self.name, &entry.key)),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Looking up objects of an archive, which can only be read forwards.
+
+use std::collections::{HashMap, HashSet};
+
+use super::archive::ArchiveReader;
+use super::specifier::Rspecifier;
+use crate::error::{IoError, Result};
+use crate::holder::Holder;
+use crate::log::Site;
+
+const SITE: Site = Site::new("HasKey", "util/kaldi-table-inl.h", 1);
+
+pub(super) struct RandomArchive<H: Holder> {
+    archive: Option<ArchiveReader<H>>,
+    name: String,
+    sorted: bool,
+    /// With `s,cs`: only the last object read is kept.
+    called_sorted: bool,
+    once: bool,
+    permissive: bool,
+    /// Objects read and not dropped.
+    kept: HashMap<String, H::T>,
+    /// With `o`, or `s,cs`: the keys whose objects were dropped after use.
+    dropped: HashSet<String>,
+    /// With `o`: the key to drop at the next call.
+    in_use: Option<String>,
+    last_read: Option<String>,
+    last_asked: Option<String>,
+}
+
+impl<H: Holder> RandomArchive<H> {
+    pub(super) fn open(spec: &Rspecifier) -> Result<Self> {
+        let archive = ArchiveReader::open(&spec.rxfilename)?;
+        Ok(RandomArchive {
+            name: archive.name().to_owned(),
+            archive: Some(archive),
+            sorted: spec.sorted,
+            called_sorted: spec.sorted && spec.called_sorted,
+            once: spec.once,
+            permissive: spec.permissive,
+            kept: HashMap::new(),
+            dropped: HashSet::new(),
+            in_use: None,
+            last_read: None,
+            last_asked: None,
+        })
+    }
+
+    pub(super) fn has(&mut self, key: &str) -> Result<bool> {
+        self.find(key)
+    }
+
+    pub(super) fn get(&mut self, key: &str) -> Result<Option<&H::T>> {
+        if !self.find(key)? {
+            return Ok(None);
+        }
+        if self.once && !self.called_sorted {
+            self.in_use = Some(key.to_owned());
+        }
+        Ok(self.kept.get(key))
+    }
+
+    fn error(&self, message: String) -> IoError {
+        IoError::Table { table: self.name.clone(), message }
+    }
+
+    /// Reads on until the key is among the kept objects or cannot come any more.
+    fn find(&mut self, key: &str) -> Result<bool> {
+        if self.in_use.as_ref().is_some_and(|in_use| in_use != key)
+            && let Some(used) = self.in_use.take()
+        {
+            self.kept.remove(&used);
+            self.dropped.insert(used);
+        }
+        if self.called_sorted {
+            if let Some(last) = self.last_asked.as_ref().filter(|last| last.as_str() > key) {
+                let why = "the option 'cs' promises that keys are asked for in order";
+                return Err(self.error(format!("key '{key}' is asked for after '{last}', but {why}")));
+            }
+            if self.last_asked.as_deref() != Some(key) {
+                self.last_asked = Some(key.to_owned());
+            }
+        }
+        if self.dropped.contains(key) {
+            let why = "the option 'o' promises that each key is asked for once";
+            return Err(self.error(format!("key '{key}' is asked for again, but {why}")));
+        }
+        while !self.kept.contains_key(key) {
+            let passed = self.sorted && self.last_read.as_deref().is_some_and(|last| last > key);
+            if passed || !self.read_next()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads one more object; false at the end.
+    fn read_next(&mut self) -> Result<bool> {
+        let Some(archive) = &mut self.archive else { return Ok(false) };
+        let entry = match archive.next() {
+            Ok(Some(entry)) => Ok(entry),
+            Ok(None) => {
+                // The end: what a failing command did not write would look like missing keys.
+                let closed = self.archive.take().map_or(Ok(()), ArchiveReader::close);
+                return self.permit(closed).map(|()| false);
+            }
+            Err(e) => Err(e),
+        };
+        let (key, value) = match entry {
+            Ok(entry) => entry,
+            Err(e) => {
+                self.archive = None;
+                return self.permit(Err(e)).map(|()| false);
+            }
+        };
+        if self.sorted {
+            if let Some(last) = self.last_read.as_ref().filter(|last| **last >= key) {
+                let why = "the option 's' promises that keys increase (sort with LC_ALL=C)";
+                return Err(self.error(format!("key '{key}' comes after '{last}', but {why}")));
+            }
+            self.last_read = Some(key.clone());
+            if self.called_sorted {
+                self.kept.clear();
+            }
+        } else if self.kept.contains_key(&key) || self.dropped.contains(&key) {
+            return Err(self.error(format!("key '{key}' appears twice")));
+        }
+        self.kept.insert(key, value);
+        Ok(true)
+    }
+
+    /// Turns an error into a warning in permissive mode.
+    fn permit(&self, result: Result<()>) -> Result<()> {
+        match result {
+            Err(e) if self.permissive => {
+                crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn close(mut self) -> Result<()> {
+        let closed = self.archive.take().map_or(Ok(()), ArchiveReader::close);
+        self.permit(closed)
+    }
+}

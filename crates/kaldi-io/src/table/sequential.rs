@@ -1,0 +1,143 @@
+//! Reading a table from beginning to end.
+
+use super::archive::ArchiveReader;
+use super::background::Background;
+use super::loader::Loader;
+use super::script::{ScriptEntry, ScriptLines};
+use super::specifier::{Rspecifier, RspecifierKind};
+use crate::error::{IoError, Result};
+use crate::holder::Holder;
+use crate::log::Site;
+
+const SITE: Site = Site::new("Next", "util/kaldi-table-inl.h", 1);
+
+/// Objects of a table in the order in which they are there.
+pub struct SequentialReader<H: Holder> {
+    inner: Inner<H>,
+}
+
+enum Inner<H: Holder> {
+    Foreground(Box<Foreground<H>>),
+    Background(Background<H>),
+}
+
+impl<H: Holder> SequentialReader<H> {
+    /// Opens a table. An archive's first object is read at once, so that a wrong file is noticed here, even
+    /// with option `p`.
+    pub fn open(rspecifier: &str) -> Result<Self> {
+        let spec = Rspecifier::parse(rspecifier)?;
+        let reader = Box::new(Foreground::open(&spec)?);
+        let inner = if spec.background {
+            Inner::Background(Background::start(reader))
+        } else {
+            Inner::Foreground(reader)
+        };
+        Ok(SequentialReader { inner })
+    }
+
+    /// The next key and object; `None` at the end. What cannot be read is an error, after which there is nothing more,
+    /// or skipped with a warning if the rspecifier has the option `p`.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(String, H::T)>> {
+        match &mut self.inner {
+            Inner::Foreground(reader) => reader.next(),
+            Inner::Background(reader) => reader.next(),
+        }
+    }
+
+    /// Ends reading. After the end of the table, the failure of a command that wrote it is an error, unless the
+    /// rspecifier has the option `p`.
+    pub fn close(self) -> Result<()> {
+        match self.inner {
+            Inner::Foreground(reader) => reader.close(),
+            Inner::Background(reader) => reader.close(),
+        }
+    }
+}
+
+/// A reader without thread.
+pub(super) struct Foreground<H: Holder> {
+    source: Source<H>,
+    /// The first entry of an archive, read while opening.
+    first: Option<(String, H::T)>,
+    permissive: bool,
+    finished: bool,
+}
+
+enum Source<H: Holder> {
+    Archive(ArchiveReader<H>),
+    Script { lines: ScriptLines, loader: Loader<H> },
+}
+
+impl<H: Holder> Foreground<H> {
+    fn open(spec: &Rspecifier) -> Result<Self> {
+        let mut first = None;
+        let source = match spec.kind {
+            RspecifierKind::Archive => {
+                let mut archive = ArchiveReader::open(&spec.rxfilename)?;
+                first = archive.next()?;
+                Source::Archive(archive)
+            }
+            RspecifierKind::Script => {
+                Source::Script { lines: ScriptLines::open(&spec.rxfilename)?, loader: Loader::new() }
+            }
+        };
+        Ok(Foreground { source, first, permissive: spec.permissive, finished: false })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<(String, H::T)>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        loop {
+            if self.finished {
+                return Ok(None);
+            }
+            match self.try_next() {
+                Ok(entry) => {
+                    self.finished = entry.is_none();
+                    return Ok(entry);
+                }
+                // An archive has no next entry after one that could not be read: `try_next` will say so.
+                Err(e) if self.permissive && !matches!(e, IoError::Spec { .. }) => {
+                    crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                }
+                Err(e) => {
+                    self.finished = true;
+                    return Err(e);
+                }
+            }
+        }
+    }
+
+    fn try_next(&mut self) -> Result<Option<(String, H::T)>> {
+        match &mut self.source {
+            Source::Archive(archive) => archive.next(),
+            Source::Script { lines, loader } => {
+                let Some((key, rest)) = lines.next_pair()? else { return Ok(None) };
+                let load = ScriptEntry::new(key.clone(), &rest).and_then(|entry| loader.load(&entry));
+                match load {
+                    Ok(value) => Ok(Some((key, value))),
+                    // A range that makes no sense is a mistake in the script, not a missing object.
+                    Err(e @ IoError::Spec { .. }) => Err(e),
+                    Err(e) => Err(e.entry(lines.name(), &key)),
+                }
+            }
+        }
+    }
+
+    pub(super) fn close(self) -> Result<()> {
+        let result = match self.source {
+            Source::Archive(archive) => archive.close(),
+            Source::Script { lines, .. } if self.finished => lines.close(),
+            Source::Script { .. } => Ok(()),
+        };
+        match result {
+            Err(e) if self.permissive => {
+                crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}

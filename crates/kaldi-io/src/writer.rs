@@ -1,0 +1,297 @@
+//! [`KaldiWriter`]: a buffered sink of Kaldi's tokens and numbers, binary or text (`base/io-funcs`).
+//!
+//! Text numbers are what C++ streams print with precision 7. Where the bytes go is in `sink.rs`.
+
+use std::io::Write;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::error::{IoError, Result};
+use crate::filename::WxFilename;
+use crate::sink::Sink;
+use crate::text::{FILE_PRECISION, is_token, push_g};
+
+const BUFFER_SIZE: usize = 128 * 1024;
+
+pub struct KaldiWriter {
+    sink: Sink,
+    name: String,
+    buffer: Vec<u8>,
+    /// Bytes written, including those still in `buffer`.
+    position: u64,
+    binary: bool,
+    number: String,
+}
+
+macro_rules! write_integer {
+    ($name:ident, $type:ty, $code:expr) => {
+        #[doc = concat!("Writes a number: in binary the size byte ", stringify!($code), " and the value.")]
+        pub fn $name(&mut self, value: $type) -> Result<()> {
+            if self.binary {
+                self.write_bytes(&[$code as u8])?;
+                self.write_bytes(&value.to_le_bytes())
+            } else {
+                self.write_display(value)
+            }
+        }
+    };
+}
+
+impl KaldiWriter {
+    /// Opens a wxfilename and, if `binary`, writes the header. A regular file is written under a temporary name
+    /// in the same folder and takes its real name in [`finish`](Self::finish), so that it is complete or not there.
+    pub fn create(wxfilename: &str, binary: bool) -> Result<Self> {
+        let mut writer = Self::open(wxfilename, Sink::create)?;
+        writer.binary = binary;
+        if binary {
+            writer.write_header()?;
+        }
+        Ok(writer)
+    }
+
+    /// Opens a wxfilename at once, truncating a file, without header: for archives, which readers may follow.
+    pub fn create_streaming(wxfilename: &str) -> Result<Self> {
+        Self::open(wxfilename, Sink::create_in_place)
+    }
+
+    fn open(wxfilename: &str, open: impl FnOnce(&WxFilename) -> std::io::Result<Sink>) -> Result<Self> {
+        let parsed = WxFilename::parse(wxfilename)?;
+        let name = crate::filename::printable(wxfilename, "standard output");
+        let sink = open(&parsed).map_err(|source| IoError::Open { name: name.clone(), source })?;
+        Ok(Self::new(name, sink, true))
+    }
+
+    /// Writes to `w`, without header; `name` is for messages.
+    pub fn from_write(name: impl Into<String>, w: impl Write + Send + 'static, binary: bool) -> Self {
+        Self::new(name.into(), Sink::Other(Box::new(w)), binary)
+    }
+
+    /// Writes to memory, without header; see [`into_bytes`](Self::into_bytes).
+    pub fn in_memory(binary: bool) -> Self {
+        Self::new("memory".to_owned(), Sink::Memory, binary)
+    }
+
+    fn new(name: String, sink: Sink, binary: bool) -> Self {
+        KaldiWriter { sink, name, buffer: Vec::new(), position: 0, binary, number: String::new() }
+    }
+
+    /// What was written to a writer made by [`in_memory`](Self::in_memory).
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer)
+    }
+
+    pub fn binary(&self) -> bool {
+        self.binary
+    }
+
+    /// Chooses the form of what follows; writes nothing.
+    pub fn set_binary(&mut self, binary: bool) {
+        self.binary = binary;
+    }
+
+    /// The file's name as it appears in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes written since the writer was made.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Writes `\0B` in binary mode, nothing in text mode.
+    pub fn write_header(&mut self) -> Result<()> {
+        if self.binary { self.write_bytes(b"\0B") } else { Ok(()) }
+    }
+
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.position += bytes.len() as u64;
+        if matches!(self.sink, Sink::Memory) || self.buffer.len() + bytes.len() <= BUFFER_SIZE {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush_buffer()?;
+        if bytes.len() < BUFFER_SIZE {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let result = self.sink.write_all(bytes);
+        result.map_err(|e| self.io_error(e))
+    }
+
+    pub fn write_str(&mut self, text: &str) -> Result<()> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// Writes a token and one space, the same in both modes.
+    pub fn write_token(&mut self, token: &str) -> Result<()> {
+        if !is_token(token) {
+            return Err(IoError::Value(format!(
+                "'{token}' cannot be written as a token: it is empty or has blanks"
+            )));
+        }
+        self.write_bytes(token.as_bytes())?;
+        self.write_bytes(b" ")
+    }
+
+    /// Ends a line in text mode; nothing in binary mode.
+    pub fn newline_in_text(&mut self) -> Result<()> {
+        if self.binary { Ok(()) } else { self.write_bytes(b"\n") }
+    }
+
+    write_integer!(write_i8, i8, 1);
+    write_integer!(write_i16, i16, 2);
+    write_integer!(write_i32, i32, 4);
+    write_integer!(write_i64, i64, 8);
+    write_integer!(write_u8, u8, -1i8);
+    write_integer!(write_u16, u16, -2i8);
+    write_integer!(write_u32, u32, -4i8);
+    write_integer!(write_u64, u64, -8i8);
+
+    pub fn write_f32(&mut self, value: f32) -> Result<()> {
+        if self.binary {
+            self.write_bytes(&[4])?;
+            self.write_bytes(&value.to_le_bytes())
+        } else {
+            self.write_text_real(f64::from(value))
+        }
+    }
+
+    pub fn write_f64(&mut self, value: f64) -> Result<()> {
+        if self.binary {
+            self.write_bytes(&[8])?;
+            self.write_bytes(&value.to_le_bytes())
+        } else {
+            self.write_text_real(value)
+        }
+    }
+
+    pub fn write_bool(&mut self, value: bool) -> Result<()> {
+        self.write_bytes(if value { b"T" } else { b"F" })?;
+        if self.binary { Ok(()) } else { self.write_bytes(b" ") }
+    }
+
+    /// A number and a space, in text.
+    pub(crate) fn write_text_real(&mut self, value: f64) -> Result<()> {
+        let mut number = std::mem::take(&mut self.number);
+        number.clear();
+        push_g(&mut number, value, FILE_PRECISION);
+        number.push(' ');
+        let result = self.write_bytes(number.as_bytes());
+        self.number = number;
+        result
+    }
+
+    fn write_display(&mut self, value: impl std::fmt::Display) -> Result<()> {
+        self.write_bytes(format!("{value} ").as_bytes())
+    }
+
+    /// `WriteIntegerVector`.
+    pub fn write_i32_vector(&mut self, values: &[i32]) -> Result<()> {
+        if self.binary {
+            self.write_bytes(&[4])?;
+            self.write_raw_count(values.len())?;
+            self.write_converted(values, LittleEndian::write_i32_into)
+        } else {
+            self.write_text_integers(values)
+        }
+    }
+
+    /// `WriteIntegerVector` of bytes.
+    pub fn write_u8_vector(&mut self, values: &[u8]) -> Result<()> {
+        if self.binary {
+            self.write_bytes(&[1])?;
+            self.write_raw_count(values.len())?;
+            self.write_bytes(values)
+        } else {
+            self.write_text_integers(values)
+        }
+    }
+
+    /// `WriteIntegerPairVector`.
+    pub fn write_i32_pairs(&mut self, values: &[(i32, i32)]) -> Result<()> {
+        if !self.binary {
+            self.write_bytes(b"[ ")?;
+            for (first, second) in values {
+                self.write_bytes(format!("{first},{second} ").as_bytes())?;
+            }
+            return self.write_bytes(b"]\n");
+        }
+        self.write_bytes(&[4])?;
+        self.write_raw_count(values.len())?;
+        values.iter().try_for_each(|&(first, second)| {
+            self.write_bytes(&first.to_le_bytes())?;
+            self.write_bytes(&second.to_le_bytes())
+        })
+    }
+
+    fn write_text_integers<T: std::fmt::Display>(&mut self, values: &[T]) -> Result<()> {
+        self.write_bytes(b"[ ")?;
+        values.iter().try_for_each(|value| self.write_display(value))?;
+        self.write_bytes(b"]\n")
+    }
+
+    /// A size as the 32-bit count that Kaldi's formats use.
+    pub(crate) fn count(&self, n: usize) -> Result<i32> {
+        i32::try_from(n)
+            .map_err(|_| IoError::Value(format!("{}: {n} elements are too many for the format", self.name)))
+    }
+
+    fn write_raw_count(&mut self, n: usize) -> Result<()> {
+        let count = self.count(n)?;
+        self.write_bytes(&count.to_le_bytes())
+    }
+
+    /// Writes raw little-endian values, a block at a time.
+    pub(crate) fn write_converted<T>(
+        &mut self,
+        values: &[T],
+        convert: impl Fn(&[T], &mut [u8]),
+    ) -> Result<()> {
+        const BLOCK_BYTES: usize = 64 * 1024;
+        let size = size_of::<T>();
+        let mut raw = vec![0; BLOCK_BYTES.min(size_of_val(values))];
+        for block in values.chunks(BLOCK_BYTES / size) {
+            let bytes = &mut raw[..size_of_val(block)];
+            convert(block, bytes);
+            self.write_bytes(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn flush_buffer(&mut self) -> Result<()> {
+        if matches!(self.sink, Sink::Memory) {
+            return Ok(());
+        }
+        let result = self.sink.write_all(&self.buffer);
+        self.buffer.clear();
+        result.map_err(|e| self.io_error(e))
+    }
+
+    pub fn flush(&mut self) -> Result<()> {
+        self.flush_buffer()?;
+        let result = self.sink.flush();
+        result.map_err(|e| self.io_error(e))
+    }
+
+    /// Writes what is left and closes: a file takes its real name; a command is waited for, and its failure is an
+    /// error. Without this call a file under a temporary name disappears.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.sink.finish(&self.name)
+    }
+
+    fn io_error(&self, source: std::io::Error) -> IoError {
+        IoError::Io { name: self.name.clone(), source }
+    }
+}
+
+/// What is still in the buffer goes out if it can, as with any stream: an archive that ends early because of an
+/// error holds what was written. Errors are only reported by `flush` and `finish`.
+impl Drop for KaldiWriter {
+    fn drop(&mut self) {
+        if !self.buffer.is_empty() && !self.sink.is_temporary() {
+            let _ = self.flush_buffer();
+        }
+    }
+}

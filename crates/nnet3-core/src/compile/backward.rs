@@ -1,0 +1,125 @@
+//! Commands of the backward pass.
+
+use super::Compiler;
+use super::forward::is_identity;
+use super::locations::{Of, contiguous_ranges, single_source, split_backward};
+use crate::component::Properties;
+use crate::computation::{Command, SubmatrixId};
+use crate::error::{Error, Result};
+use crate::nnet::Node;
+
+impl Compiler<'_> {
+    /// Steps in reverse order, those that need a derivative.
+    pub(super) fn backward(&mut self) -> Result<()> {
+        if !self.need_derivatives {
+            return Ok(());
+        }
+        (0..self.infos.len()).rev().try_for_each(|s| self.backward_step(s))
+    }
+
+    fn backward_step(&mut self, s: usize) -> Result<()> {
+        let info = &self.infos[s];
+        let node = info.step.node;
+        match self.nnet.node(node) {
+            Node::Input { .. } => {
+                let io = self.request_of(&info.step).input(self.nnet.node_name(node));
+                if let (Some(matrix), true) = (info.deriv, io.is_some_and(|io| io.has_deriv)) {
+                    self.out.commands.push(Command::ProvideOutput { matrix, node });
+                    if self.ends_inputs(s) {
+                        self.out.commands.push(Command::NoOpPermanent);
+                    }
+                }
+            }
+            Node::DimRange { .. } => {}
+            Node::Component { component } => {
+                let Some(out_deriv) = info.deriv else {
+                    return Ok(());
+                };
+                let properties = self.nnet.component(*component).properties();
+                let input = &self.infos[s - 1];
+                let needs = |property| properties.has(property);
+                self.out.commands.push(Command::Backprop {
+                    component: *component,
+                    precomputed: info.precomputed,
+                    in_value: input.value.filter(|_| needs(Properties::BACKPROP_NEEDS_INPUT)),
+                    out_value: info.value.filter(|_| needs(Properties::BACKPROP_NEEDS_OUTPUT)),
+                    out_deriv,
+                    in_deriv: input.deriv,
+                    memo: self.memo(s, properties),
+                    update_model: true,
+                });
+            }
+            Node::ComponentInput { .. } => self.backward_descriptor(s)?,
+            Node::Output { .. } => {
+                if let Some(matrix) = info.deriv {
+                    if self.deriv_is_supplied(&info.step) {
+                        self.out.commands.push(Command::AcceptInput { matrix, node });
+                    }
+                }
+                self.backward_descriptor(s)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn backward_descriptor(&mut self, s: usize) -> Result<()> {
+        let Some(descriptor) = self.nnet.node(self.infos[s].step.node).descriptor() else {
+            return Ok(());
+        };
+        for (p, part) in descriptor.parts.iter().enumerate() {
+            let Some(deriv) = self.infos[s].parts[p].deriv else {
+                continue;
+            };
+            for (alpha, locations) in self.locations_by_scale(s, part, Of::Deriv)? {
+                for list in split_backward(locations) {
+                    let command = match single_source(&list) {
+                        Some((dest, rows)) => self.backward_to_one(dest, deriv, rows, alpha)?,
+                        None => Command::AddToRowsMulti {
+                            src: deriv,
+                            rows: self.out.new_multi_indexes(list),
+                            alpha,
+                        },
+                    };
+                    self.out.commands.push(command);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Row i of `src` is added to row `rows[i]` of `dest`.
+    fn backward_to_one(
+        &mut self,
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: Vec<i32>,
+        alpha: f32,
+    ) -> Result<Command> {
+        let (dest_rows, src_rows) = (self.out.submatrix(dest).rows, self.out.submatrix(src).rows);
+        if is_identity(&rows, dest_rows) {
+            return Ok(Command::Add { dest, src, alpha });
+        }
+        if dest_rows >= src_rows {
+            if let Some(inverse) = inverse(&rows, dest_rows) {
+                return Ok(Command::AddRows { dest, src, rows: self.out.new_indexes(inverse), alpha });
+            }
+        }
+        match contiguous_ranges(&rows, dest_rows) {
+            Some(ranges) => {
+                Ok(Command::AddRowRanges { dest, src, ranges: self.out.new_ranges(ranges), alpha })
+            }
+            None => Err(Error::computation("rows of a derivative are neither unique nor contiguous")),
+        }
+    }
+}
+
+/// Where each of `size` values occurs, -1 if it does not; `None` if one occurs twice.
+fn inverse(rows: &[i32], size: usize) -> Option<Vec<i32>> {
+    let mut out = vec![-1; size];
+    for (i, &row) in rows.iter().enumerate() {
+        if row >= 0 && std::mem::replace(&mut out[row as usize], i as i32) != -1 {
+            return None;
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,124 @@
+//! Fields of component files: a token and a value, checked as it is read.
+
+use super::{Key, Kind};
+use crate::error::Result;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Accumulator, Matrix};
+
+/// A key of a config line. An empty `default` means that it is required.
+pub const fn key(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Key {
+    Key { name, kind, default, meaning }
+}
+
+/// `token` and an integer greater than 0.
+pub fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    let value = read_i32(r, token)?;
+    match usize::try_from(value) {
+        Ok(dim) if dim > 0 => Ok(dim),
+        _ => Err(r.error(format!("{token}: expected an integer greater than 0, found {value}")).into()),
+    }
+}
+
+pub fn read_i32(r: &mut KaldiReader, token: &str) -> Result<i32> {
+    r.expect_token(token)?;
+    Ok(r.read_i32()?)
+}
+
+pub fn read_f32(r: &mut KaldiReader, token: &str) -> Result<f32> {
+    r.expect_token(token)?;
+    Ok(r.read_f32()?)
+}
+
+pub fn read_f64(r: &mut KaldiReader, token: &str) -> Result<f64> {
+    r.expect_token(token)?;
+    Ok(r.read_f64()?)
+}
+
+pub fn read_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
+    r.expect_token(token)?;
+    Ok(r.read_bool()?)
+}
+
+/// `token` and a vector, as a matrix with one row.
+pub fn read_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
+    r.expect_token(token)?;
+    super::read_row(r)
+}
+
+/// `token` and a vector of `dim` or no elements, in double precision.
+pub fn read_stats(r: &mut KaldiReader, token: &str, dim: usize) -> Result<Vec<f64>> {
+    r.expect_token(token)?;
+    let values = kaldi_io::matrix::read_vector::<f64>(r)?;
+    check(r, values.is_empty() || values.len() == dim, || {
+        format!("{token}: expected {dim} elements, found {}", values.len())
+    })?;
+    Ok(values)
+}
+
+/// The value of `token` if it comes next, else `default`.
+pub fn optional_f32(r: &mut KaldiReader, token: &str, default: f32) -> Result<f32> {
+    if r.accept_token(token)? { Ok(r.read_f32()?) } else { Ok(default) }
+}
+
+/// As [`optional_f32`], for `false`.
+pub fn optional_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
+    if r.accept_token(token)? { Ok(r.read_bool()?) } else { Ok(false) }
+}
+
+/// An error at the reader's place, unless `good`.
+pub fn check(r: &KaldiReader, good: bool, message: impl FnOnce() -> String) -> Result<()> {
+    if good { Ok(()) } else { Err(r.error(message()).into()) }
+}
+
+/// `block` divides `dim`.
+pub fn check_block(r: &KaldiReader, dim: usize, block: usize) -> Result<()> {
+    check(r, dim.is_multiple_of(block), || format!("the block dimension {block} does not divide {dim}"))
+}
+
+/// `value` lies in [0, 1].
+pub fn check_proportion(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
+    check(r, (0.0..=1.0).contains(&value), || {
+        format!("{token}: expected a number from 0 to 1, found {value}")
+    })
+}
+
+pub fn write_i32(w: &mut KaldiWriter, token: &str, value: i32) -> Result<()> {
+    w.write_token(token)?;
+    Ok(w.write_i32(value)?)
+}
+
+/// `value` came from a 32-bit field or key.
+pub fn write_dim(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
+    write_i32(w, token, value as i32)
+}
+
+pub fn write_f32(w: &mut KaldiWriter, token: &str, value: f32) -> Result<()> {
+    w.write_token(token)?;
+    Ok(w.write_f32(value)?)
+}
+
+pub fn write_f64(w: &mut KaldiWriter, token: &str, value: f64) -> Result<()> {
+    w.write_token(token)?;
+    Ok(w.write_f64(value)?)
+}
+
+pub fn write_bool(w: &mut KaldiWriter, token: &str, value: bool) -> Result<()> {
+    w.write_token(token)?;
+    Ok(w.write_bool(value)?)
+}
+
+pub fn write_vector(w: &mut KaldiWriter, token: &str, values: &[f32]) -> Result<()> {
+    w.write_token(token)?;
+    Ok(kaldi_io::matrix::write_vector(w, values)?)
+}
+
+pub fn write_row(w: &mut KaldiWriter, token: &str, row: &Matrix) -> Result<()> {
+    write_vector(w, token, &row.to_vec())
+}
+
+/// The sums divided by `count` (as they are if it is 0), with the reference's roundings.
+pub fn averages(sums: &Accumulator, count: f64) -> Vec<f32> {
+    let factor = if count == 0.0 { 1.0 } else { (1.0 / count) as f32 };
+    sums.values().iter().map(|&sum| sum as f32 * factor).collect()
+}

@@ -1,0 +1,211 @@
+//! `LinearComponent`: y = W x, with natural gradient updates.
+
+use super::parameters::*;
+use super::preconditioners::{self, Preconditioners};
+use super::updatable::{Updatable, UpdatableSettings};
+use super::*;
+use crate::component_boilerplate;
+use crate::config::ConfigLine;
+use crate::text;
+use nnet3_matrix::Transpose::{No, Yes};
+
+const MATRIX: Key = Key {
+    name: "matrix",
+    kind: Kind::File,
+    default: "none",
+    meaning: "W; the dimensions are then optional and param-stddev is refused",
+};
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "LinearComponent",
+    purpose: "A linear function of the input, without bias, with natural gradient updates.",
+    keys: &[
+        INPUT_DIM,
+        OUTPUT_DIM,
+        MATRIX,
+        stddev_key("param-stddev", "1/sqrt(input-dim)"),
+        ORTHONORMAL_CONSTRAINT,
+        Key { meaning: "stored only: updates are always preconditioned", ..USE_NATURAL_GRADIENT },
+        preconditioners::KEYS[0],
+        preconditioners::KEYS[1],
+        preconditioners::KEYS[2],
+        preconditioners::KEYS[3],
+        preconditioners::KEYS[4],
+    ],
+    updatable: true,
+    example: "input-dim=4 output-dim=3",
+    from_config: Linear::from_config,
+    read: Linear::read,
+}];
+
+#[derive(Clone, Debug)]
+pub struct Linear {
+    settings: UpdatableSettings,
+    /// O × I.
+    params: Matrix,
+    orthonormal_constraint: f32,
+    /// Stored, but without effect, as in the reference.
+    use_natural_gradient: bool,
+    natural_gradient: Preconditioners,
+}
+
+impl Linear {
+    /// With default rate, ranks 40 and 80, update period 4. `params` is O × I.
+    pub fn new(params: Matrix) -> Linear {
+        Linear {
+            settings: UpdatableSettings::default(),
+            params,
+            orthonormal_constraint: 0.0,
+            use_natural_gradient: true,
+            natural_gradient: Preconditioners::new(40, 80, 4, 2000.0, 4.0),
+        }
+    }
+
+    /// O × I.
+    pub fn linear_params(&self) -> &Matrix {
+        &self.params
+    }
+
+    pub fn set_params(&mut self, params: Matrix) {
+        self.params = params;
+    }
+
+    pub fn preconditioners(&self) -> &Preconditioners {
+        &self.natural_gradient
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let params = match line.get_string("matrix") {
+            Some(file) => {
+                let matrix = load_matrix(&file)?;
+                if matrix.is_empty() {
+                    return Err(line.error(format!("matrix={file} is empty")));
+                }
+                check_dim(line, "input-dim", matrix.cols())?;
+                check_dim(line, "output-dim", matrix.rows())?;
+                matrix
+            }
+            None => {
+                let (cols, rows) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
+                let stddev = get_stddev(line, "param-stddev", 1.0 / (cols as f32).sqrt())?;
+                normal_matrix(line, random, rows, cols, 0.0, stddev)?
+            }
+        };
+        Ok(Box::new(Linear {
+            settings,
+            orthonormal_constraint: line.get_f32("orthonormal-constraint")?.unwrap_or(0.0),
+            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
+            natural_gradient: Preconditioners::from_config(line, params.cols(), params.rows())?,
+            params,
+        }))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        r.expect_token("<Params>")?;
+        let params = read_matrix(r)?;
+        if params.is_empty() {
+            return Err(r.error("<Params> must not be empty").into());
+        }
+        let orthonormal_constraint = if r.accept_token("<OrthonormalConstraint>")? { r.read_f32()? } else { 0.0 };
+        r.expect_token("<UseNaturalGradient>")?;
+        let use_natural_gradient = r.read_bool()?;
+        let rank_in = read_dim(r, "<RankInOut>")?;
+        let rank_out = read_positive(r, "<RankInOut>")?;
+        r.expect_token("<Alpha>")?;
+        let alpha = r.read_f32()?;
+        r.expect_token("<NumSamplesHistory>")?;
+        let history = r.read_f32()?;
+        let period = read_dim(r, "<UpdatePeriod>")?;
+        let natural_gradient = Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?;
+        r.expect_token("</LinearComponent>")?;
+        Ok(Box::new(Linear { settings, params, orthonormal_constraint, use_natural_gradient, natural_gradient }))
+    }
+
+    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
+        let (rate, params) = (self.settings.learning_rate, self.params.view_mut());
+        match self.settings.is_gradient {
+            true => context.backend.gemm(params, rate, deriv, Yes, input, No, 1.0),
+            false => self.natural_gradient.add_gradient(context, params, None, input, deriv, rate),
+        }
+    }
+}
+
+impl Component for Linear {
+    component_boilerplate!("LinearComponent");
+    parameter_methods!(params);
+
+    fn input_dim(&self) -> usize {
+        self.params.cols()
+    }
+    fn output_dim(&self) -> usize {
+        self.params.rows()
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+            | Properties::UPDATABLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::PROPAGATE_ADDS
+            | Properties::BACKPROP_ADDS
+    }
+
+    fn info(&self, detailed: bool) -> String {
+        let mut out = self.settings.info(self) + &text::matrix_stats("params", &self.params, detailed);
+        if self.orthonormal_constraint != 0.0 {
+            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
+        }
+        out += &format!(", use-natural-gradient={}", self.use_natural_gradient);
+        out + &self.natural_gradient.info()
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, self.type_name())?;
+        w.write_token("<Params>")?;
+        write_matrix(w, &self.params)?;
+        if self.orthonormal_constraint != 0.0 {
+            w.write_token("<OrthonormalConstraint>")?;
+            w.write_f32(self.orthonormal_constraint)?;
+        }
+        w.write_token("<UseNaturalGradient>")?;
+        w.write_bool(self.use_natural_gradient)?;
+        let Preconditioners { input, output } = &self.natural_gradient;
+        write_count(w, "<RankInOut>", input.rank)?;
+        w.write_i32(output.rank as i32)?;
+        w.write_token("<Alpha>")?;
+        w.write_f32(input.alpha)?;
+        w.write_token("<NumSamplesHistory>")?;
+        w.write_f32(input.num_samples_history)?;
+        write_count(w, "<UpdatePeriod>", input.update_period)?;
+        w.write_token("</LinearComponent>")?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self, context: Context<'_>, _: Option<&dyn PrecomputedIndexes>, input: View<'_>, output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 1.0);
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+        if let Some(in_deriv) = args.in_deriv {
+            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.params.view(), No, 1.0);
+        }
+        if let Some(target) = update.target(self) {
+            target.update(context, args.in_value, args.out_deriv);
+        }
+    }
+
+    fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
+        Some((self.orthonormal_constraint, &mut self.params))
+    }
+}
+
+impl Updatable for Linear {
+    updatable_methods!(params);
+
+    fn freeze_natural_gradient(&mut self, freeze: bool) {
+        self.natural_gradient.freeze(freeze);
+    }
+}

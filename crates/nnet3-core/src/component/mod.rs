@@ -1,0 +1,374 @@
+//! What a component is, and the one list of all types.
+//!
+//! A component is written once, against [`Backend`]. Each family has a file that exports `TYPES`; [`registry`] joins
+//! them. Formulas and file formats are those of the reference's `nnet-*-component` sources.
+
+pub mod nonlinear;
+pub mod parameters;
+pub mod preconditioners;
+pub mod affine;
+pub mod linear;
+pub mod fields;
+pub mod nonlinear_stats;
+pub mod grid;
+pub mod tdnn;
+#[cfg(test)]
+mod by_index;
+pub mod registry;
+#[cfg(test)]
+pub mod testing;
+pub mod updatable;
+
+use crate::error::Result;
+use crate::index::Index;
+use crate::random::Random;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Backend, Matrix, View, ViewMut, Workspace};
+use std::any::Any;
+use std::fmt;
+use std::ops::BitOr;
+
+pub use registry::{ComponentType, Key, Kind};
+pub use updatable::{Updatable, UpdatableSettings};
+
+/// What the compiler and executor must know of a component. The values are those that the reference prints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Properties(pub u32);
+
+#[rustfmt::skip]
+impl Properties {
+    pub const NONE: Properties = Properties(0);
+    /// Rows map one to one with equal indexes.
+    pub const SIMPLE: Properties = Properties(0x001);
+    pub const UPDATABLE: Properties = Properties(0x002);
+    /// Input and output of propagate may be one matrix.
+    pub const PROPAGATE_IN_PLACE: Properties = Properties(0x004);
+    /// Propagate adds to its output (not in place).
+    pub const PROPAGATE_ADDS: Properties = Properties(0x008);
+    /// [`Component::reorder_indexes`] must be called.
+    pub const REORDERS_INDEXES: Properties = Properties(0x010);
+    /// Backprop adds to the input derivative (not in place).
+    pub const BACKPROP_ADDS: Properties = Properties(0x020);
+    pub const BACKPROP_NEEDS_INPUT: Properties = Properties(0x040);
+    pub const BACKPROP_NEEDS_OUTPUT: Properties = Properties(0x080);
+    /// Output and input derivative may be one matrix.
+    pub const BACKPROP_IN_PLACE: Properties = Properties(0x100);
+    /// [`Component::store_stats`] does something.
+    pub const STORES_STATS: Properties = Properties(0x200);
+    /// Input and its derivative need stride = columns.
+    pub const INPUT_CONTIGUOUS: Properties = Properties(0x400);
+    /// Output and its derivative need stride = columns.
+    pub const OUTPUT_CONTIGUOUS: Properties = Properties(0x800);
+    /// Propagate leaves a memo for backprop, see [`Component::memo_shape`].
+    pub const USES_MEMO: Properties = Properties(0x1000);
+    pub const RANDOM: Properties = Properties(0x2000);
+
+    const NAMES: [(Properties, &'static str); 14] = [
+        (Self::SIMPLE, "simple"), (Self::UPDATABLE, "updatable"), (Self::PROPAGATE_IN_PLACE, "propagate-in-place"),
+        (Self::PROPAGATE_ADDS, "propagate-adds"), (Self::REORDERS_INDEXES, "reorders-indexes"),
+        (Self::BACKPROP_ADDS, "backprop-adds"), (Self::BACKPROP_NEEDS_INPUT, "backprop-needs-input"),
+        (Self::BACKPROP_NEEDS_OUTPUT, "backprop-needs-output"), (Self::BACKPROP_IN_PLACE, "backprop-in-place"),
+        (Self::STORES_STATS, "stores-stats"), (Self::INPUT_CONTIGUOUS, "input-contiguous"),
+        (Self::OUTPUT_CONTIGUOUS, "output-contiguous"), (Self::USES_MEMO, "uses-memo"), (Self::RANDOM, "random"),
+    ];
+}
+
+impl Properties {
+    pub fn has(self, other: Properties) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// `self` if `condition`, else none: for conditional terms of a sum of properties.
+    pub fn when(self, condition: bool) -> Properties {
+        if condition { self } else { Properties::NONE }
+    }
+}
+
+impl BitOr for Properties {
+    type Output = Properties;
+    fn bitor(self, other: Properties) -> Properties {
+        Properties(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Properties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Self::NAMES.iter().filter(|(p, _)| self.has(*p)).map(|(_, name)| *name).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// What a component runs with. Scratch memory comes from `workspace` only, so that repeated runs allocate nothing.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub backend: &'a dyn Backend,
+    pub workspace: &'a Workspace,
+    pub random: &'a Random,
+}
+
+/// Arguments of [`Component::backprop`]. Views that the component's properties do not ask for are empty (0 × 0).
+pub struct Backprop<'a> {
+    /// The component's name, for messages.
+    pub name: &'a str,
+    pub indexes: Option<&'a dyn PrecomputedIndexes>,
+    pub in_value: View<'a>,
+    pub out_value: View<'a>,
+    pub out_deriv: View<'a>,
+    /// What propagate left, of [`Component::memo_shape`]; empty if that is (0, 0).
+    pub memo: View<'a>,
+    /// Where the derivative with respect to the input goes, if wanted.
+    pub in_deriv: Option<ViewMut<'a>>,
+}
+
+/// Which object receives a backprop's parameter change (updatable components) or statistics (the others).
+pub enum Update<'a> {
+    None,
+    /// The component itself: statistics of non-updatable components in training.
+    Own,
+    /// The same component of another copy of the network, of the same type.
+    Other(&'a mut dyn Component),
+}
+
+impl<'a> Update<'a> {
+    /// The receiving object; `own` is the component that runs backprop. Compute everything that reads `own` first.
+    pub fn target<'t, T: Component>(self, own: &'t mut T) -> Option<&'t mut T>
+    where
+        'a: 't,
+    {
+        match self {
+            Update::None => None,
+            Update::Own => Some(own),
+            Update::Other(other) => Some(downcast_mut(other)),
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, Update::None)
+    }
+
+    /// As `&mut self` borrowed for a shorter time.
+    pub fn reborrow(&mut self) -> Update<'_> {
+        match self {
+            Update::None => Update::None,
+            Update::Own => Update::Own,
+            Update::Other(other) => Update::Other(&mut **other),
+        }
+    }
+}
+
+/// What a non-simple component works out from its index lists before anything runs.
+pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
+    /// Writes `<TypePrecomputedIndexes> … </TypePrecomputedIndexes>` (spec components §12).
+    fn write(&self, w: &mut KaldiWriter) -> Result<()>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// The component's own precomputed indexes. Panics on another type: the compiler made them with this component.
+pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> &T {
+    indexes.and_then(|i| i.as_any().downcast_ref()).expect("precomputed indexes of this component")
+}
+
+/// Answers whether an input index is available (see [`Component::is_computable`]).
+pub type Available<'a> = &'a dyn Fn(Index) -> bool;
+
+/// One node type of a network: a function on rows, with or without parameters.
+pub trait Component: Any + Send + Sync {
+    /// The exact name in files and configs, such as `TdnnComponent`.
+    fn type_name(&self) -> &'static str;
+    fn input_dim(&self) -> usize;
+    fn output_dim(&self) -> usize;
+    fn properties(&self) -> Properties;
+
+    /// The text after `type=` of `nnet3-info`. `detailed` adds singular values (`--verbose=2`).
+    fn info(&self, detailed: bool) -> String {
+        let _ = detailed;
+        format!("{}, input-dim={}, output-dim={}", self.type_name(), self.input_dim(), self.output_dim())
+    }
+
+    /// Writes `<Type> … </Type>`.
+    fn write(&self, w: &mut KaldiWriter) -> Result<()>;
+
+    fn clone_box(&self) -> Box<dyn Component>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+
+    // ---- indexes (non-simple components) -----------------------------------------------------------------------
+
+    /// Appends the input indexes that `output` may depend on.
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        inputs.push(output);
+    }
+
+    /// Whether `output` can be computed from the available inputs; if so, appends those used to `used`.
+    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
+        let computable = available(output);
+        if let (true, Some(used)) = (computable, used) {
+            used.push(output);
+        }
+        computable
+    }
+
+    /// Sorts and pads (with `t` = [`crate::NO_TIME`]) both lists into the order that propagate needs.
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        let _ = (inputs, outputs);
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self, inputs: &[Index], outputs: &[Index], need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let _ = (inputs, outputs, need_backprop);
+        Ok(None)
+    }
+
+    // ---- running -----------------------------------------------------------------------------------------------
+
+    /// Rows and columns of what propagate leaves for backprop and [`Component::store_stats`]; planned like any matrix.
+    fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
+        let _ = (indexes, output_rows);
+        (0, 0)
+    }
+
+    /// Sets `output` (adds, with [`Properties::PROPAGATE_ADDS`]) and `memo` (unspecified contents before; always of
+    /// [`Component::memo_shape`]).
+    fn propagate(
+        &self, context: Context<'_>, indexes: Option<&dyn PrecomputedIndexes>, input: View<'_>, output: ViewMut<'_>,
+        memo: ViewMut<'_>,
+    );
+
+    /// Derivative with respect to the input, and the change of parameters or statistics of `update`.
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
+
+    /// Adds activation statistics of one propagate. `input` is empty if the propagate was in place.
+    fn store_stats(&mut self, context: Context<'_>, input: View<'_>, output: View<'_>, memo: View<'_>) {
+        let _ = (context, input, output, memo);
+    }
+
+    // ---- whole-object operations -------------------------------------------------------------------------------
+
+    fn zero_stats(&mut self) {}
+
+    /// Parameters and statistics times `factor`; 0 gives exact zeros.
+    fn scale(&mut self, factor: f32) {
+        let _ = factor;
+    }
+
+    /// Parameters and statistics += `alpha` × those of `other`, which has the same type.
+    fn add(&mut self, alpha: f32, other: &dyn Component) {
+        let _ = (alpha, other);
+    }
+
+    /// `Some` exactly if [`Properties::UPDATABLE`].
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        None
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        None
+    }
+
+    /// All parameter matrices, so that they can be moved to a device.
+    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+        Vec::new()
+    }
+
+    /// The linear part of the parameters and the orthonormal constraint, for Linear, Affine (and derived) and Tdnn.
+    fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
+        None
+    }
+
+    /// Dropout off (random components). Returns false if the type has no such mode.
+    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+    /// Fixed statistics (batch normalisation). Returns false if the type has no such mode.
+    fn set_batchnorm_test_mode(&mut self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+    /// Batch-norm statistics × `factor`; nothing for other types.
+    fn scale_batchnorm_stats(&mut self, factor: f32) {
+        let _ = factor;
+    }
+    /// The proportion of Dropout, DropoutMask, GeneralDropout. Returns false for other types.
+    fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
+        let _ = proportion;
+        false
+    }
+}
+
+impl Clone for Box<dyn Component> {
+    fn clone(&self) -> Box<dyn Component> {
+        self.clone_box()
+    }
+}
+
+/// `other` as a `T`. Panics on another type: callers combine networks of one structure (checked before).
+pub fn downcast<T: Component>(other: &dyn Component) -> &T {
+    other.as_any().downcast_ref().unwrap_or_else(|| panic!("unexpected component type {}", other.type_name()))
+}
+
+/// As [`downcast`], mutable.
+pub fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
+    let name = other.type_name();
+    other.as_any_mut().downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))
+}
+
+/// The three methods that every component writes the same way.
+#[macro_export]
+macro_rules! component_boilerplate {
+    ($name:literal) => {
+        fn type_name(&self) -> &'static str {
+            $name
+        }
+        fn clone_box(&self) -> Box<dyn $crate::component::Component> {
+            Box::new(self.clone())
+        }
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+        fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
+            self
+        }
+    };
+}
+
+// ---- matrices of components on disk ----------------------------------------------------------------------------
+
+/// A float matrix of a component's file form.
+pub fn read_matrix(r: &mut KaldiReader) -> Result<Matrix> {
+    let m = kaldi_io::matrix::DenseMatrix::<f32>::read(r)?;
+    Ok(Matrix::from_vec(m.rows, m.cols, m.data))
+}
+
+/// A float vector, as a matrix with one row.
+pub fn read_row(r: &mut KaldiReader) -> Result<Matrix> {
+    let v = kaldi_io::matrix::read_vector::<f32>(r)?;
+    Ok(Matrix::from_vec(1, v.len(), v))
+}
+
+pub fn write_matrix(w: &mut KaldiWriter, m: &Matrix) -> Result<()> {
+    kaldi_io::matrix::DenseMatrix { rows: m.rows(), cols: m.cols(), data: m.to_vec() }.write(w)?;
+    Ok(())
+}
+
+pub fn write_row(w: &mut KaldiWriter, m: &Matrix) -> Result<()> {
+    kaldi_io::matrix::write_vector(w, &m.to_vec())?;
+    Ok(())
+}
+
+/// A matrix from a file named in a config line (`matrix=`), full, compressed, text or binary.
+pub fn load_matrix(rxfilename: &str) -> Result<Matrix> {
+    let mut r = KaldiReader::open(rxfilename)?;
+    let m = read_matrix(&mut r)?;
+    r.close()?;
+    Ok(m)
+}
+
+/// A vector from a file named in a config line (`vector=`, `scales=`, `bias=`), as a matrix with one row.
+pub fn load_row(rxfilename: &str) -> Result<Matrix> {
+    let mut r = KaldiReader::open(rxfilename)?;
+    let m = read_row(&mut r)?;
+    r.close()?;
+    Ok(m)
+}

@@ -1,0 +1,301 @@
+//! What Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax share: dimension, self-repair settings and activation
+//! statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
+
+use super::fields::{self, key};
+use super::{Context, Key, Kind};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::text::{number, summarize};
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::text::format_g;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Accumulator, Activation, ColumnTerm, View};
+
+pub const KEYS: &[Key] = &[
+    key("dim", Kind::Int, "", "number of columns of input and output"),
+    key("block-dim", Kind::Int, "dim", "self-repair sees blocks of this many columns (RectifiedLinear only)"),
+    key(
+        "self-repair-lower-threshold",
+        Kind::Float,
+        "unset",
+        "average derivative below which units are repaired",
+    ),
+    key(
+        "self-repair-upper-threshold",
+        Kind::Float,
+        "unset",
+        "average derivative above which units are repaired (RectifiedLinear only)",
+    ),
+    key("self-repair-scale", Kind::Float, "0", "size of the repair term, below 0.1; 0 is none"),
+];
+
+/// How files and configs say that a threshold is not set.
+const UNSET: f32 = -1000.0;
+
+fn threshold(value: f32) -> Option<f32> {
+    if value == UNSET { None } else { Some(value) }
+}
+
+/// Dimension, self-repair settings and statistics of a nonlinearity.
+#[derive(Clone, Debug)]
+pub struct NonlinearStats {
+    pub dim: usize,
+    /// Divides `dim`; self-repair of RectifiedLinear treats the columns as blocks of this size.
+    pub block_dim: usize,
+    pub self_repair_lower_threshold: Option<f32>,
+    pub self_repair_upper_threshold: Option<f32>,
+    pub self_repair_scale: f32,
+    /// Sums of outputs over `count` rows. Empty, as the other sums, until the first use.
+    value_sum: Accumulator,
+    deriv_sum: Accumulator,
+    count: f64,
+    /// Sums of squared output derivatives over `oderiv_count` rows.
+    oderiv_sumsq: Accumulator,
+    oderiv_count: f64,
+    dims_self_repaired: f64,
+    dims_processed: f64,
+}
+
+impl NonlinearStats {
+    pub fn from_config(line: &mut ConfigLine) -> Result<NonlinearStats> {
+        let dim = line.require_dim("dim")?;
+        let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
+        if !dim.is_multiple_of(block_dim) {
+            return Err(line.error(format!("block-dim={block_dim} does not divide dim={dim}")));
+        }
+        let lower = line.get_f32("self-repair-lower-threshold")?.and_then(threshold);
+        let upper = line.get_f32("self-repair-upper-threshold")?.and_then(threshold);
+        let scale = line.get_f32("self-repair-scale")?.unwrap_or(0.0);
+        if !(0.0..0.1).contains(&scale) {
+            return Err(
+                line.error(format!("self-repair-scale must be at least 0 and below 0.1, found {scale}"))
+            );
+        }
+        Ok(NonlinearStats {
+            self_repair_lower_threshold: lower,
+            self_repair_upper_threshold: upper,
+            self_repair_scale: scale,
+            ..NonlinearStats::new(dim, block_dim)
+        })
+    }
+
+    fn new(dim: usize, block_dim: usize) -> NonlinearStats {
+        NonlinearStats {
+            dim,
+            block_dim,
+            self_repair_lower_threshold: None,
+            self_repair_upper_threshold: None,
+            self_repair_scale: 0.0,
+            value_sum: Accumulator::default(),
+            deriv_sum: Accumulator::default(),
+            count: 0.0,
+            oderiv_sumsq: Accumulator::default(),
+            oderiv_count: 0.0,
+            dims_self_repaired: 0.0,
+            dims_processed: 0.0,
+        }
+    }
+
+    // ---- on disk -----------------------------------------------------------------------------------------------
+
+    /// Reads from `<Dim>` to `</type_name>`. Accepted older forms: without `<BlockDim>`, without the statistics of
+    /// output derivatives, without any of the fields after them.
+    pub fn read(r: &mut KaldiReader, type_name: &str) -> Result<NonlinearStats> {
+        let dim = fields::read_dim(r, "<Dim>")?;
+        let mut s = NonlinearStats::new(dim, dim);
+        if r.accept_token("<BlockDim>")? {
+            let block_dim = r.read_i32()?;
+            fields::check(r, block_dim > 0, || {
+                format!("<BlockDim>: expected an integer greater than 0, found {block_dim}")
+            })?;
+            s.block_dim = block_dim as usize;
+            fields::check_block(r, dim, s.block_dim)?;
+        }
+        s.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", dim)?);
+        s.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", dim)?);
+        s.count = fields::read_f64(r, "<Count>")?;
+        if r.accept_token("<OderivRms>")? {
+            let rms = kaldi_io::matrix::read_vector::<f64>(r)?;
+            fields::check(r, rms.is_empty() || rms.len() == dim, || {
+                format!("<OderivRms>: expected {dim} elements, found {}", rms.len())
+            })?;
+            s.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
+            s.oderiv_count = fields::read_f64(r, "<OderivCount>")?;
+        }
+        s.value_sum.scale(s.count);
+        s.deriv_sum.scale(s.count);
+        s.oderiv_sumsq.scale(s.oderiv_count);
+        if r.accept_token("<NumDimsSelfRepaired>")? {
+            s.dims_self_repaired = r.read_f64()?;
+        }
+        if r.accept_token("<NumDimsProcessed>")? {
+            s.dims_processed = r.read_f64()?;
+        }
+        s.self_repair_lower_threshold =
+            threshold(fields::optional_f32(r, "<SelfRepairLowerThreshold>", UNSET)?);
+        s.self_repair_upper_threshold =
+            threshold(fields::optional_f32(r, "<SelfRepairUpperThreshold>", UNSET)?);
+        s.self_repair_scale = fields::optional_f32(r, "<SelfRepairScale>", 0.0)?;
+        r.expect_token(&format!("</{type_name}>"))?;
+        Ok(s)
+    }
+
+    pub fn write(&self, w: &mut KaldiWriter, type_name: &str) -> Result<()> {
+        w.write_token(&format!("<{type_name}>"))?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        if self.block_dim != self.dim {
+            fields::write_dim(w, "<BlockDim>", self.block_dim)?;
+        }
+        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, self.count))?;
+        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, self.count))?;
+        fields::write_f64(w, "<Count>", self.count)?;
+        let mean_squares = fields::averages(&self.oderiv_sumsq, self.oderiv_count);
+        let rms: Vec<f32> = mean_squares.iter().map(|v| v.max(0.0).sqrt()).collect();
+        fields::write_vector(w, "<OderivRms>", &rms)?;
+        fields::write_f64(w, "<OderivCount>", self.oderiv_count)?;
+        fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired)?;
+        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed)?;
+        if let Some(value) = self.self_repair_lower_threshold {
+            fields::write_f32(w, "<SelfRepairLowerThreshold>", value)?;
+        }
+        if let Some(value) = self.self_repair_upper_threshold {
+            fields::write_f32(w, "<SelfRepairUpperThreshold>", value)?;
+        }
+        if self.self_repair_scale != 0.0 {
+            fields::write_f32(w, "<SelfRepairScale>", self.self_repair_scale)?;
+        }
+        w.write_token(&format!("</{type_name}>"))?;
+        Ok(())
+    }
+
+    pub fn info(&self, type_name: &str) -> String {
+        let mut out = format!("{type_name}, dim={}", self.dim);
+        if self.block_dim != self.dim {
+            out += &format!(", block-dim={}", self.block_dim);
+        }
+        let settings = [
+            ("lower-threshold", self.self_repair_lower_threshold),
+            ("upper-threshold", self.self_repair_upper_threshold),
+            ("scale", Some(self.self_repair_scale).filter(|&scale| scale != 0.0)),
+        ];
+        for (name, value) in settings {
+            if let Some(value) = value {
+                out += &format!(", self-repair-{name}={}", number(value as f64));
+            }
+        }
+        if self.count > 0.0 && self.value_sum.len() == self.dim {
+            let repaired =
+                if self.dims_processed > 0.0 { self.dims_self_repaired / self.dims_processed } else { 0.0 };
+            out += &format!(
+                ", count={}, self-repaired-proportion={}",
+                format_g(self.count, 3),
+                number(repaired)
+            );
+            out += &format!(", value-avg={}", summarize(&fields::averages(&self.value_sum, self.count)));
+            if self.deriv_sum.len() == self.dim {
+                out += &format!(", deriv-avg={}", summarize(&rounded(&self.deriv_sum, self.count, |v| v)));
+            }
+        }
+        if self.oderiv_count > 0.0 && self.oderiv_sumsq.len() == self.dim {
+            let rms = rounded(&self.oderiv_sumsq, self.oderiv_count, |v| v.max(0.0).sqrt());
+            out += &format!(", oderiv-rms={}, oderiv-count={}", summarize(&rms), number(self.oderiv_count));
+        }
+        out
+    }
+
+    // ---- statistics --------------------------------------------------------------------------------------------
+
+    pub fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// Adds the rows of `output`, and of the derivative of `activation` there if given.
+    pub fn store(&mut self, context: Context<'_>, output: View<'_>, activation: Option<Activation>) {
+        if self.value_sum.len() != self.dim {
+            self.value_sum = Accumulator::zeros(self.dim);
+            self.count = 0.0;
+        }
+        if activation.is_some() && self.deriv_sum.len() != self.dim {
+            self.deriv_sum = Accumulator::zeros(self.dim);
+            self.value_sum.scale(0.0);
+            self.count = 0.0;
+        }
+        self.count += output.rows() as f64;
+        context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
+        if let Some(activation) = activation {
+            context.backend.accumulate(&mut self.deriv_sum, 0, output, ColumnTerm::Derivative(activation));
+        }
+    }
+
+    /// Adds the squares of output derivatives, on three calls out of four; always on the first.
+    pub fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+        if context.random.int(0, 3) == 0 && self.oderiv_count != 0.0 {
+            return;
+        }
+        if self.oderiv_sumsq.len() != self.dim {
+            self.oderiv_sumsq = Accumulator::zeros(self.dim);
+            self.oderiv_count = 0.0;
+        }
+        context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
+        self.oderiv_count += out_deriv.rows() as f64;
+    }
+
+    /// Counts `processed` dimensions that self-repair looked at, of which it changed `repaired`.
+    pub fn count_repair(&mut self, processed: f64, repaired: f64) {
+        self.dims_processed += processed;
+        self.dims_self_repaired += repaired;
+    }
+
+    /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
+    pub fn repairs_now(&self, context: Context<'_>) -> bool {
+        self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY as f64
+    }
+
+    fn can_repair(&self) -> bool {
+        self.self_repair_scale != 0.0 && self.count != 0.0 && self.deriv_sum.len() == self.dim
+    }
+
+    /// Average derivative of column `j` of a block, over rows and blocks.
+    pub fn average_derivative(&self, j: usize) -> f64 {
+        let blocks = self.dim / self.block_dim;
+        let sum: f64 = self.deriv_sum.values().iter().skip(j).step_by(self.block_dim).sum();
+        sum / blocks as f64 / self.count
+    }
+
+    pub fn zero(&mut self) {
+        self.scale(0.0);
+    }
+
+    pub fn scale(&mut self, factor: f32) {
+        let factor = factor as f64;
+        for sums in [&mut self.value_sum, &mut self.deriv_sum, &mut self.oderiv_sumsq] {
+            sums.scale(factor);
+        }
+        for count in self.counts() {
+            *count = if factor == 0.0 { 0.0 } else { *count * factor };
+        }
+    }
+
+    pub fn add(&mut self, alpha: f32, other: &NonlinearStats) {
+        let alpha = alpha as f64;
+        self.value_sum.add(alpha, &other.value_sum);
+        self.deriv_sum.add(alpha, &other.deriv_sum);
+        self.oderiv_sumsq.add(alpha, &other.oderiv_sumsq);
+        self.count += alpha * other.count;
+        self.oderiv_count += alpha * other.oderiv_count;
+        self.dims_self_repaired += alpha * other.dims_self_repaired;
+        self.dims_processed += alpha * other.dims_processed;
+    }
+
+    fn counts(&mut self) -> [&mut f64; 4] {
+        [&mut self.count, &mut self.oderiv_count, &mut self.dims_self_repaired, &mut self.dims_processed]
+    }
+}
+
+/// Proportion of minibatches with self-repair; its terms are divided by this.
+pub const REPAIR_PROBABILITY: f32 = 0.5;
+
+/// Averages formed in double precision.
+fn rounded(sums: &Accumulator, count: f64, f: impl Fn(f64) -> f64) -> Vec<f32> {
+    sums.values().iter().map(|&sum| f(sum / count) as f32).collect()
+}

@@ -1,0 +1,230 @@
+//! What components with a few parameter matrices share: the parameters as one vector, their config keys and file form.
+
+use super::updatable::UpdatableSettings;
+use super::{Key, Kind, read_matrix, read_row, write_matrix, write_row};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::random::Random;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
+
+/// More parameters in one matrix are taken for a mistake in a config line.
+const MOST_PARAMETERS: usize = 1 << 31;
+
+/// Methods of [`super::Component`] for a type whose parameters are the matrices in these fields.
+macro_rules! parameter_methods {
+    ($($field:ident),+) => {
+        fn scale(&mut self, factor: f32) {
+            $(self.$field.scale(factor);)+
+        }
+        fn add(&mut self, alpha: f32, other: &dyn $crate::component::Component) {
+            let other = $crate::component::downcast::<Self>(other);
+            $(self.$field.add(alpha, &other.$field);)+
+        }
+        fn matrices_mut(&mut self) -> Vec<&mut nnet3_matrix::Matrix> {
+            vec![$(&mut self.$field),+]
+        }
+        fn as_updatable(&self) -> Option<&dyn $crate::component::Updatable> {
+            Some(self)
+        }
+        fn as_updatable_mut(&mut self) -> Option<&mut dyn $crate::component::Updatable> {
+            Some(self)
+        }
+    };
+}
+
+/// Methods of [`super::Updatable`] for a type with a field `settings` and parameters in these fields, in this order.
+macro_rules! updatable_methods {
+    ($($field:ident),+) => {
+        fn settings(&self) -> &$crate::component::UpdatableSettings {
+            &self.settings
+        }
+        fn settings_mut(&mut self) -> &mut $crate::component::UpdatableSettings {
+            &mut self.settings
+        }
+        fn num_parameters(&self) -> usize {
+            [$(self.$field.len()),+].into_iter().sum()
+        }
+        fn vectorize(&self) -> Vec<f32> {
+            [$(self.$field.to_vec()),+].concat()
+        }
+        fn unvectorize(&mut self, parameters: &[f32]) {
+            $crate::component::parameters::unvectorize(&mut [$(&mut self.$field),+], parameters)
+        }
+        fn dot_product(&self, other: &dyn $crate::component::Component) -> f64 {
+            let other = $crate::component::downcast::<Self>(other);
+            [$(self.$field.dot(&other.$field)),+].into_iter().sum()
+        }
+    };
+}
+
+pub(super) use {parameter_methods, updatable_methods};
+
+/// Fills the matrices one after another.
+pub fn unvectorize(matrices: &mut [&mut Matrix], mut parameters: &[f32]) {
+    for matrix in matrices {
+        let (own, rest) = parameters.split_at(matrix.len());
+        let device = matrix.device().clone();
+        device.upload(matrix.view_mut(), own);
+        parameters = rest;
+    }
+    assert!(parameters.is_empty(), "{} parameters too many", parameters.len());
+}
+
+// ---- config lines ----------------------------------------------------------------------------------------------
+
+pub(super) const INPUT_DIM: Key =
+    Key { name: "input-dim", kind: Kind::Int, default: "", meaning: "columns of the input" };
+pub(super) const OUTPUT_DIM: Key =
+    Key { name: "output-dim", kind: Kind::Int, default: "", meaning: "columns of the output" };
+pub(super) const BIAS_MEAN: Key =
+    Key { name: "bias-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial bias" };
+pub(super) const ORTHONORMAL_CONSTRAINT: Key = Key {
+    name: "orthonormal-constraint",
+    kind: Kind::Float,
+    default: "0",
+    meaning: "training keeps the linear part semi-orthogonal times this; -1 lets the scale float; 0 is off",
+};
+pub(super) const USE_NATURAL_GRADIENT: Key = Key {
+    name: "use-natural-gradient",
+    kind: Kind::Bool,
+    default: "true",
+    meaning: "precondition the gradient by an online estimate of the Fisher matrix",
+};
+
+/// A key of a standard deviation.
+pub(super) const fn stddev_key(name: &'static str, default: &'static str) -> Key {
+    Key { name, kind: Kind::Float, default, meaning: "standard deviation of these initial parameters" }
+}
+
+/// A number that must not be negative.
+pub fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
+    let value = line.get_f32(key)?.unwrap_or(default);
+    match value >= 0.0 {
+        true => Ok(value),
+        false => Err(line.error(format!("{key} must not be negative, found {value}"))),
+    }
+}
+
+/// Refuses sizes that no real component has, before memory is asked for.
+pub fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
+    match rows.checked_mul(cols) {
+        Some(size) if size < MOST_PARAMETERS => Ok(()),
+        _ => Err(line.error(format!("{rows} x {cols} parameters are too many"))),
+    }
+}
+
+/// `rows × cols` normal numbers.
+pub fn normal_matrix(
+    line: &ConfigLine, random: &Random, rows: usize, cols: usize, mean: f32, stddev: f32,
+) -> Result<Matrix> {
+    check_size(line, rows, cols)?;
+    Ok(Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, mean, stddev)))
+}
+
+/// `key` must be absent or equal to `actual`, the dimension of the matrix from a file.
+pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> {
+    match line.get_dim(key)? {
+        Some(given) if given != actual => Err(line.error(format!("{key}={given}, but the file has {actual}"))),
+        _ => Ok(()),
+    }
+}
+
+/// `parts` must divide `whole`, the value of `key`.
+pub fn check_divides(line: &ConfigLine, key: &str, whole: usize, parts_key: &str, parts: usize) -> Result<usize> {
+    match whole.is_multiple_of(parts) {
+        true => Ok(whole / parts),
+        false => Err(line.error(format!("{parts_key}={parts} does not divide {key}={whole}"))),
+    }
+}
+
+/// Random linear part (`rows × cols`) and bias from `param-stddev` and `bias-stddev`.
+pub fn random_linear_and_bias(
+    line: &mut ConfigLine, random: &Random, (rows, cols): (usize, usize), bias_dim: usize, bias_stddev: f32,
+    bias_mean: f32,
+) -> Result<(Matrix, Matrix)> {
+    let stddev = get_stddev(line, "param-stddev", 1.0 / (cols as f32).sqrt())?;
+    let bias_stddev = get_stddev(line, "bias-stddev", bias_stddev)?;
+    let linear = normal_matrix(line, random, rows, cols, 0.0, stddev)?;
+    let bias = normal_matrix(line, random, 1, bias_dim, bias_mean, bias_stddev)?;
+    Ok((linear, bias))
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------
+
+/// `token` and an integer greater than 0.
+pub fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    r.expect_token(token)?;
+    read_positive(r, token)
+}
+
+/// An integer greater than 0; `token` is for the message.
+pub fn read_positive(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    let value = r.read_i32()?;
+    match usize::try_from(value) {
+        Ok(dim) if dim > 0 => Ok(dim),
+        _ => Err(r.error(format!("{token} must be greater than 0, found {value}")).into()),
+    }
+}
+
+pub fn write_count(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
+    w.write_token(token)?;
+    w.write_i32(value as i32)?;
+    Ok(())
+}
+
+/// `token` and a vector that is not empty.
+pub fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
+    r.expect_token(token)?;
+    let row = read_row(r)?;
+    match row.is_empty() {
+        true => Err(r.error(format!("{token} must not be empty")).into()),
+        false => Ok(row),
+    }
+}
+
+/// `<LinearParams>` and `<BiasParams>`, which fit each other.
+pub fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
+    r.expect_token("<LinearParams>")?;
+    let linear = read_matrix(r)?;
+    let bias = read_parameter_row(r, "<BiasParams>")?;
+    match linear.rows() == bias.cols() {
+        true => Ok((linear, bias)),
+        false => {
+            let (rows, dim) = (linear.rows(), bias.cols());
+            Err(r.error(format!("<LinearParams> has {rows} rows, but <BiasParams> {dim} elements")).into())
+        }
+    }
+}
+
+pub fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: &Matrix) -> Result<()> {
+    w.write_token("<LinearParams>")?;
+    write_matrix(w, linear)?;
+    w.write_token("<BiasParams>")?;
+    write_row(w, bias)
+}
+
+/// Files of an older form have `<IsGradient>` after the parameters.
+pub fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
+    if r.accept_token("<IsGradient>")? {
+        settings.is_gradient = r.read_bool()?;
+    }
+    Ok(())
+}
+
+// ---- running ---------------------------------------------------------------------------------------------------
+
+/// output = input · linearᵀ + bias.
+pub fn affine(context: super::Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
+    context.backend.set_rows(output, bias);
+    context.backend.gemm(output, 1.0, input, No, linear, Yes, 1.0);
+}
+
+/// The plain gradient of an affine function: linear += rate · derivᵀ · input, bias += rate · column sums of deriv.
+pub fn add_affine_gradient(
+    context: super::Context<'_>, linear: ViewMut<'_>, bias: ViewMut<'_>, input: View<'_>, deriv: View<'_>, rate: f32,
+) {
+    context.backend.col_sums(bias, rate, deriv, 1.0);
+    context.backend.gemm(linear, rate, deriv, Yes, input, No, 1.0);
+}

@@ -1,0 +1,129 @@
+//! Natural gradient on both sides of a linear function, as Affine and Linear use it.
+
+use super::{Context, Key, Kind};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::natural_gradient::NaturalGradient;
+use kaldi_io::reader::KaldiReader;
+use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+
+/// Preconditioners of the inputs (extended by 1 if there is a bias) and of the output derivatives. They share all
+/// settings but the rank.
+#[derive(Clone, Debug)]
+pub struct Preconditioners {
+    pub input: NaturalGradient,
+    pub output: NaturalGradient,
+}
+
+pub(super) const NUM_SAMPLES_HISTORY: Key = Key {
+    name: "num-samples-history",
+    kind: Kind::Float,
+    default: "2000",
+    meaning: "natural gradient: rows after which a minibatch's weight has fallen to 1/e",
+};
+pub(super) const ALPHA: Key = Key {
+    name: "alpha",
+    kind: Kind::Float,
+    default: "4",
+    meaning: "natural gradient: how much of the identity is mixed in",
+};
+
+/// The keys of [`Preconditioners::from_config`].
+pub(super) const KEYS: [Key; 5] = [
+    Key {
+        name: "rank-in",
+        kind: Kind::Int,
+        default: "min(20, (input-dim+1)/2)",
+        meaning: "natural gradient: rank on the input side",
+    },
+    Key {
+        name: "rank-out",
+        kind: Kind::Int,
+        default: "min(80, (output-dim+1)/2)",
+        meaning: "natural gradient: rank on the output side",
+    },
+    Key {
+        name: "update-period",
+        kind: Kind::Int,
+        default: "4",
+        meaning: "natural gradient: minibatches between updates of the Fisher matrix",
+    },
+    NUM_SAMPLES_HISTORY,
+    ALPHA,
+];
+
+impl Preconditioners {
+    pub fn new(rank_in: usize, rank_out: usize, update_period: usize, num_samples_history: f32, alpha: f32) -> Self {
+        let with_rank = |rank| NaturalGradient::new(rank, update_period, num_samples_history, alpha);
+        Preconditioners { input: with_rank(rank_in), output: with_rank(rank_out) }
+    }
+
+    /// Reads [`KEYS`].
+    pub fn from_config(line: &mut ConfigLine, input_dim: usize, output_dim: usize) -> Result<Self> {
+        let mut rank = |key: &str, default: usize| -> Result<usize> {
+            Ok(line.get_i32(key)?.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(default))
+        };
+        let rank_in = rank("rank-in", input_dim.div_ceil(2).min(20))?;
+        let rank_out = rank("rank-out", output_dim.div_ceil(2).min(80))?;
+        let period = line.get_dim("update-period")?.unwrap_or(4);
+        let history = line.get_f32("num-samples-history")?.unwrap_or(2000.0);
+        let alpha = line.get_f32("alpha")?.unwrap_or(4.0);
+        let new = Preconditioners::new(rank_in, rank_out, period, history, alpha);
+        match new.defect() {
+            Some(defect) => Err(line.error(defect)),
+            None => Ok(new),
+        }
+    }
+
+    /// Fails if the settings that were read are unusable.
+    pub fn check(self, r: &KaldiReader) -> Result<Self> {
+        match self.defect() {
+            Some(defect) => Err(r.error(defect).into()),
+            None => Ok(self),
+        }
+    }
+
+    fn defect(&self) -> Option<String> {
+        self.input.defect().or(self.output.defect())
+    }
+
+    pub fn freeze(&mut self, freeze: bool) {
+        self.input.freeze(freeze);
+        self.output.freeze(freeze);
+    }
+
+    pub fn info(&self) -> String {
+        format!(
+            ", rank-in={}, rank-out={}, num-samples-history={}, update-period={}, alpha={}",
+            self.input.rank,
+            self.output.rank,
+            crate::text::number(self.input.num_samples_history as f64),
+            self.input.update_period,
+            crate::text::number(self.input.alpha as f64)
+        )
+    }
+
+    /// Adds `rate` × the preconditioned gradient: with X̂ the preconditioned rows of `input` (and a 1 if there is a
+    /// bias), Ê those of `deriv`, (linear, bias) += rate · γ · Êᵀ X̂, γ the factors that keep both norms.
+    pub fn add_gradient(
+        &mut self, context: Context<'_>, linear: ViewMut<'_>, bias: Option<ViewMut<'_>>, input: View<'_>,
+        deriv: View<'_>, rate: f32,
+    ) {
+        let (backend, dim) = (context.backend, input.cols());
+        let mut inputs = context.workspace.take(input.rows(), dim + bias.is_some() as usize);
+        backend.copy(inputs.view_mut().col_range(0..dim), input);
+        if bias.is_some() {
+            backend.set(inputs.view_mut().col_range(dim..dim + 1), 1.0);
+        }
+        let mut derivs = context.workspace.take(deriv.rows(), deriv.cols());
+        backend.copy(derivs.view_mut(), deriv);
+
+        let norm_in = self.input.precondition(context, inputs.view_mut());
+        let norm_out = self.output.precondition(context, derivs.view_mut());
+        let (inputs, derivs, rate) = (inputs.view(), derivs.view(), rate * norm_in * norm_out);
+        backend.gemm(linear, rate, derivs, Yes, inputs.col_range(0..dim), No, 1.0);
+        if let Some(bias) = bias {
+            backend.gemm(bias, rate, inputs.col_range(dim..dim + 1), Yes, derivs, No, 1.0);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The one list of all component types: creating them from config lines and reading them from files.
+
+use super::Component;
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::random::Random;
+use kaldi_io::reader::KaldiReader;
+
+/// How a value of a config key is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Float,
+    Bool,
+    IntList,
+    String,
+    /// A file or pipe to read.
+    File,
+}
+
+/// A key of a component's config line, for the documentation and its tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Empty if the key is required.
+    pub default: &'static str,
+    pub meaning: &'static str,
+}
+
+/// A component type.
+pub struct ComponentType {
+    pub name: &'static str,
+    /// One sentence.
+    pub purpose: &'static str,
+    /// Keys besides the common ones of updatable components ([`super::updatable::KEYS`]).
+    pub keys: &'static [Key],
+    pub updatable: bool,
+    /// Keys that make a small valid component, for documentation and tests.
+    pub example: &'static str,
+    /// Reads all its keys; the caller refuses the rest.
+    pub from_config: fn(&mut ConfigLine, &Random) -> Result<Box<dyn Component>>,
+    /// Reads the body; the opening token has been consumed, the closing one is consumed here.
+    pub read: fn(&mut KaldiReader) -> Result<Box<dyn Component>>,
+}
+
+/// All types, by family.
+pub fn types() -> impl Iterator<Item = &'static ComponentType> {
+    const FAMILIES: &[&[ComponentType]] = &[super::tdnn::TYPES, super::nonlinear::TYPES, super::linear::TYPES, super::affine::TYPES];
+    FAMILIES.iter().flat_map(|family| family.iter())
+}
+
+pub fn find(name: &str) -> Option<&'static ComponentType> {
+    types().find(|t| t.name == name)
+}
+
+/// The component of a config line whose `name` and `type` keys have been consumed.
+pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+    let Some(component_type) = find(type_name) else {
+        return Err(line.error(unknown_type(type_name)));
+    };
+    let component = (component_type.from_config)(line, random)?;
+    line.finish()?;
+    Ok(component)
+}
+
+/// A component from its opening token on.
+pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+    let token = r.read_token()?;
+    let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
+    match find(name) {
+        Some(component_type) => (component_type.read)(r),
+        None => Err(r.error(format!("expected a component, found {}", unknown_type(name))).into()),
+    }
+}
+
+fn unknown_type(name: &str) -> String {
+    let near = types().map(|t| t.name).find(|t| t.eq_ignore_ascii_case(name) || t.strip_suffix("Component") == Some(name));
+    match near {
+        Some(near) => format!("unknown component type '{name}'; did you mean {near}?"),
+        None => format!("unknown component type '{name}'"),
+    }
+}

@@ -1,0 +1,214 @@
+//! The commands. Kaldi's argument numbers exist only in `store.rs`, where files are read and written.
+
+use super::{IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId};
+use crate::index::{ComponentId, NodeId};
+
+/// How a matrix is kept small between the forward and the backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    Int8,
+    Uint8,
+    Int16,
+    Uint16,
+}
+
+impl Compression {
+    pub fn bytes(self) -> usize {
+        match self {
+            Compression::Int8 | Compression::Uint8 => 1,
+            Compression::Int16 | Compression::Uint16 => 2,
+        }
+    }
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Int8 => "int8",
+            Compression::Uint8 => "uint8",
+            Compression::Int16 => "int16",
+            Compression::Uint16 => "uint16",
+        }
+    }
+}
+
+/// One command. "Whole" sub-matrices cover their matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Command {
+    /// The matrix exists from here on, with undefined contents. Whole.
+    Allocate {
+        matrix: SubmatrixId,
+    },
+    /// The matrix is gone. Whole.
+    Deallocate {
+        matrix: SubmatrixId,
+    },
+    /// Exchanges the storage of two matrices of one shape, normally an unallocated one and an allocated one. Whole.
+    Swap {
+        first: SubmatrixId,
+        second: SubmatrixId,
+    },
+    /// dest = value.
+    SetConst {
+        dest: SubmatrixId,
+        value: f32,
+    },
+    Propagate {
+        component: ComponentId,
+        precomputed: Option<PrecomputedId>,
+        /// `None` for components that need no input.
+        input: Option<SubmatrixId>,
+        output: SubmatrixId,
+        /// Kept for the backprop of the same number.
+        memo: Option<MemoId>,
+        store_stats: bool,
+    },
+    Backprop {
+        component: ComponentId,
+        precomputed: Option<PrecomputedId>,
+        in_value: Option<SubmatrixId>,
+        out_value: Option<SubmatrixId>,
+        out_deriv: SubmatrixId,
+        in_deriv: Option<SubmatrixId>,
+        memo: Option<MemoId>,
+        /// False where the parameters are updated by another, consolidated command.
+        update_model: bool,
+    },
+    /// dest = alpha · src; dest = src is allowed for alpha ≠ 1.
+    Copy {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        alpha: f32,
+    },
+    /// dest += alpha · src.
+    Add {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        alpha: f32,
+    },
+    /// dest.row(i) = alpha · src.row(rows\[i\]); -1: zero.
+    CopyRows {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: IndexesId,
+        alpha: f32,
+    },
+    /// dest.row(i) += alpha · src.row(rows\[i\]); -1: nothing.
+    AddRows {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: IndexesId,
+        alpha: f32,
+    },
+    /// dest.row(i) = alpha · row rows\[i\] of any sub-matrix; none: zero.
+    CopyRowsMulti {
+        dest: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    /// Row rows\[i\] of any sub-matrix = src.row(i); none: nothing.
+    CopyToRowsMulti {
+        src: SubmatrixId,
+        rows: MultiIndexesId,
+    },
+    /// dest.row(i) += alpha · row rows\[i\] of any sub-matrix.
+    AddRowsMulti {
+        dest: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    /// Row rows\[i\] of any sub-matrix += alpha · src.row(i).
+    AddToRowsMulti {
+        src: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    /// dest.row(i) += alpha · Σ src.row(j) for j in ranges\[i\].
+    AddRowRanges {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        ranges: RangesId,
+        alpha: f32,
+    },
+    /// The matrix may be kept in a compact form until [`Command::Decompress`]. Whole.
+    Compress {
+        matrix: SubmatrixId,
+        kind: Compression,
+        truncate: bool,
+        range: f32,
+    },
+    Decompress {
+        matrix: SubmatrixId,
+    },
+    /// The user supplies the matrix: an input's value or an output's derivative. Whole.
+    AcceptInput {
+        matrix: SubmatrixId,
+        node: NodeId,
+    },
+    /// The user may fetch the matrix: an output's value or an input's derivative. Whole.
+    ProvideOutput {
+        matrix: SubmatrixId,
+        node: NodeId,
+    },
+    NoOp,
+    /// Kept by every pass: marks splice points of looped computations.
+    NoOpPermanent,
+    /// Separates segments, and forward from backward.
+    Marker,
+    /// Target of a goto.
+    Label,
+    /// Continues after the label at this position. Only as last command.
+    Goto {
+        target: usize,
+    },
+}
+
+impl Command {
+    /// Calls `f` for every sub-matrix named by the command itself (not those in lists of rows).
+    pub fn for_each_submatrix(&mut self, mut f: impl FnMut(&mut SubmatrixId)) {
+        match self {
+            Command::Allocate { matrix }
+            | Command::Deallocate { matrix }
+            | Command::Compress { matrix, .. }
+            | Command::Decompress { matrix }
+            | Command::AcceptInput { matrix, .. }
+            | Command::ProvideOutput { matrix, .. } => f(matrix),
+            Command::Swap { first, second } => {
+                f(first);
+                f(second);
+            }
+            Command::SetConst { dest, .. }
+            | Command::CopyRowsMulti { dest, .. }
+            | Command::AddRowsMulti { dest, .. } => f(dest),
+            Command::CopyToRowsMulti { src, .. } | Command::AddToRowsMulti { src, .. } => f(src),
+            Command::Propagate { input, output, .. } => {
+                input.iter_mut().for_each(&mut f);
+                f(output);
+            }
+            Command::Backprop { in_value, out_value, out_deriv, in_deriv, .. } => {
+                in_value.iter_mut().for_each(&mut f);
+                out_value.iter_mut().for_each(&mut f);
+                f(out_deriv);
+                in_deriv.iter_mut().for_each(&mut f);
+            }
+            Command::Copy { dest, src, .. }
+            | Command::Add { dest, src, .. }
+            | Command::CopyRows { dest, src, .. }
+            | Command::AddRows { dest, src, .. }
+            | Command::AddRowRanges { dest, src, .. } => {
+                f(dest);
+                f(src);
+            }
+            Command::NoOp
+            | Command::NoOpPermanent
+            | Command::Marker
+            | Command::Label
+            | Command::Goto { .. } => {}
+        }
+    }
+
+    /// The sub-matrices named by the command itself.
+    pub fn submatrices(&self) -> Vec<SubmatrixId> {
+        let mut out = Vec::new();
+        let mut copy = *self;
+        copy.for_each_submatrix(|s| out.push(*s));
+        out
+    }
+}

@@ -1,0 +1,336 @@
+//! Runs programs: the loop with a match.
+//!
+//! A [`Program`] is a computation bound to a plan and to index tables. An [`Executor`] owns the arena and runs one
+//! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
+//! first run of a program nothing is allocated.
+
+mod program;
+
+pub use program::Program;
+
+use crate::component::{Backprop, Context, Update};
+use crate::computation::{Command, Computation, SubmatrixId};
+use crate::error::{Error, Result};
+use crate::index::{ComponentId, NodeId};
+use crate::nnet::Nnet;
+use crate::random::Random;
+use nnet3_matrix::{Arena, Device, View, ViewMut, Workspace};
+use std::sync::Arc;
+
+/// The network that a program runs on, and what may change in it.
+pub enum Model<'a> {
+    /// Forward only; nothing changes.
+    Frozen(&'a Nnet),
+    /// Training: activation statistics go to `nnet`, parameter changes to `delta`.
+    Train { nnet: &'a mut Nnet, delta: &'a mut Nnet },
+    /// Gradients: `nnet` stays as it is (it is borrowed mutably for scratch use only); statistics and parameter
+    /// changes go to `gradient`.
+    Gradient { nnet: &'a mut Nnet, gradient: &'a mut Nnet },
+}
+
+impl Model<'_> {
+    pub fn nnet(&self) -> &Nnet {
+        match self {
+            Model::Frozen(nnet) => nnet,
+            Model::Train { nnet, .. } | Model::Gradient { nnet, .. } => nnet,
+        }
+    }
+}
+
+/// Runs programs in one arena, from one thread.
+pub struct Executor {
+    device: Device,
+    arena: Arena,
+    workspace: Workspace,
+    program: Option<Arc<Program>>,
+    next: usize,
+    /// Nodes of the present exchange whose matrices the user has supplied.
+    supplied: Vec<(SubmatrixId, NodeId)>,
+}
+
+impl Executor {
+    pub fn new(device: &Device) -> Executor {
+        Executor {
+            device: device.clone(),
+            arena: Arena::new(device, 0),
+            workspace: Workspace::new(device),
+            program: None,
+            next: 0,
+            supplied: Vec::new(),
+        }
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Makes `program` the one to run, from its beginning.
+    pub fn start(&mut self, program: &Arc<Program>) {
+        if self.arena.len() < program.plan().elements {
+            self.arena = Arena::new(&self.device, 0);
+            self.arena = Arena::new(&self.device, program.plan().elements);
+        }
+        self.program = Some(program.clone());
+        self.next = 0;
+        self.supplied.clear();
+    }
+
+    fn program(&self) -> Result<&Arc<Program>> {
+        self.program.as_ref().ok_or_else(|| Error::Execution("no program has been started".to_string()))
+    }
+
+    /// The commands of the present exchange: those at the counter that wait for the user.
+    fn exchange<'p>(&self, computation: &'p Computation) -> &'p [Command] {
+        let rest = &computation.commands[self.next.min(computation.commands.len())..];
+        let waits = |c: &Command| {
+            matches!(c, Command::AcceptInput { .. } | Command::ProvideOutput { .. } | Command::Marker)
+        };
+        let count = rest.iter().position(|c| !waits(c)).unwrap_or(rest.len());
+        &rest[..count]
+    }
+
+    /// Where the input of this node (or the derivative of this output node) is to be written, rows in the request's
+    /// order. The caller fills it before [`Executor::run`].
+    pub fn input(&mut self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {
+        let program = self.program()?.clone();
+        let wanted = self.exchange(program.computation()).iter().find_map(|c| match *c {
+            Command::AcceptInput { matrix, node: n }
+                if nnet.node_name(n) == node && !self.supplied.contains(&(matrix, n)) =>
+            {
+                Some((matrix, n))
+            }
+            _ => None,
+        });
+        let Some((matrix, node_id)) = wanted else {
+            return Err(Error::Execution(format!("the computation does not expect '{node}' at this point")));
+        };
+        self.supplied.push((matrix, node_id));
+        Ok(self.view(&program, matrix))
+    }
+
+    /// Copies row-major host data to the input of this node. The shape must be the request's.
+    pub fn accept_input(
+        &mut self,
+        nnet: &Nnet,
+        node: &str,
+        rows: usize,
+        cols: usize,
+        data: &[f32],
+    ) -> Result<()> {
+        let device = self.device.clone();
+        let view = self.input(nnet, node)?;
+        if (view.rows(), view.cols()) != (rows, cols) {
+            return Err(Error::Execution(format!(
+                "the computation expects a matrix of {} rows and {} columns for '{node}', found {rows} rows and {cols} \
+                 columns",
+                view.rows(),
+                view.cols()
+            )));
+        }
+        device.upload(view, data);
+        Ok(())
+    }
+
+    /// The value of this output node (or the derivative of this input node), rows in the request's order. Valid until
+    /// the next run.
+    pub fn output(&self, nnet: &Nnet, node: &str) -> Result<View<'_>> {
+        let program = self.program()?;
+        let found = self.exchange(program.computation()).iter().find_map(|c| match *c {
+            Command::ProvideOutput { matrix, node: n } if nnet.node_name(n) == node => Some(matrix),
+            _ => None,
+        });
+        match found {
+            Some(matrix) => Ok(self.view(program, matrix).as_view()),
+            None => Err(Error::Execution(format!("the computation does not provide '{node}' at this point"))),
+        }
+    }
+
+    /// Executes up to the next exchange, or to the end.
+    pub fn run(&mut self, model: &mut Model<'_>, random: &Random) -> Result<()> {
+        let program = self.program()?.clone();
+        let computation = program.computation();
+        if self.next >= computation.commands.len() {
+            return Err(Error::Execution("the computation has already finished".to_string()));
+        }
+        let exchange = self.exchange(computation);
+        for command in exchange {
+            if let Command::AcceptInput { matrix, node } = *command {
+                if !self.supplied.contains(&(matrix, node)) {
+                    let name = model.nnet().node_name(node);
+                    return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
+                }
+            }
+        }
+        self.next += exchange.len();
+        self.supplied.clear();
+        while let Some(command) = computation.commands.get(self.next) {
+            match *command {
+                Command::AcceptInput { .. } | Command::ProvideOutput { .. } => break,
+                Command::Goto { target } => self.next = target,
+                _ => self.execute(&program, self.next, command, model, random),
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {
+        let (offset, rows, cols, stride) = program.place(id);
+        self.arena.view(offset, rows, cols, stride)
+    }
+
+    fn memo(&self, program: &Program, command: usize) -> ViewMut<'_> {
+        match program.plan().memos.get(&command) {
+            Some(memo) => self.arena.view(memo.offset, memo.rows, memo.cols, memo.cols),
+            None => self.arena.view(0, 0, 0, 0),
+        }
+    }
+
+    fn execute(
+        &self,
+        program: &Program,
+        c: usize,
+        command: &Command,
+        model: &mut Model<'_>,
+        random: &Random,
+    ) {
+        let backend = &*self.device;
+        let view = |id: SubmatrixId| self.view(program, id);
+        let source = |id: SubmatrixId| view(id).as_view();
+        let arena = self.arena.whole();
+        match *command {
+            Command::SetConst { dest, value } => backend.set(view(dest), value),
+            Command::Propagate { component, .. } => {
+                self.propagate(program, c, component, command, model, random)
+            }
+            Command::Backprop { component, .. } => {
+                self.backprop(program, c, component, command, model, random)
+            }
+            Command::Copy { dest, src, alpha: 1.0 } => backend.copy(view(dest), source(src)),
+            Command::Copy { dest, src, alpha } => backend.copy_scaled(view(dest), alpha, source(src)),
+            Command::Add { dest, src, alpha } => backend.add(view(dest), alpha, source(src)),
+            Command::CopyRows { dest, src, rows, alpha } => {
+                backend.copy_rows(view(dest), alpha, source(src), program.index_table(rows))
+            }
+            Command::AddRows { dest, src, rows, alpha } => {
+                backend.add_rows(view(dest), alpha, source(src), program.index_table(rows))
+            }
+            Command::CopyRowsMulti { dest, rows, alpha } => {
+                backend.copy_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
+            }
+            Command::AddRowsMulti { dest, rows, alpha } => {
+                backend.add_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
+            }
+            Command::CopyToRowsMulti { src, rows } => {
+                backend.copy_to_rows_multi(arena, source(src), program.offset_table(rows))
+            }
+            Command::AddToRowsMulti { src, rows, alpha } => {
+                backend.add_to_rows_multi(arena, alpha, source(src), program.offset_table(rows))
+            }
+            Command::AddRowRanges { dest, src, ranges, alpha } => {
+                backend.add_row_ranges(view(dest), alpha, source(src), program.range_table(ranges))
+            }
+            Command::Swap { first, second } if program.is_looped() => {
+                backend.copy(view(first), source(second))
+            }
+            // The plan has given both matrices their place; compression would save memory that the arena does not need.
+            Command::Swap { .. }
+            | Command::Allocate { .. }
+            | Command::Deallocate { .. }
+            | Command::Compress { .. }
+            | Command::Decompress { .. }
+            | Command::NoOp
+            | Command::NoOpPermanent
+            | Command::Marker
+            | Command::Label => {}
+            Command::AcceptInput { .. } | Command::ProvideOutput { .. } | Command::Goto { .. } => {
+                unreachable!("handled by the loop")
+            }
+        }
+    }
+
+    fn context<'c>(&'c self, random: &'c Random) -> Context<'c> {
+        Context { backend: &*self.device, workspace: &self.workspace, random }
+    }
+
+    fn propagate(
+        &self,
+        program: &Program,
+        c: usize,
+        component: ComponentId,
+        command: &Command,
+        model: &mut Model<'_>,
+        random: &Random,
+    ) {
+        let &Command::Propagate { precomputed, input, output, store_stats, .. } = command else {
+            return;
+        };
+        let context = self.context(random);
+        let indexes = program.precomputed(precomputed);
+        let in_value = input.map_or(View::empty(), |i| self.view(program, i).as_view());
+        let out_value = self.view(program, output);
+        let memo = self.memo(program, c);
+        model.nnet().component(component).propagate(context, indexes, in_value, out_value, memo);
+        if store_stats {
+            let in_value = if input == Some(output) { View::empty() } else { in_value };
+            let target = match model {
+                Model::Frozen(_) => return,
+                Model::Train { nnet, .. } => nnet,
+                Model::Gradient { gradient, .. } => gradient,
+            };
+            target.component_mut(component).store_stats(
+                context,
+                in_value,
+                out_value.as_view(),
+                memo.as_view(),
+            );
+        }
+    }
+
+    fn backprop(
+        &self,
+        program: &Program,
+        c: usize,
+        component: ComponentId,
+        command: &Command,
+        model: &mut Model<'_>,
+        random: &Random,
+    ) {
+        let &Command::Backprop {
+            precomputed, in_value, out_value, out_deriv, in_deriv, update_model, ..
+        } = command
+        else {
+            return;
+        };
+        let optional =
+            |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
+        let (nnet, other, statistics_stay) = match model {
+            Model::Frozen(nnet) => {
+                unreachable!("backward pass of {} with a frozen model", nnet.component_name(component))
+            }
+            Model::Train { nnet, delta } => (nnet, delta, true),
+            Model::Gradient { nnet, gradient } => (nnet, gradient, false),
+        };
+        let (own, name) = nnet.component_and_name(component);
+        let updatable = own.as_updatable().is_some();
+        let update = match () {
+            () if !update_model => Update::None,
+            () if updatable && !program.computation().need_model_derivative => Update::None,
+            () if updatable || !statistics_stay => Update::Other(other.component_mut(component)),
+            () => Update::Own,
+        };
+        let args = Backprop {
+            name,
+            indexes: program.precomputed(precomputed),
+            in_value: optional(in_value),
+            out_value: optional(out_value),
+            out_deriv: self.view(program, out_deriv).as_view(),
+            memo: self.memo(program, c).as_view(),
+            in_deriv: in_deriv.map(|d| self.view(program, d)),
+        };
+        own.backprop(self.context(random), args, update);
+    }
+}

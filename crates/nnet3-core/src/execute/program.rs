@@ -1,0 +1,75 @@
+//! A computation bound to a memory plan, with its index tables ready.
+
+use crate::component::PrecomputedIndexes;
+use crate::computation::{
+    Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
+};
+use crate::error::Result;
+use crate::nnet::Nnet;
+use crate::plan::{Plan, plan};
+use nnet3_matrix::{IndexTable, OffsetTable};
+
+pub struct Program {
+    computation: Computation,
+    plan: Plan,
+    indexes: Vec<IndexTable>,
+    offsets: Vec<OffsetTable>,
+    ranges: Vec<IndexTable>,
+    looped: bool,
+}
+
+impl Program {
+    /// Plans the memory and makes the tables.
+    pub fn new(nnet: &Nnet, computation: Computation) -> Result<Program> {
+        let plan = plan(nnet, &computation)?;
+        let indexes = computation.indexes.iter().map(|list| IndexTable::new(list.clone())).collect();
+        let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
+        let ranges = computation.ranges.iter().map(flat).collect();
+        let looped = matches!(computation.commands.last(), Some(Command::Goto { .. }));
+        let mut program = Program { computation, plan, indexes, offsets: Vec::new(), ranges, looped };
+        program.offsets = program
+            .computation
+            .multi_indexes
+            .iter()
+            .map(|list| {
+                let offset = |&(id, row): &(SubmatrixId, u32)| {
+                    let (offset, _, _, stride) = program.place(id);
+                    (offset + row as usize * stride) as i64
+                };
+                OffsetTable::new(list.iter().map(|item| item.as_ref().map_or(-1, offset)).collect())
+            })
+            .collect();
+        Ok(program)
+    }
+
+    pub fn computation(&self) -> &Computation {
+        &self.computation
+    }
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    pub(super) fn is_looped(&self) -> bool {
+        self.looped
+    }
+
+    /// Offset in the arena, rows, columns and stride of a sub-matrix.
+    pub fn place(&self, id: SubmatrixId) -> (usize, usize, usize, usize) {
+        let s = self.computation.submatrix(id);
+        let stride = self.computation.matrix(s.matrix).cols;
+        let offset = self.plan.matrix_offsets[s.matrix.index()] + s.row_offset * stride + s.col_offset;
+        (offset, s.rows, s.cols, stride)
+    }
+
+    pub(super) fn index_table(&self, id: IndexesId) -> &IndexTable {
+        &self.indexes[id.index()]
+    }
+    pub(super) fn offset_table(&self, id: MultiIndexesId) -> &OffsetTable {
+        &self.offsets[id.index()]
+    }
+    pub(super) fn range_table(&self, id: RangesId) -> &IndexTable {
+        &self.ranges[id.index()]
+    }
+    pub(super) fn precomputed(&self, id: Option<PrecomputedId>) -> Option<&dyn PrecomputedIndexes> {
+        id.and_then(|id| self.computation.precomputed[id.index()].data.as_deref())
+    }
+}

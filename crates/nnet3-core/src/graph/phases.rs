@@ -1,0 +1,83 @@
+//! Cindexes in groups that can be computed together, in order (spec compiler §3.3).
+
+use super::build::{CindexId, ComputationGraph};
+use super::epochs::node_epochs;
+use crate::error::{Error, Result};
+use crate::nnet::Nnet;
+
+/// For each segment its phases, each a list of ids, ascending. Inputs come first.
+pub fn phases(nnet: &Nnet, graph: &ComputationGraph) -> Result<Vec<Vec<Vec<CindexId>>>> {
+    let epochs = node_epochs(nnet);
+    let count = 1 + epochs.iter().max().map_or(0, |&m| m + 1);
+    let mut nodes_in_epoch = vec![0; count];
+    epochs.iter().for_each(|&e| nodes_in_epoch[e + 1] += 1);
+    let epoch_of = |id: usize| match graph.is_input[id] {
+        true => 0,
+        false => epochs[graph.cindexes[id].node.index()] + 1,
+    };
+    let mut out = Vec::new();
+    for segment in graph.segments() {
+        let mut by_epoch: Vec<Vec<CindexId>> = vec![Vec::new(); count];
+        for id in segment.clone() {
+            by_epoch[epoch_of(id)].push(id as CindexId);
+        }
+        let mut segment_phases = Vec::new();
+        for (epoch, ids) in by_epoch.into_iter().enumerate() {
+            if ids.is_empty() {
+                continue;
+            }
+            if nodes_in_epoch[epoch] <= 1 {
+                segment_phases.push(ids);
+            } else {
+                let inside =
+                    |id: CindexId| segment.contains(&(id as usize)) && epoch_of(id as usize) == epoch;
+                split_recurrence(graph, segment.start, ids, &inside, &mut segment_phases)?;
+            }
+        }
+        out.push(segment_phases);
+    }
+    Ok(out)
+}
+
+/// Orders the ids of one recurrence by their dependencies on each other.
+fn split_recurrence(
+    graph: &ComputationGraph,
+    start: usize,
+    ids: Vec<CindexId>,
+    inside: &dyn Fn(CindexId) -> bool,
+    out: &mut Vec<Vec<CindexId>>,
+) -> Result<()> {
+    let last = ids.iter().max().map_or(start, |&m| m as usize + 1);
+    let mut waiting_for = vec![0usize; last - start];
+    let mut dependents: Vec<Vec<CindexId>> = vec![Vec::new(); last - start];
+    for &id in &ids {
+        for &d in &graph.dependencies[id as usize] {
+            if inside(d) {
+                waiting_for[id as usize - start] += 1;
+                dependents[d as usize - start].push(id);
+            }
+        }
+    }
+    let mut phase: Vec<CindexId> =
+        ids.iter().copied().filter(|&id| waiting_for[id as usize - start] == 0).collect();
+    let mut done = 0;
+    while !phase.is_empty() {
+        done += phase.len();
+        let mut next = Vec::new();
+        for &id in &phase {
+            for &dependent in &dependents[id as usize - start] {
+                let waiting = &mut waiting_for[dependent as usize - start];
+                *waiting -= 1;
+                if *waiting == 0 {
+                    next.push(dependent);
+                }
+            }
+        }
+        next.sort_unstable();
+        out.push(std::mem::replace(&mut phase, next));
+    }
+    if done == ids.len() {
+        return Ok(());
+    }
+    Err(Error::NotComputable("some quantities depend on each other in a circle".to_string()))
+}

@@ -1,0 +1,27 @@
+//! nnet3's core: networks as graphs of components joined by descriptors over (n, t, x) indexes, compiled for each
+//! request into a list of matrix commands, planned into one arena, and run.
+//!
+//! The path of a request: [`nnet::Nnet`] + [`request::ComputationRequest`] → [`graph`] (which cindexes are needed and
+//! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
+//! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
+
+pub mod compile;
+pub mod component;
+pub mod computation;
+pub mod config;
+pub mod descriptor;
+pub mod error;
+pub mod execute;
+pub mod graph;
+pub mod index;
+pub mod natural_gradient;
+pub mod nnet;
+pub mod optimize;
+pub mod plan;
+pub mod random;
+pub mod request;
+pub mod text;
+
+pub use error::{Error, Result};
+pub use index::{Cindex, ComponentId, Index, NO_TIME, NodeId};
+pub use random::Random;

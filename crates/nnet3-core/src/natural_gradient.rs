@@ -1,0 +1,297 @@
+//! Online natural gradient: preconditions rows by an estimate of the inverse Fisher matrix, low rank plus a multiple of
+//! the identity (spec components §10; Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and
+//! parameter averaging", 2014).
+//!
+//! The products with minibatch-sized matrices run on the device; the R × R algebra between them runs on the host in
+//! `f64`.
+
+mod factors;
+
+use crate::component::Context;
+use crate::random::Random;
+use factors::{Factors, Observation};
+use nalgebra::DMatrix;
+use nnet3_matrix::{Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+
+/// Updates of the estimate before `update_period` starts to count.
+const INITIAL_UPDATES: usize = 10;
+/// Largest deviation from orthonormal rows that is left as it is.
+const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
+/// Largest element of the inverted Cholesky factor that is trusted.
+const LARGEST_INVERSE: f64 = 100.0;
+
+/// A preconditioner for rows of one dimension. Its state is never stored; copies take it along.
+#[derive(Clone, Debug)]
+pub struct NaturalGradient {
+    pub rank: usize,
+    pub update_period: usize,
+    pub num_samples_history: f32,
+    /// Overrides `num_samples_history` if > 0.
+    pub num_minibatches_history: f32,
+    pub alpha: f32,
+    frozen: bool,
+    calls: usize,
+    estimate: Option<Estimate>,
+}
+
+/// The Fisher matrix Qᵀ diag(d) Q + ρ I, Q with orthonormal rows.
+#[derive(Clone, Debug)]
+struct Estimate {
+    /// R × D: E^{1/2} Q, with E of [`factors::shrinkage`].
+    w: Matrix,
+    d: Vec<f64>,
+    rho: f64,
+}
+
+/// The default of the reference: rank 40, every minibatch.
+impl Default for NaturalGradient {
+    fn default() -> Self {
+        NaturalGradient::new(40, 1, 2000.0, 4.0)
+    }
+}
+
+impl NaturalGradient {
+    pub fn new(rank: usize, update_period: usize, num_samples_history: f32, alpha: f32) -> NaturalGradient {
+        NaturalGradient {
+            rank,
+            update_period,
+            num_samples_history,
+            num_minibatches_history: 0.0,
+            alpha,
+            frozen: false,
+            calls: 0,
+            estimate: None,
+        }
+    }
+
+    /// What makes these settings unusable, if anything.
+    pub fn defect(&self) -> Option<String> {
+        let positive = |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
+        let history = self.num_minibatches_history;
+        positive("rank", self.rank > 0, self.rank as f64)
+            .or(positive("update-period", self.update_period > 0, self.update_period as f64))
+            .or(positive(
+                "num-samples-history",
+                self.num_samples_history > 0.0 && self.num_samples_history < 1e6,
+                self.num_samples_history as f64,
+            ))
+            .or(positive("num-minibatches-history", history == 0.0 || (history > 1.0 && history < 1e6), history as f64))
+            .or(positive("alpha", self.alpha >= 0.0, self.alpha as f64))
+    }
+
+    /// While frozen the estimate does not change (but for its initialisation).
+    pub fn freeze(&mut self, freeze: bool) {
+        self.frozen = freeze;
+    }
+
+    /// Preconditions the rows of `x` in place and returns the factor that restores their overall 2-norm; the caller
+    /// multiplies by it. Rows that are not finite leave the estimate as it is.
+    pub fn precondition(&mut self, context: Context<'_>, x: ViewMut<'_>) -> f32 {
+        if x.cols() <= 1 || x.rows() == 0 {
+            return 1.0;
+        }
+        let energy = context.backend.dot(x.as_view(), x.as_view());
+        let mut estimate = match self.estimate.take() {
+            Some(estimate) => estimate.on_device(context),
+            None => self.initial_estimate(context, x.as_view(), energy),
+        };
+        assert_eq!(estimate.w.cols(), x.cols(), "rows of another dimension");
+
+        let projections = estimate.project(context, x.as_view());
+        let change = self.updating().then(|| self.observe(context, &estimate, x.as_view(), &projections, energy));
+        context.backend.gemm(x, -1.0, projections.view(), No, estimate.w.view(), No, 1.0);
+        drop(projections);
+        if let Some(Some(change)) = change {
+            estimate.replace(context, change);
+        }
+        self.estimate = Some(estimate);
+        self.calls += 1;
+        match energy > 0.0 || energy.is_nan() {
+            true => (energy / context.backend.dot(x.as_view(), x.as_view())).sqrt() as f32,
+            false => 1.0,
+        }
+    }
+
+    fn updating(&self) -> bool {
+        let late = self.calls.saturating_sub(INITIAL_UPDATES);
+        !self.frozen && (late == 0 || late.is_multiple_of(self.update_period))
+    }
+
+    /// From a fixed start, one or three updates with the first minibatch.
+    fn initial_estimate(&mut self, context: Context<'_>, x: View<'_>, energy: f64) -> Estimate {
+        self.rank = self.rank.min(x.cols() - 1);
+        let mut estimate = Estimate::start(context, self.rank, x.cols(), self.alpha as f64);
+        let updates = if x.rows() <= self.rank { 1 } else { 3 };
+        for _ in 0..updates {
+            let projections = estimate.project(context, x);
+            let change = self.observe(context, &estimate, x, &projections, energy);
+            drop(projections);
+            if let Some(change) = change {
+                estimate.replace(context, change);
+            }
+        }
+        estimate
+    }
+
+    /// How the estimate changes with `x`, whose squared norm is `energy`; `h` = X Wᵀ. None if `x` is not finite.
+    fn observe<'w>(
+        &self, context: Context<'w>, estimate: &Estimate, x: View<'_>, h: &Matrix, energy: f64,
+    ) -> Option<Change<'w>> {
+        let (backend, workspace) = (context.backend, context.workspace);
+        let (rows, dim, rank) = (x.rows(), x.cols(), estimate.w.rows());
+        let mut j = workspace.take(rank, dim);
+        backend.gemm(j.view_mut(), 1.0, h.view(), Yes, x, No, 0.0);
+
+        let mut lk = workspace.take(2 * rank, rank);
+        let both = lk.view_mut();
+        let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
+        match rows > dim {
+            true => backend.gemm(l, 1.0, estimate.w.view(), No, j.view(), Yes, 0.0),
+            false => backend.gemm(l, 1.0, h.view(), Yes, h.view(), No, 0.0),
+        }
+        backend.gemm(k, 1.0, j.view(), No, j.view(), Yes, 0.0);
+        let lk = backend.download(lk.view());
+
+        let observation = Observation { rows, dim, energy, l: &lk[..rank * rank], k: &lk[rank * rank..] };
+        let eta = self.forgetting(rows);
+        let factors = Factors::new(&observation, eta, self.alpha as f64, &estimate.d, estimate.rho)?;
+        Some(Change { factors, j })
+    }
+
+    /// η: the weight of the newest minibatch, of `rows` rows.
+    fn forgetting(&self, rows: usize) -> f64 {
+        match self.num_minibatches_history > 0.0 {
+            true => 1.0 / self.num_minibatches_history as f64,
+            false => (1.0 - (-(rows as f64) / self.num_samples_history as f64).exp()).min(0.9),
+        }
+    }
+}
+
+/// A new estimate, before it is multiplied out.
+struct Change<'w> {
+    factors: Factors,
+    /// R × D: Hᵀ X.
+    j: Scratch<'w>,
+}
+
+impl Estimate {
+    /// d = ρ = ε; row r of Q has equal elements at columns r, r+R, r+2R, …, but for the first, which is a little larger
+    /// so that no combination of rows is constant.
+    fn start(context: Context<'_>, rank: usize, dim: usize, alpha: f64) -> Estimate {
+        let scale = (1.0 / (2.0 + (dim + rank) as f64 * alpha / dim as f64)).sqrt();
+        let mut w = vec![0.0; rank * dim];
+        for row in 0..rank {
+            let others = (dim - row).div_ceil(rank) - 1;
+            let size = scale / (1.1f64 * 1.1 + others as f64).sqrt();
+            for col in (row..dim).step_by(rank) {
+                w[row * dim + col] = (if col == row { 1.1 * size } else { size }) as f32;
+            }
+        }
+        let w = Matrix::from_slice(context.workspace.device(), rank, dim, &w);
+        Estimate { w, d: vec![factors::EPSILON; rank], rho: factors::EPSILON }
+    }
+
+    fn on_device(mut self, context: Context<'_>) -> Estimate {
+        if self.w.device().id() != context.backend.id() {
+            self.w = self.w.to_device(context.workspace.device());
+        }
+        self
+    }
+
+    /// X Wᵀ.
+    fn project<'w>(&self, context: Context<'w>, x: View<'_>) -> Scratch<'w> {
+        let mut h = context.workspace.take(x.rows(), self.w.rows());
+        context.backend.gemm(h.view_mut(), 1.0, x, No, self.w.view(), Yes, 0.0);
+        h
+    }
+
+    /// W = A (J + diag(carry) W), reorthogonalised if need be.
+    fn replace(&mut self, context: Context<'_>, change: Change<'_>) {
+        let (backend, rank) = (context.backend, self.w.rows());
+        let Change { factors, mut j } = change;
+        let mut a = context.workspace.take(rank, rank + 1);
+        backend.upload(a.view_mut(), &factors.combination);
+        backend.add_scaled_rows(j.view_mut(), 1.0, a.view().col_range(rank..rank + 1), self.w.view());
+        backend.gemm(self.w.view_mut(), 1.0, a.view().col_range(0..rank), No, j.view(), No, 0.0);
+        (self.d, self.rho) = (factors.d, factors.rho);
+        if factors.reorthogonalise {
+            self.reorthogonalise(context, &factors.shrinkage, j);
+        }
+    }
+
+    /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D.
+    fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], mut spare: Scratch<'_>) {
+        let (backend, rank) = (context.backend, self.w.rows());
+        let mut small = context.workspace.take(rank, rank);
+        backend.gemm(small.view_mut(), 1.0, self.w.view(), No, self.w.view(), Yes, 0.0);
+        let products = backend.download(small.view());
+        let root: Vec<f64> = shrinkage.iter().map(|e| e.sqrt()).collect();
+        let products = DMatrix::from_fn(rank, rank, |i, j| {
+            products[i.max(j) * rank + i.min(j)] as f64 / (root[i] * root[j])
+        });
+        let deviation = |i: usize, j: usize| (products[(i, j)] - if i == j { 1.0 } else { 0.0 }).abs();
+        if (0..rank).all(|i| (0..=i).all(|j| deviation(i, j) <= ORTHONORMAL_TOLERANCE)) {
+            return;
+        }
+        match inverse_cholesky(&products) {
+            Some(inverse) => {
+                let correction: Vec<f32> = (0..rank * rank)
+                    .map(|k| (inverse[(k / rank, k % rank)] * root[k / rank] / root[k % rank]) as f32)
+                    .collect();
+                backend.upload(small.view_mut(), &correction);
+                backend.copy(spare.view_mut(), self.w.view());
+                backend.gemm(self.w.view_mut(), 1.0, small.view(), No, spare.view(), No, 0.0);
+            }
+            None => {
+                let dim = self.w.cols();
+                let mut rows: Vec<f64> = backend.download(self.w.view()).iter().map(|&v| v as f64).collect();
+                orthonormalise_rows(&mut rows, dim, context.random);
+                let w: Vec<f32> = rows.iter().enumerate().map(|(k, v)| (v * root[k / dim]) as f32).collect();
+                backend.upload(self.w.view_mut(), &w);
+            }
+        }
+    }
+}
+
+/// C⁻¹ with C Cᵀ = `products`, unless that is badly conditioned or not positive definite.
+fn inverse_cholesky(products: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    if products.iter().any(|p| !p.is_finite()) {
+        return None;
+    }
+    let rank = products.nrows();
+    let lower = nalgebra::Cholesky::new(products.clone())?.l();
+    let inverse = lower.solve_lower_triangular(&DMatrix::identity(rank, rank))?;
+    inverse.iter().all(|&v| v < LARGEST_INVERSE).then_some(inverse)
+}
+
+/// Gram–Schmidt on rows of `dim` elements. A row that is zero, not finite, or keeps vanishing becomes a random one.
+fn orthonormalise_rows(rows: &mut [f64], dim: usize, random: &Random) {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    for i in 0..rows.len() / dim {
+        let (done, rest) = rows.split_at_mut(i * dim);
+        let row = &mut rest[..dim];
+        let randomise = |row: &mut [f64]| row.fill_with(|| random.normal() as f64);
+        for attempt in 0..100 {
+            let start = dot(row, row);
+            if !(start.is_finite() && start > 0.0) || attempt == 50 {
+                randomise(row);
+                continue;
+            }
+            for other in done.chunks_exact(dim) {
+                let overlap = dot(row, other);
+                row.iter_mut().zip(other).for_each(|(r, o)| *r -= overlap * o);
+            }
+            let end = dot(row, row);
+            if end > 0.01 * start {
+                row.iter_mut().for_each(|r| *r /= end.sqrt());
+                break;
+            }
+            if end <= f64::MIN_POSITIVE {
+                randomise(row);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

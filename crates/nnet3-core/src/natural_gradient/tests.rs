@@ -1,0 +1,212 @@
+//! The oracle is the dense form: the D × D Fisher matrix in `f64`, updated by an eigen decomposition of Q T.
+
+use super::*;
+use nnet3_matrix::Workspace;
+
+/// Dense Fisher estimate Qᵀ diag(d) Q + ρ I.
+struct Dense {
+    q: DMatrix<f64>,
+    d: Vec<f64>,
+    rho: f64,
+    calls: usize,
+    period: usize,
+    history: f64,
+    alpha: f64,
+}
+
+impl Dense {
+    fn new(rank: usize, dim: usize, period: usize, history: f64, alpha: f64) -> Dense {
+        let mut q = DMatrix::zeros(rank, dim);
+        for r in 0..rank {
+            for c in (r..dim).step_by(rank) {
+                q[(r, c)] = if c == r { 1.1 } else { 1.0 };
+            }
+            let norm = q.row(r).norm();
+            q.row_mut(r).scale_mut(1.0 / norm);
+        }
+        Dense { q, d: vec![1e-10; rank], rho: 1e-10, calls: 0, period, history, alpha }
+    }
+
+    fn fisher(&self) -> DMatrix<f64> {
+        let dim = self.q.ncols();
+        let d = DMatrix::from_diagonal(&nalgebra::DVector::from_vec(self.d.clone()));
+        self.q.transpose() * d * &self.q + DMatrix::identity(dim, dim) * self.rho
+    }
+
+    fn update(&mut self, x: &DMatrix<f64>) {
+        let (rank, dim) = self.q.shape();
+        let n = x.nrows() as f64;
+        let eta = (1.0 - (-n / self.history).exp()).min(0.9);
+        let target = x.transpose() * x * (eta / n) + self.fisher() * (1.0 - eta);
+        let y = &self.q * &target;
+        let eigen = nalgebra::SymmetricEigen::new(&y * y.transpose());
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.sort_by(|&i, &j| eigen.eigenvalues[j].total_cmp(&eigen.eigenvalues[i]));
+        let floor = (self.rho * (1.0 - eta)).powi(2);
+        let root: Vec<f64> = order.iter().map(|&i| eigen.eigenvalues[i].max(floor).sqrt()).collect();
+        let u = eigen.eigenvectors.select_columns(&order);
+        let mut q = u.transpose() * y;
+        for i in 0..rank {
+            q.row_mut(i).scale_mut(1.0 / root[i]);
+        }
+        self.q = q;
+        let rho = (target.trace() - root.iter().sum::<f64>()) / (dim - rank) as f64;
+        let least = 1e-10f64.max(5e-4 * root[0]);
+        self.d = root.iter().map(|r| (r - rho).max(least)).collect();
+        self.rho = rho.max(least);
+    }
+
+    /// β X G⁻¹ scaled to the norm of X, G = F + (α/D) tr(F) I.
+    fn precondition(&mut self, x: &DMatrix<f64>, frozen: bool) -> DMatrix<f64> {
+        if self.calls == 0 {
+            for _ in 0..if x.nrows() <= self.d.len() { 1 } else { 3 } {
+                self.update(x);
+            }
+        }
+        let fisher = self.fisher();
+        let dim = fisher.nrows();
+        let g = &fisher + DMatrix::identity(dim, dim) * (self.alpha / dim as f64 * fisher.trace());
+        let out = x * g.try_inverse().unwrap();
+        let out = &out * (x.norm() / out.norm()).max(0.0);
+        if !frozen && (self.calls <= 10 || (self.calls - 10).is_multiple_of(self.period)) {
+            self.update(x);
+        }
+        self.calls += 1;
+        out
+    }
+}
+
+/// Rows with a spectrum that falls off, and a mean.
+fn rows(random: &Random, n: usize, dim: usize) -> Vec<f32> {
+    let mix = Random::new(7).normal_vec(dim * dim, 0.0, 1.0);
+    let mut out = vec![0.0; n * dim];
+    for row in out.chunks_exact_mut(dim) {
+        for k in 0..dim {
+            let amount = random.normal() / (1.0 + k as f32);
+            row.iter_mut().zip(&mix[k * dim..]).for_each(|(o, m)| *o += amount * m);
+        }
+        row[0] += 0.5;
+    }
+    out
+}
+
+fn with_context(test: impl FnOnce(Context<'_>)) {
+    let device = nnet3_matrix::cpu();
+    let workspace = Workspace::new(&device);
+    test(Context { backend: &*device, workspace: &workspace, random: &Random::new(1) });
+}
+
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Runs both over `minibatches` and returns the worst relative error.
+fn worst_error(rank: usize, n: usize, dim: usize, period: usize, minibatches: usize) -> f64 {
+    let random = Random::new(3);
+    let mut worst: f64 = 0.0;
+    with_context(|context| {
+        let mut tested = NaturalGradient::new(rank, period, 500.0, 4.0);
+        let mut oracle = Dense::new(rank, dim, period, 500.0, 4.0);
+        for minibatch in 0..minibatches {
+            let x = rows(&random, n, dim);
+            let frozen = minibatch % 5 == 3;
+            tested.freeze(frozen);
+            let expected = oracle.precondition(&DMatrix::from_row_iterator(n, dim, x.iter().map(|&v| v as f64)), frozen);
+            let mut x = Matrix::from_vec(n, dim, x);
+            let scale = tested.precondition(context, x.view_mut());
+            let found = x.to_vec();
+            let wanted = |k: usize| expected[(k / dim, k % dim)];
+            let error = norm(found.iter().enumerate().map(|(k, &v)| (v * scale) as f64 - wanted(k)));
+            worst = worst.max(error / norm(expected.iter().copied()));
+        }
+    });
+    worst
+}
+
+#[test]
+fn equals_the_dense_form() {
+    for (rank, n, dim, period) in [(4, 60, 12, 1), (4, 9, 12, 4), (20, 150, 41, 4), (1, 30, 2, 2)] {
+        let error = worst_error(rank, n, dim, period, 40);
+        assert!(error < 2e-5, "rank {rank}, {n} x {dim}: {error}");
+    }
+}
+
+#[test]
+fn rank_is_reduced_to_the_dimension() {
+    with_context(|context| {
+        let mut tested = NaturalGradient::new(40, 1, 2000.0, 4.0);
+        let mut x = Matrix::from_vec(50, 6, rows(&Random::new(1), 50, 6));
+        tested.precondition(context, x.view_mut());
+        assert_eq!(tested.rank, 5);
+        let mut single = Matrix::from_vec(3, 1, vec![1.0, 2.0, 3.0]);
+        assert_eq!(NaturalGradient::default().precondition(context, single.view_mut()), 1.0);
+        assert_eq!(single.to_vec(), [1.0, 2.0, 3.0]);
+    });
+}
+
+/// The invariants that must hold whatever the data: norm kept, ρ and d floored, rows of Q orthonormal.
+#[test]
+fn invariants_hold_for_degenerate_rows() {
+    let random = Random::new(5);
+    with_context(|context| {
+        let mut tested = NaturalGradient::new(10, 2, 2000.0, 4.0);
+        for minibatch in 0..30 {
+            let (n, dim) = (3, 24);
+            let x = match minibatch % 4 {
+                0 => vec![0.0; n * dim],
+                1 => vec![1.0; n * dim],
+                2 => rows(&random, n, dim),
+                _ => (0..n * dim).map(|k| if k % dim == 2 { 1e-6 } else { 0.0 }).collect(),
+            };
+            let mut x = Matrix::from_vec(n, dim, x);
+            let before = x.dot(&x);
+            let scale = tested.precondition(context, x.view_mut());
+            let after = x.dot(&x).sqrt() * scale as f64;
+            assert!((before.sqrt() - after).abs() <= 1e-4 * before.sqrt(), "minibatch {minibatch}");
+
+            let estimate = tested.estimate.as_ref().unwrap();
+            let largest = estimate.d.iter().copied().fold(0.0, f64::max);
+            assert!(estimate.rho >= 1e-10 && estimate.d.iter().all(|&d| d >= 1e-10 && d > 0.9 * 5e-4 * largest));
+            let shrinkage = factors::shrinkage(&estimate.d, estimate.rho, 4.0, dim);
+            let w = DMatrix::from_row_iterator(10, dim, estimate.w.to_vec().iter().map(|&v| v as f64));
+            let products = &w * w.transpose();
+            for (i, j) in (0..100).map(|k| (k / 10, k % 10)) {
+                let product = products[(i, j)] / (shrinkage[i] * shrinkage[j]).sqrt();
+                let wanted = if i == j { 1.0 } else { 0.0 };
+                assert!((product - wanted).abs() < 1e-2, "minibatch {minibatch}: {i},{j}: {product}");
+            }
+        }
+    });
+}
+
+#[test]
+fn rows_that_are_not_finite_leave_the_estimate() {
+    with_context(|context| {
+        let mut tested = NaturalGradient::new(3, 1, 2000.0, 4.0);
+        let good = rows(&Random::new(1), 20, 8);
+        tested.precondition(context, Matrix::from_vec(20, 8, good.clone()).view_mut());
+        let before = tested.estimate.as_ref().unwrap().w.to_vec();
+        let mut bad = good;
+        bad[5] = f32::NAN;
+        assert!(tested.precondition(context, Matrix::from_vec(20, 8, bad).view_mut()).is_nan());
+        assert_eq!(tested.estimate.as_ref().unwrap().w.to_vec(), before);
+    });
+}
+
+#[test]
+fn gram_schmidt_replaces_useless_rows() {
+    let mut rows = vec![2.0, 0.0, 0.0, 1.0, 1e-9, 0.0, f64::NAN, 0.0, 0.0];
+    orthonormalise_rows(&mut rows, 3, &Random::new(1));
+    for (i, j) in (0..9).map(|k| (k / 3, k % 3)) {
+        let product: f64 = (0..3).map(|c| rows[i * 3 + c] * rows[j * 3 + c]).sum();
+        assert!((product - if i == j { 1.0 } else { 0.0 }).abs() < 1e-9, "{rows:?}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_named() {
+    assert_eq!(NaturalGradient::default().defect(), None);
+    assert!(NaturalGradient::new(0, 1, 2000.0, 4.0).defect().unwrap().contains("rank 0"));
+    assert!(NaturalGradient::new(1, 1, 1e7, 4.0).defect().unwrap().contains("num-samples-history"));
+    assert!(NaturalGradient::new(1, 1, 2000.0, -1.0).defect().unwrap().contains("alpha -1"));
+}

@@ -1,0 +1,50 @@
+//! How many frames around an output frame a network needs (spec compiler §2.11).
+
+use super::Nnet;
+use crate::error::{Error, Result};
+use crate::graph::computable_outputs;
+use crate::request::{ComputationRequest, IoSpecification};
+
+impl Nnet {
+    /// Has an input `input` and an output `output`, and no other input than `ivector`.
+    pub fn is_simple(&self) -> bool {
+        self.find_output("output").is_some()
+            && self.find_input("input").is_some()
+            && (self.input_nodes().count() == 1 || self.find_input("ivector").is_some())
+    }
+
+    /// Left and right context in frames, of a simple network.
+    pub fn context(&self) -> Result<(i32, i32)> {
+        if !self.is_simple() {
+            return Err(Error::network(
+                "the network is not simple: it needs an input node 'input', an output node 'output' and no other input \
+                 than 'ivector'",
+            ));
+        }
+        for window in [40, 80, 160, 320, 640] {
+            let shifts = (0..=self.modulus()).map(|shift| self.context_at(shift, window));
+            if let Some(contexts) = shifts.collect::<Result<Option<Vec<_>>>>()? {
+                let left = contexts.iter().map(|c| c.0).max().unwrap_or(0);
+                let right = contexts.iter().map(|c| c.1).max().unwrap_or(0);
+                return Ok((left, right));
+            }
+        }
+        Err(Error::network("no output frame can be computed from 640 input frames"))
+    }
+
+    fn context_at(&self, shift: i32, window: i32) -> Result<Option<(i32, i32)>> {
+        let mut inputs = vec![IoSpecification::new("input", 1, shift..shift + window, false)];
+        if self.find_input("ivector").is_some() {
+            let first = shift - self.modulus();
+            inputs.push(IoSpecification::new("ivector", 1, first..shift + window, false));
+        }
+        let outputs = vec![IoSpecification::new("output", 1, shift..shift + window, false)];
+        let request = ComputationRequest { inputs, outputs, ..Default::default() };
+        let computable = &computable_outputs(self, &request)?[0];
+        let first = computable.iter().position(|&c| c);
+        Ok(first.map(|first| {
+            let end = computable[first..].iter().position(|&c| !c).map_or(computable.len(), |n| first + n);
+            (first as i32, (computable.len() - end) as i32)
+        }))
+    }
+}

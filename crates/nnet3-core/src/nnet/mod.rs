@@ -1,0 +1,302 @@
+//! A network: named components, and nodes that join them.
+//!
+//! Every `component-node name=N` is two consecutive nodes: `N_input`, a descriptor, and `N`, the component. An output
+//! node is a descriptor that no component follows.
+
+pub mod check;
+pub mod config;
+pub mod context;
+pub mod edit;
+pub mod info;
+pub mod store;
+
+use crate::component::{Component, Properties};
+use crate::descriptor::Descriptor;
+use crate::descriptor::eval::lcm;
+use crate::error::{Error, Result};
+use crate::index::{ComponentId, NodeId};
+use nnet3_matrix::Device;
+
+/// What the derivative of an output is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Σ output ⊙ target: cross-entropy after a log-softmax.
+    Linear,
+    /// -½ Σ (output - target)².
+    Quadratic,
+}
+
+impl Objective {
+    pub fn name(self) -> &'static str {
+        match self {
+            Objective::Linear => "linear",
+            Objective::Quadratic => "quadratic",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Node {
+    Input {
+        dim: usize,
+    },
+    /// The input of the component node that follows.
+    ComponentInput {
+        descriptor: Descriptor,
+    },
+    Component {
+        component: ComponentId,
+    },
+    /// Columns `offset .. offset + dim` of an input or component node.
+    DimRange {
+        source: NodeId,
+        dim: usize,
+        offset: usize,
+    },
+    Output {
+        descriptor: Descriptor,
+        objective: Objective,
+    },
+}
+
+impl Node {
+    pub fn descriptor(&self) -> Option<&Descriptor> {
+        match self {
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => Some(descriptor),
+            _ => None,
+        }
+    }
+    fn descriptor_mut(&mut self) -> Option<&mut Descriptor> {
+        match self {
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => Some(descriptor),
+            _ => None,
+        }
+    }
+    /// Whether descriptors and dim-range nodes may read it.
+    fn is_readable(&self) -> bool {
+        matches!(self, Node::Input { .. } | Node::Component { .. } | Node::DimRange { .. })
+    }
+}
+
+/// A network. Cloning copies all parameters and statistics.
+#[derive(Clone, Default)]
+pub struct Nnet {
+    nodes: Vec<Node>,
+    node_names: Vec<String>,
+    components: Vec<Box<dyn Component>>,
+    component_names: Vec<String>,
+}
+
+impl Nnet {
+    pub fn num_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).map(NodeId::from)
+    }
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+    pub fn node_name(&self, id: NodeId) -> &str {
+        &self.node_names[id.index()]
+    }
+    pub fn node_names(&self) -> &[String] {
+        &self.node_names
+    }
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        self.node_names.iter().position(|n| n == name).map(NodeId::from)
+    }
+
+    pub fn num_components(&self) -> usize {
+        self.components.len()
+    }
+    pub fn component(&self, id: ComponentId) -> &dyn Component {
+        &*self.components[id.index()]
+    }
+    pub fn component_mut(&mut self, id: ComponentId) -> &mut dyn Component {
+        &mut *self.components[id.index()]
+    }
+    /// A component to run, with its name for messages.
+    pub fn component_and_name(&mut self, id: ComponentId) -> (&mut dyn Component, &str) {
+        (&mut *self.components[id.index()], &self.component_names[id.index()])
+    }
+    pub fn components(&self) -> impl Iterator<Item = &dyn Component> {
+        self.components.iter().map(|c| &**c)
+    }
+    pub fn components_mut(&mut self) -> impl Iterator<Item = &mut dyn Component> {
+        self.components.iter_mut().map(|c| &mut **c)
+    }
+    pub fn component_name(&self, id: ComponentId) -> &str {
+        &self.component_names[id.index()]
+    }
+    pub fn component_names(&self) -> &[String] {
+        &self.component_names
+    }
+    pub fn find_component(&self, name: &str) -> Option<ComponentId> {
+        self.component_names.iter().position(|n| n == name).map(ComponentId::from)
+    }
+
+    pub fn input_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.node_ids().filter(|&id| matches!(self.node(id), Node::Input { .. }))
+    }
+    pub fn output_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.node_ids().filter(|&id| matches!(self.node(id), Node::Output { .. }))
+    }
+    /// The output of this name.
+    pub fn find_output(&self, name: &str) -> Option<NodeId> {
+        self.find_node(name).filter(|&id| matches!(self.node(id), Node::Output { .. }))
+    }
+    /// The input of this name.
+    pub fn find_input(&self, name: &str) -> Option<NodeId> {
+        self.find_node(name).filter(|&id| matches!(self.node(id), Node::Input { .. }))
+    }
+
+    /// The component of a component node or of its input node.
+    pub fn component_of(&self, id: NodeId) -> Option<ComponentId> {
+        match self.node(id) {
+            Node::Component { component } => Some(*component),
+            Node::ComponentInput { .. } => self.component_of(NodeId(id.0 + 1)),
+            _ => None,
+        }
+    }
+
+    /// Columns of a node's value. A network that passed [`Nnet::check`] has no contradictions left.
+    pub fn node_dim(&self, id: NodeId) -> usize {
+        match self.node(id) {
+            Node::Input { dim } | Node::DimRange { dim, .. } => *dim,
+            Node::Component { component } => self.component(*component).output_dim(),
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
+                descriptor.dim(&|n| self.node_dim(n)).unwrap_or(0)
+            }
+        }
+    }
+
+    /// Columns of the input of this name.
+    pub fn input_dim(&self, name: &str) -> Option<usize> {
+        self.find_input(name).map(|id| self.node_dim(id))
+    }
+    /// Columns of the output of this name.
+    pub fn output_dim(&self, name: &str) -> Option<usize> {
+        self.find_output(name).map(|id| self.node_dim(id))
+    }
+
+    /// The nodes that a node reads, in order; repeats are possible.
+    pub fn node_dependencies(&self, id: NodeId) -> Vec<NodeId> {
+        match self.node(id) {
+            Node::Input { .. } => vec![],
+            Node::Component { .. } => vec![NodeId(id.0 - 1)],
+            Node::DimRange { source, .. } => vec![*source],
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
+                let mut out = Vec::new();
+                descriptor.for_each_node(&mut |n| out.push(n));
+                out
+            }
+        }
+    }
+
+    /// The smallest time shift under which the structure repeats.
+    pub fn modulus(&self) -> i32 {
+        let modulus = self.nodes.iter().filter_map(Node::descriptor).map(Descriptor::modulus).fold(1, lcm);
+        i32::try_from(modulus).unwrap_or(i32::MAX)
+    }
+
+    /// Number of trainable parameters.
+    pub fn num_parameters(&self) -> usize {
+        self.components().filter_map(|c| c.as_updatable()).map(|u| u.num_parameters()).sum()
+    }
+
+    /// Ids of the updatable components.
+    pub fn updatable_components(&self) -> Vec<ComponentId> {
+        let updatable = |id: &ComponentId| self.component(*id).properties().has(Properties::UPDATABLE);
+        (0..self.components.len()).map(ComponentId::from).filter(updatable).collect()
+    }
+
+    // ---- operations on all components --------------------------------------------------------------------------
+
+    /// Parameters and statistics × `factor`.
+    pub fn scale(&mut self, factor: f32) {
+        if factor != 1.0 {
+            self.components_mut().for_each(|c| c.scale(factor));
+        }
+    }
+
+    /// Parameters and statistics += `alpha` × those of a network of the same structure.
+    pub fn add(&mut self, alpha: f32, other: &Nnet) {
+        for (c, o) in self.components.iter_mut().zip(&other.components) {
+            c.add(alpha, &**o);
+        }
+    }
+
+    /// An error unless `other` has the same components in the same order with the same numbers of parameters.
+    pub fn check_same_structure(&self, other: &Nnet) -> Result<()> {
+        if self.component_names != other.component_names {
+            return Err(Error::network("the networks have different components"));
+        }
+        for ((a, b), name) in self.components().zip(other.components()).zip(&self.component_names) {
+            let parameters = |c: &dyn Component| c.as_updatable().map(|u| u.num_parameters());
+            if a.type_name() != b.type_name()
+                || parameters(a) != parameters(b)
+                || a.output_dim() != b.output_dim()
+            {
+                let describe =
+                    |c: &dyn Component| format!("{} with output dimension {}", c.type_name(), c.output_dim());
+                return Err(Error::network(format!(
+                    "component '{name}' is a {} in one network and a {} in the other",
+                    describe(a),
+                    describe(b)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn zero_stats(&mut self) {
+        self.components_mut().for_each(|c| c.zero_stats());
+    }
+    pub fn set_batchnorm_test_mode(&mut self, on: bool) {
+        self.components_mut().for_each(|c| {
+            c.set_batchnorm_test_mode(on);
+        });
+    }
+    pub fn set_dropout_test_mode(&mut self, on: bool) {
+        self.components_mut().for_each(|c| {
+            c.set_dropout_test_mode(on);
+        });
+    }
+    pub fn scale_batchnorm_stats(&mut self, factor: f32) {
+        self.components_mut().for_each(|c| c.scale_batchnorm_stats(factor));
+    }
+    /// Underlying rate: each component's actual rate is this × its learning-rate factor.
+    pub fn set_learning_rate(&mut self, rate: f32) {
+        self.components_mut()
+            .filter_map(|c| c.as_updatable_mut())
+            .for_each(|u| u.set_underlying_learning_rate(rate));
+    }
+    /// Rate 1, no natural gradient: parameters accumulate plain gradients.
+    pub fn set_as_gradient(&mut self) {
+        self.components_mut().filter_map(|c| c.as_updatable_mut()).for_each(|u| u.set_as_gradient());
+    }
+    pub fn freeze_natural_gradient(&mut self, freeze: bool) {
+        self.components_mut()
+            .filter_map(|c| c.as_updatable_mut())
+            .for_each(|u| u.freeze_natural_gradient(freeze));
+    }
+    /// Whether batch normalisation occurs.
+    pub fn has_batchnorm(&self) -> bool {
+        self.components().any(|c| c.type_name() == "BatchNormComponent")
+    }
+    /// Sum of products of corresponding parameters, a number per updatable component.
+    pub fn component_dot_products(&self, other: &Nnet) -> Vec<f64> {
+        let pairs = self.components().zip(other.components());
+        pairs.filter_map(|(a, b)| a.as_updatable().map(|u| u.dot_product(b))).collect()
+    }
+
+    /// Moves all parameters to `device`.
+    pub fn to_device(&mut self, device: &Device) {
+        for matrix in self.components.iter_mut().flat_map(|c| c.matrices_mut()) {
+            if matrix.device().id() != device.id() {
+                *matrix = matrix.to_device(device);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The model file (spec compiler §2.9): node lines as text, then the components.
+
+use super::{Nnet, Node};
+use crate::component::registry;
+use crate::config::parse_config;
+use crate::error::{Error, Result};
+use crate::index::NodeId;
+use crate::random::Random;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+
+/// More components than any network has.
+const MAX_COMPONENTS: i32 = 100_000;
+
+impl Nnet {
+    /// The lines of all nodes; `with_dims` adds dimensions, as `nnet3-info` prints them.
+    pub fn node_lines(&self, with_dims: bool) -> Vec<String> {
+        self.node_ids().filter_map(|id| self.node_line(id, with_dims)).collect()
+    }
+
+    fn node_line(&self, id: NodeId, with_dims: bool) -> Option<String> {
+        let name = self.node_name(id);
+        let names = &self.node_names;
+        Some(match self.node(id) {
+            Node::Input { dim } => format!("input-node name={name} dim={dim}"),
+            Node::ComponentInput { .. } => return None,
+            Node::Component { component } => {
+                let input = self.node(NodeId(id.0 - 1)).descriptor()?.print(names);
+                let c = self.component(*component);
+                let dims = match with_dims {
+                    true => format!(" input-dim={} output-dim={}", c.input_dim(), c.output_dim()),
+                    false => String::new(),
+                };
+                format!(
+                    "component-node name={name} component={} input={input}{dims}",
+                    self.component_name(*component)
+                )
+            }
+            Node::Output { descriptor, objective } => {
+                let dim = if with_dims { format!(" dim={}", self.node_dim(id)) } else { String::new() };
+                format!(
+                    "output-node name={name} input={}{dim} objective={}",
+                    descriptor.print(names),
+                    objective.name()
+                )
+            }
+            Node::DimRange { source, dim, offset } => {
+                format!(
+                    "dim-range-node name={name} input-node={} dim-offset={offset} dim={dim}",
+                    self.node_name(*source)
+                )
+            }
+        })
+    }
+
+    /// Reads `<Nnet3> … </Nnet3>`. The result has been checked.
+    pub fn read(r: &mut KaldiReader) -> Result<Nnet> {
+        r.expect_token("<Nnet3>")?;
+        let mut lines = Vec::new();
+        let rest = next_line(r)?;
+        if !rest.is_empty() {
+            return Err(r
+                .error(format!("expected the end of the line after <Nnet3>, found '{rest}'"))
+                .into());
+        }
+        loop {
+            let line = next_line(r)?;
+            if line.is_empty() {
+                break;
+            }
+            lines.push(line);
+        }
+        r.expect_token("<NumComponents>")?;
+        let count = r.read_i32()?;
+        if !(0..MAX_COMPONENTS).contains(&count) {
+            return Err(r
+                .error(format!("expected fewer than {MAX_COMPONENTS} components, found {count}"))
+                .into());
+        }
+        let mut nnet = Nnet::default();
+        for _ in 0..count {
+            r.expect_token("<ComponentName>")?;
+            let name = r.read_token()?;
+            if nnet.find_component(&name).is_some() {
+                return Err(r.error(format!("component '{name}' occurs twice")).into());
+            }
+            nnet.components.push(registry::read(r)?);
+            nnet.component_names.push(name);
+        }
+        r.expect_token("</Nnet3>")?;
+        let parsed = parse_config(r.name(), lines.iter().map(String::as_str))?;
+        if let Some(line) = parsed.iter().find(|line| line.first_token == "component") {
+            return Err(line.error("a component line inside a model file"));
+        }
+        nnet.read_config(parsed, &Random::new(0))?;
+        Ok(nnet)
+    }
+
+    /// Writes `<Nnet3> … </Nnet3>`.
+    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<Nnet3>")?;
+        w.write_str("\n")?;
+        for line in self.node_lines(false) {
+            w.write_str(&line)?;
+            w.write_str("\n")?;
+        }
+        w.write_str("\n")?;
+        w.write_token("<NumComponents>")?;
+        w.write_i32(self.components.len() as i32)?;
+        w.newline_in_text()?;
+        for (component, name) in self.components().zip(&self.component_names) {
+            w.write_token("<ComponentName>")?;
+            w.write_token(name)?;
+            component.write(w)?;
+            w.newline_in_text()?;
+        }
+        w.write_token("</Nnet3>")?;
+        Ok(())
+    }
+
+    /// Reads a raw network from a file, pipe or `-`.
+    pub fn load(rxfilename: &str) -> Result<Nnet> {
+        let mut r = KaldiReader::open(rxfilename)?;
+        let nnet = Nnet::read(&mut r)?;
+        r.close()?;
+        Ok(nnet)
+    }
+
+    /// Writes a raw network; a file appears whole or not at all.
+    pub fn save(&self, wxfilename: &str, binary: bool) -> Result<()> {
+        let mut w = KaldiWriter::create(wxfilename, binary)?;
+        self.write(&mut w)?;
+        Ok(w.finish()?)
+    }
+}
+
+fn next_line(r: &mut KaldiReader) -> Result<String> {
+    match r.read_line()? {
+        Some(line) => Ok(line.strip_suffix('\r').map(String::from).unwrap_or(line)),
+        None => Err(Error::Io(r.error("the file ends inside the network's node lines"))),
+    }
+}

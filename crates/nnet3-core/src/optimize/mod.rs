@@ -1,0 +1,3 @@
+//! The optimisation passes, in order.
+
+pub mod consolidate_io;

@@ -1,0 +1,110 @@
+//! How info texts print numbers (`nnet-parse` of the reference).
+
+use kaldi_io::text::format_g;
+use nnet3_matrix::Matrix;
+
+/// `%g` with 6 digits: the default of C++ streams.
+pub fn number(value: f64) -> String {
+    format_g(value, 6)
+}
+
+/// Short form for lists: no decimals from 10 to 10000, one from 0.995, two from 0.01, else one significant digit.
+pub fn succinct(value: f32) -> String {
+    let size = value.abs();
+    if (10.0..10000.0).contains(&size) {
+        format!("{value:.0}")
+    } else if size >= 0.995 {
+        format!("{value:.1}")
+    } else if size >= 0.01 {
+        format!("{value:.2}")
+    } else {
+        format_g(value as f64, 1)
+    }
+}
+
+/// Fewer than 10 values are listed; more give percentiles, mean and standard deviation.
+pub fn summarize(values: &[f32]) -> String {
+    if values.len() < 10 {
+        let items: String = values.iter().map(|&v| succinct(v) + " ").collect();
+        return format!("[ {items}]");
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let last = sorted.len() - 1;
+    let mut out = String::from("[percentiles(0,1,2,5 10,20,50,80,90 95,98,99,100)=(");
+    for (i, percent) in [0, 1, 2, 5, 10, 20, 50, 80, 90, 95, 98, 99, 100].into_iter().enumerate() {
+        if i > 0 {
+            out.push(if i == 4 || i == 9 { ' ' } else { ',' });
+        }
+        out.push_str(&succinct(sorted[last * percent / 100]));
+    }
+    let (mean, stddev) = mean_stddev(values);
+    out + &format!("), mean={}, stddev={}]", format_g(mean, 3), format_g(stddev, 3))
+}
+
+fn mean_stddev(values: &[f32]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
+    let square = values.iter().map(|&v| v as f64 * v as f64).sum::<f64>() / n;
+    (mean, (square - mean * mean).sqrt())
+}
+
+fn rms(values: &[f32]) -> f64 {
+    (values.iter().map(|&v| v as f64 * v as f64).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+/// `, NAME-{mean,stddev}=m,s`.
+pub fn mean_stats(name: &str, values: &[f32]) -> String {
+    let (mean, stddev) = mean_stddev(values);
+    format!(", {name}-{{mean,stddev}}={},{}", format_g(mean, 4), format_g(stddev, 4))
+}
+
+/// `, NAME-rms=r`.
+pub fn rms_stats(name: &str, values: &[f32]) -> String {
+    format!(", {name}-rms={}", format_g(rms(values), 4))
+}
+
+/// `, NAME-rms=r` with summaries of row norms and column norms, and of singular values if `singular_values`.
+pub fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> String {
+    let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
+    let norm = |squares: f64| squares.sqrt() as f32;
+    let square = |r: usize, c: usize| (data[r * cols + c] as f64).powi(2);
+    let row_norms: Vec<f32> = (0..rows).map(|r| norm((0..cols).map(|c| square(r, c)).sum())).collect();
+    let col_norms: Vec<f32> = (0..cols).map(|c| norm((0..rows).map(|r| square(r, c)).sum())).collect();
+    let mut out = rms_stats(name, &data);
+    out += &format!(", {name}-row-norms={}", summarize(&row_norms));
+    out += &format!(", {name}-col-norms={}", summarize(&col_norms));
+    if singular_values && rows > 0 && cols > 0 {
+        let svd = nalgebra::DMatrix::from_row_slice(rows, cols, &data).singular_values();
+        let mut values: Vec<f32> = svd.iter().copied().collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        out += &format!(", {name}-singular-values={}", summarize(&values));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn succinct_forms() {
+        let cases = [
+            (12.6, "13"),
+            (1.26, "1.3"),
+            (0.996, "1.0"),
+            (0.994, "0.99"),
+            (0.0123, "0.01"),
+            (0.00123, "0.001"),
+            (0.0, "0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(succinct(value), text);
+        }
+    }
+
+    #[test]
+    fn short_vectors_are_listed() {
+        assert_eq!(summarize(&[1.0, 0.5]), "[ 1.0 0.50 ]");
+    }
+}

@@ -1,0 +1,279 @@
+//! The primitives of a device: what components, natural gradient and the executor are written against.
+//!
+//! Conventions for every method: shapes are checked with `assert!` (the compiler's checker has verified them before
+//! anything runs, so a failure is a defect of ours); a destination comes first; "sets" overwrites the destination,
+//! "adds" accumulates; row vectors are 1 × n views, column vectors n × 1. A source may be the destination itself
+//! (same start, same stride) where the method says "in place allowed"; otherwise they must not overlap.
+//! Views of another device than `self` are refused by `assert!`.
+
+use crate::memory::{Accumulator, IndexTable, OffsetTable};
+use crate::view::{View, ViewMut};
+
+/// Whether a factor of a product is transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transpose {
+    No,
+    Yes,
+}
+
+/// Nonlinearities with a derivative that is a function of their output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// 1 / (1 + exp(-x)), computed without overflow; derivative y (1 - y).
+    Sigmoid,
+    /// Computed without overflow; derivative 1 - y².
+    Tanh,
+    /// max(x, 0); derivative 1 if y > 0 else 0.
+    Relu,
+}
+
+/// Element-wise functions without a derivative of their own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Map {
+    Exp,
+    /// Natural logarithm of max(x, floor).
+    Log {
+        floor: f32,
+    },
+    /// 1 if x > 0 else 0.
+    Heaviside,
+    Abs,
+    /// +1 if x > 0 else -1.
+    Sign,
+    Square,
+    SquareRoot,
+    /// x to this power.
+    Power(f32),
+    /// 1 / x.
+    Inverse,
+    /// max(x, value).
+    Floor(f32),
+    /// min(x, value).
+    Ceiling(f32),
+    /// scale · x + offset.
+    Affine {
+        scale: f32,
+        offset: f32,
+    },
+    /// Elements with |x| < epsilon become +epsilon (x ≥ 0) or -epsilon (x < 0).
+    AwayFromZero {
+        epsilon: f32,
+    },
+}
+
+/// What of each element is summed over rows into an [`Accumulator`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnTerm {
+    /// y.
+    Value,
+    /// y².
+    Square,
+    /// The derivative of an activation at output y.
+    Derivative(Activation),
+}
+
+/// A device and its primitives. Object-safe; see the module's conventions.
+pub trait Backend: Send + Sync {
+    /// `cpu`, or the device's own name.
+    fn name(&self) -> &str;
+    /// 0 is the host; other devices count from 1.
+    fn id(&self) -> u32;
+
+    // ---- memory ------------------------------------------------------------------------------------------------
+
+    /// `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0.
+    /// Panics if the device has no such amount left (callers that can do something about it ask the plan first).
+    fn allocate(&self, len: usize) -> *mut f32;
+    /// # Safety
+    /// `pointer` came from [`Backend::allocate`] of this device with the same `len` and is not used afterwards.
+    unsafe fn free(&self, pointer: *mut f32, len: usize);
+    /// Copies row-major host data into `dst`.
+    fn upload(&self, dst: ViewMut<'_>, data: &[f32]);
+    /// Row-major copy on the host.
+    fn download(&self, src: View<'_>) -> Vec<f32>;
+    /// Row-major copy into `out` (`rows × cols` elements).
+    fn download_into(&self, src: View<'_>, out: &mut [f32]);
+
+    // ---- products ----------------------------------------------------------------------------------------------
+
+    /// c = alpha · op(a) · op(b) + beta · c. With beta 0, c's old contents (NaN too) are ignored.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        beta: f32,
+    );
+
+    // ---- whole matrices ----------------------------------------------------------------------------------------
+
+    /// dst = value.
+    fn set(&self, dst: ViewMut<'_>, value: f32);
+    /// dst = src.
+    fn copy(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// dst *= factor.
+    fn scale(&self, dst: ViewMut<'_>, factor: f32);
+    /// dst += alpha · src.
+    fn add(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
+    /// dst = alpha · src; in place allowed.
+    fn copy_scaled(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
+    /// dst = srcᵀ.
+    fn copy_transposed(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// Sum of all elements (`f64` accumulation).
+    fn sum(&self, src: View<'_>) -> f64;
+    /// Sum of products of corresponding elements (`f64` accumulation).
+    fn dot(&self, a: View<'_>, b: View<'_>) -> f64;
+
+    // ---- rows by index -----------------------------------------------------------------------------------------
+
+    /// dst.row(i) = alpha · src.row(rows\[i\]), zero where rows\[i\] is -1.
+    fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
+    /// dst.row(i) += alpha · src.row(rows\[i\]), nothing where rows\[i\] is -1.
+    fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
+    /// dst.row(i) = alpha · arena\[offsets\[i\] .. + cols\], zero where -1. `arena` is a 1 × n view.
+    fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
+    /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\], nothing where -1.
+    fn add_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
+    /// arena\[offsets\[i\] .. + cols\] = src.row(i), nothing where -1; no offset occurs twice.
+    fn copy_to_rows_multi(&self, arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable);
+    /// arena\[offsets\[i\] .. + cols\] += alpha · src.row(i), nothing where -1; no offset occurs twice.
+    fn add_to_rows_multi(&self, arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable);
+    /// dst.row(i) += alpha · Σ src.row(j), begin ≤ j < end, where `ranges` holds begin, end for each i (-1, -1: nothing).
+    fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable);
+
+    // ---- columns by index --------------------------------------------------------------------------------------
+
+    /// dst.col(j) = src.col(cols\[j\]), zero where -1.
+    fn copy_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable);
+    /// dst.col(j) += src.col(cols\[j\]), nothing where -1.
+    fn add_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable);
+    /// dst.col(cols\[j\]) += src.col(j), nothing where -1; columns may repeat.
+    fn add_to_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable);
+    /// dst.col(j) = Σ src.col(k), begin ≤ k < end, where `ranges` holds begin, end for each j.
+    fn sum_col_ranges(&self, dst: ViewMut<'_>, src: View<'_>, ranges: &IndexTable);
+
+    // ---- element by element ------------------------------------------------------------------------------------
+
+    /// dst = f(src); in place allowed.
+    fn map(&self, dst: ViewMut<'_>, src: View<'_>, f: Map);
+    /// dst = activation(src); in place allowed.
+    fn activate(&self, dst: ViewMut<'_>, src: View<'_>, activation: Activation);
+    /// dst = out_deriv ⊙ activation'(out_value); in place allowed with either source.
+    fn activate_backward(
+        &self,
+        dst: ViewMut<'_>,
+        out_value: View<'_>,
+        out_deriv: View<'_>,
+        activation: Activation,
+    );
+    /// dst ⊙= src.
+    fn multiply(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// dst += alpha · a ⊙ b (a and b may be the same view).
+    fn add_product(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>);
+    /// dst = out_deriv · (out_value / in_value) where in_value ≠ 0, else out_deriv; in place with `out_deriv` allowed.
+    fn multiply_by_ratio(
+        &self,
+        dst: ViewMut<'_>,
+        out_deriv: View<'_>,
+        out_value: View<'_>,
+        in_value: View<'_>,
+    );
+    /// dst\[i\] += b\[i\] wherever a\[i\] equals c\[i\] exactly.
+    fn add_where_equal(&self, dst: ViewMut<'_>, a: View<'_>, c: View<'_>, b: View<'_>);
+    /// dst = max(dst, src).
+    fn max_with(&self, dst: ViewMut<'_>, src: View<'_>);
+
+    // ---- rows and columns with vectors -------------------------------------------------------------------------
+
+    /// Each row of dst = row (1 × cols).
+    fn set_rows(&self, dst: ViewMut<'_>, row: View<'_>);
+    /// Each row of dst += alpha · row.
+    fn add_to_rows(&self, dst: ViewMut<'_>, alpha: f32, row: View<'_>);
+    /// dst.col(j) *= row\[j\].
+    fn scale_cols(&self, dst: ViewMut<'_>, row: View<'_>);
+    /// dst.row(i) *= col\[i\], `col` being rows × 1.
+    fn scale_rows(&self, dst: ViewMut<'_>, col: View<'_>);
+    /// dst.row(i) += alpha · col\[i\] · src.row(i).
+    fn add_scaled_rows(&self, dst: ViewMut<'_>, alpha: f32, col: View<'_>, src: View<'_>);
+    /// Each row i: dst.row(i) += alpha · row ⊙ src.row(i).
+    fn add_scaled_cols(&self, dst: ViewMut<'_>, alpha: f32, row: View<'_>, src: View<'_>);
+    /// Each row i: dst.row(i) = scale ⊙ src.row(i) + offset; in place allowed.
+    fn affine_cols(&self, dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
+        if !dst.same_start(&src) {
+            self.copy(dst, src);
+        }
+        self.scale_cols(dst, scale);
+        self.add_to_rows(dst, 1.0, offset);
+    }
+    /// row = alpha · (column sums of src) + beta · row.
+    fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
+    /// row = alpha · (column sums of a ⊙ b) + beta · row, i.e. diag(aᵀ b).
+    fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
+    /// col = alpha · (row sums of src) + beta · col.
+    fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
+    /// col = alpha · (row sums of a ⊙ b) + beta · col, i.e. diag(a bᵀ).
+    fn row_dots(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
+    /// sums\[first + j\] += Σ_i term(src\[i, j\]); a column's sum is formed in `f32`-or-better, then added in `f64`.
+    fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm);
+
+    // ---- row-wise functions ------------------------------------------------------------------------------------
+
+    /// dst = softmax of each row of src; in place allowed.
+    fn softmax(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// dst = src - log Σ exp(src), row by row; in place allowed.
+    fn log_softmax(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// dst = y ⊙ e - y (y · e), row by row; in place with `out_deriv` allowed.
+    fn softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>);
+    /// dst = e - exp(y) Σ e, row by row; in place with `out_deriv` allowed.
+    fn log_softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>);
+    /// dst\[i, j\] = 2-norm of columns j·g … j·g+g-1 of src's row i, g = src.cols / dst.cols.
+    fn group_norm(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// in_deriv\[i, k\] = out_deriv\[i, j\] · in_value\[i, k\] / out_value\[i, j\], j the group of k; 0 where out_value is 0.
+    fn group_norm_backward(
+        &self,
+        in_deriv: ViewMut<'_>,
+        in_value: View<'_>,
+        out_value: View<'_>,
+        out_deriv: View<'_>,
+    );
+
+    // ---- recurrent cells ---------------------------------------------------------------------------------------
+
+    /// `LstmNonlinearityComponent`, forward. `input` is N × 5C or N × (5C + 3): parts i, f, c, o, previous c and
+    /// optional per-row dropout factors for i, f, o; `params` 3 × C: peepholes for i, f, o; `output` N × 2C: c, m.
+    fn lstm_cell(&self, output: ViewMut<'_>, input: View<'_>, params: View<'_>);
+    /// Its derivatives. `self_repair` 5 × C: the amounts r for i, f, g, o, h. Sets the first 5C columns of `in_deriv`
+    /// (if not empty), adds to `params_deriv` (3 × C, if not empty), and to `values`, `derivs` (5·C sums each of the
+    /// nonlinearities' values and derivatives in the order i, f, g, o, h, if given).
+    #[allow(clippy::too_many_arguments)]
+    fn lstm_cell_backward(
+        &self,
+        input: View<'_>,
+        params: View<'_>,
+        out_deriv: View<'_>,
+        self_repair: View<'_>,
+        in_deriv: ViewMut<'_>,
+        params_deriv: ViewMut<'_>,
+        sums: Option<(&mut Accumulator, &mut Accumulator)>,
+    );
+
+    // ---- banded products (attention) ---------------------------------------------------------------------------
+
+    /// c\[i, o\] = alpha · a.row(i) · b.row(i + o·shift). a: n × k, c: n × context, b: (n + (context-1)·shift) × k.
+    fn banded_dots(&self, c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, shift: usize);
+    /// a.row(i) += alpha · Σ_o c\[i, o\] · b.row(i + o·shift).
+    fn banded_apply(&self, a: ViewMut<'_>, alpha: f32, c: View<'_>, b: View<'_>, shift: usize);
+    /// b.row(i + o·shift) += alpha · c\[i, o\] · a.row(i).
+    fn banded_scatter(&self, b: ViewMut<'_>, alpha: f32, c: View<'_>, a: View<'_>, shift: usize);
+
+    // ---- random ------------------------------------------------------------------------------------------------
+
+    /// Uniform numbers strictly inside (0, 1); element (i, j) depends on `key`, i, j only, on every device.
+    fn fill_uniform(&self, dst: ViewMut<'_>, key: u64);
+    /// Standard normal numbers, element (i, j) depending on `key`, i, j only.
+    fn fill_normal(&self, dst: ViewMut<'_>, key: u64);
+}

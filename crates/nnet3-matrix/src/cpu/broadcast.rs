@@ -1,0 +1,128 @@
+//! Rows combined with a row vector or scaled by a column vector.
+
+use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
+use super::elementwise::{Combine, combine_row};
+use super::simd::{self, Kernel, Simd};
+use crate::view::{View, ViewMut};
+
+#[track_caller]
+fn row_of(row: &View<'_>, matrix: &ViewMut<'_>) {
+    assert!(
+        row.rows() == 1 && row.cols() == matrix.cols(),
+        "row vector {} x {} for a {} x {} matrix",
+        row.rows(),
+        row.cols(),
+        matrix.rows(),
+        matrix.cols()
+    );
+}
+
+/// dst = f(dst, row), the row being the same for all rows of dst.
+#[track_caller]
+fn with_row(dst: ViewMut<'_>, row: View<'_>, f: impl Fn(f32, [f32; 1]) -> f32 + Copy) {
+    row_of(&row, &dst);
+    let (dst, [row]) = split(dst, [row]);
+    let sources = [row.repeated(dst.rows())];
+    simd::run(Combine { dst, sources, f })
+}
+
+/// dst = f(dst, row, src).
+#[track_caller]
+fn with_row_and(dst: ViewMut<'_>, row: View<'_>, src: View<'_>, f: impl Fn(f32, [f32; 2]) -> f32 + Copy) {
+    row_of(&row, &dst);
+    same_shape(&dst.as_view(), &src);
+    let (dst, [row, src]) = split(dst, [row, src]);
+    let sources = [row.repeated(dst.rows()), src];
+    simd::run(Combine { dst, sources, f })
+}
+
+pub(super) fn set_rows(dst: ViewMut<'_>, row: View<'_>) {
+    with_row(dst, row, |_, [r]| r)
+}
+
+pub(super) fn add_to_rows(dst: ViewMut<'_>, alpha: f32, row: View<'_>) {
+    with_row(dst, row, move |old, [r]| old + alpha * r)
+}
+
+pub(super) fn scale_cols(dst: ViewMut<'_>, row: View<'_>) {
+    with_row(dst, row, |old, [r]| old * r)
+}
+
+pub(super) fn add_scaled_cols(dst: ViewMut<'_>, alpha: f32, row: View<'_>, src: View<'_>) {
+    with_row_and(dst, row, src, move |old, [r, x]| old + alpha * r * x)
+}
+
+#[inline(always)]
+fn combine<const N: usize>(
+    dst: RowsMut<'_>,
+    sources: [Rows<'_>; N],
+    f: impl Fn(f32, [f32; N]) -> f32 + Copy,
+) {
+    simd::run(Combine { dst, sources, f })
+}
+
+pub(super) fn affine_cols(dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
+    row_of(&scale, &dst);
+    row_of(&offset, &dst);
+    let (_, vectors) = split(dst, [scale, offset]);
+    let [scale, offset] = vectors.map(|row| row.repeated(dst.rows()));
+    match pair(dst, src) {
+        Pair::Same(dst) => combine(dst, [scale, offset], |x, [scale, offset]| scale * x + offset),
+        Pair::Apart(dst, src) => {
+            combine(dst, [src, scale, offset], |_, [x, scale, offset]| scale * x + offset)
+        }
+    }
+}
+
+/// dst.row(i) = f(dst.row(i), col[i], sources' rows i).
+struct WithColumn<'a, const N: usize, F> {
+    dst: RowsMut<'a>,
+    col: Rows<'a>,
+    sources: [Rows<'a>; N],
+    f: F,
+}
+
+impl<const N: usize, F: Fn(f32, f32, [f32; N]) -> f32 + Copy> Kernel for WithColumn<'_, N, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let f = self.f;
+        for i in 0..self.dst.rows() {
+            let factor = self.col.first(i);
+            let sources = rows_at(&self.sources, i);
+            combine_row::<S, N, _>(self.dst.row(i), sources, move |old: f32, s: [f32; N]| f(old, factor, s));
+        }
+    }
+}
+
+/// dst = f(dst, col, sources), col being one number for each row.
+#[track_caller]
+fn with_column<const N: usize>(
+    dst: ViewMut<'_>,
+    col: View<'_>,
+    sources: [View<'_>; N],
+    f: impl Fn(f32, f32, [f32; N]) -> f32 + Copy,
+) {
+    assert!(
+        col.cols() == 1 && col.rows() == dst.rows(),
+        "column vector {} x {} for a {} x {} matrix",
+        col.rows(),
+        col.cols(),
+        dst.rows(),
+        dst.cols()
+    );
+    for src in &sources {
+        same_shape(&dst.as_view(), src);
+    }
+    let (_, [col]) = split(dst, [col]);
+    let (dst, sources) = split(dst, sources);
+    simd::run(WithColumn { dst, col, sources, f })
+}
+
+pub(super) fn scale_rows(dst: ViewMut<'_>, col: View<'_>) {
+    with_column(dst, col, [], |old, factor, []| old * factor)
+}
+
+pub(super) fn add_scaled_rows(dst: ViewMut<'_>, alpha: f32, col: View<'_>, src: View<'_>) {
+    with_column(dst, col, [src], move |old, factor, [x]| old + alpha * factor * x)
+}

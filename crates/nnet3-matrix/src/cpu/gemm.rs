@@ -1,0 +1,209 @@
+//! Matrix products by BLAS.
+
+use super::access::{on_host, overlap};
+use super::elementwise;
+use crate::backend::Transpose;
+use crate::view::{View, ViewMut};
+
+#[cfg(not(any(feature = "openblas", feature = "pure-rust")))]
+compile_error!("nnet3-matrix needs a source of matrix products: feature `openblas` or `pure-rust`");
+
+/// c (m × n) = alpha · op(a) (m × k) · op(b) (k × n) + beta · c.
+pub(super) fn gemm(
+    c: ViewMut<'_>,
+    alpha: f32,
+    a: View<'_>,
+    transpose_a: Transpose,
+    b: View<'_>,
+    transpose_b: Transpose,
+    beta: f32,
+) {
+    let size = |v: &View<'_>, t| if t == Transpose::No { (v.rows(), v.cols()) } else { (v.cols(), v.rows()) };
+    let ((m, k), (k_of_b, n)) = (size(&a, transpose_a), size(&b, transpose_b));
+    assert!(
+        c.rows() == m && c.cols() == n && k == k_of_b,
+        "product of {m} x {k} and {k_of_b} x {n} into {} x {}",
+        c.rows(),
+        c.cols()
+    );
+    if c.is_empty() {
+        return;
+    }
+    [&c.as_view(), &a, &b].into_iter().for_each(on_host);
+    for factor in [&a, &b] {
+        assert!(!overlap(&c.as_view(), factor), "product overlaps a factor: {c:?}, {factor:?}");
+    }
+    if k == 0 || alpha == 0.0 {
+        match beta {
+            0.0 => elementwise::set(c, 0.0),
+            1.0 => {}
+            _ => elementwise::scale(c, beta),
+        }
+        return;
+    }
+    library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
+}
+
+/// How many threads one product may use; 1 unless set. (Without OpenBLAS products are always single-threaded.)
+pub fn set_num_threads(threads: usize) {
+    library::set_num_threads(threads.max(1))
+}
+
+#[cfg(feature = "openblas")]
+mod library {
+    use super::*;
+    use blas_src as _;
+    use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, cblas_sgemm, cblas_sgemv};
+    use std::ffi::c_int;
+    use std::sync::Once;
+
+    unsafe extern "C" {
+        fn openblas_set_num_threads(threads: c_int);
+    }
+
+    /// OpenBLAS would take all cores unless told otherwise.
+    fn start() {
+        static START: Once = Once::new();
+        // SAFETY: OpenBLAS allows this call at any time outside its own calls, and the `Once` comes before those.
+        START.call_once(|| unsafe { openblas_set_num_threads(1) });
+    }
+
+    pub fn set_num_threads(threads: usize) {
+        start();
+        // SAFETY: as in `start`.
+        unsafe { openblas_set_num_threads(int(threads)) }
+    }
+
+    fn int(value: usize) -> c_int {
+        value.try_into().expect("matrix too large for BLAS")
+    }
+
+    fn code(transpose: Transpose) -> CBLAS_TRANSPOSE {
+        match transpose {
+            Transpose::No => CBLAS_TRANSPOSE::CblasNoTrans,
+            Transpose::Yes => CBLAS_TRANSPOSE::CblasTrans,
+        }
+    }
+
+    /// BLAS wants at least the row length even where there is no second row.
+    fn leading(view: &View<'_>) -> c_int {
+        int(view.stride().max(view.cols()).max(1))
+    }
+
+    /// Nothing is empty and c is apart from a and b.
+    pub fn gemm(
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        ta: Transpose,
+        b: View<'_>,
+        tb: Transpose,
+        beta: f32,
+    ) {
+        start();
+        let k = if ta == Transpose::No { a.cols() } else { a.rows() };
+        if c.rows() == 1 {
+            // cᵀ = op(b)ᵀ op(a)ᵀ
+            let flipped = if tb == Transpose::No { Transpose::Yes } else { Transpose::No };
+            return gemv((c, 1), alpha, b, flipped, (a, spacing(&a)), beta);
+        }
+        if c.cols() == 1 {
+            return gemv((c, c.stride()), alpha, a, ta, (b, spacing(&b)), beta);
+        }
+        // SAFETY: shapes were checked by the caller, strides are at least the row lengths, the memory of all views is
+        // allocated, and c, the only one written, overlaps neither factor.
+        unsafe {
+            cblas_sgemm(
+                CBLAS_LAYOUT::CblasRowMajor,
+                code(ta),
+                code(tb),
+                int(c.rows()),
+                int(c.cols()),
+                int(k),
+                alpha,
+                a.pointer,
+                leading(&a),
+                b.pointer,
+                leading(&b),
+                beta,
+                c.pointer,
+                leading(&c.as_view()),
+            )
+        }
+    }
+
+    /// Distance between the elements of a view that is one row or one column.
+    fn spacing(vector: &View<'_>) -> usize {
+        if vector.rows() == 1 { 1 } else { vector.stride() }
+    }
+
+    /// y = alpha · op(matrix) · x + beta · y; vectors come with the distance between their elements.
+    fn gemv(
+        y: (ViewMut<'_>, usize),
+        alpha: f32,
+        matrix: View<'_>,
+        transpose: Transpose,
+        x: (View<'_>, usize),
+        beta: f32,
+    ) {
+        let mut beta = beta;
+        if beta == 0.0 {
+            // Some versions of OpenBLAS multiply NaN by 0 here.
+            elementwise::set(y.0, 0.0);
+            beta = 1.0;
+        }
+        // SAFETY: as for `gemm`; both vectors have the lengths that the matrix's shape asks for.
+        unsafe {
+            cblas_sgemv(
+                CBLAS_LAYOUT::CblasRowMajor,
+                code(transpose),
+                int(matrix.rows()),
+                int(matrix.cols()),
+                alpha,
+                matrix.pointer,
+                leading(&matrix),
+                x.0.pointer,
+                int(x.1),
+                beta,
+                y.0.pointer,
+                int(y.1),
+            )
+        }
+    }
+}
+
+#[cfg(all(feature = "pure-rust", not(feature = "openblas")))]
+mod library {
+    use super::*;
+
+    pub fn set_num_threads(_threads: usize) {}
+
+    /// Distances between neighbours in a column and in a row of op(view).
+    fn strides(view: &View<'_>, transpose: Transpose) -> (isize, isize) {
+        let stride = view.stride() as isize;
+        if transpose == Transpose::No { (stride, 1) } else { (1, stride) }
+    }
+
+    /// Nothing is empty and c is apart from a and b.
+    pub fn gemm(
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        ta: Transpose,
+        b: View<'_>,
+        tb: Transpose,
+        beta: f32,
+    ) {
+        let k = if ta == Transpose::No { a.cols() } else { a.rows() };
+        let ((row_a, col_a), (row_b, col_b)) = (strides(&a, ta), strides(&b, tb));
+        let (m, n) = (c.rows(), c.cols());
+        let row_c = c.stride() as isize;
+        // SAFETY: shapes were checked by the caller, the memory of all views is allocated, and c, the only one
+        // written, overlaps neither factor.
+        unsafe {
+            matrixmultiply::sgemm(
+                m, k, n, alpha, a.pointer, row_a, col_a, b.pointer, row_b, col_b, beta, c.pointer, row_c, 1,
+            )
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Sums over all elements, over rows, over columns and over groups of columns.
+//!
+//! Short stretches are summed in `f32`, in several lanes, and the results in `f64`.
+
+use super::access::{Rows, flattened_sources, rows_at, same_shape, source, split};
+use super::elementwise::derivative;
+use super::lanes::{RowSet, at, cut, stretch, total};
+use super::simd::{self, Kernel, Simd};
+use crate::backend::{Activation, ColumnTerm};
+use crate::memory::Accumulator;
+use crate::view::{View, ViewMut};
+
+/// Σ f over all elements.
+fn total_of<const N: usize>(sources: [View<'_>; N], f: impl Fn([f32; N]) -> f32 + Copy) -> f64 {
+    let sources = flattened_sources(sources).map(source);
+    simd::run_plain(sources, |sources| {
+        let mut sum = 0.0;
+        for i in 0..sources[0].rows() {
+            sum += total(rows_at(&sources, i), f);
+        }
+        sum
+    })
+}
+
+pub(super) fn sum(src: View<'_>) -> f64 {
+    total_of([src], |[x]| x)
+}
+
+pub(super) fn dot(a: View<'_>, b: View<'_>) -> f64 {
+    same_shape(&a, &b);
+    total_of([a, b], |[x, y]| x * y)
+}
+
+/// col = alpha · (row sums of f) + beta · col.
+fn row_totals<const N: usize>(
+    col: ViewMut<'_>,
+    alpha: f32,
+    sources: [View<'_>; N],
+    beta: f32,
+    f: impl Fn([f32; N]) -> f32 + Copy,
+) {
+    let rows = sources[0].rows();
+    assert!(col.cols() == 1 && col.rows() == rows, "column {} x {} for {rows} rows", col.rows(), col.cols());
+    simd::run_plain(
+        split(col, sources),
+        #[inline(always)]
+        |(mut col, sources)| {
+            for i in 0..rows {
+                let sum = alpha * total(rows_at(&sources, i), f) as f32;
+                let out = &mut col.row(i)[0];
+                *out = if beta == 0.0 { sum } else { sum + beta * *out };
+            }
+        },
+    )
+}
+
+pub(super) fn row_sums(col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+    row_totals(col, alpha, [src], beta, |[x]| x)
+}
+
+pub(super) fn row_dots(col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+    same_shape(&a, &b);
+    row_totals(col, alpha, [a, b], beta, |[x, y]| x * y)
+}
+
+/// Columns that are summed at a time; with the sums of both precisions they stay in the first-level cache.
+const WIDTH: usize = 512;
+/// Rows that are summed in `f32`.
+const HEIGHT: usize = 64;
+
+/// Column sums of f, handed to `sink(first column, sums)` part by part.
+struct ColumnTotals<'a, const N: usize, F, G> {
+    sources: [Rows<'a>; N],
+    f: F,
+    sink: G,
+}
+
+impl<const N: usize, F, G> Kernel for ColumnTotals<'_, N, F, G>
+where
+    F: Fn([f32; N]) -> f32 + Copy,
+    G: FnMut(usize, &[f64]),
+{
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let (rows, cols) = (self.sources[0].rows(), self.sources[0].cols());
+        for start in (0..cols).step_by(WIDTH) {
+            let end = cols.min(start + WIDTH);
+            let (mut sums, mut totals) = ([0.0f32; WIDTH], [0.0f64; WIDTH]);
+            let (sums, totals) = (&mut sums[..end - start], &mut totals[..end - start]);
+            for top in (0..rows).step_by(HEIGHT) {
+                let bottom = rows.min(top + HEIGHT);
+                sums.fill(0.0);
+                let mut i = top;
+                while i + 4 <= bottom {
+                    let line = |i| cut(rows_at(&self.sources, i), start..end);
+                    add_rows(sums, [line(i), line(i + 1), line(i + 2), line(i + 3)], self.f);
+                    i += 4;
+                }
+                while i < bottom {
+                    add_rows(sums, [cut(rows_at(&self.sources, i), start..end)], self.f);
+                    i += 1;
+                }
+                for (total, sum) in totals.iter_mut().zip(&*sums) {
+                    *total += *sum as f64;
+                }
+            }
+            (self.sink)(start, totals);
+        }
+    }
+}
+
+/// sums += Σ over R rows of f.
+#[inline(always)]
+fn add_rows<const N: usize, const R: usize>(
+    sums: &mut [f32],
+    rows: [RowSet<'_, N>; R],
+    f: impl Fn([f32; N]) -> f32 + Copy,
+) {
+    let n = sums.len();
+    let mut lines = rows;
+    for line in &mut lines {
+        *line = cut(*line, 0..n);
+    }
+    for j in 0..n {
+        let mut sum = sums[j];
+        for line in lines {
+            sum += f(at(line, j));
+        }
+        sums[j] = sum;
+    }
+}
+
+/// Column sums of f; narrow matrices without gaps are taken several rows at a time.
+fn column_totals<const N: usize>(
+    sources: [View<'_>; N],
+    f: impl Fn([f32; N]) -> f32 + Copy,
+    mut sink: impl FnMut(usize, &[f64]),
+) {
+    const NARROW: usize = 32;
+    let (rows, cols) = (sources[0].rows(), sources[0].cols());
+    let together = 128 / cols.max(1);
+    if cols == 0 || cols > NARROW || rows < 2 * together || !sources.iter().all(|s| s.is_contiguous()) {
+        return simd::run(ColumnTotals { sources: sources.map(source), f, sink });
+    }
+    let lines = rows / together;
+    let mut totals = [0.0f64; NARROW];
+    let mut add = |first: usize, sums: &[f64]| {
+        for (k, sum) in sums.iter().enumerate() {
+            totals[(first + k) % cols] += sum;
+        }
+    };
+    let main = sources.map(|s| s.row_range(0..lines * together).reshape(lines, together * cols));
+    simd::run(ColumnTotals { sources: main.map(source), f, sink: &mut add });
+    let rest = sources.map(|s| s.row_range(lines * together..rows));
+    simd::run(ColumnTotals { sources: rest.map(source), f, sink: &mut add });
+    sink(0, &totals[..cols])
+}
+
+/// row = alpha · (column sums of f) + beta · row.
+fn columns_into<const N: usize>(
+    row: ViewMut<'_>,
+    alpha: f32,
+    sources: [View<'_>; N],
+    beta: f32,
+    f: impl Fn([f32; N]) -> f32 + Copy,
+) {
+    let cols = sources[0].cols();
+    assert!(row.rows() == 1 && row.cols() == cols, "row {} x {} for {cols} columns", row.rows(), row.cols());
+    let (mut row, _) = split(row, sources);
+    column_totals(sources, f, |first, sums| {
+        let out = &mut row.row(0)[first..first + sums.len()];
+        for (out, &sum) in out.iter_mut().zip(sums) {
+            let sum = alpha * sum as f32;
+            *out = if beta == 0.0 { sum } else { sum + beta * *out };
+        }
+    })
+}
+
+pub(super) fn col_sums(row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+    columns_into(row, alpha, [src], beta, |[x]| x)
+}
+
+pub(super) fn col_dots(row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+    same_shape(&a, &b);
+    columns_into(row, alpha, [a, b], beta, |[x, y]| x * y)
+}
+
+pub(super) fn accumulate(sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
+    let (len, cols) = (sums.len(), src.cols());
+    assert!(first <= len && cols <= len - first, "{cols} sums from {first} of {len}");
+    let sums = &mut sums.values_mut()[first..first + cols];
+    let sink = |start: usize, part: &[f64]| {
+        sums[start..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+    };
+    use Activation::{Relu, Sigmoid, Tanh};
+    match term {
+        ColumnTerm::Value => column_totals([src], |[y]| y, sink),
+        ColumnTerm::Square => column_totals([src], |[y]| y * y, sink),
+        ColumnTerm::Derivative(Sigmoid) => column_totals([src], |[y]| derivative(Sigmoid, y), sink),
+        ColumnTerm::Derivative(Tanh) => column_totals([src], |[y]| derivative(Tanh, y), sink),
+        ColumnTerm::Derivative(Relu) => column_totals([src], |[y]| derivative(Relu, y), sink),
+    }
+}
+
+/// Columns of `wide` for each column of `narrow`.
+fn group_size(narrow: &View<'_>, wide: &View<'_>) -> usize {
+    assert_eq!(narrow.rows(), wide.rows(), "rows");
+    let (groups, cols) = (narrow.cols(), wide.cols());
+    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
+    cols.checked_div(groups).unwrap_or(0)
+}
+
+pub(super) fn group_norm(dst: ViewMut<'_>, src: View<'_>) {
+    let size = group_size(&dst.as_view(), &src);
+    if size == 0 {
+        return super::elementwise::set(dst, 0.0);
+    }
+    simd::run_plain(
+        split(dst, [src]),
+        #[inline(always)]
+        |(mut dst, [src])| {
+            for i in 0..dst.rows() {
+                for (norm, group) in dst.row(i).iter_mut().zip(src.row(i).chunks_exact(size)) {
+                    *norm = stretch([group], |[x]| x * x).sqrt();
+                }
+            }
+        },
+    )
+}
+
+pub(super) fn group_norm_backward(
+    in_deriv: ViewMut<'_>,
+    in_value: View<'_>,
+    out_value: View<'_>,
+    out_deriv: View<'_>,
+) {
+    same_shape(&in_deriv.as_view(), &in_value);
+    same_shape(&out_value, &out_deriv);
+    let size = group_size(&out_value, &in_value);
+    if size == 0 {
+        return;
+    }
+    simd::run_plain(
+        split(in_deriv, [in_value, out_value, out_deriv]),
+        #[inline(always)]
+        |(mut in_deriv, [in_value, out_value, out_deriv])| {
+            for i in 0..in_deriv.rows() {
+                let groups = in_deriv.row(i).chunks_exact_mut(size).zip(in_value.row(i).chunks_exact(size));
+                let outputs = out_value.row(i).iter().zip(out_deriv.row(i));
+                for ((to, from), (&norm, &deriv)) in groups.zip(outputs) {
+                    let factor = if norm == 0.0 { 0.0 } else { deriv / norm };
+                    for (d, &x) in to.iter_mut().zip(from) {
+                        *d = factor * x;
+                    }
+                }
+            }
+        },
+    )
+}

@@ -1,0 +1,124 @@
+//! Loops compiled several times, for the vector instructions that this machine turns out to have.
+//!
+//! A [`Kernel`] is a plain loop in an `#[inline(always)]` function. [`run`] calls a copy of it that was compiled with
+//! AVX-512, with AVX2 and FMA, or with the target's minimum; LLVM's own vectoriser does the rest.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Which vector instructions the loops may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VectorLevel {
+    /// What every processor of the compilation target has.
+    Portable = 1,
+    /// x86-64 with AVX2 and FMA.
+    Avx2 = 2,
+    /// x86-64 with AVX-512 F, BW, DQ and VL.
+    Avx512 = 3,
+}
+
+/// What a kernel may assume of the instructions it is compiled with.
+pub(super) trait Simd: Copy {
+    /// a · b + c, in one rounding where that is one instruction.
+    fn fma(a: f32, b: f32, c: f32) -> f32;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+#[derive(Clone, Copy)]
+pub(super) struct Fused;
+
+impl Simd for Portable {
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
+    }
+}
+
+impl Simd for Fused {
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+/// A loop to compile for each level. Implementations of `run` must be `#[inline(always)]`.
+pub(super) trait Kernel {
+    type Output;
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+struct Plain<A, F>(A, F);
+
+impl<A, R, F: Fn(A) -> R> Kernel for Plain<A, F> {
+    type Output = R;
+    #[inline(always)]
+    fn run<S: Simd>(self) -> R {
+        (self.1)(self.0)
+    }
+}
+
+/// [`run`] for a loop that needs no fused products, as an `#[inline(always)]` closure. What the loop changes must come
+/// in as its argument: only a closure that captures nothing mutably is called directly, and thus inlined for certain.
+#[inline]
+pub(super) fn run_plain<A, R>(argument: A, f: impl Fn(A) -> R) -> R {
+    run(Plain(argument, f))
+}
+
+/// 0 until the processor has been asked.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+fn detected() -> VectorLevel {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx2") && has!("fma") {
+            let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+            return if avx512 { VectorLevel::Avx512 } else { VectorLevel::Avx2 };
+        }
+    }
+    VectorLevel::Portable
+}
+
+/// The level in use.
+pub fn vector_level() -> VectorLevel {
+    match LEVEL.load(Ordering::Relaxed) {
+        0 => set_vector_level(VectorLevel::Avx512),
+        1 => VectorLevel::Portable,
+        2 => VectorLevel::Avx2,
+        _ => VectorLevel::Avx512,
+    }
+}
+
+/// Uses at most this level from now on, in the whole process; for tests and measurements. Returns the level in use,
+/// which is never above what the processor has.
+pub fn set_vector_level(most: VectorLevel) -> VectorLevel {
+    let level = most.min(detected());
+    LEVEL.store(level as u8, Ordering::Relaxed);
+    level
+}
+
+/// Runs the kernel's copy for the level in use.
+#[inline]
+pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    match vector_level() {
+        // SAFETY: `set_vector_level`, which alone stores levels, has asked the processor for these features.
+        VectorLevel::Avx512 => return unsafe { run_avx512(kernel) },
+        // SAFETY: as above.
+        VectorLevel::Avx2 => return unsafe { run_avx2(kernel) },
+        VectorLevel::Portable => {}
+    }
+    kernel.run::<Portable>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Fused>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Fused>()
+}

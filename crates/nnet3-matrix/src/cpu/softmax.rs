@@ -1,0 +1,118 @@
+//! Softmax and its logarithm, row by row, and their derivatives.
+
+use super::access::{Pair, Rows, RowsMut, pair, same, same_shape, split};
+use super::elementwise::{Function, combine_row};
+use super::lanes::{exponentials, maximum, total};
+use super::math;
+use super::simd::{self, Kernel, Simd};
+use crate::view::{View, ViewMut};
+
+struct Forward<'a> {
+    dst: RowsMut<'a>,
+    /// `None`: in place.
+    src: Option<Rows<'a>>,
+    log: bool,
+}
+
+impl Kernel for Forward<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.dst.rows() {
+            let row = self.dst.row(i);
+            if let Some(src) = self.src {
+                row.copy_from_slice(src.row(i));
+            }
+            let max = maximum(row);
+            if self.log {
+                let shift = exponentials::<S, false>(row, max).ln();
+                for x in row {
+                    *x = (*x - max) - shift;
+                }
+            } else {
+                let factor = 1.0 / exponentials::<S, true>(row, max);
+                for x in row {
+                    *x *= factor;
+                }
+            }
+        }
+    }
+}
+
+fn forward(dst: ViewMut<'_>, src: View<'_>, log: bool) {
+    let (dst, src) = match pair(dst, src) {
+        Pair::Same(dst) => (dst, None),
+        Pair::Apart(dst, src) => (dst, Some(src)),
+    };
+    simd::run(Forward { dst, src, log })
+}
+
+pub(super) fn softmax(dst: ViewMut<'_>, src: View<'_>) {
+    forward(dst, src, false)
+}
+
+pub(super) fn log_softmax(dst: ViewMut<'_>, src: View<'_>) {
+    forward(dst, src, true)
+}
+
+struct Backward<'a> {
+    dst: RowsMut<'a>,
+    out_value: Rows<'a>,
+    /// `None`: dst holds it.
+    out_deriv: Option<Rows<'a>>,
+    log: bool,
+}
+
+/// e ↦ e - exp(y) · sum.
+#[derive(Clone, Copy)]
+struct LogBackward {
+    sum: f32,
+}
+
+impl Function<1> for LogBackward {
+    #[inline(always)]
+    fn at<S: Simd>(self, e: f32, [y]: [f32; 1]) -> f32 {
+        S::fma(-self.sum, math::exp::<S>(y), e)
+    }
+}
+
+impl Kernel for Backward<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.dst.rows() {
+            let (row, y) = (self.dst.row(i), self.out_value.row(i));
+            if let Some(out_deriv) = self.out_deriv {
+                row.copy_from_slice(out_deriv.row(i));
+            }
+            if self.log {
+                let sum = total([row], |[e]| e) as f32;
+                combine_row::<S, 1, _>(row, [y], LogBackward { sum });
+            } else {
+                let dot = total([row, y], |[e, y]| e * y) as f32;
+                combine_row::<S, 1, _>(row, [y], |e: f32, [y]: [f32; 1]| y * (e - dot));
+            }
+        }
+    }
+}
+
+fn backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>, log: bool) {
+    same_shape(&dst.as_view(), &out_value);
+    same_shape(&dst.as_view(), &out_deriv);
+    let (dst, out_value, out_deriv) = if same(&dst, &out_deriv) {
+        let (dst, [out_value]) = split(dst, [out_value]);
+        (dst, out_value, None)
+    } else {
+        let (dst, [out_value, out_deriv]) = split(dst, [out_value, out_deriv]);
+        (dst, out_value, Some(out_deriv))
+    };
+    simd::run(Backward { dst, out_value, out_deriv, log })
+}
+
+pub(super) fn softmax_backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+    backward(dst, out_value, out_deriv, false)
+}
+
+pub(super) fn log_softmax_backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+    backward(dst, out_value, out_deriv, true)
+}

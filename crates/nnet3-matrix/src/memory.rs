@@ -1,0 +1,289 @@
+//! Owners of device memory: [`Matrix`], [`Arena`], [`Accumulator`] and index tables.
+
+use crate::backend::Backend;
+use crate::view::{View, ViewMut};
+use std::fmt;
+use std::sync::Arc;
+
+/// A shared handle to a backend.
+pub type Device = Arc<dyn Backend>;
+
+/// `f32` memory on a device, freed when dropped. Shared references to it may cross threads: nothing writes through
+/// them ([`Matrix`] hands out writable views from `&mut` only; [`Arena`] is not `Sync`).
+pub(crate) struct Buffer {
+    pub device: Device,
+    pub pointer: *mut f32,
+    pub len: usize,
+}
+
+// SAFETY: the pointer is owned by this value alone and is only read through `&`, written through `&mut` (`Matrix`).
+unsafe impl Send for Buffer {}
+// SAFETY: as above; `Arena`, which writes through `&`, opts out of `Sync` itself.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    pub fn new(device: &Device, len: usize) -> Buffer {
+        Buffer { device: device.clone(), pointer: device.allocate(len), len }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the same device with the same length, and no view outlives the owner.
+        unsafe { self.device.free(self.pointer, self.len) }
+    }
+}
+
+/// A row-major matrix that owns its memory on one device; a vector is a matrix with one row.
+pub struct Matrix {
+    buffer: Buffer,
+    rows: usize,
+    cols: usize,
+}
+
+impl Matrix {
+    /// All elements zero.
+    pub fn zeros(device: &Device, rows: usize, cols: usize) -> Matrix {
+        Matrix { buffer: Buffer::new(device, rows * cols), rows, cols }
+    }
+
+    /// Copies `data` (rows × cols, row-major) to the device.
+    pub fn from_slice(device: &Device, rows: usize, cols: usize, data: &[f32]) -> Matrix {
+        assert_eq!(data.len(), rows * cols);
+        let mut matrix = Matrix::zeros(device, rows, cols);
+        device.upload(matrix.view_mut(), data);
+        matrix
+    }
+
+    /// A host matrix from row-major data.
+    pub fn from_vec(rows: usize, cols: usize, data: Vec<f32>) -> Matrix {
+        Matrix::from_slice(&crate::cpu(), rows, cols, &data)
+    }
+
+    /// A 0 × 0 host matrix.
+    pub fn empty() -> Matrix {
+        Matrix::zeros(&crate::cpu(), 0, 0)
+    }
+
+    pub(crate) fn from_buffer(buffer: Buffer, rows: usize, cols: usize) -> Matrix {
+        assert!(rows * cols <= buffer.len);
+        Matrix { buffer, rows, cols }
+    }
+
+    pub(crate) fn into_buffer(self) -> Buffer {
+        self.buffer
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.rows * self.cols
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    pub fn device(&self) -> &Device {
+        &self.buffer.device
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id())
+    }
+
+    pub fn view_mut(&mut self) -> ViewMut<'_> {
+        ViewMut::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id())
+    }
+
+    /// The elements, row-major, copied to the host.
+    pub fn to_vec(&self) -> Vec<f32> {
+        self.buffer.device.download(self.view())
+    }
+
+    /// A copy on `device`.
+    pub fn to_device(&self, device: &Device) -> Matrix {
+        Matrix::from_slice(device, self.rows, self.cols, &self.to_vec())
+    }
+
+    // The few whole-matrix operations that parameters and statistics need, on the matrix's own device.
+
+    pub fn set(&mut self, value: f32) {
+        self.device().clone().set(self.view_mut(), value)
+    }
+    /// `self *= factor`; a factor of 0 sets to exactly zero (it clears NaN and infinities).
+    pub fn scale(&mut self, factor: f32) {
+        let device = self.device().clone();
+        if factor == 0.0 { device.set(self.view_mut(), 0.0) } else { device.scale(self.view_mut(), factor) }
+    }
+    /// `self += alpha * other`, same shape.
+    pub fn add(&mut self, alpha: f32, other: &Matrix) {
+        self.device().clone().add(self.view_mut(), alpha, other.view())
+    }
+    /// Sum of products of corresponding elements.
+    pub fn dot(&self, other: &Matrix) -> f64 {
+        self.device().dot(self.view(), other.view())
+    }
+    /// The transpose, same device.
+    pub fn transposed(&self) -> Matrix {
+        let data = self.to_vec();
+        let mut out = vec![0.0; data.len()];
+        for r in 0..self.rows {
+            for c in 0..self.cols {
+                out[c * self.rows + r] = data[r * self.cols + c];
+            }
+        }
+        Matrix::from_slice(self.device(), self.cols, self.rows, &out)
+    }
+}
+
+impl Clone for Matrix {
+    fn clone(&self) -> Matrix {
+        let mut copy = Matrix::zeros(self.device(), self.rows, self.cols);
+        self.device().copy(copy.view_mut(), self.view());
+        copy
+    }
+}
+
+impl Default for Matrix {
+    fn default() -> Matrix {
+        Matrix::empty()
+    }
+}
+
+impl fmt::Debug for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Matrix({} x {} on {})", self.rows, self.cols, self.device().name())
+    }
+}
+
+/// One block of device memory in which a planned computation places all its matrices.
+///
+/// Views are made from `&self` with fixed offsets and may overlap; see [`crate::view`] for why that is sound.
+pub struct Arena {
+    buffer: Buffer,
+    /// Opts out of `Sync`: views of one arena must stay on one thread.
+    not_sync: std::marker::PhantomData<std::cell::Cell<f32>>,
+}
+
+impl Arena {
+    /// `len` elements, zeroed.
+    pub fn new(device: &Device, len: usize) -> Arena {
+        Arena { buffer: Buffer::new(device, len), not_sync: std::marker::PhantomData }
+    }
+
+    pub fn len(&self) -> usize {
+        self.buffer.len
+    }
+    pub fn is_empty(&self) -> bool {
+        self.buffer.len == 0
+    }
+    pub fn device(&self) -> &Device {
+        &self.buffer.device
+    }
+
+    /// `rows × cols` elements at `offset`, with `stride` elements between row starts. Panics if out of range.
+    pub fn view(&self, offset: usize, rows: usize, cols: usize, stride: usize) -> ViewMut<'_> {
+        let end = if rows == 0 || cols == 0 { 0 } else { offset + (rows - 1) * stride + cols };
+        assert!(end <= self.buffer.len && (cols <= stride || rows <= 1), "view past the arena's end");
+        let offset = if end == 0 { 0 } else { offset };
+        ViewMut::new(self.buffer.pointer.wrapping_add(offset), rows, cols, stride, self.buffer.device.id())
+    }
+
+    /// The whole arena as one row: the base that [`OffsetTable`]s refer to.
+    pub fn whole(&self) -> ViewMut<'_> {
+        self.view(0, 1, self.buffer.len, self.buffer.len)
+    }
+}
+
+/// Sums in `f64` on a device: activation statistics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accumulator {
+    /// Host storage. A device that accumulates remotely keeps its own copy behind [`Backend::accumulate`].
+    values: Vec<f64>,
+}
+
+impl Accumulator {
+    pub fn zeros(len: usize) -> Accumulator {
+        Accumulator { values: vec![0.0; len] }
+    }
+    pub fn from_vec(values: Vec<f64>) -> Accumulator {
+        Accumulator { values }
+    }
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+    /// Scales; a factor of 0 sets to exactly zero.
+    pub fn scale(&mut self, factor: f64) {
+        for v in &mut self.values {
+            *v = if factor == 0.0 { 0.0 } else { *v * factor };
+        }
+    }
+    /// `self += alpha * other`. An empty accumulator counts as zeros of the other's size.
+    pub fn add(&mut self, alpha: f64, other: &Accumulator) {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            self.values.resize(other.len(), 0.0);
+        }
+        assert_eq!(self.len(), other.len());
+        for (v, o) in self.values.iter_mut().zip(&other.values) {
+            *v += alpha * o;
+        }
+    }
+}
+
+/// Row or column numbers for gathers and scatters; -1 means "none".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexTable {
+    values: Vec<i32>,
+}
+
+impl IndexTable {
+    pub fn new(values: Vec<i32>) -> IndexTable {
+        IndexTable { values }
+    }
+    pub fn values(&self) -> &[i32] {
+        &self.values
+    }
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// For each row the element offset from the start of an [`Arena`]; -1 means "none".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetTable {
+    values: Vec<i64>,
+}
+
+impl OffsetTable {
+    pub fn new(values: Vec<i64>) -> OffsetTable {
+        OffsetTable { values }
+    }
+    pub fn values(&self) -> &[i64] {
+        &self.values
+    }
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}

@@ -1,0 +1,56 @@
+//! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices, single
+//! rows and columns, odd sizes, sub-matrices of larger matrices, and in place where a primitive allows it.
+//!
+//! A check panics where the device is wrong. Each backend's tests run [`ALL`]; nothing else uses this module.
+
+mod banded;
+mod columns;
+mod elementwise;
+mod lstm;
+mod memory;
+mod operand;
+mod products;
+mod random;
+mod reduce;
+mod rows;
+mod rowwise;
+mod vectors;
+
+use crate::Device;
+use operand::{Case, Operand, cases};
+
+/// A primitive's name and its check.
+pub type Check = (&'static str, fn(&Device));
+
+macro_rules! checks {
+    ($($module:ident { $($name:ident)* })*) => {
+        /// Every check, named as the primitive.
+        pub const ALL: &[Check] = &[$($((stringify!($name), $module::$name)),*),*];
+    };
+}
+
+checks! {
+    memory { transfers set copy scale add copy_scaled copy_transposed neighbours }
+    products { gemm gemm_edge_cases }
+    rows { copy_rows add_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges }
+    columns { copy_cols add_cols add_to_cols sum_col_ranges }
+    elementwise {
+        map activate activate_extremes activate_backward multiply add_product multiply_by_ratio add_where_equal max_with
+    }
+    vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols }
+    reduce { sum dot col_sums col_dots row_sums row_dots accumulate }
+    rowwise {
+        softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
+    }
+    lstm { lstm_cell lstm_cell_backward }
+    banded { banded_dots banded_apply banded_scatter }
+    random { fill_uniform fill_normal }
+}
+
+/// Runs every check, in order; for devices that are tested as a whole.
+pub fn run_all(device: &Device) {
+    for (name, check) in ALL {
+        println!("{name} on {}", device.name());
+        check(device);
+    }
+}

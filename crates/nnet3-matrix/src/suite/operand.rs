@@ -1,0 +1,168 @@
+//! Matrices to try primitives on.
+
+use crate::{Device, Matrix, View, ViewMut};
+
+/// Where a check runs, and its random numbers.
+pub(super) struct Case {
+    pub device: Device,
+    state: u64,
+}
+
+impl Case {
+    fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.state ^ (self.state >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.bits() as usize % limit
+    }
+
+    /// Roughly normal with variance 1.
+    pub fn normal(&mut self) -> f32 {
+        (0..4).map(|_| self.bits() as f32 / 4294967296.0 - 0.5).sum::<f32>() * 1.732
+    }
+
+    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// Random elements, laid out in one of several ways.
+    pub fn normals(&mut self, rows: usize, cols: usize) -> Operand {
+        self.operand(rows, cols, |case, _, _| case.normal())
+    }
+
+    pub fn operand(
+        &mut self,
+        rows: usize,
+        cols: usize,
+        mut f: impl FnMut(&mut Case, usize, usize) -> f32,
+    ) -> Operand {
+        let layouts = [(0, 0, 1, 0), (0, 0, 1, 0), (0, 3, 1, 2), (2, 0, 1, 5), (1, 16, 2, 7), (0, 0, 3, 0)];
+        let (top, left, step, right) = self.one_of(&layouts);
+        let (height, width) = (top + rows * step, left + cols + right);
+        let mut host: Vec<f32> = (0..height * width).map(|_| self.normal()).collect();
+        for i in 0..rows {
+            for j in 0..cols {
+                host[(top + i * step) * width + left + j] = f(self, i, j);
+            }
+        }
+        let matrix = Matrix::from_slice(&self.device, height, width, &host);
+        Operand { matrix, host, rows, cols, top, left, step }
+    }
+}
+
+/// A matrix inside a larger one, and what it held when it was made.
+pub(super) struct Operand {
+    matrix: Matrix,
+    host: Vec<f32>,
+    pub rows: usize,
+    pub cols: usize,
+    top: usize,
+    left: usize,
+    step: usize,
+}
+
+impl Operand {
+    pub fn view(&self) -> View<'_> {
+        let whole = self.matrix.view();
+        let (rows, cols) = (self.top..whole.rows(), self.left..self.left + self.cols);
+        whole.sub(rows, cols).every(0, self.step, self.rows)
+    }
+
+    pub fn view_mut(&mut self) -> ViewMut<'_> {
+        let whole = self.matrix.view_mut();
+        let (rows, cols) = (self.top..whole.rows(), self.left..self.left + self.cols);
+        whole.sub(rows, cols).every(0, self.step, self.rows)
+    }
+
+    fn index(&self, i: usize, j: usize) -> usize {
+        assert!(i < self.rows && j < self.cols);
+        (self.top + i * self.step) * self.matrix.cols() + self.left + j
+    }
+
+    /// The element before any primitive ran.
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        self.host[self.index(i, j)] as f64
+    }
+
+    /// Row `i` before any primitive ran.
+    pub fn row(&self, i: usize) -> Vec<f64> {
+        (0..self.cols).map(|j| self.at(i, j)).collect()
+    }
+
+    /// Checks that each element is now the first of the pair that `want` returns, to within `tolerance` times the
+    /// second (the size of the terms that went into it), and that nothing around the matrix has changed.
+    #[track_caller]
+    pub fn expect(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> (f64, f64)) {
+        let now = self.matrix.to_vec();
+        let mut expected = self.host.clone();
+        for i in 0..self.rows {
+            for j in 0..self.cols {
+                let k = self.index(i, j);
+                let (value, size) = want(i, j);
+                let got = now[k] as f64;
+                let close = (got - value).abs() <= tolerance * size
+                    || got == value
+                    || (got.is_nan() && value.is_nan());
+                assert!(
+                    close,
+                    "({i}, {j}) of {} x {}: {got}, not {value} (terms {size})",
+                    self.rows, self.cols
+                );
+                expected[k] = now[k];
+            }
+        }
+        let same = now.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "something outside the {} x {} matrix was written", self.rows, self.cols);
+    }
+
+    /// [`Operand::expect`] relative to the values themselves.
+    #[track_caller]
+    pub fn expect_values(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> f64) {
+        self.expect(tolerance, |i, j| {
+            let value = want(i, j);
+            (value, value.abs())
+        })
+    }
+
+    #[track_caller]
+    pub fn expect_unchanged(&self) {
+        self.expect(0.0, |i, j| (self.at(i, j), 0.0))
+    }
+}
+
+/// Rounding of one operation, with room for a few.
+pub(super) const CLOSE: f64 = 5e-7;
+
+/// Calls `check(case, rows, cols)` for many sizes.
+pub(super) fn cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
+    let mut case = Case { device: device.clone(), state: 7 };
+    let fixed = [
+        (0, 0),
+        (0, 5),
+        (4, 0),
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (1, 70),
+        (70, 1),
+        (3, 16),
+        (16, 3),
+        (5, 64),
+        (64, 5),
+        (33, 65),
+        (200, 17),
+        (300, 4),
+        (3, 1100),
+        (150, 700),
+    ];
+    for (rows, cols) in fixed {
+        check(&mut case, rows, cols);
+    }
+    for _ in 0..40 {
+        let (rows, cols) = (1 + case.below(70), 1 + case.below(70));
+        check(&mut case, rows, cols);
+    }
+}

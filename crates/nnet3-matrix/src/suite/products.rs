@@ -1,0 +1,63 @@
+//! gemm.
+
+use super::*;
+use crate::{Matrix, Transpose};
+
+/// op(m) at (i, j).
+fn op(m: &Operand, t: Transpose, i: usize, j: usize) -> f64 {
+    if t == Transpose::No { m.at(i, j) } else { m.at(j, i) }
+}
+
+fn check(case: &mut Case, m: usize, k: usize, n: usize) {
+    let (ta, tb) =
+        (case.one_of(&[Transpose::No, Transpose::Yes]), case.one_of(&[Transpose::No, Transpose::Yes]));
+    let a = if ta == Transpose::No { case.normals(m, k) } else { case.normals(k, m) };
+    let b = if tb == Transpose::No { case.normals(k, n) } else { case.normals(n, k) };
+    let (alpha, beta) = (case.one_of(&[1.0, -0.6, 0.0]), case.one_of(&[0.0, 1.0, 0.4]));
+    // With beta 0 nothing of the old contents may shine through.
+    let mut c = if beta == 0.0 { case.operand(m, n, |_, _, _| f32::NAN) } else { case.normals(m, n) };
+    let device = case.device.clone();
+    device.gemm(c.view_mut(), alpha, a.view(), ta, b.view(), tb, beta);
+    c.expect(2e-6, |i, j| {
+        let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
+        let terms = (0..k).map(|l| alpha as f64 * op(&a, ta, i, l) * op(&b, tb, l, j));
+        terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+    });
+    a.expect_unchanged();
+    b.expect_unchanged();
+}
+
+pub(super) fn gemm(device: &Device) {
+    cases(device, |case, rows, cols| {
+        for _ in 0..6 {
+            let other = case.one_of(&[0, 1, 2, 7, 31, 64, 65]);
+            let (m, k, n) = case.one_of(&[(rows, other, cols), (rows, cols, other), (other, rows, cols)]);
+            check(case, m, k, n);
+        }
+    });
+}
+
+/// A column out of a matrix as a factor and as the product; both factors the same matrix; nothing to add up.
+pub(super) fn gemm_edge_cases(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let x = case.normals(rows, cols);
+        let mut gram = case.normals(rows, rows);
+        device.gemm(gram.view_mut(), 1.0, x.view(), Transpose::No, x.view(), Transpose::Yes, 0.0);
+        gram.expect(2e-6, |i, j| {
+            let terms = (0..cols).map(|l| x.at(i, l) * x.at(j, l));
+            terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+        if cols == 0 {
+            gram.expect(0.0, |_, _| (0.0, 0.0));
+        }
+        let vectors = case.normals(rows.max(cols), 3);
+        let mut out = Matrix::zeros(device, rows, 2);
+        let view = out.view_mut().col_range(1..2);
+        let factor = vectors.view().sub(0..cols, 1..2);
+        device.gemm(view, 1.0, x.view(), Transpose::No, factor, Transpose::No, 1.0);
+        for (i, pair) in out.to_vec().chunks(2).enumerate() {
+            let want: f64 = (0..cols).map(|l| x.at(i, l) * vectors.at(l, 1)).sum();
+            assert!(pair[0] == 0.0 && (pair[1] as f64 - want).abs() < 1e-6 * (1 + cols) as f64);
+        }
+    });
+}

@@ -1,0 +1,131 @@
+//! Sums.
+
+use super::*;
+use crate::{Accumulator, Activation, ColumnTerm};
+
+/// Rounding of sums in several `f32` lanes, relative to the sum of sizes.
+const SUM: f64 = 1e-6;
+
+/// Σ of terms, and Σ of their sizes.
+fn summed(terms: impl Iterator<Item = f64>) -> (f64, f64) {
+    terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
+}
+
+/// alpha · sum + beta · old; with beta 0, old does not count even if it is NaN.
+fn blend((sum, size): (f64, f64), alpha: f32, beta: f32, old: f64) -> (f64, f64) {
+    let old = if beta == 0.0 { 0.0 } else { beta as f64 * old };
+    (alpha as f64 * sum + old, size + old.abs())
+}
+
+fn factors(case: &mut Case) -> (f32, f32) {
+    (case.one_of(&[1.0, -0.3]), case.one_of(&[0.0, 1.0, 0.5]))
+}
+
+/// A vector to sum into.
+fn target(case: &mut Case, rows: usize, cols: usize, beta: f32) -> Operand {
+    case.operand(rows, cols, |case, _, _| if beta == 0.0 { f32::NAN } else { case.normal() })
+}
+
+pub(super) fn sum(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let m = case.normals(rows, cols);
+        let (want, size) = summed((0..rows).flat_map(|i| m.row(i)));
+        assert!((device.sum(m.view()) - want).abs() <= SUM * size);
+    });
+}
+
+pub(super) fn dot(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
+        for other in [&a, &b] {
+            let (want, size) =
+                summed((0..rows * cols).map(|k| a.at(k / cols, k % cols) * other.at(k / cols, k % cols)));
+            assert!((device.dot(a.view(), other.view()) - want).abs() <= SUM * size);
+        }
+    });
+}
+
+pub(super) fn col_sums(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let src = case.normals(rows, cols);
+        let (alpha, beta) = factors(case);
+        let mut row = target(case, 1, cols, beta);
+        device.col_sums(row.view_mut(), alpha, src.view(), beta);
+        row.expect(SUM, |_, j| blend(summed((0..rows).map(|i| src.at(i, j))), alpha, beta, row.at(0, j)));
+    });
+}
+
+pub(super) fn col_dots(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
+        for b in [&a, &b] {
+            let (alpha, beta) = factors(case);
+            let mut row = target(case, 1, cols, beta);
+            device.col_dots(row.view_mut(), alpha, a.view(), b.view(), beta);
+            row.expect(SUM, |_, j| {
+                blend(summed((0..rows).map(|i| a.at(i, j) * b.at(i, j))), alpha, beta, row.at(0, j))
+            });
+        }
+    });
+}
+
+pub(super) fn row_sums(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let src = case.normals(rows, cols);
+        let (alpha, beta) = factors(case);
+        let mut col = target(case, rows, 1, beta);
+        device.row_sums(col.view_mut(), alpha, src.view(), beta);
+        col.expect(SUM, |i, _| blend(summed(src.row(i).into_iter()), alpha, beta, col.at(i, 0)));
+    });
+}
+
+pub(super) fn row_dots(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
+        for b in [&a, &b] {
+            let (alpha, beta) = factors(case);
+            let mut col = target(case, rows, 1, beta);
+            device.row_dots(col.view_mut(), alpha, a.view(), b.view(), beta);
+            col.expect(SUM, |i, _| {
+                blend(summed((0..cols).map(|j| a.at(i, j) * b.at(i, j))), alpha, beta, col.at(i, 0))
+            });
+        }
+    });
+}
+
+pub(super) fn accumulate(device: &Device) {
+    use super::elementwise::derivative_of;
+    let terms = [
+        ColumnTerm::Value,
+        ColumnTerm::Square,
+        ColumnTerm::Derivative(Activation::Sigmoid),
+        ColumnTerm::Derivative(Activation::Tanh),
+        ColumnTerm::Derivative(Activation::Relu),
+    ];
+    cases(device, |case, rows, cols| {
+        for term in terms {
+            let src = case.normals(rows, cols);
+            let (first, after) = (case.below(4), case.below(4));
+            let before: Vec<f64> = (0..first + cols + after).map(|_| case.normal() as f64).collect();
+            let mut sums = Accumulator::from_vec(before.clone());
+            device.accumulate(&mut sums, first, src.view(), term);
+            let of = |y: f64| match term {
+                ColumnTerm::Value => y,
+                ColumnTerm::Square => y * y,
+                ColumnTerm::Derivative(f) => derivative_of(f, y),
+            };
+            for (k, (now, before)) in sums.values().iter().zip(before).enumerate() {
+                let inside = k >= first && k < first + cols;
+                let (sum, size) =
+                    if inside { summed((0..rows).map(|i| of(src.at(i, k - first)))) } else { (0.0, 0.0) };
+                assert!((now - before - sum).abs() <= SUM * (size + rows as f64 + 1e-9), "{term:?}: {now}");
+                assert!(inside || *now == before);
+            }
+        }
+    });
+    // Sums of many rows lose nothing that f32 would lose.
+    let ones = crate::Matrix::from_slice(device, 1000, 3, &[1.0; 3000]);
+    let mut sums = Accumulator::from_vec(vec![1e12; 3]);
+    device.accumulate(&mut sums, 0, ones.view(), ColumnTerm::Value);
+    assert_eq!(sums.values(), [1e12 + 1000.0; 3]);
+}

@@ -1,0 +1,157 @@
+//! Rows picked by number or by place.
+
+use super::operand::CLOSE;
+use super::*;
+use crate::{Arena, IndexTable, OffsetTable};
+
+/// Numbers below `limit`, sometimes -1.
+fn indexes(case: &mut Case, len: usize, limit: usize) -> Vec<i32> {
+    (0..len).map(|_| if limit == 0 || case.below(5) == 0 { -1 } else { case.below(limit) as i32 }).collect()
+}
+
+fn copy_or_add_rows(device: &Device, add: bool) {
+    cases(device, |case, rows, cols| {
+        let n = case.below(20);
+        let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));
+        let table = IndexTable::new(indexes(case, rows, n));
+        let alpha = case.one_of(&[1.0, -0.5]);
+        if add {
+            device.add_rows(dst.view_mut(), alpha, src.view(), &table);
+        } else {
+            device.copy_rows(dst.view_mut(), alpha, src.view(), &table);
+        }
+        dst.expect(CLOSE, |i, j| {
+            let old = if add { dst.at(i, j) } else { 0.0 };
+            let row = table.values()[i];
+            let new = if row < 0 { 0.0 } else { alpha as f64 * src.at(row as usize, j) };
+            (old + new, old.abs() + new.abs())
+        });
+    });
+}
+
+pub(super) fn copy_rows(device: &Device) {
+    copy_or_add_rows(device, false)
+}
+
+pub(super) fn add_rows(device: &Device) {
+    copy_or_add_rows(device, true)
+}
+
+/// An arena with a matrix in its middle, as programs have it.
+struct Memory {
+    arena: Arena,
+    host: Vec<f32>,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+    /// Where the matrix begins.
+    start: usize,
+    offsets: OffsetTable,
+}
+
+impl Memory {
+    /// `distinct`: no offset twice, and none overlapping another.
+    fn new(case: &mut Case, rows: usize, cols: usize, distinct: bool) -> Memory {
+        let stride = cols + case.one_of(&[0, 3]);
+        let before = rows * cols + 5;
+        let len = before + rows * stride + 100 + cols;
+        let host: Vec<f32> = (0..len).map(|_| case.normal()).collect();
+        let arena = Arena::new(&case.device, len);
+        case.device.upload(arena.whole(), &host);
+        let pick = |case: &mut Case, i: usize| match case.below(5) {
+            0 => -1,
+            _ if distinct => (i * cols) as i64,
+            1 => (before + rows * stride + case.below(100)) as i64,
+            _ => case.below(before - cols.min(before - 1)) as i64,
+        };
+        let mut offsets: Vec<i64> = (0..rows).map(|i| pick(case, i)).collect();
+        for i in 1..rows {
+            offsets.swap(i, case.below(i + 1));
+        }
+        Memory { arena, host, rows, cols, stride, start: before, offsets: OffsetTable::new(offsets) }
+    }
+
+    fn matrix(&self) -> crate::ViewMut<'_> {
+        self.arena.view(self.start, self.rows, self.cols, self.stride)
+    }
+
+    /// Checks the whole arena, after `change(host, place in the matrix, place at the offset or None)` for all elements.
+    fn expect(&self, mut change: impl FnMut(&mut [f32], usize, Option<usize>)) {
+        let mut want = self.host.clone();
+        for (i, &offset) in self.offsets.values().iter().enumerate() {
+            for j in 0..self.cols {
+                let other = (offset >= 0).then(|| offset as usize + j);
+                change(&mut want, self.start + i * self.stride + j, other);
+            }
+        }
+        let now = self.arena.device().download(self.arena.whole().as_view());
+        for (k, (now, want)) in now.iter().zip(&want).enumerate() {
+            assert!((now - want).abs() <= 1e-6 * (1.0 + want.abs()), "element {k}: {now}, not {want}");
+        }
+    }
+}
+
+pub(super) fn copy_rows_multi(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let memory = Memory::new(case, rows, cols, false);
+        let alpha = case.one_of(&[1.0, 0.3]);
+        device.copy_rows_multi(memory.matrix(), alpha, memory.arena.whole().as_view(), &memory.offsets);
+        memory.expect(|host, here, there| host[here] = there.map_or(0.0, |k| alpha * host[k]));
+    });
+}
+
+pub(super) fn add_rows_multi(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let memory = Memory::new(case, rows, cols, false);
+        let alpha = case.one_of(&[1.0, 0.3]);
+        device.add_rows_multi(memory.matrix(), alpha, memory.arena.whole().as_view(), &memory.offsets);
+        memory.expect(|host, here, there| host[here] += there.map_or(0.0, |k| alpha * host[k]));
+    });
+}
+
+pub(super) fn copy_to_rows_multi(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let memory = Memory::new(case, rows, cols, true);
+        device.copy_to_rows_multi(memory.arena.whole(), memory.matrix().as_view(), &memory.offsets);
+        memory.expect(|host, here, there| {
+            if let Some(k) = there {
+                host[k] = host[here]
+            }
+        });
+    });
+}
+
+pub(super) fn add_to_rows_multi(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let memory = Memory::new(case, rows, cols, true);
+        let alpha = case.one_of(&[1.0, 0.3]);
+        device.add_to_rows_multi(memory.arena.whole(), alpha, memory.matrix().as_view(), &memory.offsets);
+        memory.expect(|host, here, there| {
+            if let Some(k) = there {
+                host[k] += alpha * host[here]
+            }
+        });
+    });
+}
+
+pub(super) fn add_row_ranges(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let n = 1 + case.below(30);
+        let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));
+        let mut ranges = Vec::new();
+        for _ in 0..rows {
+            let begin = case.below(n + 1);
+            let end = begin + case.below(n + 1 - begin);
+            let none = case.below(6) == 0;
+            ranges.extend(if none { [-1, -1] } else { [begin as i32, end as i32] });
+        }
+        let table = IndexTable::new(ranges);
+        let alpha = case.one_of(&[1.0, -0.5]);
+        device.add_row_ranges(dst.view_mut(), alpha, src.view(), &table);
+        dst.expect(CLOSE, |i, j| {
+            let (begin, end) = (table.values()[2 * i], table.values()[2 * i + 1]);
+            let terms = (begin..end).map(|r| alpha as f64 * src.at(r as usize, j));
+            terms.fold((dst.at(i, j), dst.at(i, j).abs()), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+    });
+}

@@ -1,0 +1,76 @@
+//! Rows combined with a row vector or a column vector.
+
+use super::operand::CLOSE;
+use super::*;
+
+pub(super) fn set_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
+        device.set_rows(dst.view_mut(), row.view());
+        dst.expect(0.0, |_, j| (row.at(0, j), 0.0));
+    });
+}
+
+pub(super) fn add_to_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
+        device.add_to_rows(dst.view_mut(), -0.4, row.view());
+        dst.expect(CLOSE, |i, j| {
+            (dst.at(i, j) - 0.4 * row.at(0, j), dst.at(i, j).abs() + row.at(0, j).abs())
+        });
+    });
+}
+
+pub(super) fn scale_cols(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
+        device.scale_cols(dst.view_mut(), row.view());
+        dst.expect_values(CLOSE, |i, j| dst.at(i, j) * row.at(0, j));
+    });
+}
+
+pub(super) fn scale_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, col) = (case.normals(rows, cols), case.normals(rows, 1));
+        device.scale_rows(dst.view_mut(), col.view());
+        dst.expect_values(CLOSE, |i, j| dst.at(i, j) * col.at(i, 0));
+    });
+}
+
+pub(super) fn add_scaled_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, col, src) = (case.normals(rows, cols), case.normals(rows, 1), case.normals(rows, cols));
+        device.add_scaled_rows(dst.view_mut(), 0.9, col.view(), src.view());
+        dst.expect(CLOSE, |i, j| {
+            let new = 0.9 * col.at(i, 0) * src.at(i, j);
+            (dst.at(i, j) + new, dst.at(i, j).abs() + new.abs())
+        });
+    });
+}
+
+pub(super) fn add_scaled_cols(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, row, src) = (case.normals(rows, cols), case.normals(1, cols), case.normals(rows, cols));
+        device.add_scaled_cols(dst.view_mut(), 0.9, row.view(), src.view());
+        dst.expect(CLOSE, |i, j| {
+            let new = 0.9 * row.at(0, j) * src.at(i, j);
+            (dst.at(i, j) + new, dst.at(i, j).abs() + new.abs())
+        });
+    });
+}
+
+pub(super) fn affine_cols(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, mut both) = (case.normals(rows, cols), case.normals(rows, cols));
+        let (src, scale, offset) = (case.normals(rows, cols), case.normals(1, cols), case.normals(1, cols));
+        let of = |x: f64, j: usize| {
+            let term = scale.at(0, j) * x;
+            (term + offset.at(0, j), term.abs() + offset.at(0, j).abs())
+        };
+        device.affine_cols(dst.view_mut(), src.view(), scale.view(), offset.view());
+        dst.expect(CLOSE, |i, j| of(src.at(i, j), j));
+        let view = both.view_mut();
+        device.affine_cols(view, view.as_view(), scale.view(), offset.view());
+        both.expect(CLOSE, |i, j| of(both.at(i, j), j));
+    });
+}

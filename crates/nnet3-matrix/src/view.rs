@@ -1,0 +1,149 @@
+//! A view: rows × columns of `f32` with a row stride, on some device.
+//!
+//! Views behave like `&[Cell<f32>]`: several may name the same memory, writable ones too, because they are only ever
+//! read and written through the primitives of one [`crate::Backend`], on one thread (raw pointers make them neither
+//! `Send` nor `Sync`). No reference to an element is ever handed out, so overlapping views cannot break aliasing rules.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A read-only view. `'a` is the borrow of the memory's owner.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) pointer: *const f32,
+    pub(crate) device: u32,
+    owner: PhantomData<&'a f32>,
+}
+
+/// A view that primitives may write through.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewMut<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) pointer: *mut f32,
+    pub(crate) device: u32,
+    owner: PhantomData<&'a f32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub rows: usize,
+    pub cols: usize,
+    pub stride: usize,
+}
+
+impl Shape {
+    fn contiguous(&self) -> bool {
+        self.stride == self.cols || self.rows <= 1
+    }
+
+    /// Offset of the sub-range's first element, and its shape.
+    fn sub(&self, rows: Range<usize>, cols: Range<usize>) -> (usize, Shape) {
+        assert!(rows.start <= rows.end && rows.end <= self.rows, "rows {rows:?} of {self:?}");
+        assert!(cols.start <= cols.end && cols.end <= self.cols, "columns {cols:?} of {self:?}");
+        let shape = Shape { rows: rows.len(), cols: cols.len(), stride: self.stride };
+        let offset =
+            if shape.rows == 0 || shape.cols == 0 { 0 } else { rows.start * self.stride + cols.start };
+        (offset, shape)
+    }
+
+    fn reshape(&self, rows: usize, cols: usize) -> Shape {
+        assert!(self.contiguous() && rows * cols == self.rows * self.cols, "{self:?} as {rows} x {cols}");
+        Shape { rows, cols, stride: cols }
+    }
+
+    /// Rows `first`, `first + step`, …: `count` of them.
+    fn every(&self, first: usize, step: usize, count: usize) -> (usize, Shape) {
+        assert!(
+            step > 0 && (count == 0 || first + (count - 1) * step < self.rows),
+            "{count} rows from {first} by {step} of {self:?}"
+        );
+        (
+            if count == 0 { 0 } else { first * self.stride },
+            Shape { rows: count, cols: self.cols, stride: self.stride * step },
+        )
+    }
+}
+
+macro_rules! common_methods {
+    ($view:ident) => {
+        pub fn rows(&self) -> usize {
+            self.shape.rows
+        }
+        pub fn cols(&self) -> usize {
+            self.shape.cols
+        }
+        /// Elements from one row's start to the next.
+        pub fn stride(&self) -> usize {
+            self.shape.stride
+        }
+        pub fn is_empty(&self) -> bool {
+            self.shape.rows == 0 || self.shape.cols == 0
+        }
+        /// True if rows follow each other without gaps.
+        pub fn is_contiguous(&self) -> bool {
+            self.shape.contiguous()
+        }
+        /// The part with these rows and columns. Panics if out of range.
+        pub fn sub(&self, rows: Range<usize>, cols: Range<usize>) -> Self {
+            let (offset, shape) = self.shape.sub(rows, cols);
+            Self { shape, pointer: self.pointer.wrapping_add(offset), ..*self }
+        }
+        pub fn row_range(&self, rows: Range<usize>) -> Self {
+            self.sub(rows, 0..self.shape.cols)
+        }
+        pub fn col_range(&self, cols: Range<usize>) -> Self {
+            self.sub(0..self.shape.rows, cols)
+        }
+        /// Row `i` as a 1 × cols view.
+        pub fn row(&self, i: usize) -> Self {
+            self.row_range(i..i + 1)
+        }
+        /// `count` rows starting at `first`, every `step`-th one.
+        pub fn every(&self, first: usize, step: usize, count: usize) -> Self {
+            let (offset, shape) = self.shape.every(first, step, count);
+            Self { shape, pointer: self.pointer.wrapping_add(offset), ..*self }
+        }
+        /// The same elements in another shape; the view must be contiguous.
+        pub fn reshape(&self, rows: usize, cols: usize) -> Self {
+            Self { shape: self.shape.reshape(rows, cols), ..*self }
+        }
+        /// True if both views start at the same element and have the same stride (an in-place operation).
+        pub fn same_start(&self, other: &View<'_>) -> bool {
+            std::ptr::eq(self.pointer as *const f32, other.pointer) && self.shape.stride == other.shape.stride
+        }
+    };
+}
+
+impl<'a> View<'a> {
+    common_methods!(View);
+
+    /// Caller guarantees that `rows × stride` elements from `pointer` stay allocated on `device` for `'a`.
+    pub(crate) fn new(pointer: *const f32, rows: usize, cols: usize, stride: usize, device: u32) -> Self {
+        View { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
+    }
+
+    /// A view of nothing (0 × 0), for arguments that are absent.
+    pub fn empty() -> View<'static> {
+        View::new(std::ptr::NonNull::dangling().as_ptr(), 0, 0, 0, 0)
+    }
+}
+
+impl<'a> ViewMut<'a> {
+    common_methods!(ViewMut);
+
+    /// As [`View::new`], and nobody may hold a Rust reference to the elements during `'a`.
+    pub(crate) fn new(pointer: *mut f32, rows: usize, cols: usize, stride: usize, device: u32) -> Self {
+        ViewMut { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
+    }
+
+    pub fn as_view(&self) -> View<'a> {
+        View { shape: self.shape, pointer: self.pointer, device: self.device, owner: PhantomData }
+    }
+}
+
+impl<'a> From<ViewMut<'a>> for View<'a> {
+    fn from(view: ViewMut<'a>) -> View<'a> {
+        view.as_view()
+    }
+}

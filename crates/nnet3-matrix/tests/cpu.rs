@@ -1,0 +1,82 @@
+//! The suite of primitives on the CPU, and what the CPU refuses.
+
+use nnet3_matrix::{Activation, Arena, IndexTable, Matrix, OffsetTable, cpu, suite};
+
+macro_rules! suite_tests {
+    ($($name:ident)*) => {
+        mod primitive {
+            $(#[test]
+            fn $name() {
+                let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
+                check(&super::cpu());
+            })*
+        }
+        #[test]
+        fn every_check_is_run() {
+            let here = [$(stringify!($name)),*];
+            assert!(suite::ALL.iter().map(|(name, _)| *name).eq(here));
+        }
+    };
+}
+
+suite_tests! {
+    transfers set copy scale add copy_scaled copy_transposed neighbours gemm gemm_edge_cases
+    copy_rows add_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges
+    copy_cols add_cols add_to_cols sum_col_ranges
+    map activate activate_extremes activate_backward multiply add_product multiply_by_ratio add_where_equal max_with
+    set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols
+    sum dot col_sums col_dots row_sums row_dots accumulate
+    softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
+    lstm_cell lstm_cell_backward banded_dots banded_apply banded_scatter fill_uniform fill_normal
+}
+
+#[test]
+#[should_panic(expected = "overlaps")]
+fn partial_overlap_is_refused() {
+    let arena = Arena::new(&cpu(), 100);
+    let (a, b) = (arena.view(0, 3, 10, 10), arena.view(5, 3, 10, 10));
+    cpu().activate(a, b.as_view(), Activation::Tanh);
+}
+
+#[test]
+#[should_panic(expected = "overlaps")]
+fn in_place_is_refused_where_not_promised() {
+    let mut m = Matrix::zeros(&cpu(), 3, 3);
+    let view = m.view_mut();
+    cpu().multiply(view, view.as_view());
+}
+
+#[test]
+#[should_panic(expected = "shapes differ")]
+fn shapes_must_match() {
+    let (mut a, b) = (Matrix::zeros(&cpu(), 3, 4), Matrix::zeros(&cpu(), 4, 3));
+    cpu().add(a.view_mut(), 1.0, b.view());
+}
+
+#[test]
+#[should_panic(expected = "index 7 of 3")]
+fn row_numbers_are_checked() {
+    let (mut a, b) = (Matrix::zeros(&cpu(), 1, 4), Matrix::zeros(&cpu(), 3, 4));
+    cpu().copy_rows(a.view_mut(), 1.0, b.view(), &IndexTable::new(vec![7]));
+}
+
+#[test]
+#[should_panic(expected = "column 4 of 4")]
+fn column_numbers_are_checked() {
+    let (mut a, b) = (Matrix::zeros(&cpu(), 1, 1), Matrix::zeros(&cpu(), 1, 4));
+    cpu().copy_cols(a.view_mut(), b.view(), &IndexTable::new(vec![4]));
+}
+
+#[test]
+#[should_panic(expected = "4 elements at 7 of an arena of 10")]
+fn arena_offsets_are_checked() {
+    let (arena, mut m) = (Arena::new(&cpu(), 10), Matrix::zeros(&cpu(), 1, 4));
+    cpu().copy_rows_multi(m.view_mut(), 1.0, arena.whole().as_view(), &OffsetTable::new(vec![7]));
+}
+
+#[test]
+#[should_panic(expected = "overlaps")]
+fn arena_rows_must_not_overlap() {
+    let arena = Arena::new(&cpu(), 10);
+    cpu().add_rows_multi(arena.view(0, 1, 4, 4), 1.0, arena.whole().as_view(), &OffsetTable::new(vec![3]));
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv.
+# Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
+# is missing. Run from the recipe's folder.
+set -euo pipefail
+
+fail() { echo "install.sh: $*" >&2; exit 1; }
+
+# ---- programs and libraries -----------------------------------------------------------------------------------------
+links_c_program() { echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
+has_espeak() { python3 -c 'import ctypes; ctypes.CDLL("libespeak-ng.so.1")' 2>/dev/null; }
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+command -v python3 >/dev/null || fail "python3 is missing; on Debian: apt install python3"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "needs Python 3.10 or later, found $(python3 --version)"
+
+missing=()
+links_c_program || missing+=(build-essential)
+command -v pkg-config >/dev/null || missing+=(pkg-config)
+pkg-config --exists openblas 2>/dev/null || missing+=(libopenblas-dev)
+has_espeak || missing+=(libespeak-ng1)
+has_venv || missing+=(python3-venv)
+
+if (( ${#missing[@]} )); then
+  command -v apt-get >/dev/null || fail "this machine has no apt-get; please install the counterparts of: ${missing[*]}"
+  as_root=()
+  if (( EUID != 0 )); then
+    command -v sudo >/dev/null || fail "neither root nor sudo; ask for: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  echo "installing with apt-get: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+else
+  echo "programs and libraries: all there"
+fi
+
+# ---- Python packages ------------------------------------------------------------------------------------------------
+venv_works() { .venv/bin/python -c 'import kaldi_native_fbank, kaldi_native_io, matplotlib, numpy' 2>/dev/null; }
+
+if venv_works && cmp -s requirements.txt .venv/requirements.txt; then
+  echo "Python packages: all there (.venv)"
+else
+  echo "installing with pip into $PWD/.venv: $(sed 's/;.*//' requirements.txt | sort -u -t= -k1,1 | paste -sd' ')"
+  .venv/bin/python -c '' 2>/dev/null || { rm -rf .venv; python3 -m venv .venv; }
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+  venv_works || fail "pip succeeded, but the packages of requirements.txt cannot be imported"
+  cp requirements.txt .venv/requirements.txt
+fi

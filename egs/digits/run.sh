@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Spoken digits, from nothing to a table of results: makes the speech, trains a small TDNN with this repository's programs,
+# and scores it on voices that it knows and on voices that it has never heard. See README.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+export LC_ALL=C
+export OPENBLAS_NUM_THREADS=1 # two jobs run at a time; numpy in the Python parts should not take more than its own
+
+usage() {
+  cat <<'END'
+usage: run.sh [options]
+  --dir DIR         experiment folder, relative to egs/digits (exp/tdnn)
+  --data DIR        data folder, relative to egs/digits (data)
+  --num-utts N      training utterances (1600)
+  --num-epochs N    passes over the training data (8)
+  --nj N            parallel jobs, for data and for training (2)
+  --stage N         begin with this stage: 1 build, 2 data, 3 network and examples, 4 training, 5 outputs, 6 scores, 7 figures (1)
+  --keep-wav        keep the speech as data/<set>/wav/*.wav too
+Data made by an earlier run are used again if they were made the same way; an interrupted training goes on from its last
+whole iteration; everything else is done afresh.
+END
+}
+
+dir=exp/tdnn
+data=data
+num_utts=1600
+num_epochs=8
+nj=2
+first_stage=1
+keep_wav=
+while (( $# )); do
+  case $1 in
+    --dir | --data | --num-utts | --num-epochs | --nj | --stage)
+      (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --dir) dir=$2; shift ;;
+    --data) data=$2; shift ;;
+    --num-utts) num_utts=$2; shift ;;
+    --num-epochs) num_epochs=$2; shift ;;
+    --nj) nj=$2; shift ;;
+    --stage) first_stage=$2; shift ;;
+    --keep-wav) keep_wav=--keep-wav ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+for number in "$num_utts" "$num_epochs" "$nj" "$first_stage"; do
+  [[ $number =~ ^[0-9]+$ ]] || { echo "run.sh: '$number' is not a whole number" >&2; exit 2; }
+done
+
+python=.venv/bin/python
+log=$dir/log
+mkdir -p "$log"
+
+# ---- stages: headings, times, and what to say when one fails --------------------------------------------------------
+current="starting"
+current_log=
+started=$SECONDS
+training=
+on_exit() {
+  local status=$?
+  if [[ $training ]]; then kill "$training" 2>/dev/null || true; fi
+  if (( status == 0 )); then return; fi
+  echo >&2
+  echo "run.sh: failed in $current (status $status)${current_log:+; its logs are in $(realpath "$current_log")}" >&2
+}
+trap on_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
+
+stage() { # <number> <heading> <log to read when it fails> <function>
+  if (( $1 < first_stage )); then return; fi
+  local since=$SECONDS
+  current="stage $1 ($2)" current_log=$3
+  printf '\n== Stage %d: %s\n' "$1" "$2"
+  "$4"
+  printf '   (%s)\n' "$(duration $((SECONDS - since)))"
+}
+
+# ---- 0, 1: tools ----------------------------------------------------------------------------------------------------
+install_tools() { local/install.sh; }
+
+build() {
+  if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
+  if ! command -v cargo >/dev/null; then
+    echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2
+    return 1
+  fi
+  (cd ../.. && cargo build --release)
+}
+
+# ---- 2: data --------------------------------------------------------------------------------------------------------
+make_data() {
+  local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py conf/phones.txt conf/voices.txt)
+  local made_by="$num_utts utterances $keep_wav, $(cat "${recipe[@]}" | cksum)"
+  if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then
+    echo "$data is there already"
+    return
+  fi
+  rm -rf "${data:?}"/{made_by,train,dev,test_seen,test_unseen}
+  "$python" local/make_speech.py --dir "$data" --num-train "$num_utts" --nj "$nj" $keep_wav
+  echo "$made_by" >"$data/made_by"
+}
+
+# ---- 3, 4: training -------------------------------------------------------------------------------------------------
+# A training is unfinished when it has whole iterations but no final model; it goes on if it was started with this setup.
+training_setup() {
+  echo "$num_epochs epochs, $nj jobs"
+  cksum "$data/made_by" conf/network.config local/make_egs.sh local/train.sh
+}
+
+is_unfinished() { [[ -s $dir/1.raw && ! -e $dir/final.raw && -f $dir/setup && $(<"$dir/setup") == "$(training_setup)" ]]; }
+
+prepare_training() {
+  if is_unfinished; then
+    echo "$dir holds an unfinished training of this kind, which will go on"
+    return
+  fi
+  rm -rf "${dir:?}"/{setup,schedule.txt,egs,log,figures,scoring} "${dir:?}"/*.raw "${dir:?}"/*.tmp "${dir:?}"/output.*
+  mkdir -p "$log"
+  nnet3-init --srand=1 conf/network.config "$dir/0.raw" 2>"$log/init.log"
+  nnet3-info "$dir/0.raw" 2>"$log/info.log" | sed -n 's/^num-parameters: /parameters: /p; /-context: /p'
+  local/make_egs.sh "$data" "$dir/0.raw" "$dir/egs"
+  echo "examples: $(du -sh "$dir/egs" | cut -f1) in $(find "$dir/egs" -name 'egs.*.ark' | wc -l) archives"
+  training_setup >"$dir/setup"
+}
+
+train() {
+  if ! is_unfinished; then # a new start on the examples that stage 3 made
+    find "$dir" -maxdepth 1 -name '*.raw' ! -name 0.raw -delete
+  fi
+  # In the background, because only from `wait` does a signal get through: stopping this script stops the training.
+  local/train.sh --num-epochs "$num_epochs" --num-jobs "$nj" "$dir/egs" "$dir" &
+  training=$!
+  wait "$training"
+  training=
+}
+
+# ---- 5, 6, 7: results -----------------------------------------------------------------------------------------------
+compute_outputs() {
+  local set
+  for set in dev test_seen test_unseen; do
+    nnet3-compute --use-gpu=no --frames-per-chunk=150 "$dir/final.raw" "scp:$data/$set/feats.scp" \
+      "ark:$dir/output.$set.ark" 2>"$log/compute.$set.log"
+    grep -o 'Done [0-9]* utterances.*' "$log/compute.$set.log" | sed "s/^/$set: /"
+  done
+}
+
+score() { "$python" local/score.py --data "$data" "$dir"; }
+
+draw() { "$python" local/plots.py --data "$data" "$dir"; }
+
+current="stage 0 (what the recipe needs)"
+echo "== Stage 0: what the recipe needs"
+install_tools
+stage 1 "building the programs" "" build
+export PATH=$PWD/../../target/release:$PATH
+stage 2 "speech, features and phone labels" "" make_data
+stage 3 "network and training examples" "$log" prepare_training
+stage 4 "training" "$log" train
+stage 5 "outputs for the test sets" "$log" compute_outputs
+stage 6 "scores" "" score
+stage 7 "figures" "" draw
+printf '\nDone in %s. Table: %s; figures: %s\n' "$(duration $((SECONDS - started)))" \
+  "$(realpath "$dir")/scoring/results.txt" "$(realpath "$dir")/figures"

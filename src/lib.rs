@@ -1,0 +1,1 @@
+//! Programs live in `src/bin`.
