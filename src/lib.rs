@@ -1,1 +1,3 @@
-//! Programs live in `src/bin`.
+//! What the programs in `src/bin` share: groups of options, and how library results become log lines.
+
+pub mod report;

@@ -12,14 +12,17 @@ pub mod config;
 pub mod descriptor;
 pub mod error;
 pub mod execute;
+pub mod flops;
 pub mod graph;
 pub mod index;
 pub mod natural_gradient;
 pub mod nnet;
 pub mod optimize;
+pub mod orthonormal;
 pub mod plan;
 pub mod random;
 pub mod request;
+pub mod run_request;
 pub mod text;
 
 pub use error::{Error, Result};

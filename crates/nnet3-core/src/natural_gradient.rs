@@ -46,7 +46,7 @@ struct Estimate {
 /// The default of the reference: rank 40, every minibatch.
 impl Default for NaturalGradient {
     fn default() -> Self {
-        NaturalGradient::new(40, 1, 2000.0, 4.0)
+        NaturalGradient::with_rank(40, 1)
     }
 }
 
@@ -64,9 +64,15 @@ impl NaturalGradient {
         }
     }
 
+    /// With the default history and alpha.
+    pub fn with_rank(rank: usize, update_period: usize) -> NaturalGradient {
+        NaturalGradient::new(rank, update_period, 2000.0, 4.0)
+    }
+
     /// What makes these settings unusable, if anything.
     pub fn defect(&self) -> Option<String> {
-        let positive = |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
+        let positive =
+            |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
         let history = self.num_minibatches_history;
         positive("rank", self.rank > 0, self.rank as f64)
             .or(positive("update-period", self.update_period > 0, self.update_period as f64))
@@ -75,7 +81,11 @@ impl NaturalGradient {
                 self.num_samples_history > 0.0 && self.num_samples_history < 1e6,
                 self.num_samples_history as f64,
             ))
-            .or(positive("num-minibatches-history", history == 0.0 || (history > 1.0 && history < 1e6), history as f64))
+            .or(positive(
+                "num-minibatches-history",
+                history == 0.0 || (history > 1.0 && history < 1e6),
+                history as f64,
+            ))
             .or(positive("alpha", self.alpha >= 0.0, self.alpha as f64))
     }
 
@@ -98,7 +108,8 @@ impl NaturalGradient {
         assert_eq!(estimate.w.cols(), x.cols(), "rows of another dimension");
 
         let projections = estimate.project(context, x.as_view());
-        let change = self.updating().then(|| self.observe(context, &estimate, x.as_view(), &projections, energy));
+        let change =
+            self.updating().then(|| self.observe(context, &estimate, x.as_view(), &projections, energy));
         context.backend.gemm(x, -1.0, projections.view(), No, estimate.w.view(), No, 1.0);
         drop(projections);
         if let Some(Some(change)) = change {
@@ -135,7 +146,12 @@ impl NaturalGradient {
 
     /// How the estimate changes with `x`, whose squared norm is `energy`; `h` = X Wᵀ. None if `x` is not finite.
     fn observe<'w>(
-        &self, context: Context<'w>, estimate: &Estimate, x: View<'_>, h: &Matrix, energy: f64,
+        &self,
+        context: Context<'w>,
+        estimate: &Estimate,
+        x: View<'_>,
+        h: &Matrix,
+        energy: f64,
     ) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
         let (rows, dim, rank) = (x.rows(), x.cols(), estimate.w.rows());
@@ -293,5 +309,7 @@ fn orthonormalise_rows(rows: &mut [f64], dim: usize, random: &Random) {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod oracle;
 #[cfg(test)]
 mod tests;

@@ -44,6 +44,11 @@ impl ComputationRequest {
         self.outputs.iter().find(|io| io.name == name)
     }
 
+    /// The largest t of any output.
+    pub fn last_output_time(&self) -> i32 {
+        self.outputs.iter().flat_map(|io| &io.indexes).map(|index| index.t).max().unwrap_or(0)
+    }
+
     pub fn read(r: &mut KaldiReader) -> Result<ComputationRequest> {
         r.expect_token("<ComputationRequest>")?;
         let inputs = read_list(r, "<NumInputs>", "<Inputs>")?;
@@ -54,6 +59,14 @@ impl ComputationRequest {
         let store_component_stats = r.read_bool()?;
         r.expect_token("</ComputationRequest>")?;
         Ok(ComputationRequest { inputs, outputs, need_model_derivative, store_component_stats })
+    }
+
+    /// Reads a request from a file, pipe or `-`.
+    pub fn load(rxfilename: &str) -> Result<ComputationRequest> {
+        let mut r = KaldiReader::open(rxfilename)?;
+        let request = ComputationRequest::read(&mut r)?;
+        r.close()?;
+        Ok(request)
     }
 
     pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {

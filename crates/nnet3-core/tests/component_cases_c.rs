@@ -83,7 +83,8 @@ fn check(dir: &Path) -> f64 {
     component.write(&mut w).unwrap();
     assert_eq!(w.into_bytes(), bytes, "rewritten");
     let info = std::fs::read_to_string(dir.join("info.txt")).unwrap();
-    let wanted = info.lines().find_map(|l| Some(l.strip_prefix("component name=")?.split_once(" type=")?.1)).unwrap();
+    let wanted =
+        info.lines().find_map(|l| Some(l.strip_prefix("component name=")?.split_once(" type=")?.1)).unwrap();
     assert_eq!(component.info(false), wanted);
 
     let input = read_first(&dir.join("inputs.ark")).unwrap();

@@ -129,7 +129,7 @@ fn others(device: &Device, wanted: &str, rows: usize, cols: usize) {
     report("log_softmax_backward", 3.0, &mut || {
         device.log_softmax_backward(dst.view_mut(), a.view(), b.view())
     });
-    if cols % 8 == 0 {
+    if cols.is_multiple_of(8) {
         let mut norms = random(device, rows, cols / 8);
         report("group_norm 8", 1.125, &mut || device.group_norm(norms.view_mut(), a.view()));
     }

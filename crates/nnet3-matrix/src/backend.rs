@@ -170,6 +170,13 @@ pub trait Backend: Send + Sync {
         out_deriv: View<'_>,
         activation: Activation,
     );
+    /// dst = a ⊙ b; in place with `a` allowed.
+    fn product(&self, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+        if !dst.same_start(&a) {
+            self.copy(dst, a);
+        }
+        self.multiply(dst, b);
+    }
     /// dst ⊙= src.
     fn multiply(&self, dst: ViewMut<'_>, src: View<'_>);
     /// dst += alpha · a ⊙ b (a and b may be the same view).

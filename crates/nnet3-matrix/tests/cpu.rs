@@ -3,32 +3,18 @@
 use nnet3_matrix::{Activation, Arena, IndexTable, Matrix, OffsetTable, cpu, suite};
 
 macro_rules! suite_tests {
-    ($($name:ident)*) => {
+    ($($module:ident { $($name:ident)* })*) => {
         mod primitive {
-            $(#[test]
+            $($(#[test]
             fn $name() {
                 let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
                 check(&super::cpu());
-            })*
-        }
-        #[test]
-        fn every_check_is_run() {
-            let here = [$(stringify!($name)),*];
-            assert!(suite::ALL.iter().map(|(name, _)| *name).eq(here));
+            })*)*
         }
     };
 }
 
-suite_tests! {
-    transfers set copy scale add copy_scaled copy_transposed neighbours gemm gemm_edge_cases
-    copy_rows add_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges
-    copy_cols add_cols add_to_cols sum_col_ranges
-    map activate activate_extremes activate_backward multiply add_product multiply_by_ratio add_where_equal max_with
-    set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols
-    sum dot col_sums col_dots row_sums row_dots accumulate
-    softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
-    lstm_cell lstm_cell_backward banded_dots banded_apply banded_scatter fill_uniform fill_normal
-}
+nnet3_matrix::each_primitive!(suite_tests);
 
 #[test]
 #[should_panic(expected = "overlaps")]

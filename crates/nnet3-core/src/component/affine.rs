@@ -99,7 +99,10 @@ impl Affine {
 
     /// Other parameters, of other dimensions perhaps. Panics if they do not fit each other.
     pub fn set_params(&mut self, linear: Matrix, bias: Matrix) {
-        assert!(bias.rows() == 1 && bias.cols() == linear.rows() && !linear.is_empty(), "{linear:?} and {bias:?}");
+        assert!(
+            bias.rows() == 1 && bias.cols() == linear.rows() && !linear.is_empty(),
+            "{linear:?} and {bias:?}"
+        );
         (self.linear, self.bias) = (linear, bias);
     }
 
@@ -120,7 +123,8 @@ impl Affine {
         let mut new = Affine::new(settings, linear, bias);
         new.orthonormal_constraint = line.get_f32("orthonormal-constraint")?.unwrap_or(0.0);
         if natural {
-            new.natural_gradient = Some(Preconditioners::from_config(line, new.input_dim(), new.output_dim())?);
+            new.natural_gradient =
+                Some(Preconditioners::from_config(line, new.input_dim(), new.output_dim())?);
         }
         Ok(Box::new(new))
     }
@@ -128,7 +132,9 @@ impl Affine {
     fn load(line: &mut ConfigLine, file: &str) -> Result<(Matrix, Matrix)> {
         let matrix = load_matrix(file)?;
         if matrix.cols() < 2 {
-            return Err(line.error(format!("matrix={file}: expected at least 2 columns, found {}", matrix.cols())));
+            return Err(
+                line.error(format!("matrix={file}: expected at least 2 columns, found {}", matrix.cols()))
+            );
         }
         let (rows, cols, data) = (matrix.rows(), matrix.cols() - 1, matrix.to_vec());
         check_dim(line, "input-dim", cols)?;
@@ -153,21 +159,18 @@ impl Affine {
     }
 
     fn read_orthonormal_constraint(&mut self, r: &mut KaldiReader) -> Result<()> {
-        if r.accept_token("<OrthonormalConstraint>")? {
-            self.orthonormal_constraint = r.read_f32()?;
-        }
+        self.orthonormal_constraint = fields::optional_f32(r, "<OrthonormalConstraint>", 0.0)?;
         Ok(())
     }
 
     fn read_natural_gradient(&mut self, r: &mut KaldiReader) -> Result<()> {
-        let (rank_in, rank_out) = (read_dim(r, "<RankIn>")?, read_dim(r, "<RankOut>")?);
+        let (rank_in, rank_out) = (fields::read_dim(r, "<RankIn>")?, fields::read_dim(r, "<RankOut>")?);
         self.read_orthonormal_constraint(r)?;
-        let period = read_dim(r, "<UpdatePeriod>")?;
-        r.expect_token("<NumSamplesHistory>")?;
-        let history = r.read_f32()?;
-        r.expect_token("<Alpha>")?;
-        let alpha = r.read_f32()?;
-        self.natural_gradient = Some(Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?);
+        let period = fields::read_dim(r, "<UpdatePeriod>")?;
+        let history = fields::read_f32(r, "<NumSamplesHistory>")?;
+        let alpha = fields::read_f32(r, "<Alpha>")?;
+        self.natural_gradient =
+            Some(Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?);
 
         // Older forms.
         if r.accept_token("<MaxChangePerSample>")? {
@@ -220,7 +223,10 @@ impl Component for Affine {
         self.linear.rows()
     }
     fn properties(&self) -> Properties {
-        Properties::SIMPLE | Properties::UPDATABLE | Properties::BACKPROP_NEEDS_INPUT | Properties::BACKPROP_ADDS
+        Properties::SIMPLE
+            | Properties::UPDATABLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::BACKPROP_ADDS
     }
 
     fn info(&self, detailed: bool) -> String {
@@ -237,26 +243,27 @@ impl Component for Affine {
         self.settings.write(w, self.type_name())?;
         write_linear_and_bias(w, &self.linear, &self.bias)?;
         if let Some(natural_gradient) = &self.natural_gradient {
-            write_count(w, "<RankIn>", natural_gradient.input.rank)?;
-            write_count(w, "<RankOut>", natural_gradient.output.rank)?;
+            fields::write_dim(w, "<RankIn>", natural_gradient.input.rank)?;
+            fields::write_dim(w, "<RankOut>", natural_gradient.output.rank)?;
         }
         if self.orthonormal_constraint != 0.0 {
-            w.write_token("<OrthonormalConstraint>")?;
-            w.write_f32(self.orthonormal_constraint)?;
+            fields::write_f32(w, "<OrthonormalConstraint>", self.orthonormal_constraint)?;
         }
         if let Some(natural_gradient) = &self.natural_gradient {
-            write_count(w, "<UpdatePeriod>", natural_gradient.input.update_period)?;
-            w.write_token("<NumSamplesHistory>")?;
-            w.write_f32(natural_gradient.input.num_samples_history)?;
-            w.write_token("<Alpha>")?;
-            w.write_f32(natural_gradient.input.alpha)?;
+            fields::write_dim(w, "<UpdatePeriod>", natural_gradient.input.update_period)?;
+            fields::write_f32(w, "<NumSamplesHistory>", natural_gradient.input.num_samples_history)?;
+            fields::write_f32(w, "<Alpha>", natural_gradient.input.alpha)?;
         }
         w.write_token(&format!("</{}>", self.type_name()))?;
         Ok(())
     }
 
     fn propagate(
-        &self, context: Context<'_>, _: Option<&dyn PrecomputedIndexes>, input: View<'_>, output: ViewMut<'_>,
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
         affine(context, output, input, self.linear.view(), self.bias.view());
@@ -283,5 +290,116 @@ impl Updatable for Affine {
         if let Some(natural_gradient) = &mut self.natural_gradient {
             natural_gradient.freeze(freeze);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn checks() {
+        check_component("type=AffineComponent input-dim=4 output-dim=3");
+        check_component(
+            "type=AffineComponent input-dim=1 output-dim=3 orthonormal-constraint=-1 max-change=0.5 \
+             l2-regularize=0.1 learning-rate-factor=2 learning-rate=0.3 param-stddev=2 bias-stddev=0",
+        );
+        check_component(
+            "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 orthonormal-constraint=1 rank-in=3 \
+             rank-out=7 update-period=2 num-samples-history=100 alpha=1 bias-mean=3",
+        );
+    }
+
+    #[test]
+    fn defaults() {
+        let c = component("type=NaturalGradientAffineComponent input-dim=100 output-dim=9");
+        let preconditioners = downcast::<Affine>(&*c).preconditioners().unwrap();
+        assert_eq!((preconditioners.input.rank, preconditioners.output.rank), (20, 5));
+        let stddev =
+            |values: &[f32]| (values.iter().map(|v| v * v).sum::<f32>() / values.len() as f32).sqrt();
+        let affine = component("type=AffineComponent input-dim=100 output-dim=400");
+        let affine = downcast::<Affine>(&*affine);
+        assert!((stddev(&affine.linear.to_vec()) - 0.1).abs() < 0.002);
+        assert!((stddev(&affine.bias.to_vec()) - 1.0).abs() < 0.2);
+        assert_eq!(affine.properties().0, 0x63);
+    }
+
+    #[test]
+    fn example_of_the_format() {
+        let text = "<AffineComponent> <LearningRateFactor> 0.5 <MaxChange> 0.5 <L2Regularize> 0.01 <LearningRate> 0.001 \
+                    <LinearParams>  [\n  1 2 \n  3 4 ]\n<BiasParams>  [ 5 6 ]\n<OrthonormalConstraint> 1 \
+                    </AffineComponent> ";
+        let mut c = from_text(text);
+        assert_eq!(written_text(&*c), text);
+        assert_eq!(c.as_updatable().unwrap().vectorize(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(c.orthonormal_constraint().unwrap().0, 1.0);
+        assert_eq!(
+            c.info(false),
+            "AffineComponent, input-dim=2, output-dim=2, learning-rate=0.001, l2-regularize=0.01, \
+             learning-rate-factor=0.5, max-change=0.5, orthonormal-constraint=1, linear-params-rms=2.739, \
+             linear-params-row-norms=[ 2.2 5.0 ], linear-params-col-norms=[ 3.2 4.5 ], bias-{mean,stddev}=5.5,0.5"
+        );
+        assert!(c.info(true).contains("linear-params-singular-values=[ 5.5 0.37 ], bias"));
+    }
+
+    #[test]
+    fn older_forms() {
+        let parameters = "<LinearParams> [ 1 2 ]\n<BiasParams> [ 5 ]\n";
+        let plain = from_text(&format!("<AffineComponent> {parameters}<IsGradient> T </AffineComponent> "));
+        assert!(plain.as_updatable().unwrap().settings().is_gradient);
+        let natural = from_text(&format!(
+            "<NaturalGradientAffineComponent> <LearningRate> 0.2 {parameters}<RankIn> 1 <RankOut> 2 <UpdatePeriod> 3 \
+             <NumSamplesHistory> 100 <Alpha> 4 <MaxChangePerSample> 0.1 <IsGradient> F <UpdateCount> 1 \
+             <ActiveScalingCount> 2 <MaxChangeScaleStats> 3 <NaturalGradientAffineComponent> "
+        ));
+        assert!(written_text(&*natural).ends_with("<Alpha> 4 </NaturalGradientAffineComponent> "));
+    }
+
+    #[test]
+    fn refuses() {
+        for (config, part) in [
+            ("type=AffineComponent input-dim=4", "'output-dim' is missing"),
+            ("type=AffineComponent output-dim=4", "'input-dim' is missing"),
+            ("type=AffineComponent input-dim=0 output-dim=1", "input-dim=0"),
+            ("type=AffineComponent input-dim=4 output-dim=1 bias-mean=1", "bias-mean=1"),
+            (
+                "type=AffineComponent input-dim=4 output-dim=1 param-stddev=-1",
+                "param-stddev must not be negative",
+            ),
+            ("type=AffineComponent input-dim=2000000000 output-dim=2000000000", "too many"),
+            ("type=AffineComponent input-dim=4 output-dim=1 learning-rate=-1", "learning-rate"),
+            ("type=NaturalGradientAffineComponent input-dim=4 output-dim=1 rank-in=0", "rank 0"),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 update-period=0",
+                "update-period=0",
+            ),
+            ("type=NaturalGradientAffineComponent input-dim=4 output-dim=1 alpha=-1", "alpha -1"),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 num-samples-history=0",
+                "history 0",
+            ),
+        ] {
+            refused(config, part);
+        }
+        let read = |rest: &str| format!("<AffineComponent> <LearningRate> 0.1 {rest} </AffineComponent> ");
+        read_refused(&read("<LinearParams> [ 1 2 ]\n<BiasParams> [ 5 6 ]\n"), "1 rows, but <BiasParams> 2");
+        read_refused(&read("<LinearParams> [ ]\n<BiasParams> [ ]\n"), "<BiasParams> must not be empty");
+        read_refused(&read("<LinearParams> [ 1 2 ]\n"), "<BiasParams>");
+    }
+
+    #[test]
+    fn from_a_matrix_file() {
+        let path = std::env::temp_dir().join(format!("nnet3-affine-{}", std::process::id()));
+        std::fs::write(&path, " [\n 1 2 5\n 3 4 6 ]\n").unwrap();
+        let config = |rest: &str| format!("type=AffineComponent matrix={} {rest}", path.display());
+        let c = component(&config("input-dim=2"));
+        assert_eq!(c.as_updatable().unwrap().vectorize(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        refused(&config("input-dim=3"), "input-dim=3, but the file has 2");
+        refused(&config("param-stddev=1"), "param-stddev=1");
+        std::fs::write(&path, " [\n 1\n 3 ]\n").unwrap();
+        refused(&config(""), "at least 2 columns");
+        std::fs::remove_file(&path).unwrap();
+        refused(&config(""), "nnet3-affine");
     }
 }

@@ -13,7 +13,13 @@ pub const fn key(name: &'static str, kind: Kind, default: &'static str, meaning:
 
 /// `token` and an integer greater than 0.
 pub fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
-    let value = read_i32(r, token)?;
+    r.expect_token(token)?;
+    dim(r, token)
+}
+
+/// An integer greater than 0, the value of `token`, which has been read.
+pub fn dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    let value = r.read_i32()?;
     match usize::try_from(value) {
         Ok(dim) if dim > 0 => Ok(dim),
         _ => Err(r.error(format!("{token}: expected an integer greater than 0, found {value}")).into()),
@@ -49,6 +55,11 @@ pub fn read_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
 /// `token` and a vector of `dim` or no elements, in double precision.
 pub fn read_stats(r: &mut KaldiReader, token: &str, dim: usize) -> Result<Vec<f64>> {
     r.expect_token(token)?;
+    stats(r, token, dim)
+}
+
+/// As [`read_stats`] after `token` has been read.
+pub fn stats(r: &mut KaldiReader, token: &str, dim: usize) -> Result<Vec<f64>> {
     let values = kaldi_io::matrix::read_vector::<f64>(r)?;
     check(r, values.is_empty() || values.len() == dim, || {
         format!("{token}: expected {dim} elements, found {}", values.len())

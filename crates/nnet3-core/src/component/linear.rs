@@ -105,22 +105,28 @@ impl Linear {
         let settings = UpdatableSettings::read(r)?;
         r.expect_token("<Params>")?;
         let params = read_matrix(r)?;
-        if params.is_empty() {
-            return Err(r.error("<Params> must not be empty").into());
-        }
-        let orthonormal_constraint = if r.accept_token("<OrthonormalConstraint>")? { r.read_f32()? } else { 0.0 };
-        r.expect_token("<UseNaturalGradient>")?;
-        let use_natural_gradient = r.read_bool()?;
-        let rank_in = read_dim(r, "<RankInOut>")?;
-        let rank_out = read_positive(r, "<RankInOut>")?;
-        r.expect_token("<Alpha>")?;
-        let alpha = r.read_f32()?;
-        r.expect_token("<NumSamplesHistory>")?;
-        let history = r.read_f32()?;
-        let period = read_dim(r, "<UpdatePeriod>")?;
-        let natural_gradient = Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?;
+        fields::check(r, !params.is_empty(), || "<Params> must not be empty".to_string())?;
+        let orthonormal_constraint =
+            if r.accept_token("<OrthonormalConstraint>")? { r.read_f32()? } else { 0.0 };
+        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
+        let rank_in = fields::read_dim(r, "<RankInOut>")?;
+        let rank_out = r.read_i32()?;
+        fields::check(r, rank_out > 0, || {
+            format!("<RankInOut>: expected an integer greater than 0, found {rank_out}")
+        })?;
+        let alpha = fields::read_f32(r, "<Alpha>")?;
+        let history = fields::read_f32(r, "<NumSamplesHistory>")?;
+        let period = fields::read_dim(r, "<UpdatePeriod>")?;
+        let natural_gradient =
+            Preconditioners::new(rank_in, rank_out as usize, period, history, alpha).check(r)?;
         r.expect_token("</LinearComponent>")?;
-        Ok(Box::new(Linear { settings, params, orthonormal_constraint, use_natural_gradient, natural_gradient }))
+        Ok(Box::new(Linear {
+            settings,
+            params,
+            orthonormal_constraint,
+            use_natural_gradient,
+            natural_gradient,
+        }))
     }
 
     fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
@@ -164,25 +170,25 @@ impl Component for Linear {
         w.write_token("<Params>")?;
         write_matrix(w, &self.params)?;
         if self.orthonormal_constraint != 0.0 {
-            w.write_token("<OrthonormalConstraint>")?;
-            w.write_f32(self.orthonormal_constraint)?;
+            fields::write_f32(w, "<OrthonormalConstraint>", self.orthonormal_constraint)?;
         }
-        w.write_token("<UseNaturalGradient>")?;
-        w.write_bool(self.use_natural_gradient)?;
+        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
         let Preconditioners { input, output } = &self.natural_gradient;
-        write_count(w, "<RankInOut>", input.rank)?;
+        fields::write_dim(w, "<RankInOut>", input.rank)?;
         w.write_i32(output.rank as i32)?;
-        w.write_token("<Alpha>")?;
-        w.write_f32(input.alpha)?;
-        w.write_token("<NumSamplesHistory>")?;
-        w.write_f32(input.num_samples_history)?;
-        write_count(w, "<UpdatePeriod>", input.update_period)?;
+        fields::write_f32(w, "<Alpha>", input.alpha)?;
+        fields::write_f32(w, "<NumSamplesHistory>", input.num_samples_history)?;
+        fields::write_dim(w, "<UpdatePeriod>", input.update_period)?;
         w.write_token("</LinearComponent>")?;
         Ok(())
     }
 
     fn propagate(
-        &self, context: Context<'_>, _: Option<&dyn PrecomputedIndexes>, input: View<'_>, output: ViewMut<'_>,
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 1.0);
@@ -207,5 +213,43 @@ impl Updatable for Linear {
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+
+    #[test]
+    fn checks() {
+        check_component("type=LinearComponent input-dim=4 output-dim=3");
+        check_component(
+            "type=LinearComponent input-dim=4 output-dim=3 orthonormal-constraint=-1 use-natural-gradient=false \
+             rank-in=2 rank-out=3 alpha=2 num-samples-history=10 update-period=7 max-change=1",
+        );
+        assert_eq!(component("type=LinearComponent input-dim=4 output-dim=3").properties().0, 0x6b);
+    }
+
+    #[test]
+    fn files() {
+        let text = |params: &str, ranks: &str| {
+            format!(
+                "<LinearComponent> <LearningRate> 0.001 <Params>  {params}<UseNaturalGradient> T <RankInOut> {ranks} \
+                 <Alpha> 4 <NumSamplesHistory> 2000 <UpdatePeriod> 4 </LinearComponent> "
+            )
+        };
+        let good = text("[\n  1 2 ]\n", "1 3");
+        assert_eq!(written_text(&*from_text(&good)), good);
+        read_refused(&text("[ ]\n", "1 3"), "<Params> must not be empty");
+        read_refused(&text("[ 1 2 ]\n", "0 3"), "<RankInOut>");
+        read_refused(&text("[ 1 2 ]\n", "1 -3"), "found -3");
+    }
+
+    #[test]
+    fn refuses() {
+        refused("type=LinearComponent input-dim=4", "'output-dim' is missing");
+        refused("type=LinearComponent input-dim=4 output-dim=3 bias-stddev=1", "bias-stddev=1");
+        refused("type=LinearComponent input-dim=4 output-dim=3 use-natural-gradient=1", "true or false");
+        refused("type=LinearComponent matrix=/nonexistent/file", "/nonexistent/file");
     }
 }

@@ -14,6 +14,17 @@ pub mod grid;
 pub mod tdnn;
 #[cfg(test)]
 mod by_index;
+pub mod repeated;
+pub mod block_affine;
+pub mod per_element;
+pub mod scale_and_offset;
+pub mod constant;
+pub mod composite;
+pub mod batch_norm;
+pub mod normalize;
+pub mod lstm;
+pub mod gru;
+pub mod tanh_stats;
 pub mod registry;
 #[cfg(test)]
 pub mod testing;

@@ -104,21 +104,14 @@ impl NonlinearStats {
         let dim = fields::read_dim(r, "<Dim>")?;
         let mut s = NonlinearStats::new(dim, dim);
         if r.accept_token("<BlockDim>")? {
-            let block_dim = r.read_i32()?;
-            fields::check(r, block_dim > 0, || {
-                format!("<BlockDim>: expected an integer greater than 0, found {block_dim}")
-            })?;
-            s.block_dim = block_dim as usize;
+            s.block_dim = fields::dim(r, "<BlockDim>")?;
             fields::check_block(r, dim, s.block_dim)?;
         }
         s.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", dim)?);
         s.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", dim)?);
         s.count = fields::read_f64(r, "<Count>")?;
         if r.accept_token("<OderivRms>")? {
-            let rms = kaldi_io::matrix::read_vector::<f64>(r)?;
-            fields::check(r, rms.is_empty() || rms.len() == dim, || {
-                format!("<OderivRms>: expected {dim} elements, found {}", rms.len())
-            })?;
+            let rms = fields::stats(r, "<OderivRms>", dim)?;
             s.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
             s.oderiv_count = fields::read_f64(r, "<OderivCount>")?;
         }

@@ -1,10 +1,12 @@
 //! What components with a few parameter matrices share: the parameters as one vector, their config keys and file form.
 
 use super::updatable::UpdatableSettings;
-use super::{Key, Kind, read_matrix, read_row, write_matrix, write_row};
+use super::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::natural_gradient::NaturalGradient;
 use crate::random::Random;
+use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
@@ -78,6 +80,14 @@ pub(super) const INPUT_DIM: Key =
     Key { name: "input-dim", kind: Kind::Int, default: "", meaning: "columns of the input" };
 pub(super) const OUTPUT_DIM: Key =
     Key { name: "output-dim", kind: Kind::Int, default: "", meaning: "columns of the output" };
+pub(super) const DIM: Key =
+    Key { name: "dim", kind: Kind::Int, default: "", meaning: "columns of input and output" };
+pub(super) const BLOCK_DIM: Key = Key {
+    name: "block-dim",
+    kind: Kind::Int,
+    default: "dim",
+    meaning: "divides dim; the parameters of one block are used for all",
+};
 pub(super) const BIAS_MEAN: Key =
     Key { name: "bias-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial bias" };
 pub(super) const ORTHONORMAL_CONSTRAINT: Key = Key {
@@ -117,7 +127,12 @@ pub fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
 
 /// `rows × cols` normal numbers.
 pub fn normal_matrix(
-    line: &ConfigLine, random: &Random, rows: usize, cols: usize, mean: f32, stddev: f32,
+    line: &ConfigLine,
+    random: &Random,
+    rows: usize,
+    cols: usize,
+    mean: f32,
+    stddev: f32,
 ) -> Result<Matrix> {
     check_size(line, rows, cols)?;
     Ok(Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, mean, stddev)))
@@ -126,22 +141,51 @@ pub fn normal_matrix(
 /// `key` must be absent or equal to `actual`, the dimension of the matrix from a file.
 pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> {
     match line.get_dim(key)? {
-        Some(given) if given != actual => Err(line.error(format!("{key}={given}, but the file has {actual}"))),
+        Some(given) if given != actual => {
+            Err(line.error(format!("{key}={given}, but the file has {actual}")))
+        }
         _ => Ok(()),
     }
 }
 
 /// `parts` must divide `whole`, the value of `key`.
-pub fn check_divides(line: &ConfigLine, key: &str, whole: usize, parts_key: &str, parts: usize) -> Result<usize> {
+pub fn check_divides(
+    line: &ConfigLine,
+    key: &str,
+    whole: usize,
+    parts_key: &str,
+    parts: usize,
+) -> Result<usize> {
     match whole.is_multiple_of(parts) {
         true => Ok(whole / parts),
         false => Err(line.error(format!("{parts_key}={parts} does not divide {key}={whole}"))),
     }
 }
 
+/// `dim` and `block-dim`, which divides it.
+pub fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
+    let dim = line.require_dim("dim")?;
+    let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
+    check_divides(line, "dim", dim, "block-dim", block_dim)?;
+    Ok((dim, block_dim))
+}
+
+/// A vector that is not empty from the file of a config line.
+pub fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
+    let row = load_row(file)?;
+    match row.is_empty() {
+        true => Err(line.error(format!("the vector in {file} is empty"))),
+        false => Ok(row),
+    }
+}
+
 /// Random linear part (`rows × cols`) and bias from `param-stddev` and `bias-stddev`.
 pub fn random_linear_and_bias(
-    line: &mut ConfigLine, random: &Random, (rows, cols): (usize, usize), bias_dim: usize, bias_stddev: f32,
+    line: &mut ConfigLine,
+    random: &Random,
+    (rows, cols): (usize, usize),
+    bias_dim: usize,
+    bias_stddev: f32,
     bias_mean: f32,
 ) -> Result<(Matrix, Matrix)> {
     let stddev = get_stddev(line, "param-stddev", 1.0 / (cols as f32).sqrt())?;
@@ -153,35 +197,11 @@ pub fn random_linear_and_bias(
 
 // ---- files -----------------------------------------------------------------------------------------------------
 
-/// `token` and an integer greater than 0.
-pub fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
-    r.expect_token(token)?;
-    read_positive(r, token)
-}
-
-/// An integer greater than 0; `token` is for the message.
-pub fn read_positive(r: &mut KaldiReader, token: &str) -> Result<usize> {
-    let value = r.read_i32()?;
-    match usize::try_from(value) {
-        Ok(dim) if dim > 0 => Ok(dim),
-        _ => Err(r.error(format!("{token} must be greater than 0, found {value}")).into()),
-    }
-}
-
-pub fn write_count(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
-    w.write_token(token)?;
-    w.write_i32(value as i32)?;
-    Ok(())
-}
-
 /// `token` and a vector that is not empty.
 pub fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
-    r.expect_token(token)?;
-    let row = read_row(r)?;
-    match row.is_empty() {
-        true => Err(r.error(format!("{token} must not be empty")).into()),
-        false => Ok(row),
-    }
+    let row = fields::read_row(r, token)?;
+    fields::check(r, !row.is_empty(), || format!("{token} must not be empty"))?;
+    Ok(row)
 }
 
 /// `<LinearParams>` and `<BiasParams>`, which fit each other.
@@ -189,20 +209,17 @@ pub fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
     r.expect_token("<LinearParams>")?;
     let linear = read_matrix(r)?;
     let bias = read_parameter_row(r, "<BiasParams>")?;
-    match linear.rows() == bias.cols() {
-        true => Ok((linear, bias)),
-        false => {
-            let (rows, dim) = (linear.rows(), bias.cols());
-            Err(r.error(format!("<LinearParams> has {rows} rows, but <BiasParams> {dim} elements")).into())
-        }
-    }
+    let (rows, dim) = (linear.rows(), bias.cols());
+    fields::check(r, rows == dim, || {
+        format!("<LinearParams> has {rows} rows, but <BiasParams> {dim} elements")
+    })?;
+    Ok((linear, bias))
 }
 
 pub fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: &Matrix) -> Result<()> {
     w.write_token("<LinearParams>")?;
     write_matrix(w, linear)?;
-    w.write_token("<BiasParams>")?;
-    write_row(w, bias)
+    fields::write_row(w, "<BiasParams>", bias)
 }
 
 /// Files of an older form have `<IsGradient>` after the parameters.
@@ -216,15 +233,68 @@ pub fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSetting
 // ---- running ---------------------------------------------------------------------------------------------------
 
 /// output = input · linearᵀ + bias.
-pub fn affine(context: super::Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
+pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
     context.backend.set_rows(output, bias);
     context.backend.gemm(output, 1.0, input, No, linear, Yes, 1.0);
 }
 
 /// The plain gradient of an affine function: linear += rate · derivᵀ · input, bias += rate · column sums of deriv.
 pub fn add_affine_gradient(
-    context: super::Context<'_>, linear: ViewMut<'_>, bias: ViewMut<'_>, input: View<'_>, deriv: View<'_>, rate: f32,
+    context: Context<'_>,
+    linear: ViewMut<'_>,
+    bias: ViewMut<'_>,
+    input: View<'_>,
+    deriv: View<'_>,
+    rate: f32,
 ) {
     context.backend.col_sums(bias, rate, deriv, 1.0);
     context.backend.gemm(linear, rate, deriv, Yes, input, No, 1.0);
+}
+
+/// A vector added to all rows gets the column sums of the output derivative, preconditioned if asked for.
+pub fn add_col_sums(
+    context: Context<'_>,
+    row: ViewMut<'_>,
+    deriv: View<'_>,
+    natural_gradient: Option<&mut NaturalGradient>,
+    rate: f32,
+) {
+    let Some(natural_gradient) = natural_gradient else {
+        return context.backend.col_sums(row, rate, deriv, 1.0);
+    };
+    let mut derivs = context.workspace.take(deriv.rows(), deriv.cols());
+    context.backend.copy(derivs.view_mut(), deriv);
+    let rate = rate * natural_gradient.precondition(context, derivs.view_mut());
+    context.backend.col_sums(row, rate, derivs.view(), 1.0);
+}
+
+/// dst = src, unless they are the same memory.
+pub fn copy_unless_same(context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
+    if !dst.same_start(&src) {
+        context.backend.copy(dst, src);
+    }
+}
+
+/// Rows cut into pieces of `block_dim` columns; the view is contiguous if that is not all of them.
+pub fn in_blocks(view: View<'_>, block_dim: usize) -> View<'_> {
+    match view.cols() == block_dim {
+        true => view,
+        false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
+    }
+}
+
+pub fn in_blocks_mut(view: ViewMut<'_>, block_dim: usize) -> ViewMut<'_> {
+    match view.cols() == block_dim {
+        true => view,
+        false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
+    }
+}
+
+// ---- info ------------------------------------------------------------------------------------------------------
+
+/// `, NAME-min=m, NAME-max=m`.
+pub fn range_stats(name: &str, values: &[f32]) -> String {
+    let min = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let max = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    format!(", {name}-min={}, {name}-max={}", number(min as f64), number(max as f64))
 }

@@ -53,7 +53,13 @@ pub(super) const KEYS: [Key; 5] = [
 ];
 
 impl Preconditioners {
-    pub fn new(rank_in: usize, rank_out: usize, update_period: usize, num_samples_history: f32, alpha: f32) -> Self {
+    pub fn new(
+        rank_in: usize,
+        rank_out: usize,
+        update_period: usize,
+        num_samples_history: f32,
+        alpha: f32,
+    ) -> Self {
         let with_rank = |rank| NaturalGradient::new(rank, update_period, num_samples_history, alpha);
         Preconditioners { input: with_rank(rank_in), output: with_rank(rank_out) }
     }
@@ -106,8 +112,13 @@ impl Preconditioners {
     /// Adds `rate` × the preconditioned gradient: with X̂ the preconditioned rows of `input` (and a 1 if there is a
     /// bias), Ê those of `deriv`, (linear, bias) += rate · γ · Êᵀ X̂, γ the factors that keep both norms.
     pub fn add_gradient(
-        &mut self, context: Context<'_>, linear: ViewMut<'_>, bias: Option<ViewMut<'_>>, input: View<'_>,
-        deriv: View<'_>, rate: f32,
+        &mut self,
+        context: Context<'_>,
+        linear: ViewMut<'_>,
+        bias: Option<ViewMut<'_>>,
+        input: View<'_>,
+        deriv: View<'_>,
+        rate: f32,
     ) {
         let (backend, dim) = (context.backend, input.cols());
         let mut inputs = context.workspace.take(input.rows(), dim + bias.is_some() as usize);
@@ -125,5 +136,92 @@ impl Preconditioners {
         if let Some(bias) = bias {
             backend.gemm(bias, rate, inputs.col_range(dim..dim + 1), Yes, derivs, No, 1.0);
         }
+    }
+}
+
+/// Natural gradient updates of components, against the dense form in `f64`.
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::component::Update;
+    use crate::component::testing::{Harness, component, relative_difference};
+    use crate::natural_gradient::oracle::Dense;
+    use crate::random::Random;
+    use nalgebra::DMatrix;
+    use nnet3_matrix::Matrix;
+
+    /// What an update may add to the parameters, worked out from input rows and output derivatives.
+    pub(in crate::component) type Oracle<'a> = &'a mut dyn FnMut(&DMatrix<f64>, &DMatrix<f64>) -> Vec<f64>;
+
+    fn dense(m: &Matrix) -> DMatrix<f64> {
+        DMatrix::from_row_iterator(m.rows(), m.cols(), m.to_vec().iter().map(|&v| v as f64))
+    }
+
+    /// Rows with a mean, whose columns differ in size.
+    fn rows(random: &Random, rows: usize, cols: usize) -> Matrix {
+        let mut data = random.normal_vec(rows * cols, 0.0, 1.0);
+        for row in data.chunks_exact_mut(cols) {
+            let common = random.normal();
+            row.iter_mut().enumerate().for_each(|(k, v)| *v = (*v + common + 0.3) / (1.0 + k as f32));
+        }
+        Matrix::from_vec(rows, cols, data)
+    }
+
+    /// Runs 20 minibatches of 40 rows with rate 0.1, and compares the sum of updates with the oracle's.
+    pub(in crate::component) fn follows(config: &str, tolerance: f64, oracle: Oracle<'_>) {
+        let (harness, random) = (Harness::new(), Random::new(9));
+        let mut own = component(config);
+        let mut delta = own.clone();
+        delta.scale(0.0);
+        delta.as_updatable_mut().unwrap().set_underlying_learning_rate(0.1);
+        let mut wanted = vec![0.0; own.as_updatable().unwrap().num_parameters()];
+        for _ in 0..20 {
+            let input = rows(&random, 40, own.input_dim());
+            let out_deriv = rows(&random, 40, own.output_dim());
+            let forward = harness.forward(&*own, None, &input, 40);
+            harness.backward(&mut *own, None, &input, &forward, &out_deriv, Update::Other(&mut *delta));
+            let step = oracle(&dense(&input), &dense(&out_deriv));
+            wanted.iter_mut().zip(step).for_each(|(w, s)| *w += 0.1 * s);
+        }
+        let wanted: Vec<f32> = wanted.iter().map(|&v| v as f32).collect();
+        let difference = relative_difference(&delta.as_updatable().unwrap().vectorize(), &wanted);
+        assert!(difference < tolerance, "{config}: {difference}");
+    }
+
+    /// The sums of columns as one row.
+    pub(in crate::component) fn col_sums(m: &DMatrix<f64>) -> Vec<f64> {
+        m.row_sum().iter().copied().collect()
+    }
+
+    /// Elements row by row.
+    pub(in crate::component) fn by_rows(m: &DMatrix<f64>) -> Vec<f64> {
+        m.transpose().iter().copied().collect()
+    }
+
+    fn with_ones(x: &DMatrix<f64>) -> DMatrix<f64> {
+        x.clone().insert_column(x.ncols(), 1.0)
+    }
+
+    #[test]
+    fn affine_updates() {
+        let config = "type=NaturalGradientAffineComponent input-dim=9 output-dim=7";
+        let mut input = Dense::new(5, 10, 4, 2000.0, 4.0);
+        let mut output = Dense::new(4, 7, 4, 2000.0, 4.0);
+        follows(config, 2e-5, &mut |x, e| {
+            let (x, e) = (input.precondition(&with_ones(x), false), output.precondition(e, false));
+            let both = e.transpose() * x;
+            let (linear, bias) = (both.columns(0, 9).into_owned(), both.column(9));
+            by_rows(&linear).into_iter().chain(bias.iter().copied()).collect()
+        });
+    }
+
+    #[test]
+    fn linear_updates() {
+        let config = "type=LinearComponent input-dim=9 output-dim=7 rank-in=3 rank-out=2 update-period=2 alpha=2 \
+                      num-samples-history=500 use-natural-gradient=false";
+        let mut input = Dense::new(3, 9, 2, 500.0, 2.0);
+        let mut output = Dense::new(2, 7, 2, 500.0, 2.0);
+        follows(config, 2e-5, &mut |x, e| {
+            by_rows(&(output.precondition(e, false).transpose() * input.precondition(x, false)))
+        });
     }
 }

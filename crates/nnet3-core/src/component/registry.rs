@@ -46,7 +46,7 @@ pub struct ComponentType {
 
 /// All types, by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
-    const FAMILIES: &[&[ComponentType]] = &[super::tdnn::TYPES, super::nonlinear::TYPES, super::linear::TYPES, super::affine::TYPES];
+    const FAMILIES: &[&[ComponentType]] = &[super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 

@@ -1,6 +1,7 @@
 //! `TdnnComponent`: an affine function of the input at several time offsets (Peddinti, Povey and Khudanpur, "A time
 //! delay neural network architecture for efficient modeling of long temporal contexts", 2015), without splicing.
 
+use super::fields;
 use super::grid::{self, Grid, shifted};
 use super::parameters::*;
 use super::preconditioners::{self, Preconditioners};
@@ -178,8 +179,7 @@ impl Tdnn {
             r.expect_token("<AlphaInOut>")?;
             (r.read_f32()?, r.read_f32()?)
         };
-        r.expect_token("<RankInOut>")?;
-        let (rank_in, rank_out) = (read_positive(r, "<RankInOut>")?, read_positive(r, "<RankInOut>")?);
+        let (rank_in, rank_out) = read_ranks(r)?;
         let natural_gradient = Preconditioners {
             input: NaturalGradient::new(rank_in, UPDATE_PERIOD, history, alpha_in),
             output: NaturalGradient::new(rank_out, UPDATE_PERIOD, history, alpha_out),
@@ -320,6 +320,16 @@ pub(super) fn get_stddev_or_default(line: &mut ConfigLine, key: &str, dim: usize
 pub(super) fn get_rank(line: &mut ConfigLine, key: &str, dim: usize, most: usize) -> Result<usize> {
     let given = line.get_i32(key)?.and_then(|rank| usize::try_from(rank).ok());
     Ok(given.unwrap_or_else(|| dim.div_ceil(2).min(most)))
+}
+
+/// `<RankInOut>` and two ranks, greater than 0.
+pub(super) fn read_ranks(r: &mut KaldiReader) -> Result<(usize, usize)> {
+    r.expect_token("<RankInOut>")?;
+    let (rank_in, rank_out) = (r.read_i32()?, r.read_i32()?);
+    fields::check(r, rank_in > 0 && rank_out > 0, || {
+        format!("<RankInOut>: expected two ranks greater than 0, found {rank_in} and {rank_out}")
+    })?;
+    Ok((rank_in as usize, rank_out as usize))
 }
 
 /// Fails if the settings are unusable.
@@ -512,7 +522,7 @@ impl PrecomputedIndexes for Rows {
 }
 
 fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
-    let stride = read_dim(r, "<RowStride>")?;
+    let stride = fields::read_dim(r, "<RowStride>")?;
     r.expect_token("<RowOffsets>")?;
     let offsets: std::result::Result<Vec<usize>, _> =
         r.read_i32_vector()?.into_iter().map(usize::try_from).collect();
@@ -671,7 +681,7 @@ mod tests {
             ("[ -1 1 ]", "[ 1 1 ]", "occurs twice"),
             ("[ -1 1 ]", "[ ]", "at least one"),
             ("[ 5 6 ]", "[ 5 6 7 ]", "<BiasParams> 3 elements"),
-            ("<RankInOut> 1 2", "<RankInOut> 1 -2", "greater than 0, found -2"),
+            ("<RankInOut> 1 2", "<RankInOut> 1 -2", "greater than 0, found 1 and -2"),
             ("<NumSamplesHistory> 2000", "<NumSamplesHistory> 0", "num-samples-history"),
         ] {
             read_refused(&TEXT.replace(what, instead), part);

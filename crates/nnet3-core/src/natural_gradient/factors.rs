@@ -77,7 +77,14 @@ impl Factors {
 }
 
 /// Z = Y Yᵀ, Y being the present directions after one power iteration with the new Fisher matrix.
-fn second_moment(seen: &Observation<'_>, weight: f64, keep: f64, a: &[f64], d: &[f64], rho: f64) -> DMatrix<f64> {
+fn second_moment(
+    seen: &Observation<'_>,
+    weight: f64,
+    keep: f64,
+    a: &[f64],
+    d: &[f64],
+    rho: f64,
+) -> DMatrix<f64> {
     let rank = d.len();
     let symmetric = |m: &[f32], i: usize, j: usize| 0.5 * (m[i * rank + j] as f64 + m[j * rank + i] as f64);
     DMatrix::from_fn(rank, rank, |i, j| {

@@ -47,4 +47,26 @@ impl Nnet {
             (first as i32, (computable.len() - end) as i32)
         }))
     }
+
+    /// The request that training or forward computing of a simple network makes: `sequences` sequences of `frames`
+    /// output frames, every `subsampling`-th input frame, with the input context that the network needs. An input
+    /// `ivector` gets one row a sequence, at t = 0. With `derivatives`: of the model, supplied at every output.
+    pub fn ordinary_request(
+        &self, sequences: i32, frames: i32, subsampling: i32, derivatives: bool,
+    ) -> Result<ComputationRequest> {
+        let sizes = [("sequences", sequences), ("output frames", frames), ("input frames an output frame", subsampling)];
+        if let Some((what, value)) = sizes.into_iter().find(|&(_, value)| value < 1) {
+            return Err(Error::Request(format!("expected at least 1 as the number of {what}, found {value}")));
+        }
+        let (left, right) = self.context()?;
+        let times = (0..frames).map(|i| i * subsampling);
+        let last = (frames - 1) * subsampling;
+        let mut inputs = vec![IoSpecification::new("input", sequences, -left..last + right + 1, false)];
+        if self.find_input("ivector").is_some() {
+            inputs.push(IoSpecification::new("ivector", sequences, 0..1, false));
+        }
+        let output = |id| IoSpecification::new(self.node_name(id), sequences, times.clone(), derivatives);
+        let outputs = self.output_nodes().map(output).collect();
+        Ok(ComputationRequest { inputs, outputs, need_model_derivative: derivatives, store_component_stats: false })
+    }
 }

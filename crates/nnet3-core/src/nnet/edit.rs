@@ -1,1 +1,1 @@
-//! Edit directives of `nnet3-copy` (spec compiler §2.12).
+//! Edit directives.

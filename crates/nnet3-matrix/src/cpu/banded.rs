@@ -1,9 +1,9 @@
 //! Products of each row with some rows of another matrix, a fixed number of rows apart.
 
-use super::access::split;
-use super::lanes::total;
+use super::access::{Rows, RowsMut, split};
+use super::lanes::stretch;
 use super::rows::increase;
-use super::simd;
+use super::simd::{self, Kernel, Simd};
 use crate::view::View;
 use crate::view::ViewMut;
 
@@ -22,20 +22,31 @@ fn check(a: &View<'_>, c: &View<'_>, b: &View<'_>, shift: usize) {
     );
 }
 
+struct Dots<'a> {
+    c: RowsMut<'a>,
+    alpha: f32,
+    a: Rows<'a>,
+    b: Rows<'a>,
+    shift: usize,
+}
+
+impl Kernel for Dots<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.c.rows() {
+            let row = self.a.row(i);
+            for (o, out) in self.c.row(i).iter_mut().enumerate() {
+                *out = self.alpha * stretch::<S, 2>([row, self.b.row(i + o * self.shift)]);
+            }
+        }
+    }
+}
+
 pub(super) fn banded_dots(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, shift: usize) {
     check(&a, &c.as_view(), &b, shift);
-    simd::run_plain(
-        split(c, [a, b]),
-        #[inline(always)]
-        |(mut c, [a, b])| {
-            for i in 0..c.rows() {
-                let row = a.row(i);
-                for (o, out) in c.row(i).iter_mut().enumerate() {
-                    *out = alpha * total([row, b.row(i + o * shift)], |[x, y]| x * y) as f32;
-                }
-            }
-        },
-    )
+    let (c, [a, b]) = split(c, [a, b]);
+    simd::run(Dots { c, alpha, a, b, shift })
 }
 
 pub(super) fn banded_apply(a: ViewMut<'_>, alpha: f32, c: View<'_>, b: View<'_>, shift: usize) {

@@ -3,7 +3,7 @@
 use super::access::{Rows, RowsMut, split};
 use super::lanes::total;
 use super::rows::{increase, range};
-use super::simd;
+use super::simd::{self, Kernel, Simd};
 use crate::memory::IndexTable;
 use crate::view::{View, ViewMut};
 use std::ops::Range;
@@ -152,19 +152,28 @@ pub(super) fn add_to_cols(dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
     )
 }
 
+struct SumRanges<'a> {
+    dst: RowsMut<'a>,
+    src: Rows<'a>,
+    ranges: &'a [i32],
+}
+
+impl Kernel for SumRanges<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.dst.rows() {
+            let from = self.src.row(i);
+            for (j, d) in self.dst.row(i).iter_mut().enumerate() {
+                *d = total::<S, 1>([&from[range(self.ranges, j, from.len())]]) as f32;
+            }
+        }
+    }
+}
+
 pub(super) fn sum_col_ranges(dst: ViewMut<'_>, src: View<'_>, ranges: &IndexTable) {
     assert_eq!(dst.rows(), src.rows(), "rows of destination and source");
     assert_eq!(ranges.len(), 2 * dst.cols(), "begins and ends for a matrix of {} columns", dst.cols());
-    simd::run_plain(
-        split(dst, [src]),
-        #[inline(always)]
-        |(mut dst, [src])| {
-            for i in 0..dst.rows() {
-                let from = src.row(i);
-                for (j, d) in dst.row(i).iter_mut().enumerate() {
-                    *d = total([&from[range(ranges.values(), j, from.len())]], |[x]| x) as f32;
-                }
-            }
-        },
-    )
+    let (dst, [src]) = split(dst, [src]);
+    simd::run(SumRanges { dst, src, ranges: ranges.values() })
 }

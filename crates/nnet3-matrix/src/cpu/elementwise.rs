@@ -1,8 +1,6 @@
 //! Element by element: one generic loop, [`combine`], and the functions that go through it.
 
-use super::access::{
-    self, Pair, Rows, RowsMut, destination, flattened, pair, rows_at, same, same_shape, split,
-};
+use super::access::{self, Pair, Rows, RowsMut, flattened, pair, rows_at, same, same_shape, split};
 use super::lanes::{RowSet, at, cut};
 use super::math;
 use super::simd::{self, Kernel, Simd};
@@ -150,11 +148,7 @@ fn map_with(dst: ViewMut<'_>, src: View<'_>, f: impl Fn(f32) -> f32 + Copy) {
 }
 
 pub(super) fn set(dst: ViewMut<'_>, value: f32) {
-    let (dst, []) = flattened(dst, []);
-    let mut dst = destination(dst);
-    for i in 0..dst.rows() {
-        dst.row(i).fill(value);
-    }
+    combine(dst, [], move |_, []| value)
 }
 
 pub(super) fn copy(dst: ViewMut<'_>, src: View<'_>) {
@@ -212,6 +206,7 @@ pub(super) fn map(dst: ViewMut<'_>, src: View<'_>, f: Map) {
         Map::Sign => map_with(dst, src, |x| if x > 0.0 { 1.0 } else { -1.0 }),
         Map::Square => map_with(dst, src, |x| x * x),
         Map::SquareRoot => map_with(dst, src, |x: f32| x.sqrt()),
+        Map::Power(-0.5) => map_with(dst, src, |x: f32| 1.0 / x.sqrt()),
         Map::Power(power) => map_with(dst, src, move |x: f32| x.powf(power)),
         Map::Inverse => map_with(dst, src, |x| 1.0 / x),
         Map::Floor(value) => map_with(dst, src, move |x| if x < value { value } else { x }),
@@ -271,6 +266,11 @@ pub(super) fn activate_backward(
         Tanh => map_pair(dst, out_value, out_deriv, |y, e| e * derivative(Tanh, y)),
         Relu => map_pair(dst, out_value, out_deriv, |y, e| e * derivative(Relu, y)),
     }
+}
+
+pub(super) fn product(dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+    same_shape(&dst.as_view(), &a);
+    if same(&dst, &a) { multiply(dst, b) } else { combine(dst, [a, b], |_, [a, b]| a * b) }
 }
 
 pub(super) fn multiply(dst: ViewMut<'_>, src: View<'_>) {

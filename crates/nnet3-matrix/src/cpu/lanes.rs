@@ -1,7 +1,8 @@
-//! Reductions along a row, in several lanes side by side so that the compiler can use vectors.
+//! Sums, products and exponentials along a row, sixteen lanes at a time.
 
 use super::math;
 use super::simd::Simd;
+use super::vector::Vector;
 use std::ops::Range;
 
 /// One row of each of N sources; as long as each other.
@@ -29,173 +30,121 @@ pub(super) fn at<const N: usize>(rows: RowSet<'_, N>, j: usize) -> [f32; N] {
     out
 }
 
-/// Lanes for long rows, and for short ones and what is left over.
-const WIDE: usize = 64;
-const NARROW: usize = 16;
-/// Elements that are summed in `f32`.
-const STRETCH: usize = 64 * WIDE;
+const LANES: usize = 16;
+/// Elements that are summed in `f32`: 64 for each of 64 lanes.
+const STRETCH: usize = 4096;
 
-/// Σ_j f(rows[j]), `f` being 0 at zeros: sums over stretches in `f32`, their sum in `f64`.
+/// Σ_j Π_k rows\[k\]\[j\]: the sum of a row or the dot product of two. Sums over stretches are formed in `f32`, in
+/// several lanes, and added in `f64`.
 #[inline(always)]
-pub(super) fn total<const N: usize>(rows: RowSet<'_, N>, f: impl Fn([f32; N]) -> f32 + Copy) -> f64 {
+pub(super) fn total<S: Simd, const N: usize>(rows: RowSet<'_, N>) -> f64 {
     let n = rows[0].len();
     let mut sum = 0.0;
     let mut start = 0;
     while n - start > STRETCH {
-        sum += stretch(cut(rows, start..start + STRETCH), f) as f64;
+        sum += stretch::<S, N>(cut(rows, start..start + STRETCH)) as f64;
         start += STRETCH;
     }
-    sum + stretch(cut(rows, start..n), f) as f64
+    sum + stretch::<S, N>(cut(rows, start..n)) as f64
 }
 
-/// [`total`] of at most [`STRETCH`] elements.
+/// [`total`] of a stretch, or where `f32` is enough.
 #[inline(always)]
-pub(super) fn stretch<const N: usize>(rows: RowSet<'_, N>, f: impl Fn([f32; N]) -> f32 + Copy) -> f32 {
+pub(super) fn stretch<S: Simd, const N: usize>(rows: RowSet<'_, N>) -> f32 {
+    /// sum + the product of 16 elements of each row, or of fewer.
+    #[inline(always)]
+    fn grown<V: Vector, const N: usize>(sum: V, rows: RowSet<'_, N>) -> V {
+        let first = load::<V>(rows[0]);
+        if N == 1 { sum.add(first) } else { first.mul_add(load::<V>(rows[N - 1]), sum) }
+    }
+    #[inline(always)]
+    fn load<V: Vector>(row: &[f32]) -> V {
+        if row.len() >= LANES { V::load(row) } else { V::load_part(row, 0.0) }
+    }
+    const { assert!(N == 1 || N == 2) };
     let n = rows[0].len();
-    if n < NARROW {
-        let rows = cut(rows, 0..n);
-        let mut sum = 0.0;
-        for j in 0..n {
-            sum += f(at(rows, j));
-        }
-        return sum;
-    }
-    let mut lanes = [0.0f32; NARROW];
+    let rows = cut(rows, 0..n);
+    let mut sums = [S::V::splat(0.0); 4];
     let mut start = 0;
-    if n >= WIDE {
-        let mut wide = [0.0f32; WIDE];
-        while start + WIDE <= n {
-            let part = cut(rows, start..start + WIDE);
-            for k in 0..WIDE {
-                wide[k] += f(at(part, k));
-            }
-            start += WIDE;
+    while start + 4 * LANES <= n {
+        for (k, sum) in sums.iter_mut().enumerate() {
+            let first = start + k * LANES;
+            *sum = grown(*sum, cut(rows, first..first + LANES));
         }
-        lanes = narrowed(wide);
+        start += 4 * LANES;
     }
-    while start + NARROW <= n {
-        let part = cut(rows, start..start + NARROW);
-        for k in 0..NARROW {
-            lanes[k] += f(at(part, k));
-        }
-        start += NARROW;
+    while start + LANES <= n {
+        sums[0] = grown(sums[0], cut(rows, start..start + LANES));
+        start += LANES;
     }
     if start < n {
-        // The last elements once more, without those that were counted already.
-        let part = cut(rows, n - NARROW..n);
-        let counted = start + NARROW - n;
-        for k in 0..NARROW {
-            lanes[k] += if k < counted { 0.0 } else { f(at(part, k)) };
-        }
+        sums[1] = grown(sums[1], cut(rows, start..n));
     }
-    folded(lanes)
-}
-
-#[inline(always)]
-fn narrowed(wide: [f32; WIDE]) -> [f32; NARROW] {
-    let mut lanes = [0.0; NARROW];
-    for k in 0..NARROW {
-        lanes[k] = (wide[k] + wide[k + 16]) + (wide[k + 32] + wide[k + 48]);
-    }
-    lanes
-}
-
-/// The sum of all lanes.
-#[inline(always)]
-fn folded(mut lanes: [f32; NARROW]) -> f32 {
-    let mut half = NARROW / 2;
-    while half > 0 {
-        for k in 0..half {
-            lanes[k] += lanes[k + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
-}
-
-#[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
-    if b > a { b } else { a }
+    sums[0].add(sums[1]).add(sums[2].add(sums[3])).sum()
 }
 
 /// Largest element; NaN is passed over.
 #[inline(always)]
-pub(super) fn maximum(row: &[f32]) -> f32 {
-    let n = row.len();
-    if n < NARROW {
-        let mut max = f32::NEG_INFINITY;
-        for &x in row {
-            max = larger(max, x);
-        }
-        return max;
+pub(super) fn maximum<S: Simd>(row: &[f32]) -> f32 {
+    let mut largest = [S::V::splat(f32::NEG_INFINITY); 2];
+    let (pairs, rest) = row.as_chunks::<{ 2 * LANES }>();
+    for pair in pairs {
+        largest[0] = largest[0].larger(S::V::load(&pair[..LANES]));
+        largest[1] = largest[1].larger(S::V::load(&pair[LANES..]));
     }
-    let mut lanes = [f32::NEG_INFINITY; NARROW];
-    let mut start = 0;
-    if n >= WIDE {
-        let mut wide = [f32::NEG_INFINITY; WIDE];
-        while start + WIDE <= n {
-            let part = &row[start..start + WIDE];
-            for k in 0..WIDE {
-                wide[k] = larger(wide[k], part[k]);
-            }
-            start += WIDE;
-        }
-        for k in 0..NARROW {
-            lanes[k] = larger(larger(wide[k], wide[k + 16]), larger(wide[k + 32], wide[k + 48]));
-        }
+    for (k, part) in rest.chunks(LANES).enumerate() {
+        largest[k] = largest[k].larger(S::V::load_part(part, f32::NEG_INFINITY));
     }
-    while start < n {
-        // The last ones may be some that were seen already.
-        let first = start.min(n - NARROW);
-        let part = &row[first..first + NARROW];
-        for k in 0..NARROW {
-            lanes[k] = larger(lanes[k], part[k]);
-        }
-        start += NARROW;
-    }
-    let mut half = NARROW / 2;
-    while half > 0 {
-        for k in 0..half {
-            lanes[k] = larger(lanes[k], lanes[k + half]);
-        }
-        half /= 2;
-    }
-    lanes[0]
+    largest[0].larger(largest[1]).largest()
 }
 
-/// Σ exp(x - max) over a row; with `STORE` the row becomes these exponentials.
+/// exp(x) for x ≤ 0; as [`math::exp`].
 #[inline(always)]
-pub(super) fn exponentials<S: Simd, const STORE: bool>(row: &mut [f32], max: f32) -> f32 {
-    let n = row.len();
-    let mut lanes = [0.0f32; WIDE];
+fn exp<V: Vector>(x: V) -> V {
+    let lowest = V::splat(math::LOWEST);
+    // NaN stays: it is the second operand.
+    let inside = x.larger(lowest);
+    let rounded = inside.mul_add(V::splat(math::LOG2_E), V::splat(math::ROUNDER));
+    let n = rounded.sub(V::splat(math::ROUNDER));
+    let r = n.mul_add(V::splat(-math::LN2_HIGH), inside);
+    let r = n.mul_add(V::splat(-math::LN2_LOW), r);
+    let mut p = V::splat(math::EXP_TAIL[0]);
+    for coefficient in &math::EXP_TAIL[1..] {
+        p = p.mul_add(r, V::splat(*coefficient));
+    }
+    let y = p.mul(r.mul(r)).add(r).add(V::splat(1.0));
+    y.mul(rounded.power_of_two()).zero_below(x, lowest)
+}
+
+/// Σ exp(x - max) over src, or over dst if there is no src; with `STORE` dst becomes these exponentials.
+#[inline(always)]
+pub(super) fn exponentials<S: Simd, const STORE: bool>(
+    dst: &mut [f32],
+    src: Option<&[f32]>,
+    max: f32,
+) -> f32 {
+    let n = dst.len();
+    let max = S::V::splat(max);
+    let mut sums = [S::V::splat(0.0); 2];
     let mut start = 0;
-    while start + WIDE <= n {
-        let part = &mut row[start..start + WIDE];
-        for k in 0..WIDE {
-            let e = math::exp::<S>(part[k] - max);
-            lanes[k] += e;
-            if STORE {
-                part[k] = e;
-            }
+    while start + LANES <= n {
+        let range = start..start + LANES;
+        let x = S::V::load(src.map_or(&dst[range.clone()], |src| &src[range.clone()]));
+        let e = exp(x.sub(max));
+        if STORE {
+            e.store(&mut dst[range]);
         }
-        start += WIDE;
+        sums.swap(0, 1);
+        sums[0] = sums[0].add(e);
+        start += LANES;
     }
     if start < n {
-        // Whole vectors for the rest too: what is beyond the row's end has exponential 0.
-        let rest = &mut row[start..];
-        let mut part = [f32::NEG_INFINITY; WIDE];
-        for (to, from) in part.iter_mut().zip(&*rest) {
-            *to = *from;
-        }
-        for k in 0..WIDE.min(rest.len().next_multiple_of(NARROW)) {
-            part[k] = math::exp::<S>(part[k] - max);
-            lanes[k] += part[k];
-        }
+        let x = S::V::load_part(src.map_or(&dst[start..], |src| &src[start..n]), f32::NEG_INFINITY);
+        let e = exp(x.sub(max));
         if STORE {
-            for (to, from) in rest.iter_mut().zip(&part) {
-                *to = *from;
-            }
+            e.store_part(&mut dst[start..]);
         }
+        sums[0] = sums[0].add(e);
     }
-    folded(narrowed(lanes))
+    sums[0].add(sums[1]).sum()
 }

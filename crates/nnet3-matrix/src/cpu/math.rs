@@ -5,12 +5,12 @@
 
 use super::simd::Simd;
 
-const LOG2_E: f32 = std::f32::consts::LOG2_E;
+pub(super) const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 in two parts, so that small integers times the first are exact.
-const LN2_HIGH: f32 = 0.693_359_4;
-const LN2_LOW: f32 = -2.121_944_4e-4;
+pub(super) const LN2_HIGH: f32 = 0.693_359_4;
+pub(super) const LN2_LOW: f32 = -2.121_944_4e-4;
 /// Added to |x| < 2^22 and taken off again it rounds x to an integer, which is then in the low bits of the sum.
-const ROUNDER: f32 = 12_582_912.0;
+pub(super) const ROUNDER: f32 = 12_582_912.0;
 
 /// x = n ln 2 + r with |r| ≤ ln 2 / 2; returns (n, r). Needs |x| < 2^20.
 #[inline(always)]
@@ -18,30 +18,41 @@ fn reduce<S: Simd>(x: f32) -> (i32, f32) {
     let rounded = S::fma(x, LOG2_E, ROUNDER);
     let n = rounded - ROUNDER;
     let r = S::fma(n, -LN2_LOW, S::fma(n, -LN2_HIGH, x));
-    ((rounded.to_bits() as i32).wrapping_sub(ROUNDER.to_bits() as i32), r)
+    (rounded_integer(rounded), r)
+}
+
+/// n of n + [`ROUNDER`].
+#[inline(always)]
+pub(super) fn rounded_integer(x: f32) -> i32 {
+    (x.to_bits() as i32).wrapping_sub(ROUNDER.to_bits() as i32)
 }
 
 /// 2^n for -126 ≤ n ≤ 127.
 #[inline(always)]
-fn power_of_two(n: i32) -> f32 {
+pub(super) fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) << 23) as u32)
 }
+
+/// (exp(r) - 1 - r) / r² as a polynomial for |r| ≤ ln 2 / 2, highest power first.
+pub(super) const EXP_TAIL: [f32; 6] =
+    [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
+
+/// Where exp ends in the smallest normal number.
+pub(super) const LOWEST: f32 = -87.336_54;
 
 /// exp(r) - 1 - r for |r| ≤ ln 2 / 2.
 #[inline(always)]
 fn exp_tail<S: Simd>(r: f32) -> f32 {
-    let mut p = S::fma(1.987_569_1e-4, r, 1.398_199_9e-3);
-    p = S::fma(p, r, 8.333_452e-3);
-    p = S::fma(p, r, 4.166_579_6e-2);
-    p = S::fma(p, r, 1.666_666_5e-1);
-    p = S::fma(p, r, 0.5);
+    let mut p = EXP_TAIL[0];
+    for coefficient in &EXP_TAIL[1..] {
+        p = S::fma(p, r, *coefficient);
+    }
     p * (r * r)
 }
 
 /// Results below the smallest normal number are 0 (no slow denormal numbers), above the largest one infinity.
 #[inline(always)]
 pub(super) fn exp<S: Simd>(x: f32) -> f32 {
-    const LOWEST: f32 = -87.336_54;
     const HIGHEST: f32 = 88.8;
     let inside = if x > HIGHEST { HIGHEST } else { x };
     let inside = if inside < LOWEST { LOWEST } else { inside };
@@ -110,8 +121,19 @@ pub(super) fn sin_turns<S: Simd>(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simd::{Fused, Portable};
+    use super::super::simd::Portable;
+    use super::super::vector::Lanes;
     use super::*;
+
+    /// With fused products, whatever the machine.
+    #[derive(Clone, Copy)]
+    struct Fused;
+    impl Simd for Fused {
+        type V = Lanes;
+        fn fma(a: f32, b: f32, c: f32) -> f32 {
+            a.mul_add(b, c)
+        }
+    }
 
     /// Largest relative error over floats from `low` to `high`, about two million of them, evenly spaced in bits.
     fn worst(low: f32, high: f32, f: impl Fn(f32) -> f32, exact: impl Fn(f64) -> f64) -> f64 {

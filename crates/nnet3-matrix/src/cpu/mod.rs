@@ -17,6 +17,7 @@ mod reduce;
 mod rows;
 mod simd;
 mod softmax;
+mod vector;
 
 use crate::backend::{Activation, Backend, ColumnTerm, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
@@ -172,6 +173,9 @@ impl Backend for CpuBackend {
         activation: Activation,
     ) {
         elementwise::activate_backward(dst, out_value, out_deriv, activation)
+    }
+    fn product(&self, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+        elementwise::product(dst, a, b)
     }
     fn multiply(&self, dst: ViewMut<'_>, src: View<'_>) {
         elementwise::multiply(dst, src)

@@ -2,7 +2,7 @@
 //!
 //! Short stretches are summed in `f32`, in several lanes, and the results in `f64`.
 
-use super::access::{Rows, flattened_sources, rows_at, same_shape, source, split};
+use super::access::{Rows, RowsMut, flattened_sources, rows_at, same_shape, source, split};
 use super::elementwise::derivative;
 use super::lanes::{RowSet, at, cut, stretch, total};
 use super::simd::{self, Kernel, Simd};
@@ -10,57 +10,66 @@ use crate::backend::{Activation, ColumnTerm};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// Σ f over all elements.
-fn total_of<const N: usize>(sources: [View<'_>; N], f: impl Fn([f32; N]) -> f32 + Copy) -> f64 {
-    let sources = flattened_sources(sources).map(source);
-    simd::run_plain(sources, |sources| {
+/// Σ of all elements' products over N sources.
+struct Total<'a, const N: usize> {
+    sources: [Rows<'a>; N],
+}
+
+impl<const N: usize> Kernel for Total<'_, N> {
+    type Output = f64;
+    #[inline(always)]
+    fn run<S: Simd>(self) -> f64 {
         let mut sum = 0.0;
-        for i in 0..sources[0].rows() {
-            sum += total(rows_at(&sources, i), f);
+        for i in 0..self.sources[0].rows() {
+            sum += total::<S, N>(rows_at(&self.sources, i));
         }
         sum
-    })
+    }
 }
 
 pub(super) fn sum(src: View<'_>) -> f64 {
-    total_of([src], |[x]| x)
+    simd::run(Total { sources: flattened_sources([src]).map(source) })
 }
 
 pub(super) fn dot(a: View<'_>, b: View<'_>) -> f64 {
     same_shape(&a, &b);
-    total_of([a, b], |[x, y]| x * y)
+    simd::run(Total { sources: flattened_sources([a, b]).map(source) })
 }
 
-/// col = alpha · (row sums of f) + beta · col.
-fn row_totals<const N: usize>(
-    col: ViewMut<'_>,
+/// col = alpha · (row sums of N sources' products) + beta · col.
+struct RowTotals<'a, const N: usize> {
+    col: RowsMut<'a>,
     alpha: f32,
-    sources: [View<'_>; N],
+    sources: [Rows<'a>; N],
     beta: f32,
-    f: impl Fn([f32; N]) -> f32 + Copy,
-) {
+}
+
+impl<const N: usize> Kernel for RowTotals<'_, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.col.rows() {
+            let sum = self.alpha * total::<S, N>(rows_at(&self.sources, i)) as f32;
+            let out = &mut self.col.row(i)[0];
+            *out = if self.beta == 0.0 { sum } else { sum + self.beta * *out };
+        }
+    }
+}
+
+fn row_totals<const N: usize>(col: ViewMut<'_>, alpha: f32, sources: [View<'_>; N], beta: f32) {
     let rows = sources[0].rows();
     assert!(col.cols() == 1 && col.rows() == rows, "column {} x {} for {rows} rows", col.rows(), col.cols());
-    simd::run_plain(
-        split(col, sources),
-        #[inline(always)]
-        |(mut col, sources)| {
-            for i in 0..rows {
-                let sum = alpha * total(rows_at(&sources, i), f) as f32;
-                let out = &mut col.row(i)[0];
-                *out = if beta == 0.0 { sum } else { sum + beta * *out };
-            }
-        },
-    )
+    let (col, sources) = split(col, sources);
+    simd::run(RowTotals { col, alpha, sources, beta })
 }
 
 pub(super) fn row_sums(col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
-    row_totals(col, alpha, [src], beta, |[x]| x)
+    row_totals(col, alpha, [src], beta)
 }
 
 pub(super) fn row_dots(col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
     same_shape(&a, &b);
-    row_totals(col, alpha, [a, b], beta, |[x, y]| x * y)
+    row_totals(col, alpha, [a, b], beta)
 }
 
 /// Columns that are summed at a time; with the sums of both precisions they stay in the first-level cache.
@@ -211,22 +220,31 @@ fn group_size(narrow: &View<'_>, wide: &View<'_>) -> usize {
     cols.checked_div(groups).unwrap_or(0)
 }
 
+struct GroupNorm<'a> {
+    dst: RowsMut<'a>,
+    src: Rows<'a>,
+    size: usize,
+}
+
+impl Kernel for GroupNorm<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.dst.rows() {
+            for (norm, group) in self.dst.row(i).iter_mut().zip(self.src.row(i).chunks_exact(self.size)) {
+                *norm = stretch::<S, 2>([group, group]).sqrt();
+            }
+        }
+    }
+}
+
 pub(super) fn group_norm(dst: ViewMut<'_>, src: View<'_>) {
     let size = group_size(&dst.as_view(), &src);
     if size == 0 {
         return super::elementwise::set(dst, 0.0);
     }
-    simd::run_plain(
-        split(dst, [src]),
-        #[inline(always)]
-        |(mut dst, [src])| {
-            for i in 0..dst.rows() {
-                for (norm, group) in dst.row(i).iter_mut().zip(src.row(i).chunks_exact(size)) {
-                    *norm = stretch([group], |[x]| x * x).sqrt();
-                }
-            }
-        },
-    )
+    let (dst, [src]) = split(dst, [src]);
+    simd::run(GroupNorm { dst, src, size })
 }
 
 pub(super) fn group_norm_backward(

@@ -3,6 +3,9 @@
 //! A [`Kernel`] is a plain loop in an `#[inline(always)]` function. [`run`] calls a copy of it that was compiled with
 //! AVX-512, with AVX2 and FMA, or with the target's minimum; LLVM's own vectoriser does the rest.
 
+#[cfg(target_arch = "x86_64")]
+use super::vector::x86;
+use super::vector::{Lanes, Vector};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Which vector instructions the loops may use.
@@ -18,23 +21,41 @@ pub enum VectorLevel {
 
 /// What a kernel may assume of the instructions it is compiled with.
 pub(super) trait Simd: Copy {
+    /// For loops that are vectorised by hand.
+    type V: Vector;
     /// a · b + c, in one rounding where that is one instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(super) struct Fused;
+struct Avx2;
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Avx512;
 
 impl Simd for Portable {
+    type V = Lanes;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
     }
 }
 
-impl Simd for Fused {
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx2 {
+    type V = x86::Pair;
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx512 {
+    type V = x86::Wide;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -114,11 +135,11 @@ pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Fused>()
+    kernel.run::<Avx512>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Fused>()
+    kernel.run::<Avx2>()
 }

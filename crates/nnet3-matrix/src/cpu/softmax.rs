@@ -20,17 +20,18 @@ impl Kernel for Forward<'_> {
     fn run<S: Simd>(mut self) {
         for i in 0..self.dst.rows() {
             let row = self.dst.row(i);
-            if let Some(src) = self.src {
-                row.copy_from_slice(src.row(i));
-            }
-            let max = maximum(row);
+            let src = self.src.map(|src| src.row(i));
+            let max = maximum::<S>(src.unwrap_or(row));
             if self.log {
-                let shift = exponentials::<S, false>(row, max).ln();
+                let shift = exponentials::<S, false>(row, src, max).ln();
+                if let Some(src) = src {
+                    row.copy_from_slice(src);
+                }
                 for x in row {
                     *x = (*x - max) - shift;
                 }
             } else {
-                let factor = 1.0 / exponentials::<S, true>(row, max);
+                let factor = 1.0 / exponentials::<S, true>(row, src, max);
                 for x in row {
                     *x *= factor;
                 }
@@ -86,10 +87,10 @@ impl Kernel for Backward<'_> {
                 row.copy_from_slice(out_deriv.row(i));
             }
             if self.log {
-                let sum = total([row], |[e]| e) as f32;
+                let sum = total::<S, 1>([row]) as f32;
                 combine_row::<S, 1, _>(row, [y], LogBackward { sum });
             } else {
-                let dot = total([row, y], |[e, y]| e * y) as f32;
+                let dot = total::<S, 2>([row, y]) as f32;
                 combine_row::<S, 1, _>(row, [y], |e: f32, [y]: [f32; 1]| y * (e - dot));
             }
         }

@@ -134,6 +134,18 @@ pub(super) fn activate_backward(device: &Device) {
     });
 }
 
+pub(super) fn product(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, mut a, b) =
+            (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
+        device.product(dst.view_mut(), a.view(), b.view());
+        dst.expect_values(CLOSE, |i, j| a.at(i, j) * b.at(i, j));
+        let view = a.view_mut();
+        device.product(view, view.as_view(), b.view());
+        a.expect_values(CLOSE, |i, j| a.at(i, j) * b.at(i, j));
+    });
+}
+
 pub(super) fn multiply(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));

@@ -19,6 +19,30 @@ mod vectors;
 use crate::Device;
 use operand::{Case, Operand, cases};
 
+/// Calls the macro named with all checks, by module: the one list of them.
+#[macro_export]
+macro_rules! each_primitive {
+    ($callback:ident) => {
+        $callback! {
+            memory { transfers set copy scale add copy_scaled copy_transposed neighbours }
+            products { gemm gemm_edge_cases }
+            rows { copy_rows add_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges }
+            columns { copy_cols add_cols add_to_cols sum_col_ranges }
+            elementwise {
+                map activate activate_extremes activate_backward product multiply add_product multiply_by_ratio add_where_equal max_with
+            }
+            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols }
+            reduce { sum dot col_sums col_dots row_sums row_dots accumulate }
+            rowwise {
+                softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
+            }
+            lstm { lstm_cell lstm_cell_backward }
+            banded { banded_dots banded_apply banded_scatter }
+            random { fill_uniform fill_normal }
+        }
+    };
+}
+
 /// A primitive's name and its check.
 pub type Check = (&'static str, fn(&Device));
 
@@ -29,23 +53,7 @@ macro_rules! checks {
     };
 }
 
-checks! {
-    memory { transfers set copy scale add copy_scaled copy_transposed neighbours }
-    products { gemm gemm_edge_cases }
-    rows { copy_rows add_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges }
-    columns { copy_cols add_cols add_to_cols sum_col_ranges }
-    elementwise {
-        map activate activate_extremes activate_backward multiply add_product multiply_by_ratio add_where_equal max_with
-    }
-    vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols }
-    reduce { sum dot col_sums col_dots row_sums row_dots accumulate }
-    rowwise {
-        softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
-    }
-    lstm { lstm_cell lstm_cell_backward }
-    banded { banded_dots banded_apply banded_scatter }
-    random { fill_uniform fill_normal }
-}
+each_primitive!(checks);
 
 /// Runs every check, in order; for devices that are tested as a whole.
 pub fn run_all(device: &Device) {

@@ -1,0 +1,506 @@
+//! `CompositeComponent`: a sequence of simple components run as one. Backprop computes the values between them again,
+//! in chunks of rows, so that they need not be kept.
+
+use super::updatable::{Updatable, UpdatableSettings};
+use super::*;
+use crate::component_boilerplate;
+use crate::config::ConfigLine;
+use nnet3_matrix::Scratch;
+
+const NAME: &str = "CompositeComponent";
+const MOST_PARTS: usize = 100_000;
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: NAME,
+    purpose: "A sequence of simple components run as one; saves memory by computing inner values twice. Rates and \
+              limits are keys of the parts.",
+    keys: &[
+        Key {
+            name: "max-rows-process",
+            kind: Kind::Int,
+            default: "4096",
+            meaning: "more rows than this are processed in pieces; 0 is no limit",
+        },
+        Key { name: "num-components", kind: Kind::Int, default: "", meaning: "number of parts" },
+        Key {
+            name: "component1",
+            kind: Kind::String,
+            default: "",
+            meaning: "quoted config line of the first part, such as 'type=AffineComponent input-dim=…'; component2 … \
+                      likewise",
+        },
+    ],
+    updatable: false,
+    example: "num-components=2 max-rows-process=3 component1='type=AffineComponent input-dim=4 output-dim=3' \
+              component2='type=PerElementScaleComponent dim=3'",
+    from_config: Composite::from_config,
+    read: Composite::read,
+}];
+
+#[derive(Clone)]
+pub struct Composite {
+    settings: UpdatableSettings,
+    max_rows_process: i32,
+    /// At least one; dimensions fit.
+    parts: Vec<Box<dyn Component>>,
+}
+
+impl Composite {
+    /// Fails with a reason if the parts cannot be run one after another.
+    fn new(
+        settings: UpdatableSettings,
+        max_rows_process: i32,
+        parts: Vec<Box<dyn Component>>,
+    ) -> std::result::Result<Composite, String> {
+        for (i, part) in parts.iter().enumerate() {
+            let properties = part.properties();
+            if !properties.has(Properties::SIMPLE) || properties.has(Properties::RANDOM) {
+                return Err(format!(
+                    "{} cannot be part of a {NAME}: it is random or not simple",
+                    part.type_name()
+                ));
+            }
+            if i > 0 && parts[i - 1].output_dim() != part.input_dim() {
+                let (above, below) = (part.input_dim(), parts[i - 1].output_dim());
+                return Err(format!(
+                    "component{} takes {above} columns, but component{i} gives {below}",
+                    i + 1
+                ));
+            }
+        }
+        match parts.is_empty() {
+            true => Err("a sequence of components must not be empty".to_string()),
+            false => Ok(Composite { settings, max_rows_process, parts }),
+        }
+    }
+
+    pub fn parts(&self) -> &[Box<dyn Component>] {
+        &self.parts
+    }
+
+    /// Replaces a part by one of the same dimensions.
+    pub fn set_part(&mut self, i: usize, part: Box<dyn Component>) {
+        let old = &self.parts[i];
+        assert!(part.properties().has(Properties::SIMPLE));
+        assert_eq!((part.input_dim(), part.output_dim()), (old.input_dim(), old.output_dim()));
+        self.parts[i] = part;
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+        let max_rows_process = line.get_i32("max-rows-process")?.unwrap_or(4096);
+        let count = line.require_dim("num-components")?;
+        let mut parts = Vec::new();
+        for i in 1..=count {
+            let key = format!("component{i}");
+            let text = line.require_string(&key)?;
+            let mut nested = ConfigLine::parse(format!("{}, {key}", line.place()), text)?;
+            if !nested.first_token.is_empty() {
+                return Err(nested.error("expected key=value pairs only, such as type=AffineComponent"));
+            }
+            let part_type = nested.require_string("type")?;
+            if part_type == NAME {
+                return Err(nested
+                    .error(format!("a {NAME} must not be part of another; lower max-rows-process instead")));
+            }
+            parts.push(registry::from_config(&part_type, &mut nested, random)?);
+        }
+        match Composite::new(UpdatableSettings::default(), max_rows_process, parts) {
+            Ok(new) => Ok(Box::new(new)),
+            Err(reason) => Err(line.error(reason)),
+        }
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        let max_rows_process = fields::read_i32(r, "<MaxRowsProcess>")?;
+        let count = fields::read_dim(r, "<NumComponents>")?;
+        fields::check(r, count <= MOST_PARTS, || {
+            format!("<NumComponents> must be at most {MOST_PARTS}, found {count}")
+        })?;
+        let mut parts = Vec::new();
+        for _ in 0..count {
+            if r.accept_token("<CompositeComponent>")? {
+                return Err(r.error(format!("a {NAME} must not be part of another")).into());
+            }
+            parts.push(registry::read(r)?);
+        }
+        r.expect_token("</CompositeComponent>")?;
+        match Composite::new(settings, max_rows_process, parts) {
+            Ok(new) => Ok(Box::new(new)),
+            Err(reason) => Err(r.error(reason).into()),
+        }
+    }
+
+    fn last(&self) -> usize {
+        self.parts.len() - 1
+    }
+
+    /// First row and number of rows of each piece.
+    fn pieces(&self, rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+        let most = usize::try_from(self.max_rows_process).ok().filter(|&n| n > 0).unwrap_or(rows.max(1));
+        (0..rows).step_by(most).map(move |first| first..rows.min(first + most))
+    }
+
+    /// Runs part `i`; scratch for its memo and output.
+    fn run_part<'w>(&self, context: Context<'w>, i: usize, input: View<'_>) -> (Scratch<'w>, Scratch<'w>) {
+        let (part, rows) = (&self.parts[i], input.rows());
+        let mut output = match part.properties().has(Properties::PROPAGATE_ADDS) {
+            true => context.workspace.zeros(rows, part.output_dim()),
+            false => context.workspace.take(rows, part.output_dim()),
+        };
+        let mut memo = self.memo(context, i, rows);
+        part.propagate(context, None, input, output.view_mut(), memo.view_mut());
+        (output, memo)
+    }
+
+    fn memo<'w>(&self, context: Context<'w>, i: usize, rows: usize) -> Scratch<'w> {
+        let (rows, cols) = self.parts[i].memo_shape(None, rows);
+        context.workspace.take(rows, cols)
+    }
+
+    fn propagate_piece(&self, context: Context<'_>, input: View<'_>, output: ViewMut<'_>) {
+        let mut value: Option<Scratch<'_>> = None;
+        for i in 0..self.last() {
+            match &mut value {
+                Some(value) if self.parts[i].properties().has(Properties::PROPAGATE_IN_PLACE) => {
+                    let mut memo = self.memo(context, i, input.rows());
+                    let view = value.view_mut();
+                    self.parts[i].propagate(context, None, view.as_view(), view, memo.view_mut());
+                }
+                _ => {
+                    let below = value.as_ref().map_or(input, |value| value.view());
+                    value = Some(self.run_part(context, i, below).0);
+                }
+            }
+        }
+        let mut memo = self.memo(context, self.last(), input.rows());
+        let below = value.as_ref().map_or(input, |value| value.view());
+        self.parts[self.last()].propagate(context, None, below, output, memo.view_mut());
+    }
+
+    /// How many parts must be run again before backprop.
+    fn parts_to_repeat(&self) -> usize {
+        let last = self.parts[self.last()].properties();
+        if last.has(Properties::USES_MEMO) {
+            return self.parts.len();
+        }
+        let below = self.last().checked_sub(1).map(|i| self.parts[i].properties());
+        let skip_below = below.is_some_and(|below| {
+            !below.has(Properties::BACKPROP_NEEDS_OUTPUT)
+                && !below.has(Properties::USES_MEMO)
+                && !below.has(Properties::STORES_STATS)
+                && !last.has(Properties::BACKPROP_NEEDS_INPUT)
+                && !last.has(Properties::STORES_STATS)
+        });
+        self.last() - skip_below as usize
+    }
+
+    /// `args` of one piece; `out_value` may be empty.
+    fn backprop_piece(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let rows = args.in_value.rows();
+        let mut repeated: Vec<(Scratch<'_>, Scratch<'_>)> = Vec::with_capacity(self.parts.len());
+        for i in 0..self.parts_to_repeat() {
+            let below = repeated.last().map_or(args.in_value, |(value, _)| value.view());
+            repeated.push(self.run_part(context, i, below));
+        }
+        let mut deriv: Option<Scratch<'_>> = None;
+        for i in (0..self.parts.len()).rev() {
+            let value = |k: usize| repeated.get(k).map_or(View::empty(), |(value, _)| value.view());
+            let in_value = if i == 0 { args.in_value } else { value(i - 1) };
+            let out_value = if i == self.last() { args.out_value } else { value(i) };
+            let memo = repeated.get(i).map_or(View::empty(), |(_, memo)| memo.view());
+            let properties = self.parts[i].properties();
+            if let (true, Some(target)) =
+                (properties.has(Properties::STORES_STATS), self.target_part(&mut update, i))
+            {
+                target.store_stats(context, in_value, out_value, memo);
+            }
+            let mut below = (i > 0).then(|| match properties.has(Properties::BACKPROP_ADDS) {
+                true => context.workspace.zeros(rows, self.parts[i].input_dim()),
+                false => context.workspace.take(rows, self.parts[i].input_dim()),
+            });
+            let in_deriv = if i == 0 { args.in_deriv } else { below.as_mut().map(|below| below.view_mut()) };
+            if in_deriv.is_some() || properties.has(Properties::UPDATABLE) {
+                let out_deriv = deriv.as_ref().map_or(args.out_deriv, |deriv| deriv.view());
+                let args = Backprop {
+                    name: args.name,
+                    indexes: None,
+                    in_value,
+                    out_value,
+                    out_deriv,
+                    memo,
+                    in_deriv,
+                };
+                self.backprop_part(context, i, args, &mut update);
+            }
+            repeated.truncate(i);
+            deriv = below;
+        }
+    }
+
+    /// The part that corresponds to part `i` in the object that `update` names.
+    fn target_part<'t>(&'t mut self, update: &'t mut Update<'_>, i: usize) -> Option<&'t mut dyn Component> {
+        match update {
+            Update::None => None,
+            Update::Own => Some(&mut *self.parts[i]),
+            Update::Other(other) => Some(&mut *downcast_mut::<Composite>(&mut **other).parts[i]),
+        }
+    }
+
+    fn backprop_part(&mut self, context: Context<'_>, i: usize, args: Backprop<'_>, update: &mut Update<'_>) {
+        let update = match update {
+            Update::None => Update::None,
+            Update::Own => Update::Own,
+            Update::Other(other) => Update::Other(&mut *downcast_mut::<Composite>(&mut **other).parts[i]),
+        };
+        self.parts[i].backprop(context, args, update);
+    }
+
+    fn updatable_parts(&self) -> impl Iterator<Item = &dyn Updatable> {
+        self.parts.iter().filter_map(|part| part.as_updatable())
+    }
+
+    fn updatable_parts_mut(&mut self) -> impl Iterator<Item = &mut dyn Updatable> {
+        self.parts.iter_mut().filter_map(|part| part.as_updatable_mut())
+    }
+}
+
+impl Component for Composite {
+    component_boilerplate!("CompositeComponent");
+
+    fn input_dim(&self) -> usize {
+        self.parts[0].input_dim()
+    }
+    fn output_dim(&self) -> usize {
+        self.parts[self.last()].output_dim()
+    }
+
+    fn properties(&self) -> Properties {
+        let (first, last) = (self.parts[0].properties(), self.parts[self.last()].properties());
+        let of_first =
+            [Properties::BACKPROP_ADDS, Properties::INPUT_CONTIGUOUS].map(|p| p.when(first.has(p)));
+        let of_last =
+            [Properties::PROPAGATE_ADDS, Properties::BACKPROP_NEEDS_OUTPUT, Properties::OUTPUT_CONTIGUOUS]
+                .map(|p| p.when(last.has(p)));
+        let own = Properties::SIMPLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::UPDATABLE.when(self.updatable_parts().next().is_some())
+            | Properties::BACKPROP_NEEDS_OUTPUT.when(last.has(Properties::STORES_STATS));
+        of_first.into_iter().chain(of_last).fold(own, |all, p| all | p)
+    }
+
+    fn info(&self, detailed: bool) -> String {
+        let describe = |i: usize| {
+            let part = &self.parts[i];
+            format!("sub-component{} = {{ {} }}", i + 1, part.info(detailed))
+        };
+        let parts: Vec<String> = (0..self.parts.len()).map(describe).collect();
+        format!("{NAME} {}", parts.join(", "))
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, NAME)?;
+        fields::write_i32(w, "<MaxRowsProcess>", self.max_rows_process)?;
+        fields::write_dim(w, "<NumComponents>", self.parts.len())?;
+        self.parts.iter().try_for_each(|part| part.write(w))?;
+        w.write_token("</CompositeComponent>")?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        for rows in self.pieces(input.rows()) {
+            self.propagate_piece(context, input.row_range(rows.clone()), output.row_range(rows));
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        for rows in self.pieces(args.in_value.rows()) {
+            let piece = Backprop {
+                name: args.name,
+                indexes: None,
+                in_value: args.in_value.row_range(rows.clone()),
+                out_value: match args.out_value.is_empty() {
+                    true => View::empty(),
+                    false => args.out_value.row_range(rows.clone()),
+                },
+                out_deriv: args.out_deriv.row_range(rows.clone()),
+                memo: View::empty(),
+                in_deriv: args.in_deriv.map(|in_deriv| in_deriv.row_range(rows)),
+            };
+            self.backprop_piece(context, piece, update.reborrow());
+        }
+    }
+
+    fn zero_stats(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.zero_stats());
+    }
+    fn scale(&mut self, factor: f32) {
+        self.parts.iter_mut().for_each(|part| part.scale(factor));
+    }
+    fn add(&mut self, alpha: f32, other: &dyn Component) {
+        let other = downcast::<Composite>(other);
+        assert_eq!(self.parts.len(), other.parts.len());
+        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add(alpha, &**other));
+    }
+    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+        self.parts.iter_mut().flat_map(|part| part.matrices_mut()).collect()
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        if self.updatable_parts().next().is_some() { Some(self) } else { None }
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        if self.updatable_parts().next().is_some() { Some(self) } else { None }
+    }
+}
+
+/// Forwards to the parts with parameters. The settings are those of the whole, whose factor multiplies the parts' rates.
+impl Updatable for Composite {
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
+    fn num_parameters(&self) -> usize {
+        self.updatable_parts().map(|part| part.num_parameters()).sum()
+    }
+    fn vectorize(&self) -> Vec<f32> {
+        self.updatable_parts().flat_map(|part| part.vectorize()).collect()
+    }
+    fn unvectorize(&mut self, mut parameters: &[f32]) {
+        for part in self.updatable_parts_mut() {
+            let (own, rest) = parameters.split_at(part.num_parameters());
+            part.unvectorize(own);
+            parameters = rest;
+        }
+    }
+    fn dot_product(&self, other: &dyn Component) -> f64 {
+        let other = downcast::<Composite>(other);
+        let parts = self.parts.iter().zip(&other.parts);
+        parts.filter_map(|(part, other)| Some(part.as_updatable()?.dot_product(&**other))).sum()
+    }
+    fn freeze_natural_gradient(&mut self, freeze: bool) {
+        self.updatable_parts_mut().for_each(|part| part.freeze_natural_gradient(freeze));
+    }
+    fn set_underlying_learning_rate(&mut self, rate: f32) {
+        self.settings.set_underlying_learning_rate(rate);
+        let rate = self.settings.learning_rate;
+        self.updatable_parts_mut().for_each(|part| part.set_underlying_learning_rate(rate));
+    }
+    fn set_as_gradient(&mut self) {
+        self.settings.set_as_gradient();
+        self.updatable_parts_mut().for_each(|part| part.set_as_gradient());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    const TWO: &str = "component1='type=AffineComponent input-dim=4 output-dim=3' \
+                       component2='type=PerElementScaleComponent dim=3 param-stddev=1'";
+
+    #[test]
+    fn checks() {
+        check_component(&format!("type=CompositeComponent num-components=2 {TWO}"));
+        Check::new(&format!("type=CompositeComponent num-components=2 max-rows-process=2 {TWO}"))
+            .rows(5)
+            .run();
+        // Parts that add, that work in place, that need their output, that keep statistics.
+        check_component(
+            "type=CompositeComponent num-components=5 max-rows-process=3 \
+             component1='type=LinearComponent input-dim=4 output-dim=3' \
+             component2='type=PerElementOffsetComponent dim=3 param-stddev=1' \
+             component3='type=SigmoidComponent dim=3' component4='type=LinearComponent input-dim=3 output-dim=4' \
+             component5='type=TanhComponent dim=4'",
+        );
+        check_component(
+            "type=CompositeComponent num-components=1 component1='type=BlockAffineComponent input-dim=4 output-dim=6 \
+             num-blocks=2'",
+        );
+    }
+
+    #[test]
+    fn properties() {
+        let c = component(&format!("type=CompositeComponent num-components=2 {TWO}"));
+        assert_eq!(c.properties().0, 0x63);
+        let c = component(
+            "type=CompositeComponent num-components=2 component1='type=SigmoidComponent dim=4' \
+             component2='type=SigmoidComponent dim=4'",
+        );
+        assert_eq!(
+            c.properties(),
+            Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT | Properties::BACKPROP_NEEDS_OUTPUT
+        );
+        assert!(c.as_updatable().is_none());
+    }
+
+    /// Each part's statistics go to the receiving object's part, once for each row.
+    #[test]
+    fn statistics_of_parts() {
+        let mut c = component(
+            "type=CompositeComponent num-components=2 max-rows-process=2 component1='type=SoftmaxComponent dim=4' \
+             component2='type=SoftmaxComponent dim=4'",
+        );
+        let (harness, input) = (Harness::new(), random_matrix(&Random::new(1), 5, 4));
+        let forward = harness.forward(&*c, None, &input, 5);
+        harness.backward(&mut *c, None, &input, &forward, &filled(5, 4, 1.0), Update::Own);
+        assert_eq!(c.info(false).matches(", count=5").count(), 2, "{}", c.info(false));
+        c.zero_stats();
+        assert!(!c.info(false).contains(", count="));
+    }
+
+    #[test]
+    fn learning_rates_reach_the_parts() {
+        let mut c = component(
+            "type=CompositeComponent num-components=1 \
+             component1='type=AffineComponent input-dim=2 output-dim=2 learning-rate-factor=0.5'",
+        );
+        let updatable = c.as_updatable_mut().unwrap();
+        updatable.settings_mut().learning_rate_factor = 2.0;
+        updatable.set_underlying_learning_rate(0.3);
+        let part = |c: &dyn Component| {
+            downcast::<Composite>(c).parts()[0].as_updatable().unwrap().settings().clone()
+        };
+        assert_eq!((part(&*c).learning_rate, c.as_updatable().unwrap().settings().learning_rate), (0.3, 0.6));
+        c.as_updatable_mut().unwrap().set_as_gradient();
+        assert!(part(&*c).is_gradient);
+    }
+
+    #[test]
+    fn refuses() {
+        for (config, part) in [
+            ("component1='type=NoSuch'", "'num-components' is missing"),
+            ("num-components=0", "num-components=0"),
+            ("num-components=1", "'component1' is missing"),
+            ("num-components=1 component1='type=NoSuch'", "NoSuch"),
+            ("num-components=1 component1='dim=4'", "'type' is missing"),
+            ("num-components=1 component1='token type=SigmoidComponent dim=4'", "key=value pairs only"),
+            ("num-components=1 component1='type=SigmoidComponent dim=4 x=1'", "x=1"),
+            ("num-components=1 component1='type=SigmoidComponent dim=4' learning-rate=1", "learning-rate=1"),
+            (
+                "num-components=1 component1='type=CompositeComponent num-components=1'",
+                "must not be part of another",
+            ),
+            ("num-components=1 component1='type=ConstantComponent output-dim=4'", "random or not simple"),
+            (
+                "num-components=2 component1='type=SigmoidComponent dim=4' component2='type=SigmoidComponent dim=3'",
+                "component2 takes 3 columns, but component1 gives 4",
+            ),
+        ] {
+            refused(&format!("type=CompositeComponent {config}"), part);
+        }
+        let prefix = "<CompositeComponent> <MaxChange> 2 <L2Regularize> 1 <MaxRowsProcess> 8 <NumComponents>";
+        read_refused(&format!("{prefix} 0 </CompositeComponent> "), "found 0");
+        read_refused(&format!("{prefix} 200000 </CompositeComponent> "), "at most 100000");
+        read_refused(&format!("{prefix} 1 <CompositeComponent> "), "must not be part of another");
+    }
+}

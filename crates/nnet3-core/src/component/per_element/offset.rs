@@ -1,0 +1,207 @@
+//! y = x + b.
+
+use crate::component::parameters::*;
+use crate::component::*;
+use crate::component_boilerplate;
+use crate::config::ConfigLine;
+use crate::natural_gradient::NaturalGradient;
+use crate::text;
+
+pub(super) const TYPE: ComponentType = ComponentType {
+    name: "PerElementOffsetComponent",
+    purpose: "Adds a trainable offset to each column.",
+    keys: &[
+        DIM,
+        Key {
+            name: "vector",
+            kind: Kind::File,
+            default: "none",
+            meaning: "the offsets; dim is then optional and the other keys of initialisation refused",
+        },
+        BLOCK_DIM,
+        Key { name: "param-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial offsets" },
+        stddev_key("param-stddev", "0"),
+        USE_NATURAL_GRADIENT,
+    ],
+    updatable: true,
+    example: "dim=4 param-stddev=1",
+    from_config: PerElementOffset::from_config,
+    read: PerElementOffset::read,
+};
+
+#[derive(Clone, Debug)]
+pub struct PerElementOffset {
+    settings: UpdatableSettings,
+    /// 1 × block-dim, repeated over the columns.
+    offsets: Matrix,
+    dim: usize,
+    use_natural_gradient: bool,
+    natural_gradient: NaturalGradient,
+}
+
+impl PerElementOffset {
+    fn new(
+        settings: UpdatableSettings,
+        offsets: Matrix,
+        dim: usize,
+        use_natural_gradient: bool,
+    ) -> PerElementOffset {
+        let natural_gradient = NaturalGradient::with_rank(20, 4);
+        PerElementOffset { settings, offsets, dim, use_natural_gradient, natural_gradient }
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let (offsets, dim) = match line.get_string("vector") {
+            Some(file) => {
+                let offsets = load_parameter_row(line, &file)?;
+                let dim = offsets.cols();
+                check_dim(line, "dim", dim)?;
+                (offsets, dim)
+            }
+            None => {
+                let (dim, block_dim) = get_dim_and_block_dim(line)?;
+                let mean = line.get_f32("param-mean")?.unwrap_or(0.0);
+                let stddev = get_stddev(line, "param-stddev", 0.0)?;
+                (normal_matrix(line, random, 1, block_dim, mean, stddev)?, dim)
+            }
+        };
+        let use_natural_gradient = line.get_bool("use-natural-gradient")?.unwrap_or(true);
+        Ok(Box::new(PerElementOffset::new(settings, offsets, dim, use_natural_gradient)))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let mut settings = UpdatableSettings::read(r)?;
+        let offsets = read_parameter_row(r, "<Offsets>")?;
+        read_old_is_gradient(r, &mut settings)?;
+        let (mut dim, mut use_natural_gradient) = (offsets.cols(), true);
+        if r.peek_token()? != Some(b'/') {
+            dim = fields::read_dim(r, "<Dim>")?;
+            fields::check_block(r, dim, offsets.cols())?;
+            use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
+        }
+        r.expect_token("</PerElementOffsetComponent>")?;
+        Ok(Box::new(PerElementOffset::new(settings, offsets, dim, use_natural_gradient)))
+    }
+}
+
+impl Component for PerElementOffset {
+    component_boilerplate!("PerElementOffsetComponent");
+    parameter_methods!(offsets);
+
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+            | Properties::UPDATABLE
+            | Properties::BACKPROP_IN_PLACE
+            | Properties::PROPAGATE_IN_PLACE
+            | Properties::OUTPUT_CONTIGUOUS.when(self.dim != self.offsets.cols())
+    }
+
+    fn info(&self, _: bool) -> String {
+        let offsets = self.offsets.to_vec();
+        format!(
+            "{}{}, block-dim={}, use-natural-gradient={}{}",
+            self.settings.info(self),
+            range_stats("offsets", &offsets),
+            offsets.len(),
+            self.use_natural_gradient,
+            text::mean_stats("offsets", &offsets)
+        )
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, self.type_name())?;
+        fields::write_row(w, "<Offsets>", &self.offsets)?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
+        w.write_token("</PerElementOffsetComponent>")?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        copy_unless_same(context, output, input);
+        context.backend.add_to_rows(in_blocks_mut(output, self.offsets.cols()), 1.0, self.offsets.view());
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+        if let Some(in_deriv) = args.in_deriv {
+            copy_unless_same(context, in_deriv, args.out_deriv);
+        }
+        if let Some(target) = update.target(self) {
+            let natural = target.use_natural_gradient && !target.settings.is_gradient;
+            let natural_gradient = natural.then_some(&mut target.natural_gradient);
+            let deriv = in_blocks(args.out_deriv, target.offsets.cols());
+            add_col_sums(
+                context,
+                target.offsets.view_mut(),
+                deriv,
+                natural_gradient,
+                target.settings.learning_rate,
+            );
+        }
+    }
+}
+
+impl Updatable for PerElementOffset {
+    updatable_methods!(offsets);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::preconditioners::tests::{by_rows, col_sums, follows};
+    use crate::component::testing::*;
+    use crate::natural_gradient::oracle::Dense;
+    use nalgebra::DMatrix;
+
+    #[test]
+    fn checks() {
+        check_component("type=PerElementOffsetComponent dim=4 param-stddev=1");
+        check_component(
+            "type=PerElementOffsetComponent dim=6 block-dim=2 param-stddev=1 use-natural-gradient=false",
+        );
+        assert_eq!(component("type=PerElementOffsetComponent dim=4").properties().0, 0x107);
+        assert_eq!(component("type=PerElementOffsetComponent dim=4 block-dim=2").properties().0, 0x907);
+        refused("type=PerElementOffsetComponent", "'dim' is missing");
+        refused("type=PerElementOffsetComponent dim=6 block-dim=4", "block-dim=4 does not divide dim=6");
+    }
+
+    #[test]
+    fn older_forms() {
+        let c = from_text(
+            "<PerElementOffsetComponent> <Offsets> [ 1 2 ]\n<IsGradient> T </PerElementOffsetComponent> ",
+        );
+        assert!(c.as_updatable().unwrap().settings().is_gradient);
+        assert_eq!((c.input_dim(), downcast::<PerElementOffset>(&*c).use_natural_gradient), (2, true));
+        let text = |dim: i32| {
+            format!(
+                "<PerElementOffsetComponent> <LearningRate> 0.001 <Offsets>  [ 1 2 ]\n<Dim> {dim} \
+                 <UseNaturalGradient> F </PerElementOffsetComponent> "
+            )
+        };
+        assert_eq!(written_text(&*from_text(&text(4))), text(4));
+        read_refused(&text(3), "does not divide 3");
+    }
+
+    #[test]
+    fn natural_gradient_updates() {
+        let mut rows = Dense::new(3, 4, 4, 2000.0, 4.0);
+        follows("type=PerElementOffsetComponent dim=8 block-dim=4", 2e-5, &mut |_, e| {
+            let e = DMatrix::from_row_slice(e.nrows() * 2, 4, &by_rows(e));
+            col_sums(&rows.precondition(&e, false))
+        });
+    }
+}

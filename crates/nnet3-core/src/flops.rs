@@ -1,0 +1,51 @@
+//! Floating-point operations of the matrix products in a computation.
+
+use crate::component::affine::Affine;
+use crate::component::linear::Linear;
+use crate::component::tdnn::Tdnn;
+use crate::component::Component;
+use crate::computation::{Command, Computation};
+use crate::nnet::Nnet;
+
+/// Multiplications and additions in the products of affine, linear and TDNN components.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flops {
+    pub forward: u64,
+    pub backward: u64,
+}
+
+/// Elements of the matrix that each output row is multiplied with; 0 for other types.
+fn linear_elements(component: &dyn Component) -> usize {
+    let any = component.as_any();
+    if let Some(affine) = any.downcast_ref::<Affine>() {
+        affine.linear_params().len()
+    } else if let Some(linear) = any.downcast_ref::<Linear>() {
+        linear.linear_params().len()
+    } else if let Some(tdnn) = any.downcast_ref::<Tdnn>() {
+        tdnn.linear_params().len()
+    } else {
+        0
+    }
+}
+
+/// Counts two operations for each element of a product: forward one product, backward one for the input's derivative
+/// and one for the parameters'.
+pub fn count(nnet: &Nnet, computation: &Computation) -> Flops {
+    let mut flops = Flops::default();
+    for command in &computation.commands {
+        match *command {
+            Command::Propagate { component, output, .. } => {
+                let rows = computation.submatrix(output).rows;
+                flops.forward += 2 * (rows * linear_elements(nnet.component(component))) as u64;
+            }
+            Command::Backprop { component, out_deriv, in_deriv, update_model, .. } => {
+                let products = u64::from(in_deriv.is_some())
+                    + u64::from(update_model && computation.need_model_derivative);
+                let rows = computation.submatrix(out_deriv).rows;
+                flops.backward += 2 * products * (rows * linear_elements(nnet.component(component))) as u64;
+            }
+            _ => {}
+        }
+    }
+    flops
+}

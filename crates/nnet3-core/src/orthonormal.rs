@@ -1,0 +1,145 @@
+//! The semi-orthogonal constraint of factored layers (Povey et al., "Semi-orthogonal low-rank matrix factorization for
+//! deep neural networks", Interspeech 2018; spec components §11.2).
+
+use crate::component::Context;
+use crate::text::number;
+use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
+
+/// One step of `matrix` towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
+/// length: the length `constraint`, or, if that is negative, the one that makes the change orthogonal to the matrix.
+/// `matrix` is on the context's device. Returns a warning if it is far from converged; 0 does nothing.
+pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32) -> Option<String> {
+    let (backend, workspace) = (context.backend, context.workspace);
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    if constraint == 0.0 || matrix.is_empty() {
+        return None;
+    }
+    let small = rows.min(cols);
+    let (left, right) = if rows <= cols { (No, Yes) } else { (Yes, No) };
+    let mut products = workspace.take(small, small);
+    backend.gemm(products.view_mut(), 1.0, matrix.view(), left, matrix.view(), right, 0.0);
+
+    let (mut speed, mut warning) = (0.125, None);
+    let mut square = (constraint as f64).powi(2);
+    if constraint < 0.0 {
+        let (trace, trace_square) = (matrix.dot(matrix), products.dot(&products));
+        if trace < 1e-15 {
+            return None; // an unused component
+        }
+        square = trace_square / trace;
+        // At least 1; above it, how far the eigenvalues are from being equal.
+        let ratio = trace_square * small as f64 / (trace * trace);
+        if ratio.is_nan() || ratio <= 0.9 {
+            return Some(format!(
+                "Ratio is {} (should be >= 1.0), leaving the matrix as it is",
+                number(ratio)
+            ));
+        }
+        if ratio <= 0.99 {
+            warning = Some(format!("Ratio is {} (should be >= 1.0)", number(ratio)));
+        }
+        if ratio > 1.02 {
+            warning = Some(format!(
+                "Ratio is {}, multiplying update speed (currently 0.125) by 0.5",
+                number(ratio)
+            ));
+            speed *= if ratio > 1.1 { 0.25 } else { 0.5 };
+        }
+    }
+
+    // M -= c (P - s² I) M, or M -= c M (P - s² I).
+    let coefficient = 4.0 * speed / square;
+    let (keep, take) = ((1.0 + coefficient * square) as f32, -coefficient as f32);
+    let mut old = workspace.take(rows, cols);
+    backend.copy(old.view_mut(), matrix.view());
+    match rows <= cols {
+        true => backend.gemm(matrix.view_mut(), take, products.view(), No, old.view(), No, keep),
+        false => backend.gemm(matrix.view_mut(), take, old.view(), No, products.view(), No, keep),
+    }
+    warning
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use nalgebra::DMatrix;
+    use nnet3_matrix::Workspace;
+
+    fn run(matrix: &mut Matrix, constraint: f32) -> Option<String> {
+        let device = nnet3_matrix::cpu();
+        let workspace = Workspace::new(&device);
+        constrain(
+            Context { backend: &*device, workspace: &workspace, random: &Random::new(1) },
+            matrix,
+            constraint,
+        )
+    }
+
+    fn dense(m: &Matrix) -> DMatrix<f64> {
+        DMatrix::from_row_iterator(m.rows(), m.cols(), m.to_vec().iter().map(|&v| v as f64))
+    }
+
+    /// The formula, term by term, in `f64`.
+    fn expected(matrix: &Matrix, constraint: f64) -> DMatrix<f64> {
+        let given = dense(matrix);
+        let wide = given.nrows() <= given.ncols();
+        let m = if wide { given } else { given.transpose() };
+        let p = &m * m.transpose();
+        let (mut speed, mut scale) = (0.125, constraint);
+        if constraint < 0.0 {
+            let trace_square = (&p * p.transpose()).trace();
+            scale = (trace_square / p.trace()).sqrt();
+            let ratio = trace_square * p.nrows() as f64 / p.trace().powi(2);
+            if ratio > 1.02 {
+                speed /= 2.0;
+            }
+            if ratio > 1.1 {
+                speed /= 2.0;
+            }
+        }
+        let rows = p.nrows();
+        let new =
+            &m - (&p - DMatrix::identity(rows, rows) * scale * scale) * &m * (4.0 * speed / (scale * scale));
+        if wide { new } else { new.transpose() }
+    }
+
+    #[test]
+    fn one_step_is_the_formula() {
+        for (rows, cols, constraint) in
+            [(3, 7, 1.0), (7, 3, 1.0), (3, 7, -1.0), (7, 3, -1.0), (2, 40, -1.0), (1, 5, 0.5)]
+        {
+            let mut matrix = Matrix::from_vec(rows, cols, Random::new(2).normal_vec(rows * cols, 0.0, 0.4));
+            let wanted = expected(&matrix, constraint as f64);
+            run(&mut matrix, constraint);
+            let error = (dense(&matrix) - &wanted).norm() / wanted.norm();
+            assert!(error < 1e-6, "{rows} x {cols}, {constraint}: {error}");
+        }
+    }
+
+    #[test]
+    fn many_steps_converge() {
+        let mut matrix = Matrix::from_vec(4, 30, Random::new(3).normal_vec(120, 0.0, 0.2));
+        let first = run(&mut matrix, -1.0).unwrap();
+        assert!(first.contains("multiplying update speed"), "{first}");
+        for _ in 0..50 {
+            run(&mut matrix, -1.0);
+        }
+        let products = dense(&matrix) * dense(&matrix).transpose();
+        let scale = products[(0, 0)];
+        assert!((products / scale - DMatrix::identity(4, 4)).amax() < 1e-4);
+        for _ in 0..50 {
+            run(&mut matrix, 1.0);
+        }
+        assert!((dense(&matrix) * dense(&matrix).transpose() - DMatrix::identity(4, 4)).amax() < 1e-4);
+    }
+
+    #[test]
+    fn unusable_matrices_stay() {
+        let mut zero = Matrix::from_vec(2, 3, vec![0.0; 6]);
+        assert_eq!(run(&mut zero, -1.0), None);
+        assert_eq!(zero.to_vec(), [0.0; 6]);
+        let mut bad = Matrix::from_vec(1, 2, vec![f32::NAN, 1.0]);
+        assert!(run(&mut bad, -1.0).is_some());
+    }
+}

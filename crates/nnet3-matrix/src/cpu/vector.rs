@@ -1,0 +1,353 @@
+//! Sixteen numbers side by side, for the few loops that LLVM does not vectorise by itself: reductions along a row.
+
+use super::math;
+
+/// 16 lanes of `f32`.
+pub(super) trait Vector: Copy {
+    fn splat(x: f32) -> Self;
+    /// The first 16 elements.
+    fn load(from: &[f32]) -> Self;
+    /// The elements of a slice of at most 16, and `fill` in the lanes beyond its end.
+    fn load_part(from: &[f32], fill: f32) -> Self;
+    /// To the first 16 elements.
+    fn store(self, to: &mut [f32]);
+    /// The first lanes, to a slice of at most 16.
+    fn store_part(self, to: &mut [f32]);
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// self · b + c.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// The larger one, or `self` where one is NaN.
+    fn larger(self, other: Self) -> Self;
+    /// `self` where `x >= limit` or x is NaN, else 0.
+    fn zero_below(self, x: Self, limit: Self) -> Self;
+    /// 2^n where `self` is n + [`math::ROUNDER`], -126 ≤ n ≤ 127.
+    fn power_of_two(self) -> Self;
+    /// The sum of the lanes.
+    fn sum(self) -> f32;
+    /// The largest lane; there must be no NaN.
+    fn largest(self) -> f32;
+}
+
+/// What every target has.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes([f32; 16]);
+
+impl Lanes {
+    #[inline(always)]
+    fn each(self, b: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        let mut out = self;
+        for k in 0..16 {
+            out.0[k] = f(self.0[k], b.0[k]);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn folded(self, f: impl Fn(f32, f32) -> f32) -> f32 {
+        let mut lanes = self.0;
+        for half in [8, 4, 2, 1] {
+            for k in 0..half {
+                lanes[k] = f(lanes[k], lanes[k + half]);
+            }
+        }
+        lanes[0]
+    }
+}
+
+impl Vector for Lanes {
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        Lanes([x; 16])
+    }
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        Lanes(*from.first_chunk().expect("16 elements"))
+    }
+    #[inline(always)]
+    fn load_part(from: &[f32], fill: f32) -> Self {
+        let mut out = [fill; 16];
+        for (to, from) in out.iter_mut().zip(from) {
+            *to = *from;
+        }
+        Lanes(out)
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        *to.first_chunk_mut().expect("16 elements") = self.0;
+    }
+    #[inline(always)]
+    fn store_part(self, to: &mut [f32]) {
+        for (to, from) in to.iter_mut().zip(self.0) {
+            *to = from;
+        }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.each(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.each(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.each(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        self.mul(b).add(c)
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        self.each(other, |a, b| if b > a { b } else { a })
+    }
+    #[inline(always)]
+    fn zero_below(self, x: Self, limit: Self) -> Self {
+        let mut out = self;
+        for k in 0..16 {
+            out.0[k] = if x.0[k] < limit.0[k] { 0.0 } else { self.0[k] };
+        }
+        out
+    }
+    #[inline(always)]
+    fn power_of_two(self) -> Self {
+        self.each(self, |x, _| math::power_of_two(math::rounded_integer(x)))
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        self.folded(|a, b| a + b)
+    }
+    #[inline(always)]
+    fn largest(self) -> f32 {
+        self.folded(|a, b| if b > a { b } else { a })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86 {
+    use super::super::math::ROUNDER;
+    use super::Vector;
+    use std::arch::x86_64::*;
+
+    /// For AVX-512. Values are only made inside kernels that run at that level (see `simd::run`), which is what makes
+    /// each instruction below sound.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Wide(__m512);
+
+    /// The lanes of a slice's elements.
+    #[inline(always)]
+    fn mask(len: usize) -> __mmask16 {
+        if len >= 16 { !0 } else { (1 << len) - 1 }
+    }
+
+    // The blocks are many and alike:
+    // SAFETY (all of them): the processor has the instruction (see the type); pointers come from slices that are long
+    // enough, by an assertion or because masked lanes are not touched.
+    impl Vector for Wide {
+        #[inline(always)]
+        fn splat(x: f32) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_set1_ps(x) })
+        }
+        #[inline(always)]
+        fn load(from: &[f32]) -> Self {
+            assert!(from.len() >= 16);
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_loadu_ps(from.as_ptr()) })
+        }
+        #[inline(always)]
+        fn load_part(from: &[f32], fill: f32) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask(from.len()), from.as_ptr()) })
+        }
+        #[inline(always)]
+        fn store(self, to: &mut [f32]) {
+            assert!(to.len() >= 16);
+            // SAFETY: see above.
+            unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self.0) }
+        }
+        #[inline(always)]
+        fn store_part(self, to: &mut [f32]) {
+            // SAFETY: see above.
+            unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), mask(to.len()), self.0) }
+        }
+        #[inline(always)]
+        fn add(self, other: Self) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_add_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn sub(self, other: Self) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_sub_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn mul(self, other: Self) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_mul_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn mul_add(self, b: Self, c: Self) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_fmadd_ps(self.0, b.0, c.0) })
+        }
+        #[inline(always)]
+        fn larger(self, other: Self) -> Self {
+            // SAFETY: see above. The instruction gives its second operand where one is NaN.
+            Wide(unsafe { _mm512_max_ps(other.0, self.0) })
+        }
+        #[inline(always)]
+        fn zero_below(self, x: Self, limit: Self) -> Self {
+            // SAFETY: see above.
+            Wide(unsafe { _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x.0, limit.0), self.0) })
+        }
+        #[inline(always)]
+        fn power_of_two(self) -> Self {
+            // SAFETY: see above.
+            unsafe {
+                let bias = _mm512_set1_epi32(127 - ROUNDER.to_bits() as i32);
+                let exponent = _mm512_add_epi32(_mm512_castps_si512(self.0), bias);
+                Wide(_mm512_castsi512_ps(_mm512_slli_epi32::<23>(exponent)))
+            }
+        }
+        #[inline(always)]
+        fn sum(self) -> f32 {
+            // SAFETY: see above.
+            unsafe { _mm512_reduce_add_ps(self.0) }
+        }
+        #[inline(always)]
+        fn largest(self) -> f32 {
+            // SAFETY: see above.
+            unsafe { _mm512_reduce_max_ps(self.0) }
+        }
+    }
+
+    /// For AVX2 and FMA, in two halves; as [`Wide`] otherwise.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Pair(__m256, __m256);
+
+    impl Pair {
+        /// All bits set in the lanes below `len`.
+        #[inline(always)]
+        fn mask(len: usize) -> (__m256i, __m256i) {
+            // SAFETY: as for `Wide`.
+            unsafe {
+                let len = _mm256_set1_epi32(len.min(16) as i32);
+                let low = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+                let high = _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15);
+                (_mm256_cmpgt_epi32(len, low), _mm256_cmpgt_epi32(len, high))
+            }
+        }
+
+        /// Folds 8 lanes to the first one.
+        #[inline(always)]
+        fn fold(eight: __m256, f: impl Fn(__m128, __m128) -> __m128) -> f32 {
+            // SAFETY: as for `Wide`.
+            unsafe {
+                let four = f(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+                let two = f(four, _mm_movehl_ps(four, four));
+                _mm_cvtss_f32(f(two, _mm_shuffle_ps::<1>(two, two)))
+            }
+        }
+    }
+
+    // SAFETY (all blocks): as for `Wide`.
+    impl Vector for Pair {
+        #[inline(always)]
+        fn splat(x: f32) -> Self {
+            // SAFETY: see above.
+            let half = unsafe { _mm256_set1_ps(x) };
+            Pair(half, half)
+        }
+        #[inline(always)]
+        fn load(from: &[f32]) -> Self {
+            assert!(from.len() >= 16);
+            // SAFETY: see above.
+            unsafe { Pair(_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from.as_ptr().add(8))) }
+        }
+        #[inline(always)]
+        fn load_part(from: &[f32], fill: f32) -> Self {
+            let (low, high) = Pair::mask(from.len());
+            // SAFETY: see above; the second pointer may lie outside, but is not followed then.
+            unsafe {
+                let fill = _mm256_set1_ps(fill);
+                let (a, b) = (from.as_ptr(), from.as_ptr().wrapping_add(8));
+                let (a, b) = (_mm256_maskload_ps(a, low), _mm256_maskload_ps(b, high));
+                let blend = |x, mask| _mm256_blendv_ps(fill, x, _mm256_castsi256_ps(mask));
+                Pair(blend(a, low), blend(b, high))
+            }
+        }
+        #[inline(always)]
+        fn store(self, to: &mut [f32]) {
+            assert!(to.len() >= 16);
+            // SAFETY: see above.
+            unsafe {
+                _mm256_storeu_ps(to.as_mut_ptr(), self.0);
+                _mm256_storeu_ps(to.as_mut_ptr().add(8), self.1)
+            }
+        }
+        #[inline(always)]
+        fn store_part(self, to: &mut [f32]) {
+            let (low, high) = Pair::mask(to.len());
+            // SAFETY: see above.
+            unsafe {
+                _mm256_maskstore_ps(to.as_mut_ptr(), low, self.0);
+                _mm256_maskstore_ps(to.as_mut_ptr().wrapping_add(8), high, self.1)
+            }
+        }
+        #[inline(always)]
+        fn add(self, other: Self) -> Self {
+            // SAFETY: see above.
+            unsafe { Pair(_mm256_add_ps(self.0, other.0), _mm256_add_ps(self.1, other.1)) }
+        }
+        #[inline(always)]
+        fn sub(self, other: Self) -> Self {
+            // SAFETY: see above.
+            unsafe { Pair(_mm256_sub_ps(self.0, other.0), _mm256_sub_ps(self.1, other.1)) }
+        }
+        #[inline(always)]
+        fn mul(self, other: Self) -> Self {
+            // SAFETY: see above.
+            unsafe { Pair(_mm256_mul_ps(self.0, other.0), _mm256_mul_ps(self.1, other.1)) }
+        }
+        #[inline(always)]
+        fn mul_add(self, b: Self, c: Self) -> Self {
+            // SAFETY: see above.
+            unsafe { Pair(_mm256_fmadd_ps(self.0, b.0, c.0), _mm256_fmadd_ps(self.1, b.1, c.1)) }
+        }
+        #[inline(always)]
+        fn larger(self, other: Self) -> Self {
+            // SAFETY: see above. The instruction gives its second operand where one is NaN.
+            unsafe { Pair(_mm256_max_ps(other.0, self.0), _mm256_max_ps(other.1, self.1)) }
+        }
+        #[inline(always)]
+        fn zero_below(self, x: Self, limit: Self) -> Self {
+            // SAFETY: see above.
+            unsafe {
+                let keep = |x, limit| _mm256_cmp_ps::<_CMP_NLT_UQ>(x, limit);
+                Pair(_mm256_and_ps(self.0, keep(x.0, limit.0)), _mm256_and_ps(self.1, keep(x.1, limit.1)))
+            }
+        }
+        #[inline(always)]
+        fn power_of_two(self) -> Self {
+            // SAFETY: see above.
+            unsafe {
+                let bias = _mm256_set1_epi32(127 - ROUNDER.to_bits() as i32);
+                let half = |x| _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_castps_si256(x), bias));
+                Pair(_mm256_castsi256_ps(half(self.0)), _mm256_castsi256_ps(half(self.1)))
+            }
+        }
+        #[inline(always)]
+        fn sum(self) -> f32 {
+            // SAFETY: see above.
+            unsafe { Pair::fold(_mm256_add_ps(self.0, self.1), |a, b| _mm_add_ps(a, b)) }
+        }
+        #[inline(always)]
+        fn largest(self) -> f32 {
+            // SAFETY: see above.
+            unsafe { Pair::fold(_mm256_max_ps(self.0, self.1), |a, b| _mm_max_ps(a, b)) }
+        }
+    }
+}

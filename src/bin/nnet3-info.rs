@@ -1,0 +1,22 @@
+//! Prints what a network is.
+
+use nnet3_core::nnet::Nnet;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Print some text information about 'raw' nnet3 neural network, to standard output.
+#[derive(clap::Parser)]
+struct Options {
+    /// <raw-nnet>
+    nnet: String,
+}
+
+fn info(options: Options) -> anyhow::Result<u8> {
+    let nnet = Nnet::load(&options.nnet)?;
+    std::io::stdout().lock().write_all(nnet.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(info)
+}
