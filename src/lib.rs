@@ -1,3 +1,6 @@
-//! What the programs in `src/bin` share: groups of options, and how library results become log lines.
+//! What the programs in `src/bin` share: groups of options, progress, and how library results become log lines.
 
+pub mod examples;
+pub mod options;
+pub mod progress;
 pub mod report;

@@ -42,15 +42,19 @@ pub fn summarize(values: &[f32]) -> String {
     out + &format!("), mean={}, stddev={}]", format_g(mean, 3), format_g(stddev, 3))
 }
 
+/// Statistics are printed from `f32` arithmetic, whose rounding shows in the standard deviation of nearly equal values.
 fn mean_stddev(values: &[f32]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
-    let square = values.iter().map(|&v| v as f64 * v as f64).sum::<f64>() / n;
-    (mean, (square - mean * mean).sqrt())
+    let n = values.len() as f32;
+    let mean = values.iter().map(|&v| v as f64).sum::<f64>() as f32 / n;
+    (mean as f64, (sum_of_squares(values) / n - mean * mean).sqrt() as f64)
 }
 
 fn rms(values: &[f32]) -> f64 {
-    (values.iter().map(|&v| v as f64 * v as f64).sum::<f64>() / values.len() as f64).sqrt()
+    (sum_of_squares(values) / values.len() as f32).sqrt() as f64
+}
+
+fn sum_of_squares(values: &[f32]) -> f32 {
+    values.iter().map(|&v| v as f64 * v as f64).sum::<f64>() as f32
 }
 
 /// `, NAME-{mean,stddev}=m,s`.
@@ -67,7 +71,7 @@ pub fn rms_stats(name: &str, values: &[f32]) -> String {
 /// `, NAME-rms=r` with summaries of row norms and column norms, and of singular values if `singular_values`.
 pub fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> String {
     let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
-    let norm = |squares: f64| squares.sqrt() as f32;
+    let norm = |squares: f64| (squares as f32).sqrt();
     let square = |r: usize, c: usize| (data[r * cols + c] as f64).powi(2);
     let row_norms: Vec<f32> = (0..rows).map(|r| norm((0..cols).map(|c| square(r, c)).sum())).collect();
     let col_norms: Vec<f32> = (0..cols).map(|c| norm((0..rows).map(|r| square(r, c)).sum())).collect();

@@ -136,6 +136,67 @@ fn cases(root: &Path, component_type: &str) -> Vec<PathBuf> {
     found
 }
 
+/// All `model.raw` below a folder.
+fn models(dir: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            models(&path, found);
+        } else if path.file_name().is_some_and(|name| name == "model.raw") {
+            found.push(path);
+        }
+    }
+}
+
+/// Where the components of these types begin in a model's bytes, with their names.
+fn components_in(bytes: &[u8]) -> Vec<(usize, String)> {
+    let mark = b"<ComponentName> ";
+    let starts = (0..bytes.len()).filter(|&i| bytes[i..].starts_with(mark)).map(|i| i + mark.len());
+    let word = |at: usize| bytes[at..].split(|&b| b == b' ').next().and_then(|w| std::str::from_utf8(w).ok());
+    starts
+        .filter_map(|at| {
+            let name = word(at)?;
+            let component_type = word(at + name.len() + 1)?;
+            let known = TYPES.contains(&component_type.trim_matches(['<', '>']));
+            known.then(|| (at + name.len() + 1, name.to_string()))
+        })
+        .collect()
+}
+
+/// Components of all models, of whatever architecture: bytes and info text.
+#[test]
+fn models_are_copied() {
+    let Some(root) = std::env::var_os("NNET3_CONFORMANCE_DIR") else {
+        eprintln!("skipped: NNET3_CONFORMANCE_DIR is not set");
+        return;
+    };
+    let mut paths = Vec::new();
+    models(Path::new(&root), &mut paths);
+    let mut count = 0;
+    for path in paths {
+        let bytes = std::fs::read(&path).unwrap();
+        let info = std::fs::read_to_string(path.with_file_name("info.txt")).unwrap_or_default();
+        for (start, name) in components_in(&bytes) {
+            let mut r = KaldiReader::from_bytes("model", bytes[start..].to_vec());
+            r.set_binary(true);
+            let component =
+                registry::read(&mut r).unwrap_or_else(|e| panic!("{}, {name}: {e}", path.display()));
+            let mut w = KaldiWriter::in_memory(true);
+            component.write(&mut w).unwrap();
+            let end = start + r.position() as usize;
+            assert!(w.into_bytes() == bytes[start..end], "{}, {name}: rewritten", path.display());
+            if let Some(line) = info.lines().find(|l| l.starts_with(&format!("component name={name} type=")))
+            {
+                assert_eq!(line.split_once(" type=").unwrap().1, component.info(false), "{}", path.display());
+            }
+            count += 1;
+        }
+    }
+    println!("{count} components copied");
+    assert!(count > 0);
+}
+
 #[test]
 fn reference_figures() {
     let Some(root) = std::env::var_os("NNET3_CONFORMANCE_DIR") else {

@@ -134,6 +134,16 @@ pub trait Backend: Send + Sync {
     fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
     /// dst.row(i) += alpha · src.row(rows\[i\]), nothing where rows\[i\] is -1.
     fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
+    /// dst.row(i) ⊙= src.row(rows\[i\]), zero where -1.
+    fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+        assert_eq!(rows.len(), dst.rows(), "indexes for a matrix of {} rows", dst.rows());
+        for (i, &row) in rows.values().iter().enumerate() {
+            match usize::try_from(row) {
+                Ok(row) => self.multiply(dst.row(i), src.row(row)),
+                Err(_) => self.set(dst.row(i), 0.0),
+            }
+        }
+    }
     /// dst.row(i) = alpha · arena\[offsets\[i\] .. + cols\], zero where -1. `arena` is a 1 × n view.
     fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
     /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\], nothing where -1.

@@ -1,1 +1,36 @@
-//! (being written)
+//! Examples, objectives, training, averaging and diagnostics of nnet3 networks.
+//!
+//! What a program does between reading its options and choosing its exit status is here. Nothing prints: functions
+//! return what they found, and long work reports [`trainer::Event`]s to its caller.
+//!
+//! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`copy`], [`shuffle`], [`subset`]
+//! and [`merge`] (examples → minibatches). A minibatch becomes a [`request`], whose program [`trainer`] or
+//! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
+//! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks.
+
+pub mod average;
+pub mod c_rand;
+pub mod chunk;
+pub mod combine;
+pub mod copy;
+pub mod diagnostics;
+pub mod error;
+pub mod example;
+pub mod max_change;
+pub mod merge;
+pub mod merge_sizes;
+pub mod minibatch;
+pub mod objective;
+pub mod phase_stats;
+pub mod progress;
+pub mod request;
+pub mod shuffle;
+pub mod split;
+pub mod split_table;
+pub mod subset;
+pub mod trainer;
+pub mod update;
+
+pub use c_rand::CRand;
+pub use error::{Error, Result};
+pub use example::{ExampleHolder, ExampleReader, NnetExample, NnetIo};

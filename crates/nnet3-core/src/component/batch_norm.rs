@@ -2,6 +2,7 @@
 //! in training and by stored statistics in test mode. No trainable parameters.
 
 use super::fields::{self, key};
+use super::parameters::{in_blocks, in_blocks_mut};
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -61,13 +62,8 @@ impl BatchNorm {
                 return Err(line.error(format!("block-dim={block}: expected a divisor of dim={dim}")));
             }
         };
-        let epsilon = line.get_f32("epsilon")?.unwrap_or(1e-3);
-        let target_rms = line.get_f32("target-rms")?.unwrap_or(1.0);
-        for (name, value) in [("epsilon", epsilon), ("target-rms", target_rms)] {
-            if !positive(value) {
-                return Err(line.error(format!("{name} must be greater than 0, found {value}")));
-            }
-        }
+        let epsilon = fields::get_positive(line, "epsilon", 1e-3)?;
+        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
         let mut c = BatchNorm {
             dim,
             block_dim,
@@ -91,20 +87,16 @@ impl BatchNorm {
         fields::check_block(r, dim, block_dim)?;
         let epsilon = fields::read_f32(r, "<Epsilon>")?;
         let target_rms = fields::read_f32(r, "<TargetRms>")?;
-        fields::check(r, positive(epsilon) && positive(target_rms), || {
-            format!("<Epsilon>, <TargetRms>: expected numbers greater than 0, found {epsilon}, {target_rms}")
-        })?;
+        fields::check_positive(r, "<Epsilon>", epsilon)?;
+        fields::check_positive(r, "<TargetRms>", target_rms)?;
         let test_mode = fields::read_bool(r, "<TestMode>")?;
         let count = fields::read_f64(r, "<Count>")?;
-        let mut mean = fields::read_stats(r, "<StatsMean>", block_dim)?;
-        let mut variance = fields::read_stats(r, "<StatsVar>", block_dim)?;
+        let mean = fields::read_stats(r, "<StatsMean>", block_dim)?;
+        let variance = fields::read_stats(r, "<StatsVar>", block_dim)?;
         r.expect_token("</BatchNormComponent>")?;
-        for stats in [&mut mean, &mut variance] {
-            fields::check(r, count == 0.0 || !stats.is_empty(), || {
-                format!("statistics of {count} rows are missing")
-            })?;
-            stats.resize(block_dim, 0.0);
-        }
+        fields::check(r, mean.len() == variance.len() && (count == 0.0 || !mean.is_empty()), || {
+            format!("statistics of {count} rows are missing")
+        })?;
         let sumsq = mean.iter().zip(&variance).map(|(m, v)| (v + m * m) * count).collect();
         let sum = mean.iter().map(|m| m * count).collect();
         let mut c = BatchNorm {
@@ -163,26 +155,6 @@ impl BatchNorm {
         let blocks = self.dim / self.block_dim;
         self.test_mode.then(|| (self.scale.to_vec().repeat(blocks), self.offset.to_vec().repeat(blocks)))
     }
-
-    fn blocks<'a>(&self, m: View<'a>) -> View<'a> {
-        if self.block_dim == self.dim {
-            m
-        } else {
-            m.reshape(m.rows() * m.cols() / self.block_dim, self.block_dim)
-        }
-    }
-
-    fn blocks_mut<'a>(&self, m: ViewMut<'a>) -> ViewMut<'a> {
-        if self.block_dim == self.dim {
-            m
-        } else {
-            m.reshape(m.rows() * m.cols() / self.block_dim, self.block_dim)
-        }
-    }
-}
-
-fn positive(value: f32) -> bool {
-    value > 0.0 && value.is_finite()
 }
 
 impl Component for BatchNorm {
@@ -250,7 +222,7 @@ impl Component for BatchNorm {
         output: ViewMut<'_>,
         memo: ViewMut<'_>,
     ) {
-        let (input, output) = (self.blocks(input), self.blocks_mut(output));
+        let (input, output) = (in_blocks(input, self.block_dim), in_blocks_mut(output, self.block_dim));
         let backend = context.backend;
         if self.test_mode {
             return backend.affine_cols(output, input, self.scale.view(), self.offset.view());
@@ -275,14 +247,15 @@ impl Component for BatchNorm {
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
-        let (in_deriv, out_deriv) = (self.blocks_mut(in_deriv), self.blocks(args.out_deriv));
+        let (in_deriv, out_deriv) =
+            (in_blocks_mut(in_deriv, self.block_dim), in_blocks(args.out_deriv, self.block_dim));
         let backend = context.backend;
         if self.test_mode {
             let mut zero = context.workspace.take(1, self.block_dim);
             backend.set(zero.view_mut(), 0.0);
             return backend.affine_cols(in_deriv, out_deriv, self.scale.view(), zero.view());
         }
-        let out_value = self.blocks(args.out_value);
+        let out_value = in_blocks(args.out_value, self.block_dim);
         let (scale, rows) = (args.memo.row(SCALE), out_value.rows() as f32);
         // Both sums before in_deriv is set: it may be the place of out_deriv.
         let mut sums = context.workspace.take(2, self.block_dim);
@@ -301,6 +274,9 @@ impl Component for BatchNorm {
         let rows = (output.rows() * output.cols() / self.block_dim) as f64;
         self.count += rows;
         self.row.resize(self.block_dim, 0.0);
+        if self.sum.is_empty() {
+            (self.sum, self.sumsq) = (Accumulator::zeros(self.block_dim), Accumulator::zeros(self.block_dim));
+        }
         for (sums, memo_row) in [(&mut self.sum, MEAN), (&mut self.sumsq, MEAN_SQUARE)] {
             context.backend.download_into(memo.row(memo_row), &mut self.row);
             for (sum, &average) in sums.values_mut().iter_mut().zip(&self.row) {

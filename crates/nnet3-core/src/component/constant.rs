@@ -274,6 +274,6 @@ mod tests {
         // Rank 40 becomes 6.
         let mut rows = Dense::new(6, 7, 1, 2000.0, 4.0);
         let config = "type=ConstantFunctionComponent input-dim=2 output-dim=7";
-        follows(config, 1e-4, &mut |_, e| col_sums(&rows.precondition(e, false)));
+        follows(config, 3e-6, &mut |_, e| col_sums(&rows.precondition(e, false)));
     }
 }

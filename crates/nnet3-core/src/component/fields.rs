@@ -1,6 +1,7 @@
 //! Fields of component files: a token and a value, checked as it is read.
 
-use super::{Key, Kind};
+use super::{Key, Kind, parameters};
+use crate::config::ConfigLine;
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -132,4 +133,59 @@ pub fn write_row(w: &mut KaldiWriter, token: &str, row: &Matrix) -> Result<()> {
 pub fn averages(sums: &Accumulator, count: f64) -> Vec<f32> {
     let factor = if count == 0.0 { 1.0 } else { (1.0 / count) as f32 };
     sums.values().iter().map(|&sum| sum as f32 * factor).collect()
+}
+
+/// `<InputDim>` and `<OutputDim>`, which divides it.
+pub fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
+    let input_dim = read_dim(r, "<InputDim>")?;
+    let output_dim = read_dim(r, "<OutputDim>")?;
+    check(r, input_dim.is_multiple_of(output_dim), || {
+        format!("the output dimension {output_dim} does not divide the input dimension {input_dim}")
+    })?;
+    Ok((input_dim, output_dim))
+}
+
+/// `input-dim` and `output-dim`, which divides it.
+pub fn divided_dims(line: &mut ConfigLine) -> Result<(usize, usize)> {
+    let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
+    parameters::check_divides(line, "input-dim", input_dim, "output-dim", output_dim)?;
+    Ok((input_dim, output_dim))
+}
+
+pub fn write_dims(w: &mut KaldiWriter, input_dim: usize, output_dim: usize) -> Result<()> {
+    write_dim(w, "<InputDim>", input_dim)?;
+    write_dim(w, "<OutputDim>", output_dim)
+}
+
+/// A key's number from `least` on.
+pub fn get_at_least(line: &mut ConfigLine, key: &str, least: f32, default: f32) -> Result<f32> {
+    let value = line.get_f32(key)?.unwrap_or(default);
+    match value >= least && value.is_finite() {
+        true => Ok(value),
+        false => Err(line.error(format!("{key} must be at least {least}, found {value}"))),
+    }
+}
+
+/// A key's number greater than 0.
+pub fn get_positive(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
+    let value = line.get_f32(key)?.unwrap_or(default);
+    match value > 0.0 && value.is_finite() {
+        true => Ok(value),
+        false => Err(line.error(format!("{key} must be greater than 0, found {value}"))),
+    }
+}
+
+/// A key's number from 0 to 1.
+pub fn proportion(line: &ConfigLine, key: &str, value: f32) -> Result<f32> {
+    match (0.0..=1.0).contains(&value) {
+        true => Ok(value),
+        false => Err(line.error(format!("{key} must be from 0 to 1, found {value}"))),
+    }
+}
+
+/// A number greater than 0 from a file.
+pub fn check_positive(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
+    check(r, value > 0.0 && value.is_finite(), || {
+        format!("{token}: expected a number greater than 0, found {value}")
+    })
 }

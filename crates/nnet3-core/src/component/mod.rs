@@ -25,6 +25,11 @@ pub mod normalize;
 pub mod lstm;
 pub mod gru;
 pub mod tanh_stats;
+pub mod convolution;
+pub mod elementwise;
+pub mod groups;
+pub mod clip_gradient;
+pub mod fixed;
 pub mod registry;
 #[cfg(test)]
 pub mod testing;

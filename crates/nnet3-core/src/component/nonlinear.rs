@@ -2,6 +2,7 @@
 //! activation statistics and, for the element-wise ones, repair saturated units.
 
 use super::nonlinear_stats::{KEYS, NonlinearStats, REPAIR_PROBABILITY};
+use super::parameters::in_blocks_mut;
 use super::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -125,17 +126,12 @@ impl Nonlinear {
             }
             Activation::Tanh => context.backend.add_scaled_cols(in_deriv, -size, terms.view(), out_value),
             Activation::Relu => {
-                context.backend.add_to_rows(in_blocks(in_deriv, stats.block_dim), size, terms.view())
+                context.backend.add_to_rows(in_blocks_mut(in_deriv, stats.block_dim), size, terms.view())
             }
         }
         let processed = if relu { stats.block_dim } else { stats.dim };
         (processed as f64, repaired as f64)
     }
-}
-
-/// The same elements with `cols` columns.
-fn in_blocks(m: ViewMut<'_>, cols: usize) -> ViewMut<'_> {
-    if m.cols() == cols { m } else { m.reshape(m.rows() * m.cols() / cols, cols) }
 }
 
 fn type_name(function: Function) -> &'static str {

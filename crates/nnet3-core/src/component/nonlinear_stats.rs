@@ -2,7 +2,7 @@
 //! statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
 
 use super::fields::{self, key};
-use super::{Context, Key, Kind};
+use super::{Context, Key, Kind, parameters};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::{number, summarize};
@@ -58,11 +58,7 @@ pub struct NonlinearStats {
 
 impl NonlinearStats {
     pub fn from_config(line: &mut ConfigLine) -> Result<NonlinearStats> {
-        let dim = line.require_dim("dim")?;
-        let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
-        if !dim.is_multiple_of(block_dim) {
-            return Err(line.error(format!("block-dim={block_dim} does not divide dim={dim}")));
-        }
+        let (dim, block_dim) = parameters::get_dim_and_block_dim(line)?;
         let lower = line.get_f32("self-repair-lower-threshold")?.and_then(threshold);
         let upper = line.get_f32("self-repair-upper-threshold")?.and_then(threshold);
         let scale = line.get_f32("self-repair-scale")?.unwrap_or(0.0);

@@ -1,6 +1,7 @@
 //! NormalizeComponent: each row (or block of a row) scaled to a given root-mean-square.
 
 use super::fields::{self, key};
+use super::parameters;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -50,13 +51,8 @@ impl Normalize {
             None => return Err(line.error("'dim' (or 'input-dim') is missing")),
         };
         let block_dim = line.get_dim("block-dim")?.unwrap_or(input_dim);
-        if !input_dim.is_multiple_of(block_dim) {
-            return Err(line.error(format!("block-dim={block_dim} does not divide dim={input_dim}")));
-        }
-        let target_rms = line.get_f32("target-rms")?.unwrap_or(1.0);
-        if !(target_rms > 0.0 && target_rms.is_finite()) {
-            return Err(line.error(format!("target-rms must be greater than 0, found {target_rms}")));
-        }
+        parameters::check_divides(line, "dim", input_dim, "block-dim", block_dim)?;
+        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
         let add_log_stddev = line.get_bool("add-log-stddev")?.unwrap_or(false);
         Ok(Box::new(Normalize { input_dim, block_dim, target_rms, add_log_stddev }))
     }
@@ -68,9 +64,7 @@ impl Normalize {
         let block_dim = if r.accept_token("<BlockDim>")? { fields::dim(r, "<BlockDim>")? } else { input_dim };
         fields::check_block(r, input_dim, block_dim)?;
         let target_rms = fields::optional_f32(r, "<TargetRms>", 1.0)?;
-        fields::check(r, target_rms > 0.0 && target_rms.is_finite(), || {
-            format!("<TargetRms>: expected a number greater than 0, found {target_rms}")
-        })?;
+        fields::check_positive(r, "<TargetRms>", target_rms)?;
         let add_log_stddev = fields::optional_bool(r, "<AddLogStddev>")?;
         if r.accept_token("<ValueAvg>")? {
             super::read_row(r)?;
@@ -178,9 +172,7 @@ impl Component for Normalize {
         let columns = columns.view_mut();
         let factor = column(columns, 1);
         self.factors(context, column(columns, 0), factor, x);
-        if !y.same_start(&x) {
-            backend.copy(y, x);
-        }
+        parameters::copy_unless_same(context, y, x);
         backend.scale_rows(y, factor.as_view());
         if let Some(log) = log {
             backend.map(log, factor.as_view(), Map::Log { floor: f32::MIN_POSITIVE });

@@ -206,7 +206,7 @@ pub(super) mod tests {
         let config = "type=NaturalGradientAffineComponent input-dim=9 output-dim=7";
         let mut input = Dense::new(5, 10, 4, 2000.0, 4.0);
         let mut output = Dense::new(4, 7, 4, 2000.0, 4.0);
-        follows(config, 2e-5, &mut |x, e| {
+        follows(config, 3e-6, &mut |x, e| {
             let (x, e) = (input.precondition(&with_ones(x), false), output.precondition(e, false));
             let both = e.transpose() * x;
             let (linear, bias) = (both.columns(0, 9).into_owned(), both.column(9));
@@ -220,7 +220,7 @@ pub(super) mod tests {
                       num-samples-history=500 use-natural-gradient=false";
         let mut input = Dense::new(3, 9, 2, 500.0, 2.0);
         let mut output = Dense::new(2, 7, 2, 500.0, 2.0);
-        follows(config, 2e-5, &mut |x, e| {
+        follows(config, 3e-6, &mut |x, e| {
             by_rows(&(output.precondition(e, false).transpose() * input.precondition(x, false)))
         });
     }

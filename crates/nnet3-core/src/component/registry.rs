@@ -46,7 +46,7 @@ pub struct ComponentType {
 
 /// All types, by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
-    const FAMILIES: &[&[ComponentType]] = &[super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
+    const FAMILIES: &[&[ComponentType]] = &[super::convolution::TYPES, super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::fixed::TYPES, super::clip_gradient::TYPES, super::groups::TYPES, super::elementwise::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
@@ -75,9 +75,11 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
 }
 
 fn unknown_type(name: &str) -> String {
-    let near = types().map(|t| t.name).find(|t| t.eq_ignore_ascii_case(name) || t.strip_suffix("Component") == Some(name));
+    let distance = |t: &&ComponentType| strsim::damerau_levenshtein(t.name, name);
+    let full = format!("{name}Component");
+    let near = find(&full).or_else(|| types().min_by_key(distance).filter(|t| distance(t) <= 4));
     match near {
-        Some(near) => format!("unknown component type '{name}'; did you mean {near}?"),
+        Some(near) => format!("unknown component type '{name}'; did you mean {}?", near.name),
         None => format!("unknown component type '{name}'"),
     }
 }

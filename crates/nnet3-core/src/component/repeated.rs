@@ -248,7 +248,7 @@ mod tests {
         let mut rows = Dense::new(2, 6, 4, 2000.0, 4.0);
         let blocks = |m: &DMatrix<f64>| DMatrix::from_row_slice(m.nrows() * 3, m.ncols() / 3, &by_rows(m));
         let config = "type=NaturalGradientRepeatedAffineComponent input-dim=15 output-dim=24 num-repeats=3";
-        follows(config, 1e-4, &mut |x, e| {
+        follows(config, 3e-6, &mut |x, e| {
             let x = blocks(x).insert_column(5, 1.0);
             let gradient = rows.precondition(&(blocks(e).transpose() * x), false);
             let linear = by_rows(&gradient.columns(0, 5).into_owned());

@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn natural_gradient_updates() {
         let [mut scales, mut offsets] = [0, 1].map(|_| Dense::new(3, 7, 4, 2000.0, 4.0));
-        follows("type=ScaleAndOffsetComponent dim=7 rank=3", 2e-5, &mut |x, e| {
+        follows("type=ScaleAndOffsetComponent dim=7 rank=3", 3e-6, &mut |x, e| {
             let mut step = col_sums(&scales.precondition(&x.component_mul(e), false));
             step.extend(col_sums(&offsets.precondition(e, false)));
             step

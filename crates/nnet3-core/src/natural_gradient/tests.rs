@@ -56,7 +56,7 @@ fn worst_error(rank: usize, n: usize, dim: usize, period: usize, minibatches: us
 fn equals_the_dense_form() {
     for (rank, n, dim, period) in [(4, 60, 12, 1), (4, 9, 12, 4), (20, 150, 41, 4), (1, 30, 2, 2)] {
         let error = worst_error(rank, n, dim, period, 40);
-        assert!(error < 2e-5, "rank {rank}, {n} x {dim}: {error}");
+        assert!(error < 3e-6, "rank {rank}, {n} x {dim}: {error}");
     }
 }
 

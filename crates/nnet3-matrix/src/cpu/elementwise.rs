@@ -179,10 +179,10 @@ pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
     const BLOCK: usize = 16;
     let (mut dst, [src]) = split(dst, [src]);
     let (rows, cols) = (src.rows(), src.cols());
-    for i in (0..rows).step_by(BLOCK) {
-        let i_end = rows.min(i + BLOCK);
-        for j in (0..cols).step_by(BLOCK) {
-            let j_end = cols.min(j + BLOCK);
+    for j in (0..cols).step_by(BLOCK) {
+        let j_end = cols.min(j + BLOCK);
+        for i in (0..rows).step_by(BLOCK) {
+            let i_end = rows.min(i + BLOCK);
             let mut tile = [[0.0f32; BLOCK]; BLOCK];
             for (line, i) in tile.iter_mut().zip(i..i_end) {
                 line[..j_end - j].copy_from_slice(&src.row(i)[j..j_end]);

@@ -132,6 +132,9 @@ impl Backend for CpuBackend {
     fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
         rows::add_rows(dst, alpha, src, rows)
     }
+    fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+        rows::multiply_rows(dst, src, rows)
+    }
     fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
         rows::copy_rows_multi(dst, alpha, arena, offsets)
     }

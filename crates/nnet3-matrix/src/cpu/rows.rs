@@ -72,6 +72,21 @@ pub(super) fn add_rows(dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &Index
     )
 }
 
+pub(super) fn multiply_rows(dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+    simd::run_plain(
+        indexed(dst, src, rows),
+        #[inline(always)]
+        |(mut dst, src)| {
+            for (i, &row) in rows.values().iter().enumerate() {
+                match chosen(row, src.rows()) {
+                    Some(row) => dst.row(i).iter_mut().zip(src.row(row)).for_each(|(to, from)| *to *= from),
+                    None => dst.row(i).fill(0.0),
+                }
+            }
+        },
+    )
+}
+
 pub(super) fn copy_rows_multi(dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
     simd::run_plain(
         dst,

@@ -37,6 +37,19 @@ pub(super) fn add_rows(device: &Device) {
     copy_or_add_rows(device, true)
 }
 
+pub(super) fn multiply_rows(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let n = case.below(20);
+        let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));
+        let table = IndexTable::new(indexes(case, rows, n));
+        device.multiply_rows(dst.view_mut(), src.view(), &table);
+        dst.expect_values(CLOSE, |i, j| match table.values()[i] {
+            -1 => 0.0,
+            row => dst.at(i, j) * src.at(row as usize, j),
+        });
+    });
+}
+
 /// An arena with a matrix in its middle, as programs have it.
 struct Memory {
     arena: Arena,

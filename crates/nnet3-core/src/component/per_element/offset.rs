@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn natural_gradient_updates() {
         let mut rows = Dense::new(3, 4, 4, 2000.0, 4.0);
-        follows("type=PerElementOffsetComponent dim=8 block-dim=4", 2e-5, &mut |_, e| {
+        follows("type=PerElementOffsetComponent dim=8 block-dim=4", 3e-6, &mut |_, e| {
             let e = DMatrix::from_row_slice(e.nrows() * 2, 4, &by_rows(e));
             col_sums(&rows.precondition(&e, false))
         });

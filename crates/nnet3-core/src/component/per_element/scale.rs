@@ -306,6 +306,6 @@ mod tests {
     fn natural_gradient_updates() {
         let mut rows = Dense::new(4, 7, 3, 2000.0, 4.0);
         let config = "type=NaturalGradientPerElementScaleComponent dim=7 rank=4 update-period=3";
-        follows(config, 2e-5, &mut |x, e| col_sums(&rows.precondition(&x.component_mul(e), false)));
+        follows(config, 3e-6, &mut |x, e| col_sums(&rows.precondition(&x.component_mul(e), false)));
     }
 }

@@ -1,0 +1,226 @@
+//! Making examples from the features and targets of an utterance (spec binaries §5, nnet3-get-egs).
+
+use crate::error::{Error, Result};
+use crate::example::{NnetExample, NnetIo};
+use crate::split::{Chunk, UtteranceSplitter};
+use kaldi_io::matrix::DenseMatrix;
+use kaldi_io::{GeneralMatrix, Posterior, SparseMatrix, SparseVector};
+
+/// What examples are made of, besides how utterances are cut.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChunkOptions {
+    /// Dimension of the targets.
+    pub num_pdfs: usize,
+    /// Compress what is not compressed yet.
+    pub compress: bool,
+    /// Frames from one row of i-vectors to the next.
+    pub ivector_period: usize,
+    /// How many frames features and i-vectors may differ.
+    pub length_tolerance: i32,
+    /// How many output frames features and targets may differ.
+    pub targets_length_tolerance: i32,
+}
+
+/// What is known of an utterance.
+#[derive(Debug, Clone, Copy)]
+pub struct Utterance<'a> {
+    pub key: &'a str,
+    pub features: &'a GeneralMatrix,
+    pub ivectors: Option<&'a DenseMatrix<f32>>,
+    /// One entry an output frame.
+    pub targets: &'a Posterior,
+}
+
+/// What became of an utterance.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cut {
+    /// Keys and examples.
+    Examples(Vec<(String, NnetExample)>),
+    /// No chunk fits; the message says so.
+    TooShort(String),
+    /// Its parts do not fit each other; the message says which.
+    Mismatch(String),
+}
+
+/// Cuts an utterance. A target index that is not below the number of targets is an error.
+pub fn cut(
+    options: &ChunkOptions,
+    splitter: &mut UtteranceSplitter,
+    utterance: Utterance<'_>,
+) -> Result<Cut> {
+    let frames = utterance.features.rows();
+    if let Some(ivectors) = utterance.ivectors {
+        let covered = ivectors.rows * options.ivector_period;
+        if frames.abs_diff(covered) as i64 > i64::from(options.length_tolerance) || ivectors.rows == 0 {
+            return Ok(Cut::Mismatch(format!(
+                "Length difference between feats {frames} and iVectors {} (period {}) of utterance {} exceeds \
+                 tolerance {}",
+                ivectors.rows, options.ivector_period, utterance.key, options.length_tolerance
+            )));
+        }
+    }
+    let tolerance = options.targets_length_tolerance;
+    let mismatch = splitter.length_mismatch(utterance.key, frames, utterance.targets.len(), tolerance);
+    if let Some(message) = mismatch {
+        return Ok(Cut::Mismatch(message));
+    }
+    let chunks = splitter.split(frames);
+    if chunks.is_empty() {
+        let key = utterance.key;
+        return Ok(Cut::TooShort(format!(
+            "Not producing egs for utterance {key} because it is too short: {frames} frames."
+        )));
+    }
+    let example = |chunk: &Chunk| {
+        let key = format!("{}-{}", utterance.key, chunk.first_frame);
+        Ok((key, chunk_example(options, splitter, utterance, chunk)?))
+    };
+    Ok(Cut::Examples(chunks.iter().map(example).collect::<Result<_>>()?))
+}
+
+fn chunk_example(
+    options: &ChunkOptions,
+    splitter: &mut UtteranceSplitter,
+    utterance: Utterance<'_>,
+    chunk: &Chunk,
+) -> Result<NnetExample> {
+    let first = chunk.first_frame as i64 - chunk.left_context as i64;
+    let rows = chunk.left_context + chunk.num_frames + chunk.right_context;
+    let input = utterance.features.extract_rows(first, rows, true)?;
+    let mut ios = vec![NnetIo::new("input", input, -(chunk.left_context as i32), 1)];
+    if let Some(ivectors) = utterance.ivectors {
+        let frames = utterance.features.rows() as i64;
+        let frame = splitter.rand().int(first as i32, (first + frames - 1) as i32);
+        let row = (frame / options.ivector_period as i32).clamp(0, ivectors.rows as i32 - 1) as usize;
+        let ivector = DenseMatrix::from_rows(&[ivectors.row(row)]);
+        ios.push(NnetIo::new("ivector", ivector.into(), 0, 1));
+    }
+    let targets = chunk_targets(options, splitter.subsampling(), utterance, chunk)?;
+    ios.push(NnetIo::new("output", targets.into(), 0, splitter.subsampling() as i32));
+    let mut example = NnetExample { ios };
+    if options.compress {
+        example.compress()?;
+    }
+    Ok(example)
+}
+
+/// Weighted targets of a chunk's output frames; empty rows where the targets of the utterance have ended.
+fn chunk_targets(
+    options: &ChunkOptions,
+    subsampling: usize,
+    utterance: Utterance<'_>,
+    chunk: &Chunk,
+) -> Result<SparseMatrix> {
+    let first = chunk.first_frame / subsampling;
+    let row = |(i, &weight): (usize, &f32)| {
+        let frame = first + i;
+        let pairs = utterance.targets.get(frame).map_or(&[][..], Vec::as_slice);
+        if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, options.num_pdfs)) {
+            return Err(Error::data(format!(
+                "target {index} of frame {frame} of utterance '{}' is not between 0 and {}, as --num-pdfs={} asks",
+                utterance.key,
+                options.num_pdfs - 1,
+                options.num_pdfs
+            )));
+        }
+        let weighted = pairs.iter().map(|&(index, value)| (index, value * weight)).collect();
+        Ok(SparseVector::new(options.num_pdfs, weighted)?)
+    };
+    Ok(SparseMatrix { rows: chunk.output_weights.iter().enumerate().map(row).collect::<Result<_>>()? })
+}
+
+fn in_range(index: i32, count: usize) -> bool {
+    usize::try_from(index).is_ok_and(|index| index < count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::split::SplitOptions;
+
+    fn options() -> ChunkOptions {
+        ChunkOptions {
+            num_pdfs: 4,
+            compress: false,
+            ivector_period: 2,
+            length_tolerance: 3,
+            targets_length_tolerance: 0,
+        }
+    }
+
+    fn features(frames: usize) -> GeneralMatrix {
+        let rows: Vec<[f32; 2]> = (0..frames).map(|t| [t as f32, -(t as f32)]).collect();
+        DenseMatrix::from_rows(&rows).into()
+    }
+
+    fn splitter(subsampling: i32) -> UtteranceSplitter {
+        let options = SplitOptions {
+            left_context: 2,
+            right_context: 1,
+            num_frames: "6".to_owned(),
+            frame_subsampling_factor: subsampling,
+            ..Default::default()
+        };
+        UtteranceSplitter::new(&options).unwrap()
+    }
+
+    fn examples(cut: Cut) -> Vec<(String, NnetExample)> {
+        match cut {
+            Cut::Examples(examples) => examples,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn rows_outside_the_utterance_repeat_its_edges() {
+        let targets: Posterior = (0..12).map(|t| vec![(t % 4, 0.5)]).collect();
+        let ivectors = DenseMatrix::from_rows(&[[1.0f32], [2.0], [3.0], [4.0], [5.0]]);
+        let feats = features(12);
+        let utterance =
+            Utterance { key: "u", features: &feats, ivectors: Some(&ivectors), targets: &targets };
+        let made = examples(cut(&options(), &mut splitter(1), utterance).unwrap());
+        assert_eq!(made.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["u-0", "u-6"]);
+        let first_column = |example: &NnetExample| -> Vec<f32> {
+            let input = example.ios[0].features.to_dense();
+            (0..input.rows).map(|row| input.row(row)[0]).collect()
+        };
+        assert_eq!(first_column(&made[0].1), [0., 0., 0., 1., 2., 3., 4., 5., 6.]);
+        assert_eq!(first_column(&made[1].1), [4., 5., 6., 7., 8., 9., 10., 11., 11.]);
+        let example = &made[1].1;
+        assert_eq!(example.ios[0].time_range(), Some((-2, 6)));
+        assert_eq!(example.ios[1].name, "ivector");
+        let output = example.io("output").unwrap();
+        assert_eq!(output.time_range(), Some((0, 5)));
+        assert_eq!(output.features.to_dense().row(1), [0.0, 0.0, 0.0, 0.5], "frame 7 has target 3");
+    }
+
+    #[test]
+    fn subsampled_targets_are_taken_at_their_own_rate() {
+        let targets: Posterior = (0..4).map(|t| vec![(t, 1.0)]).collect();
+        let feats = features(12);
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        let made = examples(cut(&options(), &mut splitter(3), utterance).unwrap());
+        let output = made[1].1.io("output").unwrap();
+        assert_eq!(output.indexes.iter().map(|i| i.t).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(output.features.to_dense().data, [0., 0., 1., 0., 0., 0., 0., 1.]);
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        let feats = features(12);
+        let mut targets: Posterior = vec![vec![]; 11];
+        let ivectors = DenseMatrix::new(1, 1);
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        assert!(matches!(cut(&options(), &mut splitter(1), utterance), Ok(Cut::Mismatch(_))));
+        let with_ivectors = Utterance { ivectors: Some(&ivectors), ..utterance };
+        assert!(matches!(cut(&options(), &mut splitter(1), with_ivectors), Ok(Cut::Mismatch(_))));
+        let short = features(5);
+        let targets_of_short = vec![vec![]; 5];
+        let too_short = Utterance { features: &short, targets: &targets_of_short, ..utterance };
+        assert!(matches!(cut(&options(), &mut splitter(1), too_short), Ok(Cut::TooShort(_))));
+        targets.push(vec![(4, 1.0)]);
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        let error = cut(&options(), &mut splitter(1), utterance).unwrap_err().to_string();
+        assert!(error.contains("target 4 of frame 11 of utterance 'u'"), "{error}");
+    }
+}

@@ -1,0 +1,276 @@
+//! Selecting, trimming, weighting and renaming examples (spec binaries §5, nnet3-copy-egs).
+
+use std::borrow::Cow;
+
+use crate::c_rand::CRand;
+use crate::error::{Error, Result};
+use crate::example::{NnetExample, NnetIo};
+use kaldi_io::GeneralMatrix;
+
+/// Inputs whose times do not move with the others.
+const NOT_SHIFTED: &str = "ivector";
+
+/// Which output frames are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FrameChoice {
+    #[default]
+    All,
+    /// One at random.
+    Random,
+    /// The one with this time; examples without it are left out.
+    At(i32),
+}
+
+impl std::str::FromStr for FrameChoice {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<FrameChoice> {
+        match text {
+            "" => Ok(FrameChoice::All),
+            "random" => Ok(FrameChoice::Random),
+            _ => text.trim().parse().map(FrameChoice::At).map_err(|_| {
+                Error::options(format!("--frame={text}: expected a number, 'random' or nothing"))
+            }),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CopyOptions {
+    pub frame: FrameChoice,
+    /// Context kept around the outputs; `None` keeps what is there.
+    pub left_context: Option<i32>,
+    pub right_context: Option<i32>,
+    /// Added to all times.
+    pub frame_shift: i32,
+}
+
+/// Makes copies of examples.
+#[derive(Debug)]
+pub struct Copier {
+    options: CopyOptions,
+    /// What has been said about missing context: left, right.
+    warned: [bool; 2],
+}
+
+/// A copy, and the warnings that it gives rise to.
+pub type Copied<'e> = (Cow<'e, NnetExample>, Vec<String>);
+
+impl Copier {
+    pub fn new(options: CopyOptions) -> Copier {
+        Copier { options, warned: [false; 2] }
+    }
+
+    /// The example as the options want it; `None` if it does not have the frame that is to be kept.
+    /// Merged examples are an error, unless nothing but copying is asked for.
+    pub fn copy<'e>(&mut self, example: &'e NnetExample, rand: &mut CRand) -> Result<Option<Copied<'e>>> {
+        if self.options == CopyOptions::default() {
+            return Ok(Some((Cow::Borrowed(example), Vec::new())));
+        }
+        let (mut input, mut output) = time_ranges(example)?;
+        match self.options.frame {
+            FrameChoice::All => {}
+            FrameChoice::Random => {
+                let t = rand.int(output.0, output.1);
+                output = (t, t);
+            }
+            FrameChoice::At(t) if output.0 <= t && t <= output.1 => output = (t, t),
+            FrameChoice::At(_) => return Ok(None),
+        }
+        let warnings = self.trim(&mut input, output);
+        let mut copy = NnetExample { ios: Vec::with_capacity(example.ios.len()) };
+        for io in &example.ios {
+            copy.ios.push(match io.name.as_str() {
+                "input" => select_times(io, input)?,
+                "output" => select_times(io, output)?,
+                _ => io.clone(),
+            });
+        }
+        for io in copy.ios.iter_mut().filter(|io| io.name != NOT_SHIFTED) {
+            io.indexes.iter_mut().for_each(|index| index.t += self.options.frame_shift);
+        }
+        Ok(Some((Cow::Owned(copy), warnings)))
+    }
+
+    /// Reduces the range of input times to what the options leave around the outputs.
+    fn trim(&mut self, input: &mut (i32, i32), output: (i32, i32)) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut warn = |warned: &mut bool, side: &str, edge: &str, wanted: i32, present: i32| {
+            if present < wanted && !*warned {
+                *warned = true;
+                warnings.push(format!(
+                    "You requested --{side}-context={wanted}, but example only has {side}-context of {present} (will warn \
+                     only once; this may be harmless if using any --*{side}-context-{edge} options)"
+                ));
+            }
+        };
+        if let Some(left) = self.options.left_context {
+            warn(&mut self.warned[0], "left", "initial", left, output.0 - input.0);
+            input.0 = input.0.max(output.0 - left);
+        }
+        if let Some(right) = self.options.right_context {
+            warn(&mut self.warned[1], "right", "final", right, input.1 - output.1);
+            input.1 = input.1.min(output.1 + right);
+        }
+        warnings
+    }
+}
+
+/// Times of the first and last frame of `input` and of `output`. An error if the example is a minibatch already.
+fn time_ranges(example: &NnetExample) -> Result<((i32, i32), (i32, i32))> {
+    if let Some(io) = example.ios.iter().find(|io| io.indexes.iter().any(|index| index.n != 0)) {
+        return Err(Error::data(format!(
+            "'{}' has several sequences: too late to select frames or reduce the context of merged examples",
+            io.name
+        )));
+    }
+    let range = |name: &str| {
+        let range = example.io(name).and_then(NnetIo::time_range);
+        range.ok_or_else(|| Error::data(format!("the example has no frames named '{name}'")))
+    };
+    Ok((range("input")?, range("output")?))
+}
+
+/// The rows with times in this range, both ends included.
+fn select_times(io: &NnetIo, (first, last): (i32, i32)) -> Result<NnetIo> {
+    let rows: Vec<usize> =
+        (0..io.indexes.len()).filter(|&row| (first..=last).contains(&io.indexes[row].t)).collect();
+    let (Some(&start), Some(&end)) = (rows.first(), rows.last()) else {
+        return Err(Error::data(format!("no frame of '{}' has a time between {first} and {last}", io.name)));
+    };
+    // A range of rows keeps the matrix in the form it is stored in.
+    let features = if end + 1 - start == rows.len() {
+        io.features.extract_rows(start as i64, rows.len(), false)?
+    } else {
+        io.features.select_rows(&rows)?
+    };
+    let indexes = rows.iter().map(|&row| io.indexes[row]).collect();
+    Ok(NnetIo { name: io.name.clone(), indexes, features })
+}
+
+/// Multiplies the targets of `output`.
+pub fn scale_targets(example: &mut NnetExample, weight: f32) -> Result<()> {
+    if weight == 1.0 {
+        return Ok(());
+    }
+    match &mut output_of(example)?.features {
+        GeneralMatrix::Full(m) => m.data.iter_mut().for_each(|value| *value *= weight),
+        GeneralMatrix::Compressed(m) => m.scale(weight),
+        GeneralMatrix::Sparse(m) => {
+            m.rows.iter_mut().flat_map(|row| &mut row.pairs).for_each(|(_, value)| *value *= weight)
+        }
+    }
+    Ok(())
+}
+
+/// Gives `output` another name.
+pub fn rename_output(example: &mut NnetExample, name: &str) -> Result<()> {
+    name.clone_into(&mut output_of(example)?.name);
+    Ok(())
+}
+
+fn output_of(example: &mut NnetExample) -> Result<&mut NnetIo> {
+    example.io_mut("output").ok_or_else(|| Error::data("the example has no 'output'"))
+}
+
+/// How often to copy: the whole part of `proportion`, and once more with the rest as probability.
+pub fn number_of_copies(proportion: f32, rand: &mut CRand) -> u32 {
+    let whole = f64::from(proportion).floor();
+    let rest = (f64::from(proportion) - whole) as f32;
+    whole as u32 + u32::from(rand.with_probability(rest))
+}
+
+/// Which of several outputs comes next: in turn, or at random.
+pub fn choose_output(outputs: usize, written: u64, random: bool, rand: &mut CRand) -> usize {
+    if random { rand.next() as usize % outputs } else { (written % outputs as u64) as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kaldi_io::matrix::DenseMatrix;
+    use kaldi_io::{CompressedMatrix, CompressionMethod};
+
+    fn example() -> NnetExample {
+        let input = DenseMatrix { rows: 12, cols: 1, data: (0..12).map(|v| v as f32).collect() };
+        let input = CompressedMatrix::compress(&input, CompressionMethod::OneByteAuto).unwrap();
+        let output = DenseMatrix { rows: 8, cols: 1, data: (0..8).map(|v| v as f32).collect() };
+        NnetExample {
+            ios: vec![
+                NnetIo::new("input", input.into(), -2, 1),
+                NnetIo::new("ivector", DenseMatrix::new(1, 3).into(), 0, 1),
+                NnetIo::new("output", output.into(), 0, 1),
+            ],
+        }
+    }
+
+    fn copy(options: CopyOptions) -> Option<NnetExample> {
+        let copied = Copier::new(options).copy(&example(), &mut CRand::default()).unwrap()?.0.into_owned();
+        Some(copied)
+    }
+
+    #[test]
+    fn one_frame_with_its_context() {
+        let options = CopyOptions {
+            frame: FrameChoice::At(3),
+            left_context: Some(1),
+            right_context: Some(2),
+            frame_shift: 10,
+        };
+        let copy = copy(options).unwrap();
+        assert_eq!(copy.ios[0].time_range(), Some((12, 15)));
+        assert!(matches!(copy.ios[0].features, GeneralMatrix::Compressed(_)));
+        let kept: Vec<f32> = copy.ios[0].features.to_dense().data.iter().map(|v| v.round()).collect();
+        assert_eq!(kept, [4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(copy.ios[1].time_range(), Some((0, 0)), "i-vectors do not move");
+        assert_eq!(copy.ios[2].time_range(), Some((13, 13)));
+        assert_eq!(copy.ios[2].features.to_dense().data, [3.0]);
+    }
+
+    #[test]
+    fn frames_that_are_not_there() {
+        assert_eq!(copy(CopyOptions { frame: FrameChoice::At(8), ..Default::default() }), None);
+        assert!("x".parse::<FrameChoice>().is_err());
+        assert_eq!("random".parse::<FrameChoice>().unwrap(), FrameChoice::Random);
+    }
+
+    #[test]
+    fn too_much_context_is_warned_about_once() {
+        let mut copier = Copier::new(CopyOptions { left_context: Some(5), ..Default::default() });
+        let example = example();
+        let (copy, warnings) = copier.copy(&example, &mut CRand::default()).unwrap().unwrap();
+        assert_eq!(copy.ios[0].indexes.len(), 12);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].starts_with(
+            "You requested --left-context=5, but example only has left-context of 2 (will warn only once"
+        ));
+        assert!(copier.copy(&example, &mut CRand::default()).unwrap().unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn merged_examples_are_refused() {
+        let mut merged = example();
+        merged.ios[2].indexes[7].n = 1;
+        let options = CopyOptions { frame: FrameChoice::Random, ..Default::default() };
+        let error = Copier::new(options).copy(&merged, &mut CRand::default()).unwrap_err().to_string();
+        assert!(error.contains("too late"), "{error}");
+        assert!(Copier::new(CopyOptions::default()).copy(&merged, &mut CRand::default()).is_ok());
+    }
+
+    #[test]
+    fn weights_and_names() {
+        let mut example = example();
+        scale_targets(&mut example, 0.5).unwrap();
+        assert_eq!(example.ios[2].features.to_dense().data[3], 1.5);
+        rename_output(&mut example, "output-0").unwrap();
+        assert!(example.io("output").is_none() && example.io("output-0").is_some());
+        assert!(rename_output(&mut example, "x").is_err() && scale_targets(&mut example, 2.0).is_err());
+    }
+
+    #[test]
+    fn copies() {
+        let mut rand = CRand::default();
+        assert_eq!(number_of_copies(2.0, &mut rand), 2);
+        let total: u32 = (0..10_000).map(|_| number_of_copies(1.25, &mut rand)).sum();
+        assert!((12_300..12_700).contains(&total), "{total}");
+    }
+}

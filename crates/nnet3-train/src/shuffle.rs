@@ -1,0 +1,48 @@
+//! Shuffling a table, wholly in memory or through a buffer of bounded size.
+
+use crate::c_rand::CRand;
+
+/// Shuffles through a fixed number of slots: an item that falls on a full slot pushes out the one that was there.
+#[derive(Debug)]
+pub struct ShuffleBuffer<T> {
+    slots: Vec<Option<T>>,
+    rand: CRand,
+}
+
+impl<T> ShuffleBuffer<T> {
+    /// # Panics
+    /// If there are no slots.
+    pub fn new(slots: usize, rand: CRand) -> Self {
+        assert!(slots > 0, "a shuffle buffer needs slots");
+        ShuffleBuffer { slots: std::iter::repeat_with(|| None).take(slots).collect(), rand }
+    }
+
+    /// Puts an item in; what comes out, if anything, goes on.
+    pub fn push(&mut self, item: T) -> Option<T> {
+        let slot = self.rand.int(0, self.slots.len() as i32 - 1) as usize;
+        self.slots[slot].replace(item)
+    }
+
+    /// What is left, in the order of the slots.
+    pub fn finish(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_comes_out_once_and_mixed() {
+        for slots in [1, 7, 1000] {
+            let mut buffer = ShuffleBuffer::new(slots, CRand::new(5));
+            let mut out: Vec<u32> = (0..100).filter_map(|i| buffer.push(i)).collect();
+            assert!(out.len() >= 100usize.saturating_sub(slots), "no more is kept than there are slots");
+            out.extend(buffer.finish());
+            assert_eq!(out.is_sorted(), slots == 1);
+            out.sort();
+            assert_eq!(out, (0..100).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A random subset of a table of unknown length (reservoir sampling).
+
+use crate::c_rand::CRand;
+
+/// Keeps at most a fixed number of items, all that were offered being equally likely.
+#[derive(Debug)]
+pub struct Subset<T> {
+    wanted: usize,
+    offered: u64,
+    kept: Vec<T>,
+    rand: CRand,
+}
+
+impl<T> Subset<T> {
+    pub fn new(wanted: usize, rand: CRand) -> Self {
+        Subset { wanted, offered: 0, kept: Vec::new(), rand }
+    }
+
+    pub fn offer(&mut self, item: T) {
+        self.offered += 1;
+        if self.kept.len() < self.wanted {
+            self.kept.push(item);
+        } else if self.rand.with_probability(self.wanted as f32 / self.offered as f32) {
+            let slot = self.rand.int(0, self.wanted as i32 - 1) as usize;
+            self.kept[slot] = item;
+        }
+    }
+
+    /// How many items were offered.
+    pub fn offered(&self) -> u64 {
+        self.offered
+    }
+
+    /// What was kept, in random order if `shuffle`.
+    pub fn finish(mut self, shuffle: bool) -> Vec<T> {
+        if shuffle {
+            self.rand.shuffle(&mut self.kept);
+        }
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_equally_likely() {
+        let mut hits = [0; 20];
+        for seed in 0..2000 {
+            let mut subset = Subset::new(5, CRand::new(seed));
+            (0..20).for_each(|i| subset.offer(i));
+            assert_eq!(subset.offered(), 20);
+            let kept = subset.finish(true);
+            assert_eq!(kept.len(), 5);
+            kept.iter().for_each(|&i| hits[i as usize] += 1);
+        }
+        // 500 each; the standard deviation is about 19.
+        assert!(hits.iter().all(|h| (400..600).contains(h)), "{hits:?}");
+    }
+
+    #[test]
+    fn small_tables_and_empty_subsets() {
+        let mut all = Subset::new(10, CRand::default());
+        (0..4).for_each(|i| all.offer(i));
+        assert_eq!(all.finish(false), [0, 1, 2, 3]);
+        let mut none = Subset::new(0, CRand::default());
+        (0..4).for_each(|i| none.offer(i));
+        assert!(none.finish(true).is_empty());
+    }
+}

@@ -1,0 +1,13 @@
+//! What the programs that read tables of examples have in common.
+
+use kaldi_io::log::{self, Site};
+use nnet3_train::ExampleReader;
+
+/// Says that a table of examples is empty, and gives the exit status for that. Outputs have not been touched. If the table
+/// came from a command that failed, that is the error.
+pub fn nothing(site: &Site, examples: ExampleReader) -> anyhow::Result<u8> {
+    let message = format!("{}: expected at least one example, found none", examples.name());
+    examples.close()?;
+    log::error(site, &message);
+    Ok(kaldi_io::cli::NOTHING_DONE)
+}

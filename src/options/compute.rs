@@ -1,0 +1,87 @@
+//! How requests are compiled and run: `--optimization.*`, `--compiler.*`, `--computation.*`.
+//!
+//! But for the times of derivatives, none of these changes a result.
+
+use clap::Args;
+
+// [OPTIM]
+#[derive(Args, Clone, Debug)]
+pub struct OptimizationOptions {
+    /// Set this to false to turn off all optimizations
+    #[arg(long = "optimization.optimize", default_value_t = true)]
+    pub optimize: bool,
+    /// Update a component's parameters once for all its uses at different times (recurrent networks)
+    #[arg(long = "optimization.consolidate-model-update", default_value_t = true)]
+    pub consolidate_model_update: bool,
+    /// Let components write their output over their input, where they can
+    #[arg(long = "optimization.propagate-in-place", default_value_t = true)]
+    pub propagate_in_place: bool,
+    /// Let components write the derivative of their input over that of their output, where they can
+    #[arg(long = "optimization.backprop-in-place", default_value_t = true)]
+    pub backprop_in_place: bool,
+    /// Extend matrices so that copies of parts of them become unnecessary (TDNNs; saves memory)
+    #[arg(long = "optimization.extend-matrices", default_value_t = true)]
+    pub extend_matrices: bool,
+    /// Replace operations on rows by operations on matrices, where rows are consecutive
+    #[arg(long = "optimization.optimize-row-ops", default_value_t = true)]
+    pub optimize_row_ops: bool,
+    /// Split operations on rows of several matrices into simpler ones, one a matrix
+    #[arg(long = "optimization.split-row-ops", default_value_t = true)]
+    pub split_row_ops: bool,
+    /// Copy where the destination of an addition is still zero
+    #[arg(long = "optimization.convert-addition", default_value_t = true)]
+    pub convert_addition: bool,
+    /// Merge matrices of which one is only a copy of the other
+    #[arg(long = "optimization.remove-assignments", default_value_t = true)]
+    pub remove_assignments: bool,
+    /// Allow remove-assignments to keep the copy
+    #[arg(long = "optimization.allow-left-merge", default_value_t = true)]
+    pub allow_left_merge: bool,
+    /// Allow remove-assignments to keep the original
+    #[arg(long = "optimization.allow-right-merge", default_value_t = true)]
+    pub allow_right_merge: bool,
+    /// Do not zero matrices that are written before they are read
+    #[arg(long = "optimization.initialize-undefined", default_value_t = true)]
+    pub initialize_undefined: bool,
+    /// Allocate matrices as late and free them as early as possible
+    #[arg(long = "optimization.move-sizing-commands", default_value_t = true)]
+    pub move_sizing_commands: bool,
+    /// Use a freed matrix again for another of the same size
+    #[arg(long = "optimization.allocate-from-other", default_value_t = true)]
+    pub allocate_from_other: bool,
+    /// Leave out rows at the edges that do nothing
+    #[arg(long = "optimization.snip-row-ops", default_value_t = true)]
+    pub snip_row_ops: bool,
+    /// Earliest t for which derivatives are computed
+    #[arg(long = "optimization.min-deriv-time", default_value_t = i32::MIN)]
+    pub min_deriv_time: i32,
+    /// Latest t for which derivatives are computed
+    #[arg(long = "optimization.max-deriv-time", default_value_t = i32::MAX)]
+    pub max_deriv_time: i32,
+    /// If set, the latest t for which derivatives are computed, counted from the largest t of the requested outputs
+    #[arg(long = "optimization.max-deriv-time-relative", default_value_t = i32::MAX)]
+    pub max_deriv_time_relative: i32,
+    /// How much of what waits for the backward pass is stored compressed: 0, 1 or 2 (training only; 2 may slightly
+    /// change derivatives)
+    #[arg(long = "optimization.memory-compression-level", default_value_t = 1)]
+    pub memory_compression_level: i32,
+}
+
+// [COMPILER]
+#[derive(Args, Clone, Debug)]
+pub struct CachingOptions {
+    /// Compile requests of a regular structure for two sequences, and expand
+    #[arg(long = "compiler.use-shortcut", default_value_t = true)]
+    pub use_shortcut: bool,
+    /// How many compiled computations are kept, the most recently used
+    #[arg(long = "compiler.cache-capacity", default_value_t = 64)]
+    pub cache_capacity: u32,
+}
+
+// [COMPUTE]
+#[derive(Args, Clone, Debug)]
+pub struct ComputationOptions {
+    /// Log the commands of each computation (very verbose)
+    #[arg(long = "computation.debug")]
+    pub debug: bool,
+}

@@ -1,0 +1,87 @@
+//! Options of the programs that make and merge examples.
+
+use anyhow::Result;
+use kaldi_io::kaldi_warn;
+use kaldi_io::log::Site;
+use nnet3_train::merge::ExampleMerger;
+use nnet3_train::split::SplitOptions;
+
+// ExampleGenerationConfig of the reference.
+#[derive(clap::Args, Debug, Clone)]
+pub struct EgsGenerationOptions {
+    /// Number of frames of left context of input features that are added to each example
+    #[arg(long, default_value_t = 0)]
+    pub left_context: i32,
+    /// Number of frames of right context of input features that are added to each example
+    #[arg(long, default_value_t = 0)]
+    pub right_context: i32,
+    /// Left context of the first chunk of an utterance (if negative, the same as --left-context)
+    #[arg(long, default_value_t = -1)]
+    pub left_context_initial: i32,
+    /// Right context of the last chunk of an utterance (if negative, the same as --right-context)
+    #[arg(long, default_value_t = -1)]
+    pub right_context_final: i32,
+    /// Numbers of frames with labels that an example may have, separated by commas: the first one is used for most
+    /// chunks, the others to fit the lengths of utterances. -1 makes one chunk of each utterance
+    #[arg(long, default_value = "1")]
+    pub num_frames: String,
+    /// Number of frames that adjacent chunks of the (first) size overlap; for other sizes in proportion
+    #[arg(long, default_value_t = 0)]
+    pub num_frames_overlap: i32,
+    /// Frames of input for each frame of output; sizes are rounded up to multiples of it
+    #[arg(long, default_value_t = 1)]
+    pub frame_subsampling_factor: i32,
+}
+
+impl EgsGenerationOptions {
+    pub fn split_options(&self) -> SplitOptions {
+        SplitOptions {
+            left_context: self.left_context,
+            right_context: self.right_context,
+            left_context_initial: self.left_context_initial,
+            right_context_final: self.right_context_final,
+            num_frames: self.num_frames.clone(),
+            num_frames_overlap: self.num_frames_overlap,
+            frame_subsampling_factor: self.frame_subsampling_factor,
+        }
+    }
+}
+
+// ExampleMergingConfig of the reference, for merging of plain examples.
+#[derive(clap::Args, Debug, Clone)]
+pub struct MergeOptions {
+    /// Compress the merged features (not sparse targets). Not recommended unless you are writing to disk
+    #[arg(long, default_value_t = false)]
+    pub compress: bool,
+    /// Sizes of minibatches: numbers or ranges separated by commas, as in 64,128 or 1:64. Until the input ends the largest
+    /// is used. Different sizes for examples of different sizes are written as in 128=64:128,256/256=32,64, where
+    /// the numbers before = are numbers of input frames; the nearest rule applies
+    #[arg(long, default_value = "256")]
+    pub minibatch_size: String,
+    /// This value is deprecated and ignored
+    #[arg(long, default_value = DEPRECATED)]
+    pub measure_output_frames: String,
+    /// This value is deprecated and ignored
+    #[arg(long, default_value = DEPRECATED)]
+    pub discard_partial_minibatches: String,
+    /// Only for chain examples of several languages; plain examples are merged in the same way with and without
+    #[arg(long, default_value_t = false)]
+    pub multilingual_eg: bool,
+}
+
+const DEPRECATED: &str = "deprecated";
+const SITE: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 968);
+
+impl MergeOptions {
+    pub fn merger(&self) -> Result<ExampleMerger> {
+        for (name, value) in [
+            ("measure-output-frames", &self.measure_output_frames),
+            ("discard-partial-minibatches", &self.discard_partial_minibatches),
+        ] {
+            if value != DEPRECATED {
+                kaldi_warn!(SITE, "The --{name} option is deprecated and will be ignored.");
+            }
+        }
+        Ok(ExampleMerger::new(self.minibatch_size.parse()?, self.compress))
+    }
+}

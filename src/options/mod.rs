@@ -1,0 +1,7 @@
+//! Groups of options that several programs take (spec binaries §3), each a struct to be flattened into a program's own.
+//!
+//! The structs have plain comments: clap would show a doc comment as the description of the program.
+
+pub mod compute;
+pub mod device;
+pub mod egs;
