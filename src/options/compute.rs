@@ -2,7 +2,10 @@
 //!
 //! But for the times of derivatives, none of these changes a result.
 
+use anyhow::{Result, bail};
 use clap::Args;
+use nnet3_core::compile::cache::CompilerOptions;
+use nnet3_core::optimize::OptimizeOptions;
 
 // [OPTIM]
 #[derive(Args, Clone, Debug)]
@@ -84,4 +87,53 @@ pub struct ComputationOptions {
     /// Log the commands of each computation (very verbose)
     #[arg(long = "computation.debug")]
     pub debug: bool,
+}
+
+impl OptimizationOptions {
+    /// As the library takes them.
+    pub fn optimize_options(&self) -> Result<OptimizeOptions> {
+        if !(0..=2).contains(&self.memory_compression_level) {
+            let level = self.memory_compression_level;
+            bail!("--optimization.memory-compression-level={level}: expected 0, 1 or 2");
+        }
+        Ok(OptimizeOptions {
+            optimize: self.optimize,
+            consolidate_model_update: self.consolidate_model_update,
+            propagate_in_place: self.propagate_in_place,
+            backprop_in_place: self.backprop_in_place,
+            extend_matrices: self.extend_matrices,
+            optimize_row_ops: self.optimize_row_ops,
+            split_row_ops: self.split_row_ops,
+            snip_row_ops: self.snip_row_ops,
+            convert_addition: self.convert_addition,
+            remove_assignments: self.remove_assignments,
+            allow_left_merge: self.allow_left_merge,
+            allow_right_merge: self.allow_right_merge,
+            initialize_undefined: self.initialize_undefined,
+            move_sizing_commands: self.move_sizing_commands,
+            allocate_from_other: self.allocate_from_other,
+            min_deriv_time: self.min_deriv_time,
+            max_deriv_time: self.max_deriv_time,
+            max_deriv_time_relative: self.max_deriv_time_relative,
+            memory_compression_level: self.memory_compression_level,
+            ..OptimizeOptions::default()
+        })
+    }
+}
+
+impl CachingOptions {
+    /// As the library takes them.
+    pub fn compiler_options(&self) -> CompilerOptions {
+        CompilerOptions { use_shortcut: self.use_shortcut, cache_capacity: self.cache_capacity as usize }
+    }
+}
+
+impl ComputationOptions {
+    /// An error if something is asked for that cannot be done yet.
+    pub fn check(&self) -> Result<()> {
+        if self.debug {
+            bail!("--computation.debug=true: logging each command is not supported yet");
+        }
+        Ok(())
+    }
 }

@@ -5,3 +5,6 @@
 pub mod compute;
 pub mod device;
 pub mod egs;
+pub mod forward;
+pub mod prob;
+pub mod training;

@@ -12,6 +12,7 @@ pub mod config;
 pub mod descriptor;
 pub mod error;
 pub mod execute;
+pub mod forward;
 pub mod flops;
 pub mod graph;
 pub mod index;

@@ -37,16 +37,17 @@ impl ComputationRequest {
         Ok(wanted)
     }
 
+    /// The largest time of any output index.
+    pub fn max_output_time(&self) -> Result<i32> {
+        let times = self.outputs.iter().flat_map(|io| io.indexes.iter()).map(|i| i.t);
+        times.max().ok_or_else(|| Error::Request("no output is asked for".to_string()))
+    }
+
     pub fn input(&self, name: &str) -> Option<&IoSpecification> {
         self.inputs.iter().find(|io| io.name == name)
     }
     pub fn output(&self, name: &str) -> Option<&IoSpecification> {
         self.outputs.iter().find(|io| io.name == name)
-    }
-
-    /// The largest t of any output.
-    pub fn last_output_time(&self) -> i32 {
-        self.outputs.iter().flat_map(|io| &io.indexes).map(|index| index.t).max().unwrap_or(0)
     }
 
     pub fn read(r: &mut KaldiReader) -> Result<ComputationRequest> {

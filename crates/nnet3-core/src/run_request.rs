@@ -1,6 +1,5 @@
 //! Runs one request once: matrices in, matrices and a gradient out.
 
-use crate::computation::Computation;
 use crate::error::{Error, Result};
 use crate::execute::{Executor, Model, Program};
 use crate::nnet::Nnet;
@@ -23,20 +22,19 @@ pub struct Results {
     pub gradient: Option<Nnet>,
 }
 
-/// Runs `computation`, which was compiled from `request`. `output_derivs` must hold the derivative of every output
+/// Runs `program`, which was compiled from `request`. `output_derivs` must hold the derivative of every output
 /// whose `has_deriv` is set, if the request needs derivatives. Statistics that components store are dropped.
 pub fn run_request(
-    nnet: &Nnet, request: &ComputationRequest, computation: Computation, device: &Device, inputs: &NamedMatrices,
+    nnet: &Nnet, request: &ComputationRequest, program: &Arc<Program>, device: &Device, inputs: &NamedMatrices,
     output_derivs: &NamedMatrices, random: &Random,
 ) -> Result<Results> {
     let mut nnet = nnet.clone();
     nnet.to_device(device);
-    let program = Arc::new(Program::new(&nnet, computation)?);
     let mut gradient = nnet.clone();
     gradient.scale(0.0);
     gradient.set_as_gradient();
     let mut executor = Executor::new(device);
-    executor.start(&program);
+    executor.start(program);
     for io in &request.inputs {
         give(&mut executor, &nnet, &io.name, inputs, "input")?;
     }

@@ -1,1 +1,150 @@
-//! (being written)
+//! Combining the last networks of a training run: the mean of so many that the objective is best (nnet3-combine).
+
+use crate::average::add_to_mean;
+use crate::diagnostics::{ProbComputer, ProbOptions};
+use crate::error::{Error, Result};
+use crate::example::NnetExample;
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+
+#[derive(Debug, Clone)]
+pub struct CombineOptions {
+    /// How often at most the objective is evaluated, besides that of the first network.
+    pub max_objective_evaluations: usize,
+    /// How components behave while objectives are evaluated.
+    pub batchnorm_test_mode: bool,
+    pub dropout_test_mode: bool,
+    pub prob: ProbOptions,
+}
+
+/// What came out.
+pub struct Combined {
+    pub nnet: Nnet,
+    /// How many networks it is the mean of.
+    pub count: usize,
+    /// Objective of the first network, and of the result.
+    pub first_objective: f64,
+    pub best_objective: f64,
+}
+
+/// Loads the networks one after another, the newest first, and finds the best mean of the first n. `report` gets each n
+/// that is tried, with its objective.
+pub fn combine(
+    names: &[String],
+    load: impl Fn(&str) -> Result<Nnet>,
+    examples: &[NnetExample],
+    options: &CombineOptions,
+    device: &Device,
+    mut report: impl FnMut(usize, f64),
+) -> Result<Combined> {
+    let Some(first) = names.first() else { return Err(Error::options("no networks to combine")) };
+    if options.max_objective_evaluations == 0 {
+        return Err(Error::options("--max-objective-evaluations=0: expected a number above 0"));
+    }
+    let mut mean = load(first)?;
+    let first_objective = objective(&mean, examples, options, device)?;
+    report(1, first_objective);
+    let mut best =
+        Combined { nnet: mean.clone(), count: 1, first_objective, best_objective: first_objective };
+    let step = names.len().div_ceil(options.max_objective_evaluations);
+    for (n, name) in names.iter().enumerate().skip(1) {
+        add_to_mean(&mut mean, &load(name)?, n + 1)
+            .map_err(|e| Error::data(format!("{first} and {name} cannot be combined: {e}")))?;
+        if n % step == 0 || n + 1 == names.len() {
+            let objective = objective(&mean, examples, options, device)?;
+            report(n + 1, objective);
+            if objective > best.best_objective {
+                best =
+                    Combined { nnet: mean.clone(), count: n + 1, first_objective, best_objective: objective };
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// Objective per frame, of all outputs together; minus infinity if it is not a number.
+fn objective(
+    nnet: &Nnet,
+    examples: &[NnetExample],
+    options: &CombineOptions,
+    device: &Device,
+) -> Result<f64> {
+    let mut nnet = nnet.clone();
+    if options.batchnorm_test_mode {
+        nnet.set_batchnorm_test_mode(true);
+    }
+    if options.dropout_test_mode {
+        nnet.set_dropout_test_mode(true);
+    }
+    let mut computer = ProbComputer::new(nnet, options.prob.clone(), device);
+    examples.iter().try_for_each(|example| computer.compute(example))?;
+    let total = computer.total();
+    if total.weight.is_nan() || total.weight <= 0.0 {
+        return Err(Error::data(format!("the sum of all targets is {}, not above 0", total.weight)));
+    }
+    let average = total.average();
+    Ok(if average.is_finite() { average } else { f64::NEG_INFINITY })
+}
+
+/// Replaces all activation and batch-norm statistics by those of one pass over the examples in training mode. Gives the
+/// network and what it was found to be worth.
+pub fn recompute_stats(
+    mut nnet: Nnet,
+    examples: &[NnetExample],
+    options: &ProbOptions,
+    device: &Device,
+    report: impl FnOnce(&mut ProbComputer),
+) -> Result<Nnet> {
+    nnet.zero_stats();
+    let options = ProbOptions { store_component_stats: true, derivative: false, ..options.clone() };
+    let mut computer = ProbComputer::new(nnet, options, device);
+    examples.iter().try_for_each(|example| computer.compute(example))?;
+    report(&mut computer);
+    let mut nnet = computer.into_nnet();
+    nnet.to_device(&nnet3_matrix::cpu());
+    Ok(nnet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{affine_network, parameters, with_parameters};
+    use crate::{NnetExample, NnetIo};
+    use kaldi_io::DenseMatrix;
+
+    /// y = w x with the target y = 2 x: the mean of weights 1 and 3 is best.
+    #[test]
+    fn the_best_mean_wins() {
+        let column = |values: [f32; 3]| DenseMatrix { rows: 3, cols: 1, data: values.to_vec() };
+        let example = NnetExample {
+            ios: vec![
+                NnetIo::new("input", column([1.0, -1.0, 2.0]).into(), 0, 1),
+                NnetIo::new("output", column([2.0, -2.0, 4.0]).into(), 0, 1),
+            ],
+        };
+        let names = ["1", "3", "5", "7"].map(str::to_owned);
+        let load = |name: &str| {
+            let mut nnet = affine_network(1, 1);
+            let weight: f32 = name.parse().unwrap_or(0.0);
+            with_parameters(&mut nnet, |p| p.copy_from_slice(&[weight, 0.0]));
+            Ok(nnet)
+        };
+        for (evaluations, tried) in [(30, vec![1, 2, 3, 4]), (2, vec![1, 3, 4])] {
+            let options = CombineOptions {
+                max_objective_evaluations: evaluations,
+                batchnorm_test_mode: false,
+                dropout_test_mode: true,
+                prob: ProbOptions::default(),
+            };
+            let mut seen = Vec::new();
+            let device = nnet3_matrix::cpu();
+            let examples = std::slice::from_ref(&example);
+            let best = combine(&names, load, examples, &options, &device, |n, _| seen.push(n)).unwrap();
+            assert_eq!(seen, tried);
+            if evaluations == 30 {
+                assert_eq!((best.count, parameters(&best.nnet)), (2, vec![2.0, 0.0]));
+                assert!((best.first_objective + 1.0).abs() < 1e-6 && best.best_objective == 0.0);
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@
 //! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
 //! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks.
 
+pub mod accuracy;
 pub mod average;
 pub mod c_rand;
 pub mod chunk;
@@ -28,6 +29,8 @@ pub mod shuffle;
 pub mod split;
 pub mod split_table;
 pub mod subset;
+#[cfg(test)]
+mod testing;
 pub mod trainer;
 pub mod update;
 

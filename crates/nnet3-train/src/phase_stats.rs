@@ -1,1 +1,156 @@
-//! (being written)
+//! Averages of the objective over phases of a training run, and over all of it (spec binaries §8.6).
+
+use std::fmt;
+
+use crate::objective::ObjectiveValue;
+use kaldi_io::log::num;
+
+/// Sums for one output. A phase is a fixed number of minibatches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseStats {
+    interval: u64,
+    phase: u64,
+    minibatches: u64,
+    this_phase: ObjectiveValue,
+    total: ObjectiveValue,
+}
+
+/// The average over a phase, in which the output may not have been there all the time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    pub output: String,
+    /// Numbers of the phase's first and last minibatch.
+    pub first: u64,
+    pub last: u64,
+    /// How many of them had the output.
+    pub minibatches: u64,
+    pub value: ObjectiveValue,
+}
+
+/// The average over all minibatches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Total {
+    pub output: String,
+    pub value: ObjectiveValue,
+}
+
+impl std::ops::AddAssign for ObjectiveValue {
+    fn add_assign(&mut self, other: ObjectiveValue) {
+        self.objective += other.objective;
+        self.weight += other.weight;
+    }
+}
+
+impl ObjectiveValue {
+    pub fn average(&self) -> f64 {
+        self.objective / self.weight
+    }
+}
+
+impl PhaseStats {
+    /// `interval` minibatches are a phase.
+    pub fn new(interval: u64) -> PhaseStats {
+        PhaseStats {
+            interval,
+            phase: 0,
+            minibatches: 0,
+            this_phase: ObjectiveValue::default(),
+            total: ObjectiveValue::default(),
+        }
+    }
+
+    /// Adds a minibatch. If it begins another phase, gives the one that has ended.
+    pub fn add(&mut self, output: &str, minibatch: u64, value: ObjectiveValue) -> Option<Phase> {
+        let phase = minibatch / self.interval;
+        let mut ended = None;
+        if phase != self.phase {
+            if self.minibatches > 0 {
+                ended = Some(Phase {
+                    output: output.to_owned(),
+                    first: self.phase * self.interval,
+                    last: phase * self.interval - 1,
+                    minibatches: self.minibatches,
+                    value: self.this_phase,
+                });
+            }
+            (self.phase, self.minibatches, self.this_phase) = (phase, 0, ObjectiveValue::default());
+        }
+        self.minibatches += 1;
+        self.this_phase += value;
+        self.total += value;
+        ended
+    }
+
+    pub fn total(&self, output: &str) -> Total {
+        Total { output: output.to_owned(), value: self.total }
+    }
+}
+
+impl Phase {
+    /// Every minibatch of the phase had the output.
+    pub fn is_complete(&self) -> bool {
+        self.minibatches == self.last - self.first + 1
+    }
+}
+
+/// The message of a log line. In the incomplete form a quote is missing, as scripts have always seen it.
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Average objective function for '{}", self.output)?;
+        if self.is_complete() {
+            write!(f, "' for minibatches ")?;
+        } else {
+            write!(f, " using {} minibatches in minibatch range ", self.minibatches)?;
+        }
+        let (average, weight) = (num(self.value.average()), num(self.value.weight));
+        write!(f, "{}-{} is {average} over {weight} frames.", self.first, self.last)
+    }
+}
+
+/// The message of a log line.
+impl fmt::Display for Total {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (average, weight) = (num(self.value.average()), num(self.value.weight));
+        write!(
+            f,
+            "Overall average objective function for '{}' is {average} over {weight} frames.",
+            self.output
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(objective: f64) -> ObjectiveValue {
+        ObjectiveValue { objective, weight: 2.0 }
+    }
+
+    #[test]
+    fn phases() {
+        let mut stats = PhaseStats::new(2);
+        assert_eq!(stats.add("output", 0, value(-1.0)), None);
+        assert_eq!(stats.add("output", 1, value(-2.0)), None);
+        let line = stats.add("output", 2, value(-3.0)).unwrap().to_string();
+        assert_eq!(
+            line,
+            "Average objective function for 'output' for minibatches 0-1 is -0.75 over 4 frames."
+        );
+        let line = stats.add("output", 6, value(-5.0)).unwrap().to_string();
+        assert_eq!(
+            line,
+            "Average objective function for 'output using 1 minibatches in minibatch range 2-5 is -1.5 over 2 frames."
+        );
+        assert_eq!(
+            stats.total("output").to_string(),
+            "Overall average objective function for 'output' is -1.375 over 8 frames."
+        );
+    }
+
+    #[test]
+    fn a_late_output_has_no_empty_phases() {
+        let mut stats = PhaseStats::new(2);
+        assert_eq!(stats.add("output_backstitch", 5, value(-1.0)), None);
+    }
+}

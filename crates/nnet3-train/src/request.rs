@@ -1,1 +1,66 @@
-//! (being written)
+//! What a minibatch asks of a network.
+
+use crate::error::{Error, Result};
+use crate::example::{NnetExample, NnetIo};
+use nnet3_core::NodeId;
+use nnet3_core::nnet::{Nnet, Node};
+use nnet3_core::request::{ComputationRequest, IoSpecification};
+
+/// A request for every output in the example, from every input in it. With `derivatives`, those of all outputs will be
+/// supplied and the parameters' are wanted. Names that the network does not have and dimensions that differ are errors.
+pub fn minibatch_request(
+    nnet: &Nnet,
+    example: &NnetExample,
+    derivatives: bool,
+    store_component_stats: bool,
+) -> Result<ComputationRequest> {
+    let mut request = ComputationRequest {
+        need_model_derivative: derivatives,
+        store_component_stats,
+        ..ComputationRequest::default()
+    };
+    for io in &example.ios {
+        let is_input = check(nnet, io)?;
+        let list = if is_input { &mut request.inputs } else { &mut request.outputs };
+        list.push(IoSpecification {
+            name: io.name.clone(),
+            indexes: io.indexes.clone(),
+            has_deriv: derivatives && !is_input,
+        });
+    }
+    for (list, kind) in [(&request.inputs, "input"), (&request.outputs, "output")] {
+        if list.is_empty() {
+            return Err(Error::data(format!("the example has nothing for an {kind} of the network")));
+        }
+    }
+    Ok(request)
+}
+
+/// Whether it is an input (or else an output) of the network.
+fn check(nnet: &Nnet, io: &NnetIo) -> Result<bool> {
+    let (node, is_input) = match nnet.find_node(&io.name).map(|id| (id, nnet.node(id))) {
+        Some((id, Node::Input { .. })) => (id, true),
+        Some((id, Node::Output { .. })) => (id, false),
+        _ => return Err(unknown(nnet, &io.name)),
+    };
+    let (expected, found) = (nnet.node_dim(node), io.features.cols());
+    if expected != found {
+        let (of, what) = if is_input { ("input", "features") } else { ("output", "targets") };
+        return Err(Error::data(format!(
+            "{of} '{}' of the network has dimension {expected}, but the example has {what} of dimension {found}",
+            io.name
+        )));
+    }
+    Ok(is_input)
+}
+
+fn unknown(nnet: &Nnet, name: &str) -> Error {
+    let names = |ids: &mut dyn Iterator<Item = NodeId>| {
+        ids.map(|id| format!("'{}'", nnet.node_name(id))).collect::<Vec<_>>().join(", ")
+    };
+    Error::data(format!(
+        "the example has '{name}', but the network has only the inputs {} and the outputs {}",
+        names(&mut nnet.input_nodes()),
+        names(&mut nnet.output_nodes())
+    ))
+}

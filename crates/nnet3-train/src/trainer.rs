@@ -1,1 +1,293 @@
-//! (being written)
+//! Training: one pass over minibatches (spec binaries §8).
+
+use std::collections::BTreeMap;
+
+use crate::c_rand::CRand;
+use crate::error::{Error, Result};
+use crate::example::NnetExample;
+use crate::max_change::{MaxChange, MaxChangeCounts};
+use crate::minibatch::{CompileOptions, Runner};
+use crate::objective::{Evaluator, ObjectiveValue};
+use crate::phase_stats::{Phase, PhaseStats, Total};
+use crate::update::{Step, Stepped, apply_l2, constrain_orthonormal, step};
+use nnet3_core::component::Context;
+use nnet3_core::execute::{Executor, Model};
+use nnet3_core::nnet::Nnet;
+use nnet3_core::random::Random;
+use nnet3_matrix::Device;
+
+/// Upper end of the number that places backstitch steps among the minibatches.
+const LARGEST_SEED: i32 = 100_000;
+
+/// What follows the name of an output in the statistics of the second step of backstitch.
+const BACKSTITCH_SUFFIX: &str = "_backstitch";
+
+#[derive(Debug, Clone)]
+pub struct TrainerOptions {
+    /// Begin with activation and batch-norm statistics of zero.
+    pub zero_component_stats: bool,
+    pub store_component_stats: bool,
+    /// Minibatches of a phase, after which averages are reported.
+    pub print_interval: u64,
+    /// Limit on the 2-norm of a minibatch's change of all parameters; 0 is none.
+    pub max_param_change: f32,
+    pub momentum: f32,
+    /// Multiplies the l2 constants of components.
+    pub l2_regularize_factor: f32,
+    /// Batch-norm statistics are multiplied by this after each minibatch, so that they follow the parameters.
+    pub batchnorm_stats_scale: f32,
+    /// Strength of backstitch; 0 is none.
+    pub backstitch_training_scale: f32,
+    /// Backstitch is done once in so many minibatches.
+    pub backstitch_training_interval: u64,
+    pub compile: CompileOptions,
+}
+
+impl Default for TrainerOptions {
+    fn default() -> Self {
+        TrainerOptions {
+            zero_component_stats: true,
+            store_component_stats: true,
+            print_interval: 100,
+            max_param_change: 2.0,
+            momentum: 0.0,
+            l2_regularize_factor: 1.0,
+            batchnorm_stats_scale: 0.8,
+            backstitch_training_scale: 0.0,
+            backstitch_training_interval: 1,
+            compile: CompileOptions::default(),
+        }
+    }
+}
+
+impl TrainerOptions {
+    fn check(&self) -> Result<()> {
+        let wrong = |name: &str, found: f64, expected: &str| {
+            Err(Error::options(format!("--{name}={found}: expected {expected}")))
+        };
+        match self {
+            o if o.print_interval == 0 => wrong("print-interval", 0.0, "a number above 0"),
+            o if o.backstitch_training_interval == 0 => {
+                wrong("backstitch-training-interval", 0.0, "a number above 0")
+            }
+            o if !(o.max_param_change >= 0.0) => {
+                wrong("max-param-change", o.max_param_change.into(), "a number that is not negative")
+            }
+            o if !(0.0..1.0).contains(&o.momentum) => {
+                wrong("momentum", o.momentum.into(), "a number from 0 to below 1")
+            }
+            o if !(0.0..=1.0).contains(&o.batchnorm_stats_scale) => {
+                wrong("batchnorm-stats-scale", o.batchnorm_stats_scale.into(), "a number from 0 to 1")
+            }
+            o if !(o.backstitch_training_scale >= 0.0) => wrong(
+                "backstitch-training-scale",
+                o.backstitch_training_scale.into(),
+                "a number that is not negative",
+            ),
+            o if o.backstitch_training_scale > 0.0 && o.momentum > 0.0 => {
+                Err(Error::options("--backstitch-training-scale and --momentum cannot both be above 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What happens during training.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// An output of a minibatch has been evaluated. Minibatches count from 0.
+    Objective { minibatch: u64, output: &'e str, value: ObjectiveValue },
+    /// A phase is over.
+    Phase(&'e Phase),
+    /// A limit on the change of parameters was active.
+    MaxChange(&'e MaxChange),
+    /// The change was infinite or not a number, and has not been applied.
+    ChangeRefused { minibatch: u64 },
+    /// A constrained matrix is far from what it should be.
+    Constraint { component: &'e str, warning: &'e str },
+}
+
+/// Who wants to know. Any function of an [`Event`] does.
+pub trait Report {
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Report for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event)
+    }
+}
+
+/// A network and what is needed to train it.
+pub struct Trainer {
+    options: TrainerOptions,
+    nnet: Nnet,
+    /// The change of parameters: a copy of the network, with the state of its natural gradient.
+    delta: Nnet,
+    runner: Runner,
+    evaluator: Evaluator,
+    random: Random,
+    seed: i32,
+    minibatches: u64,
+    objectives: BTreeMap<String, PhaseStats>,
+    max_change: MaxChangeCounts,
+}
+
+/// Which of the two steps of backstitch, or neither.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Conventional,
+    Back,
+    Forth,
+}
+
+impl Trainer {
+    /// `seed` is that of `--srand`.
+    pub fn new(mut nnet: Nnet, options: TrainerOptions, device: &Device, seed: i32) -> Result<Trainer> {
+        options.check()?;
+        nnet.to_device(device);
+        if options.zero_component_stats {
+            nnet.zero_stats();
+        }
+        let mut delta = nnet.clone();
+        delta.scale(0.0);
+        Ok(Trainer {
+            runner: Runner::new(&options.compile, Executor::new(device)),
+            evaluator: Evaluator::new(device),
+            random: Random::new(seed.into()),
+            seed: CRand::new(seed).int(0, LARGEST_SEED),
+            minibatches: 0,
+            objectives: BTreeMap::new(),
+            max_change: MaxChangeCounts::default(),
+            options,
+            nnet,
+            delta,
+        })
+    }
+
+    /// One minibatch.
+    pub fn train(&mut self, minibatch: &NnetExample, report: &mut dyn Report) -> Result<()> {
+        let sequences = minibatch.num_sequences()? as f32;
+        let interval = self.options.backstitch_training_interval;
+        let backstitch = self.options.backstitch_training_scale > 0.0
+            && self.minibatches % interval == self.seed as u64 % interval;
+        if backstitch {
+            self.delta.freeze_natural_gradient(true);
+            self.restart_random_numbers();
+            self.pass(minibatch, sequences, Pass::Back, report)?;
+            self.delta.freeze_natural_gradient(false);
+            self.restart_random_numbers();
+            self.pass(minibatch, sequences, Pass::Forth, report)?;
+        } else {
+            self.pass(minibatch, sequences, Pass::Conventional, report)?;
+        }
+        self.minibatches += 1;
+        Ok(())
+    }
+
+    /// Both steps of backstitch see the same random numbers.
+    fn restart_random_numbers(&mut self) {
+        self.random.reseed(i64::from(self.seed) + self.minibatches as i64);
+    }
+
+    fn pass(
+        &mut self,
+        minibatch: &NnetExample,
+        sequences: f32,
+        pass: Pass,
+        report: &mut dyn Report,
+    ) -> Result<()> {
+        self.propagate_and_backprop(minibatch, pass, report)?;
+        let strength = self.options.backstitch_training_scale;
+        let (max_change_scale, scale, l2_factor) = match pass {
+            Pass::Conventional => (1.0, 1.0 - self.options.momentum, 1.0),
+            Pass::Back => (strength, -strength, 0.0),
+            Pass::Forth => (1.0 + strength, 1.0 + strength, 1.0 / (1.0 + strength)),
+        };
+        let l2 = sequences * self.options.l2_regularize_factor * l2_factor;
+        if l2 != 0.0 {
+            apply_l2(&self.nnet, &mut self.delta, l2);
+        }
+        let how = Step { scale, max_param_change: self.options.max_param_change, max_change_scale };
+        let stepped = step(&mut self.nnet, &self.delta, how, &mut self.max_change);
+        match &stepped {
+            Stepped::Freely => {}
+            Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
+            Stepped::Refused => report.event(Event::ChangeRefused { minibatch: self.minibatches }),
+        }
+        if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
+            self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
+        }
+        if pass != Pass::Forth {
+            self.constrain(report);
+        }
+        let keep = pass == Pass::Conventional && self.options.momentum > 0.0 && stepped != Stepped::Refused;
+        self.delta.scale(if keep { self.options.momentum } else { 0.0 });
+        Ok(())
+    }
+
+    /// Forward and backward: the change of parameters is added to `delta`.
+    fn propagate_and_backprop(
+        &mut self,
+        minibatch: &NnetExample,
+        pass: Pass,
+        report: &mut dyn Report,
+    ) -> Result<()> {
+        let store_stats = self.options.store_component_stats;
+        let program = self.runner.program(&self.nnet, minibatch, true, store_stats)?;
+        self.runner.start(&self.nnet, &program, minibatch)?;
+        let executor = self.runner.executor();
+        executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
+        for io in minibatch.ios.iter().filter(|io| self.nnet.find_output(&io.name).is_some()) {
+            let value = self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, true)?;
+            let name = match pass {
+                Pass::Forth => format!("{}{BACKSTITCH_SUFFIX}", io.name),
+                Pass::Conventional | Pass::Back => io.name.clone(),
+            };
+            let interval = self.options.print_interval;
+            let stats = self.objectives.entry(name.clone()).or_insert_with(|| PhaseStats::new(interval));
+            if let Some(phase) = stats.add(&name, self.minibatches, value) {
+                report.event(Event::Phase(&phase));
+            }
+            report.event(Event::Objective { minibatch: self.minibatches, output: &name, value });
+        }
+        executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
+        Ok(())
+    }
+
+    fn constrain(&mut self, report: &mut dyn Report) {
+        let executor = self.runner.executor();
+        let device = executor.device().clone();
+        let context = Context { backend: &*device, workspace: executor.workspace(), random: &self.random };
+        for (component, warning) in constrain_orthonormal(&mut self.nnet, context) {
+            report.event(Event::Constraint { component: &component, warning: &warning });
+        }
+    }
+
+    /// Averages over all minibatches, in the order of the outputs' names.
+    pub fn totals(&self) -> Vec<Total> {
+        self.objectives.iter().map(|(name, stats)| stats.total(name)).collect()
+    }
+
+    pub fn max_change(&self) -> &MaxChangeCounts {
+        &self.max_change
+    }
+
+    pub fn runner(&mut self) -> &mut Runner {
+        &mut self.runner
+    }
+
+    /// How many minibatches there were.
+    pub fn minibatches(&self) -> u64 {
+        self.minibatches
+    }
+
+    pub fn nnet(&self) -> &Nnet {
+        &self.nnet
+    }
+
+    /// The trained network.
+    pub fn into_nnet(self) -> Nnet {
+        self.nnet
+    }
+}

@@ -20,6 +20,9 @@ impl Compiler<'_> {
     fn backward_step(&mut self, s: usize) -> Result<()> {
         let info = &self.infos[s];
         let node = info.step.node;
+        if info.deriv.is_none() {
+            return Ok(());
+        }
         match self.nnet.node(node) {
             Node::Input { .. } => {
                 let io = self.request_of(&info.step).input(self.nnet.node_name(node));

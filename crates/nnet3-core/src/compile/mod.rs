@@ -1,8 +1,13 @@
 //! From a request to an unoptimised computation (spec compiler §4): the graph, its steps, then the commands.
 
 mod backward;
+pub mod cache;
 mod forward;
 mod locations;
+pub mod looped;
+pub mod shortcut;
+
+pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixDebugInfo, Precomputed, PrecomputedId, SubmatrixId};

@@ -1,10 +1,11 @@
 //! The one list of all component types: creating them from config lines and reading them from files.
 
-use super::Component;
+use super::{Component, PrecomputedIndexes};
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
+use std::sync::Arc;
 
 /// How a value of a config key is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,12 @@ pub struct ComponentType {
     pub read: fn(&mut KaldiReader) -> Result<Box<dyn Component>>,
 }
 
+/// The name in files and the reader of what a component precomputes; each family exports its own as `PRECOMPUTED`.
+pub type PrecomputedReader = (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
+
 /// All types, by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
-    const FAMILIES: &[&[ComponentType]] = &[super::convolution::TYPES, super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::fixed::TYPES, super::clip_gradient::TYPES, super::groups::TYPES, super::elementwise::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
+    const FAMILIES: &[&[ComponentType]] = &[super::attention::TYPES, super::time_height::TYPES, super::convolution::TYPES, super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::pooling::TYPES, super::statistics::TYPES, super::distribute::TYPES, super::truncation::TYPES, super::spec_augment::TYPES, super::general_dropout::TYPES, super::dropout::TYPES, super::fixed::TYPES, super::clip_gradient::TYPES, super::groups::TYPES, super::elementwise::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
@@ -71,6 +75,24 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
     match find(name) {
         Some(component_type) => (component_type.read)(r),
         None => Err(r.error(format!("expected a component, found {}", unknown_type(name))).into()),
+    }
+}
+
+/// What a component precomputed, from its opening token on; for stored computations.
+pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
+    const READERS: &[&[PrecomputedReader]] = &[
+        super::attention::PRECOMPUTED,
+        super::general_dropout::PRECOMPUTED,
+        super::spec_augment::PRECOMPUTED,
+        super::tdnn::PRECOMPUTED,
+        super::time_height::PRECOMPUTED,
+        super::truncation::PRECOMPUTED,
+    ];
+    let token = r.read_token()?;
+    let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
+    match READERS.iter().flat_map(|family| family.iter()).find(|(known, _)| *known == name) {
+        Some((_, read)) => Ok(Arc::from(read(r)?)),
+        None => Err(r.error(format!("unknown kind of precomputed indexes '{name}'")).into()),
     }
 }
 

@@ -1,10 +1,12 @@
 //! `TdnnComponent`: an affine function of the input at several time offsets (Peddinti, Povey and Khudanpur, "A time
 //! delay neural network architecture for efficient modeling of long temporal contexts", 2015), without splicing.
 
-use super::fields;
+use super::fields::{self, key};
 use super::grid::{self, Grid, shifted};
 use super::parameters::*;
 use super::preconditioners::{self, Preconditioners};
+use super::registry::PrecomputedReader;
+use super::tdnn_keys::*;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
@@ -21,26 +23,26 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     name: NAME,
     purpose: "An affine function of the input at several time offsets.",
     keys: &[
-        Key {
-            name: "time-offsets",
-            kind: Kind::IntList,
-            default: "",
-            meaning: "times of the input relative to the output's, in the order of the columns of W",
-        },
+        key(
+            "time-offsets",
+            Kind::IntList,
+            "",
+            "times of the input relative to the output's, in the order of the columns of W",
+        ),
         INPUT_DIM,
         OUTPUT_DIM,
-        Key { name: "use-bias", kind: Kind::Bool, default: "true", meaning: "whether a bias is added" },
+        key("use-bias", Kind::Bool, "true", "whether a bias is added"),
         stddev_key("param-stddev", "1/sqrt(input-dim * number of offsets)"),
         stddev_key("bias-stddev", "1"),
         BIAS_MEAN,
         ORTHONORMAL_CONSTRAINT,
         USE_NATURAL_GRADIENT,
-        Key {
-            name: "rank-in",
-            kind: Kind::Int,
-            default: "min(20, (input-dim * number of offsets + 1)/2)",
-            meaning: "natural gradient: rank on the input side",
-        },
+        key(
+            "rank-in",
+            Kind::Int,
+            "min(20, (input-dim * number of offsets + 1)/2)",
+            "natural gradient: rank on the input side",
+        ),
         preconditioners::KEYS[1],
         ALPHA_IN,
         ALPHA_OUT,
@@ -52,21 +54,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Tdnn::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
-    &[(PRECOMPUTED_NAME, read_precomputed)];
-
-pub(super) const ALPHA_IN: Key = Key {
-    name: "alpha-in",
-    kind: Kind::Float,
-    default: "4",
-    meaning: "natural gradient: how much of the identity is mixed in on the input side",
-};
-pub(super) const ALPHA_OUT: Key = Key {
-    name: "alpha-out",
-    kind: Kind::Float,
-    default: "4",
-    meaning: "natural gradient: how much of the identity is mixed in on the output side",
-};
+pub const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
 /// y(n, t, x) = b + Σ_k W_k x(n, t + offset_k, x).
 #[derive(Clone, Debug)]
@@ -289,17 +277,6 @@ fn parts(indexes: Option<&dyn PrecomputedIndexes>, dim: usize) -> impl Iterator<
 
 // ---- offsets and natural gradient in config lines --------------------------------------------------------------
 
-/// Integers separated by commas, none empty.
-pub(super) fn get_integers(line: &mut ConfigLine, key: &str) -> Result<Option<Vec<i32>>> {
-    let Some(value) = line.get_string(key) else { return Ok(None) };
-    match kaldi_io::text::split_integers(&value, &[','], false) {
-        Some(integers) => Ok(Some(integers)),
-        None => {
-            Err(line.error(format!("{key}={value}: expected integers separated by commas, such as -1,0,1")))
-        }
-    }
-}
-
 fn offsets_defect(offsets: &[i32]) -> Option<String> {
     let mut sorted = offsets.to_vec();
     sorted.sort_unstable();
@@ -308,36 +285,6 @@ fn offsets_defect(offsets: &[i32]) -> Option<String> {
     }
     let repeated = sorted.windows(2).find(|pair| pair[0] == pair[1])?;
     Some(format!("offset {} occurs twice", repeated[0]))
-}
-
-/// A standard deviation; absent or negative means 1/sqrt(dim).
-pub(super) fn get_stddev_or_default(line: &mut ConfigLine, key: &str, dim: usize) -> Result<f32> {
-    let given = line.get_f32(key)?.filter(|stddev| *stddev >= 0.0);
-    Ok(given.unwrap_or_else(|| (1.0 / (dim as f64).sqrt()) as f32))
-}
-
-/// A rank; absent or negative means half the dimension, at most `most`.
-pub(super) fn get_rank(line: &mut ConfigLine, key: &str, dim: usize, most: usize) -> Result<usize> {
-    let given = line.get_i32(key)?.and_then(|rank| usize::try_from(rank).ok());
-    Ok(given.unwrap_or_else(|| dim.div_ceil(2).min(most)))
-}
-
-/// `<RankInOut>` and two ranks, greater than 0.
-pub(super) fn read_ranks(r: &mut KaldiReader) -> Result<(usize, usize)> {
-    r.expect_token("<RankInOut>")?;
-    let (rank_in, rank_out) = (r.read_i32()?, r.read_i32()?);
-    fields::check(r, rank_in > 0 && rank_out > 0, || {
-        format!("<RankInOut>: expected two ranks greater than 0, found {rank_in} and {rank_out}")
-    })?;
-    Ok((rank_in as usize, rank_out as usize))
-}
-
-/// Fails if the settings are unusable.
-pub(super) fn check_preconditioners(line: &ConfigLine, new: Preconditioners) -> Result<Preconditioners> {
-    match new.input.defect().or(new.output.defect()) {
-        Some(defect) => Err(line.error(defect)),
-        None => Ok(new),
-    }
 }
 
 fn natural_gradient_from_config(
@@ -532,171 +479,4 @@ fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::by_index::*;
-    use super::super::testing::*;
-    use super::*;
-
-    #[test]
-    fn derivatives_and_files() {
-        let indexes = |times: &[i32]| times.iter().map(|&t| Index::new(0, t, 0)).collect::<Vec<_>>();
-        for config in
-            ["use-bias=true", "use-bias=false orthonormal-constraint=-1 max-change=0.75 l2-regularize=0.01"]
-        {
-            let config = format!("type=TdnnComponent input-dim=4 output-dim=3 time-offsets=-1,0,2 {config}");
-            Check::new(&config).indexes(indexes(&[-1, 0, 2, 3, 5]), indexes(&[0, 3])).run();
-        }
-        check_component_one_row("type=TdnnComponent input-dim=1 output-dim=2 time-offsets=5 rank-in=1");
-    }
-
-    fn check_component_one_row(config: &str) {
-        Check::new(config).indexes(vec![Index::new(3, 8, 0)], vec![Index::new(3, 3, 0)]).run();
-    }
-
-    /// y, its derivative and the gradient as sums over offsets, index by index.
-    #[test]
-    fn agrees_with_the_formula() {
-        let random = Random::new(4);
-        for _ in 0..200 {
-            let offsets = some_offsets(&random, -4, 4);
-            let (input_dim, output_dim) = (random.int(1, 4), random.int(1, 3));
-            let list: Vec<String> = offsets.iter().rev().map(i32::to_string).collect();
-            let config = format!(
-                "type=TdnnComponent input-dim={input_dim} output-dim={output_dim} time-offsets={} use-bias={}",
-                list.join(","),
-                random.int(0, 1) == 0
-            );
-            let new = component(&config);
-            let times = some_times(&random, random.int(-5, 5), random.int(6, 20), random.int(1, 3));
-            let missing = random.int(-20, 20);
-            let wanted = images_at(&random, &times);
-            let available = |index: Index| index.t != missing;
-            let computable = |index: &&Index| offsets.iter().all(|o| index.t + o != missing);
-            if wanted.iter().filter(computable).count() == 0 {
-                continue;
-            }
-            let trial = run(&*new, &wanted, &available, read_precomputed, &random);
-            assert!(
-                trial
-                    .output
-                    .keys()
-                    .eq(wanted.iter().filter(computable).collect::<std::collections::BTreeSet<_>>())
-            );
-            compare(downcast(&*new), &trial);
-        }
-    }
-
-    fn compare(tdnn: &Tdnn, trial: &Trial) {
-        let (dim, rows, cols) = (tdnn.input_dim(), tdnn.linear.rows(), tdnn.linear.cols());
-        let (weights, bias) = (tdnn.linear.to_vec(), tdnn.bias.to_vec());
-        let (mut output, mut in_deriv) = (zeros_like(&trial.output), zeros_like(&trial.input));
-        let mut gradient = vec![0.0; rows * cols + bias.len()];
-        for (&index, y) in &mut output {
-            for o in 0..rows {
-                let e = trial.out_deriv[&index][o];
-                if !bias.is_empty() {
-                    y[o] += bias[o] as f64;
-                    gradient[rows * cols + o] += e;
-                }
-                for c in 0..cols {
-                    let at = Index { t: index.t + tdnn.time_offsets[c / dim], ..index };
-                    let (w, x) = (weights[o * cols + c] as f64, trial.input[&at][c % dim]);
-                    y[o] += w * x;
-                    in_deriv.get_mut(&at).unwrap()[c % dim] += w * e;
-                    gradient[o * cols + c] += x * e;
-                }
-            }
-        }
-        assert_rows_near(&trial.output, &output, "output");
-        assert_rows_near(&trial.in_deriv, &in_deriv, "input derivative");
-        assert_values_near(&trial.gradient, &gradient, "gradient");
-    }
-
-    /// With a frozen identity (a zero gradient first, then nothing learnt) the natural gradient is the plain one; in
-    /// general it keeps the product of norms of a single row.
-    #[test]
-    fn natural_gradient_of_few_rows() {
-        let config = "type=TdnnComponent input-dim=3 output-dim=4 time-offsets=-1,1 learning-rate=0.5";
-        let new = component(config);
-        let list = |times: &[i32]| times.iter().map(|&t| Index::new(0, t, 0)).collect::<Vec<_>>();
-        let (inputs, outputs) = (list(&[-1, 0, 1, 2, 3]), list(&[0, 1, 2]));
-        let indexes = new.precompute_indexes(&inputs, &outputs, true).unwrap();
-        let random = Random::new(1);
-        let harness = Harness::new();
-        let (input, deriv) = (random_matrix(&random, 5, 3), random_matrix(&random, 3, 4));
-        let forward = harness.forward(&*new, indexes.as_deref(), &input, 3);
-        let change = |set_up: &dyn Fn(&mut Tdnn)| {
-            let mut delta = new.clone_box();
-            delta.scale(0.0);
-            set_up(downcast_mut(&mut *delta));
-            let update = Update::Other(&mut *delta);
-            harness.backward(&mut *new.clone_box(), indexes.as_deref(), &input, &forward, &deriv, update);
-            delta.as_updatable().unwrap().vectorize()
-        };
-        let plain = change(&|delta| delta.use_natural_gradient = false);
-        let natural = change(&|_| {});
-        let cosine: f32 = plain.iter().zip(&natural).map(|(a, b)| a * b).sum();
-        let norms: f32 =
-            [&plain, &natural].iter().map(|v| v.iter().map(|p| p * p).sum::<f32>().sqrt()).product();
-        assert!(cosine / norms > 0.3 && cosine / norms < 0.9999, "cosine {}", cosine / norms);
-        assert_eq!(change(&|delta| delta.settings.learning_rate = 0.0), vec![0.0; plain.len()]);
-        let wide = change(&|delta| {
-            delta.natural_gradient.input.alpha = 1e8;
-            delta.natural_gradient.output.alpha = 1e8;
-        });
-        assert_near(&wide, &plain, 1e-3, "much smoothing gives the plain gradient");
-    }
-
-    #[test]
-    fn wrong_configs_are_refused() {
-        let base = "type=TdnnComponent input-dim=4 output-dim=3";
-        refused(base, "'time-offsets' is missing");
-        for (keys, part) in [
-            ("time-offsets=1,2,1", "offset 1 occurs twice"),
-            ("time-offsets=", "at least one offset"),
-            ("time-offsets=1,,2", "separated by commas"),
-            ("time-offsets=a", "separated by commas"),
-            ("time-offsets=0 rank-in=0", "rank"),
-            ("time-offsets=0 alpha-out=-1", "alpha"),
-            ("time-offsets=0 num-samples-history=0", "num-samples-history"),
-            ("time-offsets=0 update-period=3", "update-period"),
-            ("time-offsets=0 learning-rate=-1", "learning-rate"),
-        ] {
-            refused(&format!("{base} {keys}"), part);
-        }
-        refused("type=TdnnComponent input-dim=0 output-dim=3 time-offsets=0", "input-dim=0");
-        refused("type=TdnnComponent input-dim=2000000000 output-dim=2000000000 time-offsets=0", "too many");
-    }
-
-    const TEXT: &str = "<TdnnComponent> <LearningRate> 0.001 <TimeOffsets> [ -1 1 ]\n<LinearParams>  [\n  1 2 \n  3 4 ]\n\
-                        <BiasParams>  [ 5 6 ]\n<OrthonormalConstraint> 0 <UseNaturalGradient> T <NumSamplesHistory> 2000 \
-                        <AlphaInOut> 3 3 <RankInOut> 1 2 </TdnnComponent> ";
-
-    #[test]
-    fn older_and_broken_files() {
-        let older = from_text(&TEXT.replace("<AlphaInOut> 3 3", "<Alpha> 3"));
-        assert_eq!(written_text(&*older), TEXT);
-        for (what, instead, part) in [
-            ("[ -1 1 ]", "[ -1 1 0 ]", "2 columns for 3 time offsets"),
-            ("[ -1 1 ]", "[ 1 1 ]", "occurs twice"),
-            ("[ -1 1 ]", "[ ]", "at least one"),
-            ("[ 5 6 ]", "[ 5 6 7 ]", "<BiasParams> 3 elements"),
-            ("<RankInOut> 1 2", "<RankInOut> 1 -2", "greater than 0, found 1 and -2"),
-            ("<NumSamplesHistory> 2000", "<NumSamplesHistory> 0", "num-samples-history"),
-        ] {
-            read_refused(&TEXT.replace(what, instead), part);
-        }
-    }
-
-    #[test]
-    fn indexes_that_do_not_fit_are_errors() {
-        let new = component("type=TdnnComponent input-dim=1 output-dim=1 time-offsets=-1,1");
-        let list = |times: &[i32]| times.iter().map(|&t| Index::new(0, t, 0)).collect::<Vec<_>>();
-        for (inputs, outputs) in
-            [(&[0, 1][..], &[0, 1][..]), (&[], &[0]), (&[-1, 1], &[0, 1, 3]), (&[1], &[0, 2])]
-        {
-            let (inputs, outputs) = (list(inputs), list(outputs));
-            assert!(new.precompute_indexes(&inputs, &outputs, true).is_err(), "{inputs:?} {outputs:?}");
-        }
-    }
-}
+mod tests;

@@ -3,8 +3,10 @@
 //! Matrix 0 and sub-matrix 0 are empty (0 × 0) and never used by a command. Commands refer to sub-matrices; those that
 //! allocate, free, exchange or transfer need one that covers its whole matrix.
 
+pub mod check;
 pub mod command;
 pub mod print;
+mod store;
 
 pub use command::{Command, Compression};
 
@@ -59,7 +61,7 @@ impl MatrixInfo {
 }
 
 /// Which quantities the rows of a matrix are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MatrixDebugInfo {
     pub is_deriv: bool,
     pub cindexes: Vec<Cindex>,

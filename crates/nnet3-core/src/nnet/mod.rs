@@ -4,6 +4,7 @@
 //! node is a descriptor that no component follows.
 
 pub mod check;
+pub mod collapse;
 pub mod config;
 pub mod context;
 pub mod edit;

@@ -1,3 +1,134 @@
 //! The optimisation passes, in order.
+//!
+//! Every pass takes a computation that the checker accepts and leaves one that it accepts and that gives the same
+//! values. Passes need the debug info only where they say so.
 
+pub mod analysis;
 pub mod consolidate_io;
+mod consolidate_model_update;
+mod convert_addition;
+mod extend_matrices;
+mod limit_derivative_times;
+mod looped;
+mod memory_compression;
+mod move_sizing;
+mod options;
+mod remove_zeroing;
+mod renumber;
+mod replace_row_ops;
+mod reuse_allocations;
+mod snip_row_ops;
+mod split_row_ops;
+mod variable_merging;
+
+pub use extend_matrices::MIN_PROPORTION as EXTEND_MIN_PROPORTION;
+pub use options::OptimizeOptions;
+
+use crate::computation::{Command, Computation, check};
+use crate::error::{Error, Result};
+use crate::nnet::Nnet;
+
+/// Is called after each pass that ran, with its name.
+pub type Observer<'a> = &'a mut dyn FnMut(&'static str, &Computation);
+
+/// Runs the passes that `options` ask for. `max_output_time` is the largest time of any requested output.
+pub fn optimize(
+    options: &OptimizeOptions,
+    nnet: &Nnet,
+    max_output_time: i32,
+    computation: &mut Computation,
+) -> Result<()> {
+    optimize_observed(options, nnet, max_output_time, computation, cfg!(debug_assertions), &mut |_, _| ())
+}
+
+/// As [`optimize`]. `check` runs the checker after each pass.
+pub fn optimize_observed(
+    options: &OptimizeOptions,
+    nnet: &Nnet,
+    max_output_time: i32,
+    computation: &mut Computation,
+    check: bool,
+    observer: Observer<'_>,
+) -> Result<()> {
+    let o = options;
+    let on = |flag: bool| o.optimize && flag;
+    let looped = o.optimize_looped_computation;
+    let merge = o.remove_assignments || o.propagate_in_place || o.backprop_in_place;
+    let deriv_times = o.deriv_times(max_output_time);
+    let compression = if looped { 0 } else { o.memory_compression_level };
+
+    let mut p = Pipeline { nnet, computation, check, observer };
+    p.pass("limit-derivative-times", deriv_times.is_some(), |nnet, c| {
+        limit_derivative_times::run(nnet, deriv_times.unwrap_or_default(), c)
+    })?;
+    p.pass("consolidate-model-update", on(o.consolidate_model_update), consolidate_model_update::run)?;
+    p.pass("convert-addition", on(o.convert_addition), convert_addition::run)?;
+    p.pass("snip-row-ops", on(o.snip_row_ops), |_, c| renumber_if(snip_row_ops::run(c), c))?;
+    p.pass("split-row-ops", on(o.split_row_ops), |_, c| renumber_if(split_row_ops::run(c), c))?;
+    p.pass("optimize-row-ops", on(o.optimize_row_ops), |_, c| renumber_if(replace_row_ops::run(c), c))?;
+    p.pass("extend-matrices", on(o.extend_matrices) && !looped, |_, c| extend_matrices::run(c))?;
+    p.pass("merge-variables", on(merge), |nnet, c| variable_merging::run(o, nnet, c))?;
+    p.pass("initialize-undefined", on(o.initialize_undefined), remove_zeroing::run)?;
+    p.pass("move-sizing-commands", on(o.move_sizing_commands) || looped, move_sizing::run)?;
+    p.pass("loop", looped, looped::run)?;
+    p.pass("allocate-from-other", on(o.allocate_from_other) && !looped, |_, c| {
+        reuse_allocations::run(c);
+        Ok(())
+    })?;
+    p.pass("remove-no-ops", o.optimize, |_, c| {
+        renumber::remove_no_ops(c);
+        Ok(())
+    })?;
+    p.pass("consolidate-io", true, |_, c| {
+        consolidate_io::run(c);
+        renumber::fix_goto(c);
+        Ok(())
+    })?;
+    p.pass("memory-compression", compression > 0, |nnet, c| memory_compression::run(nnet, compression, c))
+}
+
+struct Pipeline<'a, 'o> {
+    nnet: &'a Nnet,
+    computation: &'a mut Computation,
+    check: bool,
+    observer: Observer<'o>,
+}
+
+impl Pipeline<'_, '_> {
+    fn pass(
+        &mut self,
+        name: &'static str,
+        wanted: bool,
+        run: impl FnOnce(&Nnet, &mut Computation) -> Result<()>,
+    ) -> Result<()> {
+        if !wanted {
+            return Ok(());
+        }
+        run(self.nnet, self.computation)?;
+        if self.check {
+            let options = check::CheckOptions::default();
+            check::check(self.nnet, self.computation, options).map_err(|e| after_pass(name, e))?;
+        }
+        (self.observer)(name, self.computation);
+        Ok(())
+    }
+}
+
+/// Says which pass is to blame.
+fn after_pass(name: &str, error: Error) -> Error {
+    match error {
+        Error::Computation { message, command } => {
+            Error::Computation { message: format!("after the pass {name}: {message}"), command }
+        }
+        other => other,
+    }
+}
+
+fn renumber_if(changed: bool, computation: &mut Computation) -> Result<()> {
+    if changed { renumber::run(computation) } else { Ok(()) }
+}
+
+/// Whether the computation ends by jumping back.
+pub(crate) fn is_looped(computation: &Computation) -> bool {
+    matches!(computation.commands.last(), Some(Command::Goto { .. }))
+}

@@ -13,7 +13,7 @@ fn indexes(case: &mut Case, len: usize, limit: usize) -> Vec<i32> {
         if limit == 0 || case.below(5) == 0 {
             out.extend((0..count).map(|_| -1));
         } else {
-            let first = case.below(limit);
+            let first = case.below(limit) * case.below(2);
             out.extend((first..limit.min(first + count)).map(|c| c as i32));
         }
     }

@@ -1,0 +1,257 @@
+//! Compiles requests and keeps the programs, so that a request seen before costs nothing (spec compiler §6.15).
+
+use super::{compile, shortcut};
+use crate::computation::Computation;
+use crate::computation::check::{CheckOptions, check};
+use crate::error::Result;
+use crate::execute::Program;
+use crate::nnet::Nnet;
+use crate::optimize::{OptimizeOptions, optimize_observed};
+use crate::request::ComputationRequest;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Options of the caching compiler (`--compiler.*`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompilerOptions {
+    /// Compile for two sequences and expand, where requests allow it.
+    pub use_shortcut: bool,
+    /// Number of compiled requests to keep, at least 1; the least recently used go first.
+    pub cache_capacity: usize,
+}
+
+impl Default for CompilerOptions {
+    fn default() -> CompilerOptions {
+        CompilerOptions { use_shortcut: true, cache_capacity: 64 }
+    }
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    pub total: Duration,
+    pub compile: Duration,
+    pub optimize: Duration,
+    pub expand: Duration,
+    pub check: Duration,
+    /// Memory plan and index tables.
+    pub indexes: Duration,
+    /// Reading and writing caches; not part of the total.
+    pub io: Duration,
+}
+
+impl Timing {
+    /// The reference's summary line; none if nothing was compiled, read or written.
+    pub fn summary(&self) -> Option<String> {
+        let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
+        let known = self.compile + self.optimize + self.expand + self.check + self.indexes;
+        (self.total + self.io > Duration::ZERO).then(|| {
+            format!(
+                "{} seconds taken in nnet3 compilation total (breakdown: {} compilation, {} optimization, {} shortcut \
+                 expansion, {} checking, {} computing indexes, {} misc.) + {} I/O.",
+                seconds(self.total),
+                seconds(self.compile),
+                seconds(self.optimize),
+                seconds(self.expand),
+                seconds(self.check),
+                seconds(self.indexes),
+                seconds(self.total.saturating_sub(known)),
+                seconds(self.io)
+            )
+        })
+    }
+}
+
+/// A computation that is to be run, or that others were expanded from.
+enum Compiled {
+    Program(Arc<Program>),
+    Computation(Arc<Computation>),
+}
+
+impl Compiled {
+    fn computation(&self) -> &Computation {
+        match self {
+            Compiled::Program(program) => program.computation(),
+            Compiled::Computation(computation) => computation,
+        }
+    }
+}
+
+struct Entry {
+    compiled: Compiled,
+    last_use: u64,
+}
+
+/// Compiles, optimises, plans and remembers.
+pub struct CachingCompiler {
+    options: CompilerOptions,
+    optimize: OptimizeOptions,
+    entries: HashMap<ComputationRequest, Entry>,
+    uses: u64,
+    timing: Timing,
+    check_all: bool,
+    keep_debug_info: bool,
+}
+
+impl CachingCompiler {
+    pub fn new(options: CompilerOptions, optimize: OptimizeOptions) -> CachingCompiler {
+        CachingCompiler {
+            options: CompilerOptions { cache_capacity: options.cache_capacity.max(1), ..options },
+            optimize,
+            entries: HashMap::new(),
+            uses: 0,
+            timing: Timing::default(),
+            check_all: cfg!(debug_assertions),
+            keep_debug_info: false,
+        }
+    }
+
+    /// Runs the checker between all passes and on what was expanded, not only before and after optimisation.
+    pub fn check_all(&mut self, on: bool) {
+        self.check_all = on;
+    }
+
+    /// Expanded computations say what their rows are; useful only for printing.
+    pub fn keep_debug_info(&mut self, on: bool) {
+        self.keep_debug_info = on;
+    }
+
+    /// The program of a request, compiled if need be.
+    pub fn program(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Arc<Program>> {
+        let computation = match self.find(request) {
+            Some(Compiled::Program(program)) => return Ok(program.clone()),
+            Some(Compiled::Computation(computation)) => Some(computation.clone()),
+            None => None,
+        };
+        let start = Instant::now();
+        let computation = match computation {
+            Some(computation) => (*computation).clone(),
+            None => self.create(nnet, request)?,
+        };
+        let planning = Instant::now();
+        let program = Arc::new(Program::new(nnet, computation)?);
+        self.timing.indexes += planning.elapsed();
+        self.timing.total += start.elapsed();
+        self.insert(request.clone(), Compiled::Program(program.clone()));
+        Ok(program)
+    }
+
+    fn create(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Computation> {
+        if self.options.use_shortcut {
+            if let Some((mini, count)) = shortcut::mini_request(request) {
+                if let Some(computation) = self.expand(nnet, mini, count)? {
+                    return Ok(computation);
+                }
+            }
+        }
+        self.compile(nnet, request)
+    }
+
+    /// None if the computation for two sequences cannot be expanded.
+    fn expand(&mut self, nnet: &Nnet, mini: ComputationRequest, count: usize) -> Result<Option<Computation>> {
+        if self.find(&mini).is_none() {
+            let compiled = Compiled::Computation(Arc::new(self.compile(nnet, &mini)?));
+            self.insert(mini.clone(), compiled);
+        }
+        let Some(entry) = self.entries.get(&mini) else {
+            return Ok(None);
+        };
+        let start = Instant::now();
+        let expanded = shortcut::expand(nnet, entry.compiled.computation(), count, self.keep_debug_info);
+        self.timing.expand += start.elapsed();
+        let Ok(expanded) = expanded else {
+            return Ok(None);
+        };
+        if self.check_all {
+            self.check(nnet, &expanded, CheckOptions::default())?;
+        }
+        Ok(Some(expanded))
+    }
+
+    fn compile(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Computation> {
+        let start = Instant::now();
+        let mut computation = compile(nnet, std::slice::from_ref(request))?;
+        self.timing.compile += start.elapsed();
+        self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
+        let start = Instant::now();
+        let max_time = request.max_output_time()?;
+        optimize_observed(&self.optimize, nnet, max_time, &mut computation, self.check_all, &mut |_, _| ())?;
+        self.timing.optimize += start.elapsed();
+        self.check(nnet, &computation, CheckOptions::default())?;
+        Ok(computation)
+    }
+
+    fn check(&mut self, nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
+        let start = Instant::now();
+        check(nnet, computation, options)?;
+        self.timing.check += start.elapsed();
+        Ok(())
+    }
+
+    fn find(&mut self, request: &ComputationRequest) -> Option<&Compiled> {
+        self.uses += 1;
+        let entry = self.entries.get_mut(request)?;
+        entry.last_use = self.uses;
+        Some(&entry.compiled)
+    }
+
+    fn insert(&mut self, request: ComputationRequest, compiled: Compiled) {
+        self.uses += 1;
+        let full = self.entries.len() >= self.options.cache_capacity;
+        if full && !self.entries.contains_key(&request) {
+            let oldest =
+                self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(request, _)| request.clone());
+            oldest.map(|request| self.entries.remove(&request));
+        }
+        self.entries.insert(request, Entry { compiled, last_use: self.uses });
+    }
+
+    /// Compiled requests in the cache, those for two sequences that others were expanded from included.
+    pub fn num_cached(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Adds the computations of a cache file; none if it was made with other optimisation options. Returns their
+    /// number.
+    pub fn read_cache(&mut self, nnet: &Nnet, r: &mut KaldiReader) -> Result<usize> {
+        let start = Instant::now();
+        if !self.optimize.agrees_with(&OptimizeOptions::read(r)?) {
+            return Ok(0);
+        }
+        r.expect_token("<ComputationCacheSize>")?;
+        let count = r.read_i32()?;
+        r.expect_token("<ComputationCache>")?;
+        for _ in 0..count {
+            let request = ComputationRequest::read(r)?;
+            let computation = Computation::read(r)?;
+            self.check(nnet, &computation, CheckOptions::default())?;
+            self.insert(request, Compiled::Computation(Arc::new(computation)));
+        }
+        self.timing.io += start.elapsed();
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// Writes all computations, the least recently used first.
+    pub fn write_cache(&mut self, w: &mut KaldiWriter) -> Result<()> {
+        let start = Instant::now();
+        self.optimize.write(w)?;
+        w.write_token("<ComputationCacheSize>")?;
+        w.write_i32(self.entries.len() as i32)?;
+        w.write_token("<ComputationCache>")?;
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.last_use);
+        for (request, entry) in entries {
+            request.write(w)?;
+            entry.compiled.computation().write(w)?;
+        }
+        self.timing.io += start.elapsed();
+        Ok(())
+    }
+}

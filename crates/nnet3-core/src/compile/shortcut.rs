@@ -1,0 +1,311 @@
+//! Compiles a request for many sequences as one for two, and expands the result (spec compiler §4.9).
+//!
+//! It applies where the sequences of every input and output are numbered 0, 1, … and laid out regularly. Whether the
+//! result has the structure that expansion needs is checked; if not, the caller compiles the request itself.
+
+use crate::computation::{
+    Command, Computation, MatrixDebugInfo, MatrixId, Precomputed, PrecomputedId, RowOf, Submatrix,
+    SubmatrixId,
+};
+use crate::error::{Error, Result};
+use crate::index::{Cindex, ComponentId, Index, NodeId};
+use crate::nnet::Nnet;
+use crate::request::{ComputationRequest, IoSpecification};
+use std::sync::Arc;
+
+/// The same request for two sequences and the number of sequences of `request`, if that is a regular number > 2.
+pub fn mini_request(request: &ComputationRequest) -> Option<(ComputationRequest, usize)> {
+    let count = request.inputs.first()?.indexes.last()?.n + 1;
+    if count <= 2 {
+        return None;
+    }
+    let convert = |io: &IoSpecification| {
+        let stride =
+            sequence_stride(&io.indexes).filter(|_| io.indexes.last().is_some_and(|i| i.n + 1 == count))?;
+        let indexes = change_sequences(&io.indexes, stride, count as usize, 2);
+        Some(IoSpecification { name: io.name.clone(), indexes, has_deriv: io.has_deriv })
+    };
+    let mini = ComputationRequest {
+        inputs: request.inputs.iter().map(convert).collect::<Option<_>>()?,
+        outputs: request.outputs.iter().map(convert).collect::<Option<_>>()?,
+        ..*request
+    };
+    Some((mini, count as usize))
+}
+
+/// The distance of rows that differ by one in n, if the list consists of blocks in which it is the same everywhere.
+pub fn sequence_stride(indexes: &[Index]) -> Option<usize> {
+    stride_of(indexes.len(), |i| Cindex { node: NodeId(0), index: indexes[i] })
+}
+
+fn stride_of(size: usize, at: impl Fn(usize) -> Cindex) -> Option<usize> {
+    let with_n = |i: usize, n: i32| {
+        let mut cindex = at(i);
+        cindex.index.n = n;
+        cindex
+    };
+    let count = usize::try_from(at(size.checked_sub(1)?).index.n).ok()?.checked_add(1)?;
+    if count <= 1 || at(0).index.n != 0 || size % count != 0 {
+        return None;
+    }
+    let second = with_n(0, 1);
+    let rest = (2..size / count).filter(|s| size % s == 0);
+    let stride = [1, size / count].into_iter().chain(rest).find(|&s| at(s) == second)?;
+    let block = stride * count;
+    let regular = size % block == 0
+        && (0..size).all(|i| {
+            let n = i % block / stride;
+            at(i).index.n == n as i32 && (n == 0 || at(i) == with_n(i - stride, n as i32))
+        });
+    regular.then_some(stride)
+}
+
+/// The list with `new` instead of `old` sequences.
+fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
+    let mut out = Vec::with_capacity(indexes.len() / old * new);
+    for block in indexes.chunks(stride * old) {
+        for n in 0..new {
+            out.extend(block[..stride].iter().map(|&index| Index { n: n as i32, ..index }));
+        }
+    }
+    out
+}
+
+/// Turns a computation for two sequences into one for `count`. An error if it lacks the structure for that.
+pub fn expand(nnet: &Nnet, mini: &Computation, count: usize, debug_info: bool) -> Result<Computation> {
+    let expander = Expander { mini, count, strides: strides(mini)? };
+    let mut out = Computation {
+        matrices: mini.matrices.clone(),
+        commands: Vec::with_capacity(mini.commands.len()),
+        need_model_derivative: mini.need_model_derivative,
+        ..Computation::default()
+    };
+    for matrix in &mut out.matrices {
+        matrix.rows = matrix.rows / 2 * count;
+    }
+    if debug_info {
+        out.debug_info = (0..mini.matrices.len()).map(|m| expander.debug_info(m)).collect();
+    }
+    out.submatrices = mini.submatrices.iter().map(|s| expander.submatrix(s)).collect::<Result<_>>()?;
+    out.precomputed = expander.precomputed(nnet)?;
+    for &command in &mini.commands {
+        let command = expander.command(command, &mut out)?;
+        out.commands.push(command);
+    }
+    Ok(out)
+}
+
+fn irregular() -> Error {
+    Error::computation(
+        "the computation for two sequences is not regular enough to be expanded; compile with --use-shortcut=false",
+    )
+}
+
+fn strides(mini: &Computation) -> Result<Vec<usize>> {
+    if mini.debug_info.len() != mini.matrices.len() {
+        return Err(Error::computation("shortcut compilation needs debug info"));
+    }
+    let stride = |info: &MatrixDebugInfo| {
+        let list = &info.cindexes;
+        let two = list.last().is_some_and(|c| c.index.n == 1);
+        stride_of(list.len(), |i| list[i]).filter(|_| two).ok_or_else(irregular)
+    };
+    let rest = mini.debug_info[1..].iter().map(stride);
+    std::iter::once(Ok(1)).chain(rest).collect()
+}
+
+struct Expander<'a> {
+    mini: &'a Computation,
+    count: usize,
+    /// For each matrix the distance of rows that differ by one in n.
+    strides: Vec<usize>,
+}
+
+impl Expander<'_> {
+    /// Where the row of a matrix goes: sequence 0 stays the first, 1 becomes the last.
+    fn row(&self, m: MatrixId, row: usize) -> usize {
+        let stride = self.strides[m.index()];
+        let (block, within) = (row / (2 * stride), row % (2 * stride));
+        let sequence = if within < stride { 0 } else { self.count - 1 };
+        (block * self.count + sequence) * stride + within % stride
+    }
+
+    fn sequence(&self, m: MatrixId, row: usize) -> usize {
+        row / self.strides[m.index()] % 2
+    }
+
+    fn submatrix(&self, s: &Submatrix) -> Result<Submatrix> {
+        if s.rows == 0 {
+            return Ok(*s);
+        }
+        let last = s.row_offset + s.rows - 1;
+        let (first_row, last_row) = (self.row(s.matrix, s.row_offset), self.row(s.matrix, last));
+        let rows = last_row + 1 - first_row.min(last_row);
+        let regular = self.sequence(s.matrix, s.row_offset) == 0
+            && self.sequence(s.matrix, last) == 1
+            && s.rows % 2 == 0
+            && rows == s.rows / 2 * self.count;
+        if !regular {
+            return Err(irregular());
+        }
+        Ok(Submatrix { row_offset: first_row, rows, ..*s })
+    }
+
+    /// For a row of a sub-matrix that belongs to sequence 0: its new place in the sub-matrix, and the distance to the
+    /// same row of the next sequence.
+    fn place(&self, s: SubmatrixId, row: usize) -> Option<(usize, usize)> {
+        let s = self.mini.submatrix(s);
+        let row = s.row_offset + row;
+        (self.sequence(s.matrix, row) == 0).then(|| {
+            let offset = self.row(s.matrix, s.row_offset);
+            (self.row(s.matrix, row) - offset, self.strides[s.matrix.index()])
+        })
+    }
+
+    fn debug_info(&self, m: usize) -> MatrixDebugInfo {
+        let info = &self.mini.debug_info[m];
+        let stride = self.strides[m];
+        let mut cindexes = Vec::with_capacity(info.cindexes.len() / 2 * self.count);
+        for block in info.cindexes.chunks(2 * stride) {
+            for n in 0..self.count {
+                cindexes.extend(
+                    block[..stride]
+                        .iter()
+                        .map(|c| Cindex { node: c.node, index: Index { n: n as i32, ..c.index } }),
+                );
+            }
+        }
+        MatrixDebugInfo { is_deriv: info.is_deriv, cindexes }
+    }
+
+    fn precomputed(&self, nnet: &Nnet) -> Result<Vec<Precomputed>> {
+        let mut users: Vec<(Option<ComponentId>, bool)> = vec![(None, false); self.mini.precomputed.len()];
+        for command in &self.mini.commands {
+            match *command {
+                Command::Propagate { component, precomputed: Some(PrecomputedId(p)), .. } => {
+                    users[p as usize].0 = Some(component);
+                }
+                Command::Backprop { component, precomputed: Some(PrecomputedId(p)), .. } => {
+                    users[p as usize] = (Some(component), true);
+                }
+                _ => {}
+            }
+        }
+        let mut out = vec![Precomputed::default()];
+        for (old, &(component, need_backprop)) in self.mini.precomputed.iter().zip(&users).skip(1) {
+            let component = nnet.component(component.ok_or_else(irregular)?);
+            let expand = |list: &[Index]| {
+                let stride = sequence_stride(list).filter(|_| list.last().is_some_and(|i| i.n == 1));
+                stride.map(|stride| change_sequences(list, stride, 2, self.count)).ok_or_else(irregular)
+            };
+            let (inputs, outputs) = (expand(&old.input_indexes)?, expand(&old.output_indexes)?);
+            let data =
+                component.precompute_indexes(&inputs, &outputs, need_backprop)?.ok_or_else(irregular)?;
+            out.push(Precomputed { data: Some(Arc::from(data)), ..Precomputed::default() });
+        }
+        Ok(out)
+    }
+
+    /// The command with its list of rows, if it has one, expanded; everything else keeps its number.
+    fn command(&self, command: Command, out: &mut Computation) -> Result<Command> {
+        let mut command = command;
+        match &mut command {
+            Command::CopyRows { dest, src, rows, .. } | Command::AddRows { dest, src, rows, .. } => {
+                let old = &self.mini.indexes[rows.index()];
+                let mut new = vec![-1; out.submatrix(*dest).rows];
+                self.replicate(*dest, old, &mut new, |&row| {
+                    let Ok(row) = usize::try_from(row) else {
+                        return Ok(None);
+                    };
+                    let (first, step) = self.place(*src, row).ok_or_else(irregular)?;
+                    Ok(Some(move |n: usize| (first + n * step) as i32))
+                })?;
+                *rows = out.new_indexes(new);
+            }
+            Command::CopyRowsMulti { dest: s, rows, .. }
+            | Command::AddRowsMulti { dest: s, rows, .. }
+            | Command::CopyToRowsMulti { src: s, rows }
+            | Command::AddToRowsMulti { src: s, rows, .. } => {
+                let old = &self.mini.multi_indexes[rows.index()];
+                let mut new: Vec<RowOf> = vec![None; out.submatrix(*s).rows];
+                self.replicate(*s, old, &mut new, |&item| {
+                    let Some((other, row)) = item else {
+                        return Ok(None);
+                    };
+                    let (first, step) = self.place(other, row as usize).ok_or_else(irregular)?;
+                    Ok(Some(move |n: usize| Some((other, (first + n * step) as u32))))
+                })?;
+                *rows = out.new_multi_indexes(new);
+            }
+            Command::AddRowRanges { dest, src, ranges, .. } => {
+                let old = &self.mini.ranges[ranges.index()];
+                let mut new = vec![(-1, -1); out.submatrix(*dest).rows];
+                self.replicate(*dest, old, &mut new, |&(begin, end)| {
+                    if begin == end {
+                        return Ok(None);
+                    }
+                    let (first, step) = self.place(*src, begin as usize).ok_or_else(irregular)?;
+                    let (last, _) = self.place(*src, end as usize - 1).ok_or_else(irregular)?;
+                    if last + 1 - first != (end - begin) as usize {
+                        return Err(irregular());
+                    }
+                    Ok(Some(move |n: usize| ((first + n * step) as i32, (last + 1 + n * step) as i32)))
+                })?;
+                *ranges = out.new_ranges(new);
+            }
+            _ => {}
+        }
+        Ok(command)
+    }
+
+    /// Fills the new list of a command whose rows are those of `s`: `source` gives the item of each sequence for an
+    /// item of sequence 0.
+    fn replicate<Old, New, F: Fn(usize) -> New>(
+        &self,
+        s: SubmatrixId,
+        old: &[Old],
+        new: &mut [New],
+        source: impl Fn(&Old) -> Result<Option<F>>,
+    ) -> Result<()> {
+        for (row, item) in old.iter().enumerate() {
+            let Some((first, step)) = self.place(s, row) else {
+                continue;
+            };
+            if let Some(source) = source(item)? {
+                for n in 0..self.count {
+                    *new.get_mut(first + n * step).ok_or_else(irregular)? = source(n);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(items: &[(i32, i32)]) -> Vec<Index> {
+        items.iter().map(|&(n, t)| Index::new(n, t, 0)).collect()
+    }
+
+    #[test]
+    fn strides_of_regular_lists() {
+        let by_time = list(&[(0, 5), (1, 5), (2, 5), (0, 6), (1, 6), (2, 6)]);
+        let by_sequence = list(&[(0, 5), (0, 6), (1, 5), (1, 6), (2, 5), (2, 6)]);
+        assert_eq!(sequence_stride(&by_time), Some(1));
+        assert_eq!(sequence_stride(&by_sequence), Some(2));
+        let mut blocks = Vec::new();
+        for base in [0, 10] {
+            for n in 0..3 {
+                blocks.extend(list(&[(n, base), (n, base + 1)]));
+            }
+        }
+        assert_eq!(sequence_stride(&blocks), Some(2));
+        assert_eq!(change_sequences(&by_sequence, 2, 3, 2), by_sequence[..4]);
+        assert_eq!(change_sequences(&by_time[..2], 1, 2, 3), by_time[..3]);
+        assert_eq!(sequence_stride(&list(&[(0, 5), (1, 5), (0, 6), (1, 7)])), None);
+        assert_eq!(sequence_stride(&list(&[(0, 5), (0, 6)])), None);
+        assert_eq!(sequence_stride(&[]), None);
+    }
+}

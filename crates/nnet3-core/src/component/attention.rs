@@ -1,0 +1,537 @@
+//! `RestrictedAttentionComponent`: multi-head attention over a window of relative positions, with a learnt bias for
+//! each position in place of position encodings (Povey, Hadian, Ghahremani, Li and Khudanpur, "A time-restricted
+//! self-attention layer for ASR", 2018).
+
+use super::fields::{self, key};
+use super::grid::{self, Grid, Times, gcd, shifted};
+use super::registry::PrecomputedReader;
+use super::*;
+use crate::config::ConfigLine;
+use crate::text::number;
+use nnet3_matrix::{Accumulator, ColumnTerm, Map};
+use std::ops::Range;
+
+const NAME: &str = "RestrictedAttentionComponent";
+const PRECOMPUTED_NAME: &str = "RestrictedAttentionComponentPrecomputedIndexes";
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: NAME,
+    purpose: "Multi-head attention over a window of times; columns of the input, head by head: key, value, query and \
+              a bias for each position; of the output: value and the attention weights.",
+    keys: &[
+        key("num-heads", Kind::Int, "1", "number of heads"),
+        key("key-dim", Kind::Int, "", "dimension of keys and queries of a head"),
+        key("value-dim", Kind::Int, "", "dimension of the values of a head"),
+        key("num-left-inputs", Kind::Int, "", "positions before the present one"),
+        key("num-right-inputs", Kind::Int, "", "positions after the present one; one on some side is needed"),
+        key("time-stride", Kind::Int, "1", "times from one position to the next"),
+        key(
+            "num-left-inputs-required",
+            Kind::Int,
+            "num-left-inputs",
+            "of the positions before, those without which there is no output; the others count as zeros if missing",
+        ),
+        key("num-right-inputs-required", Kind::Int, "num-right-inputs", "the same for the positions after"),
+        key("output-context", Kind::Bool, "true", "whether the attention weights are part of the output"),
+        key(
+            "key-scale",
+            Kind::Float,
+            "1/sqrt(key-dim)",
+            "factor of products of keys and queries, above 0 to 1",
+        ),
+    ],
+    updatable: false,
+    example: "num-heads=2 key-dim=3 value-dim=2 num-left-inputs=1 num-right-inputs=2 time-stride=3 \
+              num-left-inputs-required=0 num-right-inputs-required=0",
+    from_config: Attention::from_config,
+    read: Attention::read,
+}];
+
+pub const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
+
+/// Smallest weight whose logarithm is taken.
+const SMALLEST: f32 = 1e-20;
+
+/// c = softmax over positions o of (key_scale · query · key(t + o) + bias\[o\]); the output is Σ_o c\[o\] · value(t + o)
+/// and perhaps c.
+#[derive(Clone, Debug)]
+pub struct Attention {
+    num_heads: usize,
+    key_dim: usize,
+    value_dim: usize,
+    num_left: usize,
+    num_right: usize,
+    time_stride: usize,
+    num_left_required: usize,
+    num_right_required: usize,
+    output_context: bool,
+    key_scale: f32,
+    /// Rows of the statistics.
+    stats_count: f64,
+    /// A sum for each head; empty until the first use.
+    entropy: Accumulator,
+    /// Sums of weights, head by head, position by position; empty until the first use.
+    posterior: Accumulator,
+}
+
+/// The grids of one input and output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Io {
+    num_images: i64,
+    input: Times,
+    output: Times,
+}
+
+/// The columns of one head.
+struct Columns {
+    key: Range<usize>,
+    value: Range<usize>,
+    query: Range<usize>,
+    bias: Range<usize>,
+    out_value: Range<usize>,
+    /// Empty without output-context.
+    out_context: Range<usize>,
+    /// In the matrix of weights.
+    context: Range<usize>,
+}
+
+impl Attention {
+    fn from_config(line: &mut ConfigLine, _: &Random) -> Result<Box<dyn Component>> {
+        let num_heads = line.get_dim("num-heads")?.unwrap_or(1);
+        let (key_dim, value_dim) = (line.require_dim("key-dim")?, line.require_dim("value-dim")?);
+        let mut inputs = |side: &str| -> Result<(usize, usize)> {
+            let key = format!("num-{side}-inputs");
+            let all = line.require_i32(&key)?;
+            let required =
+                line.get_i32(&format!("{key}-required"))?.filter(|&count| count >= 0).unwrap_or(all);
+            match 0 <= required && required <= all {
+                true => Ok((all as usize, required as usize)),
+                false => {
+                    Err(line.error(format!("{key}={all}: expected at least 0, and at least those required")))
+                }
+            }
+        };
+        let ((num_left, num_left_required), (num_right, num_right_required)) =
+            (inputs("left")?, inputs("right")?);
+        let key_scale = line.get_f32("key-scale")?.filter(|scale| *scale >= 0.0 || scale.is_nan());
+        let new = Attention {
+            num_heads,
+            key_dim,
+            value_dim,
+            num_left,
+            num_right,
+            time_stride: line.get_dim("time-stride")?.unwrap_or(1),
+            num_left_required,
+            num_right_required,
+            output_context: line.get_bool("output-context")?.unwrap_or(true),
+            key_scale: key_scale.unwrap_or_else(|| (1.0 / (key_dim as f64).sqrt()) as f32),
+            stats_count: 0.0,
+            entropy: Accumulator::default(),
+            posterior: Accumulator::default(),
+        };
+        if !(new.key_scale > 0.0 && new.key_scale <= 1.0) {
+            return Err(line
+                .error(format!("key-scale: expected a number above 0, at most 1, found {}", new.key_scale)));
+        }
+        match new.defect() {
+            Some(defect) => Err(line.error(defect)),
+            None => Ok(Box::new(new)),
+        }
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let num_heads = fields::read_dim(r, "<NumHeads>")?;
+        let (key_dim, value_dim) = (fields::read_dim(r, "<KeyDim>")?, fields::read_dim(r, "<ValueDim>")?);
+        let (num_left, num_right) = (read_count(r, "<NumLeftInputs>")?, read_count(r, "<NumRightInputs>")?);
+        let time_stride = fields::read_dim(r, "<TimeStride>")?;
+        let mut new = Attention {
+            num_heads,
+            key_dim,
+            value_dim,
+            num_left,
+            num_right,
+            time_stride,
+            num_left_required: read_count(r, "<NumLeftInputsRequired>")?,
+            num_right_required: read_count(r, "<NumRightInputsRequired>")?,
+            output_context: fields::read_bool(r, "<OutputContext>")?,
+            key_scale: fields::read_f32(r, "<KeyScale>")?,
+            stats_count: fields::read_f64(r, "<StatsCount>")?,
+            entropy: Accumulator::default(),
+            posterior: Accumulator::default(),
+        };
+        if let Some(defect) = new.defect() {
+            return Err(r.error(defect).into());
+        }
+        new.entropy = Accumulator::from_vec(fields::read_stats(r, "<EntropyStats>", num_heads)?);
+        r.expect_token("<PosteriorStats>")?;
+        let posterior = kaldi_io::matrix::DenseMatrix::<f64>::read(r)?;
+        let (rows, cols, context) = (posterior.rows, posterior.cols, new.context());
+        fields::check(r, posterior.data.is_empty() || (rows, cols) == (num_heads, context), || {
+            format!("<PosteriorStats>: expected {num_heads} x {context} elements, found {rows} x {cols}")
+        })?;
+        new.posterior = Accumulator::from_vec(posterior.data);
+        r.expect_token("</RestrictedAttentionComponent>")?;
+        Ok(Box::new(new))
+    }
+
+    /// What makes the settings unusable, if anything.
+    fn defect(&self) -> Option<String> {
+        if self.num_left + self.num_right == 0 {
+            return Some("the window needs a position before or after the present one".into());
+        }
+        if self.num_left_required > self.num_left || self.num_right_required > self.num_right {
+            return Some("more positions are required than the window has".into());
+        }
+        if self.key_scale.is_nan() || self.key_scale <= 0.0 {
+            return Some(format!("the key scale must be greater than 0, found {}", self.key_scale));
+        }
+        let columns = self.num_heads as u128 * (2 * self.key_dim + self.value_dim + self.context()) as u128;
+        let window = self.context() as u128 * self.time_stride as u128;
+        (columns.max(window) > i32::MAX as u128)
+            .then(|| format!("{columns} columns are too many, or {window} times"))
+    }
+
+    /// Positions of the window.
+    fn context(&self) -> usize {
+        self.num_left + 1 + self.num_right
+    }
+
+    fn columns(&self, head: usize) -> Columns {
+        let context = self.context();
+        let output_context = if self.output_context { context } else { 0 };
+        let start = head * (2 * self.key_dim + self.value_dim + context);
+        let value = start + self.key_dim..start + self.key_dim + self.value_dim;
+        let query = value.end..value.end + self.key_dim;
+        let out_start = head * (self.value_dim + output_context);
+        Columns {
+            key: start..value.start,
+            bias: query.end..query.end + context,
+            value,
+            query,
+            out_value: out_start..out_start + self.value_dim,
+            out_context: out_start + self.value_dim..out_start + self.value_dim + output_context,
+            context: head * context..(head + 1) * context,
+        }
+    }
+
+    /// The inputs of the whole window and whether each is required.
+    fn window(&self, output: Index) -> impl Iterator<Item = (Index, bool)> {
+        let (left, right) = (self.num_left as i64, self.num_right as i64);
+        let required = -(self.num_left_required as i64)..=self.num_right_required as i64;
+        (-left..=right).map(move |position| {
+            // A window is shorter than 2^31 times.
+            let offset = (position * self.time_stride as i64) as i32;
+            (shifted(output, offset), required.contains(&position))
+        })
+    }
+
+    /// Grids with one step, the input's covering the windows of all outputs.
+    fn grid(&self, inputs: &[Index], outputs: &[Index]) -> Result<Grid> {
+        let mut grid = Grid::of(inputs, outputs)?;
+        let stride = self.time_stride as i64;
+        let step = gcd(gcd(grid.input.step, grid.output.step), stride);
+        grid.input.refine(step);
+        grid.output.refine(step);
+        let (first_out, last_out) = (grid.output.start, grid.output.last());
+        let first = first_out - stride * self.num_left as i64;
+        let last = last_out + stride * self.num_right as i64;
+        let first_required = first_out - stride * self.num_left_required as i64;
+        let last_required = last_out + stride * self.num_right_required as i64;
+        let Times { start: first_in, .. } = grid.input;
+        let last_in = grid.input.last();
+        let covers = first_in <= first_required && last_in >= last_required;
+        if !covers || first_in < first || last_in > last || (first_in - first) % step != 0 {
+            return Err(grid::error(format!(
+                "{NAME}: input times {first_in} to {last_in} for output times {first_out} to {last_out}"
+            )));
+        }
+        grid.input = Times { start: first, step, count: 1 + (last - first) / step };
+        Ok(grid)
+    }
+
+    /// Rows from one position to the next, and the first row of the present positions.
+    fn rows(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+    ) -> (usize, usize) {
+        let io: &Io = precomputed(indexes);
+        let shift = (input_rows - output_rows) / (self.context() - 1);
+        (shift, (io.num_images * (io.output.start - io.input.start) / io.output.step) as usize)
+    }
+}
+
+/// `token` and an integer that is not negative.
+fn read_count(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    let value = fields::read_i32(r, token)?;
+    usize::try_from(value).map_err(|_| r.error(format!("{token}: expected at least 0, found {value}")).into())
+}
+
+impl Component for Attention {
+    crate::component_boilerplate!("RestrictedAttentionComponent");
+
+    fn input_dim(&self) -> usize {
+        self.num_heads * (2 * self.key_dim + self.value_dim + self.context())
+    }
+    fn output_dim(&self) -> usize {
+        self.num_heads * (self.value_dim + if self.output_context { self.context() } else { 0 })
+    }
+    fn properties(&self) -> Properties {
+        Properties::REORDERS_INDEXES
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::PROPAGATE_ADDS
+            | Properties::BACKPROP_ADDS
+            | Properties::STORES_STATS
+            | Properties::USES_MEMO
+    }
+
+    fn info(&self, _: bool) -> String {
+        let mut out = format!(
+            "{NAME}, input-dim={}, output-dim={}, num-heads={}, time-stride={}, key-dim={}, value-dim={}, \
+             num-left-inputs={}, num-right-inputs={}, context-dim={}, num-left-inputs-required={}, \
+             num-right-inputs-required={}, output-context={}, key-scale={}",
+            self.input_dim(),
+            self.output_dim(),
+            self.num_heads,
+            self.time_stride,
+            self.key_dim,
+            self.value_dim,
+            self.num_left,
+            self.num_right,
+            self.context(),
+            self.num_left_required,
+            self.num_right_required,
+            self.output_context,
+            number(self.key_scale as f64)
+        );
+        if self.stats_count == 0.0 {
+            return out;
+        }
+        let averages = |sums: &[f64]| -> String {
+            sums.iter().map(|sum| number(sum / self.stats_count) + ",").collect()
+        };
+        out += &format!(", entropy={}", averages(self.entropy.values()));
+        for (head, sums) in self.posterior.values().chunks(self.context()).enumerate().take(5) {
+            out += &format!(" posterior-stats[{head}]={}", averages(sums));
+        }
+        out + &format!(" stats-count={}", number(self.stats_count))
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<RestrictedAttentionComponent>")?;
+        for (token, value) in [
+            ("<NumHeads>", self.num_heads),
+            ("<KeyDim>", self.key_dim),
+            ("<ValueDim>", self.value_dim),
+            ("<NumLeftInputs>", self.num_left),
+            ("<NumRightInputs>", self.num_right),
+            ("<TimeStride>", self.time_stride),
+            ("<NumLeftInputsRequired>", self.num_left_required),
+            ("<NumRightInputsRequired>", self.num_right_required),
+        ] {
+            fields::write_dim(w, token, value)?;
+        }
+        fields::write_bool(w, "<OutputContext>", self.output_context)?;
+        fields::write_f32(w, "<KeyScale>", self.key_scale)?;
+        fields::write_f64(w, "<StatsCount>", self.stats_count)?;
+        w.write_token("<EntropyStats>")?;
+        kaldi_io::matrix::write_vector(w, self.entropy.values())?;
+        w.write_token("<PosteriorStats>")?;
+        let data = self.posterior.values().to_vec();
+        let (rows, cols) = if data.is_empty() { (0, 0) } else { (self.num_heads, self.context()) };
+        kaldi_io::matrix::DenseMatrix { rows, cols, data }.write(w)?;
+        w.write_token("</RestrictedAttentionComponent>")?;
+        Ok(())
+    }
+
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        inputs.extend(self.window(output).map(|(input, _)| input));
+    }
+
+    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
+        let computable = self.window(output).all(|(input, required)| !required || available(input));
+        if let (true, Some(used)) = (computable, used) {
+            used.extend(self.window(output).map(|(input, _)| input).filter(|&input| available(input)));
+        }
+        computable
+    }
+
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        (*inputs, *outputs) = self.grid(inputs, outputs)?.arrange(inputs, outputs)?;
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        _: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let grid = self.grid(inputs, outputs)?;
+        grid.check_arranged(inputs, outputs)?;
+        Ok(Some(Box::new(Io { num_images: grid.num_images(), input: grid.input, output: grid.output })))
+    }
+
+    fn memo_shape(&self, _: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
+        (output_rows, self.num_heads * self.context())
+    }
+
+    /// The memo is c, head by head.
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        memo: ViewMut<'_>,
+    ) {
+        let (backend, (shift, first)) = (context.backend, self.rows(indexes, input.rows(), output.rows()));
+        let present = input.row_range(first..first + output.rows());
+        for head in 0..self.num_heads {
+            let at = self.columns(head);
+            let c = memo.col_range(at.context);
+            backend.banded_dots(
+                c,
+                self.key_scale,
+                present.col_range(at.query),
+                input.col_range(at.key),
+                shift,
+            );
+            backend.add(c, 1.0, present.col_range(at.bias));
+            backend.softmax(c, c.as_view());
+            backend.banded_apply(
+                output.col_range(at.out_value),
+                1.0,
+                c.as_view(),
+                input.col_range(at.value),
+                shift,
+            );
+            if self.output_context {
+                backend.add(output.col_range(at.out_context), 1.0, c.as_view());
+            }
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let (backend, input, rows) = (context.backend, args.in_value, args.out_deriv.rows());
+        let (shift, first) = self.rows(args.indexes, input.rows(), rows);
+        let present = input.row_range(first..first + rows);
+        let present_deriv = in_deriv.row_range(first..first + rows);
+        // Derivatives with respect to c, then to what the softmax sees.
+        let mut derivs = context.workspace.take(rows, self.context());
+        for head in 0..self.num_heads {
+            let (at, derivs) = (self.columns(head), derivs.view_mut());
+            let (c, value_deriv) = (args.memo.col_range(at.context), args.out_deriv.col_range(at.out_value));
+            backend.banded_dots(derivs, 1.0, value_deriv, input.col_range(at.value.clone()), shift);
+            if self.output_context {
+                backend.add(derivs, 1.0, args.out_deriv.col_range(at.out_context));
+            }
+            backend.softmax_backward(derivs, c, derivs.as_view());
+            let derivs = derivs.as_view();
+            let (key, query) = (input.col_range(at.key.clone()), present.col_range(at.query.clone()));
+            backend.add(present_deriv.col_range(at.bias), 1.0, derivs);
+            backend.banded_apply(present_deriv.col_range(at.query), self.key_scale, derivs, key, shift);
+            backend.banded_scatter(in_deriv.col_range(at.key), self.key_scale, derivs, query, shift);
+            backend.banded_scatter(in_deriv.col_range(at.value), 1.0, c, value_deriv, shift);
+        }
+    }
+
+    /// On two calls out of three.
+    fn store_stats(&mut self, context: Context<'_>, _: View<'_>, _: View<'_>, memo: View<'_>) {
+        if self.entropy.len() != self.num_heads || self.posterior.is_empty() {
+            self.entropy = Accumulator::zeros(self.num_heads);
+            self.posterior = Accumulator::zeros(self.num_heads * self.context());
+            self.stats_count = 0.0;
+        }
+        if context.random.int(0, 2) == 0 {
+            return;
+        }
+        let backend = context.backend;
+        backend.accumulate(&mut self.posterior, 0, memo, ColumnTerm::Value);
+        let mut logs = context.workspace.take(memo.rows(), memo.cols());
+        backend.map(logs.view_mut(), memo, Map::Log { floor: SMALLEST });
+        let mut entropies = context.workspace.take(1, memo.cols());
+        backend.col_dots(entropies.view_mut(), -1.0, memo, logs.view(), 0.0);
+        let mut heads = context.workspace.take(self.num_heads, 1);
+        backend.row_sums(
+            heads.view_mut(),
+            1.0,
+            entropies.view().reshape(self.num_heads, self.context()),
+            0.0,
+        );
+        backend.accumulate(&mut self.entropy, 0, heads.view().reshape(1, self.num_heads), ColumnTerm::Value);
+        self.stats_count += memo.rows() as f64;
+    }
+
+    fn zero_stats(&mut self) {
+        self.scale(0.0);
+    }
+
+    fn scale(&mut self, factor: f32) {
+        let factor = factor as f64;
+        self.entropy.scale(factor);
+        self.posterior.scale(factor);
+        self.stats_count = if factor == 0.0 { 0.0 } else { self.stats_count * factor };
+    }
+
+    fn add(&mut self, alpha: f32, other: &dyn Component) {
+        let (alpha, other) = (alpha as f64, downcast::<Self>(other));
+        self.entropy.add(alpha, &other.entropy);
+        self.posterior.add(alpha, &other.posterior);
+        self.stats_count += alpha * other.stats_count;
+    }
+}
+
+// ---- precomputed indexes ---------------------------------------------------------------------------------------
+
+impl PrecomputedIndexes for Io {
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        let Io { num_images, input, output } = self;
+        w.write_token("<RestrictedAttentionComponentPrecomputedIndexes>")?;
+        w.write_token("<Io>")?;
+        w.write_token("<ConvCompIo>")?;
+        // The last is the number of consecutive times of one image: always 1 here.
+        let values =
+            [*num_images, input.start, input.step, input.count, output.start, output.step, output.count, 1];
+        for value in values {
+            w.write_i32(value as i32)?;
+        }
+        w.write_token("</ConvCompIo>")?;
+        w.write_token("</RestrictedAttentionComponentPrecomputedIndexes>")?;
+        Ok(())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
+    r.expect_token("<Io>")?;
+    r.expect_token("<ConvCompIo>")?;
+    let mut values = [0; 8];
+    for value in &mut values {
+        *value = r.read_i32()? as i64;
+    }
+    let [num_images, start_in, step_in, count_in, start_out, step_out, count_out, reorder] = values;
+    let input = Times { start: start_in, step: step_in, count: count_in };
+    let output = Times { start: start_out, step: step_out, count: count_out };
+    let good = num_images > 0
+        && step_in > 0
+        && step_in == step_out
+        && count_out > 0
+        && reorder == 1
+        && start_in <= start_out
+        && output.last() <= input.last()
+        && (start_out - start_in) % step_in == 0;
+    fields::check(r, good, || {
+        format!("<ConvCompIo>: grids of attention that do not fit each other: {values:?}")
+    })?;
+    r.expect_token("</ConvCompIo>")?;
+    r.expect_token("</RestrictedAttentionComponentPrecomputedIndexes>")?;
+    Ok(Box::new(Io { num_images, input, output }))
+}
+
+#[cfg(test)]
+mod tests;

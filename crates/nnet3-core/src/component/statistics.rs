@@ -1,0 +1,295 @@
+//! StatisticsExtractionComponent: counts, sums and sums of squares over groups of frames.
+
+use super::fields::{self, key};
+use super::row_ranges::{Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
+use super::{
+    Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+    precomputed,
+};
+use crate::component_boilerplate;
+use crate::config::ConfigLine;
+use crate::error::{Error, Result};
+use crate::index::Index;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{IndexTable, View, ViewMut};
+use std::any::Any;
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "StatisticsExtractionComponent",
+    purpose: "Counts, sums and sums of squares over groups of frames.",
+    keys: &[
+        key("input-dim", Kind::Int, "", "columns of the input"),
+        key("input-period", Kind::Int, "1", "frames between input rows"),
+        key("output-period", Kind::Int, "1", "frames in a group; a multiple of input-period"),
+        key("include-variance", Kind::Bool, "true", "sums of squares too"),
+    ],
+    updatable: false,
+    example: "input-dim=3 input-period=1 output-period=2",
+    from_config: |line, _| Extraction::from_config(line),
+    read: Extraction::read,
+}];
+
+pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+    &[("StatisticsExtractionComponentPrecomputedIndexes", Groups::read)];
+
+/// Output: the count, the sum of x and, if wanted, that of x².
+#[derive(Clone, Debug)]
+struct Extraction {
+    input_dim: usize,
+    input_period: i32,
+    output_period: i32,
+    include_variance: bool,
+}
+
+impl Extraction {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let input_dim = line.require_dim("input-dim")?;
+        let input_period = line.get_dim("input-period")?.unwrap_or(1) as i32;
+        let output_period = line.get_dim("output-period")?.unwrap_or(1) as i32;
+        if output_period % input_period != 0 {
+            let given = format!("output-period={output_period}, input-period={input_period}");
+            return Err(line.error(format!("{given}: expected a multiple")));
+        }
+        let include_variance = line.get_bool("include-variance")?.unwrap_or(true);
+        Ok(Box::new(Extraction { input_dim, input_period, output_period, include_variance }))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let input_dim = fields::read_dim(r, "<InputDim>")?;
+        let input_period = fields::read_dim(r, "<InputPeriod>")? as i32;
+        let output_period = fields::read_dim(r, "<OutputPeriod>")? as i32;
+        fields::check(r, output_period % input_period == 0, || {
+            format!("<OutputPeriod>: expected a multiple of {input_period}, found {output_period}")
+        })?;
+        // The format's own spelling.
+        let include_variance = fields::read_bool(r, "<IncludeVarinance>")?;
+        r.expect_token("</StatisticsExtractionComponent>")?;
+        Ok(Box::new(Extraction { input_dim, input_period, output_period, include_variance }))
+    }
+
+    /// The inputs of the group that `output` belongs to.
+    fn group(&self, output: Index) -> impl Iterator<Item = Index> {
+        let first = output.t.div_euclid(self.output_period) as i64 * self.output_period as i64;
+        let times = (first..first + self.output_period as i64).step_by(self.input_period as usize);
+        times.filter_map(move |t| Some(Index { t: i32::try_from(t).ok()?, ..output }))
+    }
+
+    fn sums(&self) -> std::ops::Range<usize> {
+        1..1 + self.input_dim
+    }
+    fn square_sums(&self) -> std::ops::Range<usize> {
+        1 + self.input_dim..1 + 2 * self.input_dim
+    }
+}
+
+/// Rows of groups.
+#[derive(Debug)]
+struct Groups {
+    /// Input rows of each output row, and how many they are.
+    forward: Ranges,
+    counts: Vec<f32>,
+    /// The output row of each input row; empty if there is no backprop.
+    backward: IndexTable,
+}
+
+impl Groups {
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
+        let forward = Ranges::read(r, "<ForwardIndexes>")?;
+        r.expect_token("<Counts>")?;
+        let counts = kaldi_io::matrix::read_vector(r)?;
+        fields::check(r, counts.len() == forward.len(), || {
+            format!("<Counts>: expected {} elements, found {}", forward.len(), counts.len())
+        })?;
+        r.expect_token("<BackwardIndexes>")?;
+        let backward = r.read_i32_vector()?;
+        fields::check(r, backward.iter().all(|&row| row >= 0 && (row as usize) < forward.len()), || {
+            format!("<BackwardIndexes>: expected numbers of {} rows", forward.len())
+        })?;
+        r.expect_token("</StatisticsExtractionComponentPrecomputedIndexes>")?;
+        Ok(Box::new(Groups { forward, counts, backward: IndexTable::new(backward) }))
+    }
+}
+
+impl PrecomputedIndexes for Groups {
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<StatisticsExtractionComponentPrecomputedIndexes>")?;
+        self.forward.write(w, "<ForwardIndexes>")?;
+        fields::write_vector(w, "<Counts>", &self.counts)?;
+        w.write_token("<BackwardIndexes>")?;
+        w.write_i32_vector(self.backward.values())?;
+        w.write_token("</StatisticsExtractionComponentPrecomputedIndexes>")?;
+        Ok(())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Component for Extraction {
+    component_boilerplate!("StatisticsExtractionComponent");
+
+    fn input_dim(&self) -> usize {
+        self.input_dim
+    }
+    fn output_dim(&self) -> usize {
+        1 + self.input_dim * if self.include_variance { 2 } else { 1 }
+    }
+    fn properties(&self) -> Properties {
+        Properties::PROPAGATE_ADDS
+            | Properties::REORDERS_INDEXES
+            | Properties::BACKPROP_NEEDS_INPUT.when(self.include_variance)
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<StatisticsExtractionComponent>")?;
+        fields::write_dim(w, "<InputDim>", self.input_dim)?;
+        fields::write_i32(w, "<InputPeriod>", self.input_period)?;
+        fields::write_i32(w, "<OutputPeriod>", self.output_period)?;
+        fields::write_bool(w, "<IncludeVarinance>", self.include_variance)?;
+        w.write_token("</StatisticsExtractionComponent>")?;
+        Ok(())
+    }
+
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        inputs.extend(self.group(output));
+    }
+
+    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
+        any_available(self.group(output), available, used)
+    }
+
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        sort_by_sequence(inputs);
+        sort_by_sequence(outputs);
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let rows = positions(inputs);
+        let mut forward = RangesBuilder::new(outputs.len());
+        let mut backward = vec![-1; inputs.len()];
+        for (i, &output) in outputs.iter().enumerate() {
+            for row in self.group(output).filter_map(|input| rows.get(&input).copied()) {
+                if backward[row] != -1 || !forward.extend(i, row) {
+                    return Err(unsorted("StatisticsExtractionComponent"));
+                }
+                backward[row] = i as i32;
+            }
+        }
+        let forward = forward.finish().filter(|_| !backward.contains(&-1));
+        let Some(forward) = forward else { return Err(unsorted("StatisticsExtractionComponent")) };
+        let counts = forward.lengths().map(|length| length as f32).collect();
+        let backward = IndexTable::new(if need_backprop { backward } else { Vec::new() });
+        Ok(Some(Box::new(Groups { forward, counts, backward })))
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        let groups: &Groups = precomputed(indexes);
+        let (backend, ranges) = (context.backend, groups.forward.table());
+        let mut counts = context.workspace.take(output.rows(), 1);
+        backend.upload(counts.view_mut(), &groups.counts);
+        backend.add(output.col_range(0..1), 1.0, counts.view());
+        backend.add_row_ranges(output.col_range(self.sums()), 1.0, input, ranges);
+        if self.include_variance {
+            let mut squares = context.workspace.take(input.rows(), input.cols());
+            backend.product(squares.view_mut(), input, input);
+            backend.add_row_ranges(output.col_range(self.square_sums()), 1.0, squares.view(), ranges);
+        }
+    }
+
+    /// The count has no derivative.
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let (backend, rows) = (context.backend, &precomputed::<Groups>(args.indexes).backward);
+        backend.copy_rows(in_deriv, 1.0, args.out_deriv.col_range(self.sums()), rows);
+        if self.include_variance {
+            let mut doubled = context.workspace.take(in_deriv.rows(), in_deriv.cols());
+            backend.copy_rows(doubled.view_mut(), 2.0, args.out_deriv.col_range(self.square_sums()), rows);
+            backend.add_product(in_deriv, 1.0, doubled.view(), args.in_value);
+        }
+    }
+}
+
+/// The lists are not those that the compiler makes for this component.
+pub(super) fn unsorted(type_name: &str) -> Error {
+    Error::network(format!("{type_name}: the input rows do not fit the output rows"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::by_index::{self, assert_rows_near, images_at, some_times, zeros_like};
+    use crate::component::testing::*;
+    use crate::random::Random;
+
+    #[test]
+    fn derivatives_and_forms() {
+        let inputs: Vec<Index> = (-4..6).flat_map(|t| [Index::new(1, t, 0), Index::new(0, t, 0)]).collect();
+        let outputs = (-2..3).flat_map(|t| [Index::new(0, 2 * t, 0), Index::new(1, 2 * t, 0)]).collect();
+        let config = "type=StatisticsExtractionComponent input-dim=2 output-period=2";
+        Check::new(config).indexes(inputs, outputs).run();
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        let refused =
+            |keys: &str, part: &str| refused(&format!("type=StatisticsExtractionComponent {keys}"), part);
+        refused("", "'input-dim' is missing");
+        refused("input-dim=2 input-period=2 output-period=3", "multiple");
+        refused("input-dim=2 input-period=0", "greater than 0");
+        let start = "<StatisticsExtractionComponent> <InputDim> 2 <InputPeriod> 2 <OutputPeriod> 3 ";
+        read_refused(start, "multiple");
+        let c = component("type=StatisticsExtractionComponent input-dim=2");
+        let (a, b) = (Index::new(0, 0, 0), Index::new(0, 1, 0));
+        assert!(c.precompute_indexes(&[a, b], &[a], true).is_err());
+        assert!(c.precompute_indexes(&[a], &[a, b], true).is_err());
+        assert!(c.precompute_indexes(&[a], &[a, a], true).is_err());
+    }
+
+    #[test]
+    fn sums_by_index() {
+        let random = Random::new(1);
+        for round in 0..10 {
+            let (step, variance) = (1 + round % 2, round % 3 != 0);
+            let keys = format!("input-period={step} output-period={} include-variance={variance}", 3 * step);
+            let c = component(&format!("type=StatisticsExtractionComponent input-dim=2 {keys}"));
+            // One output from each group.
+            let wanted = images_at(&random, &[-6 * step, -3 * step + 1, 0, 3 * step + 2]);
+            let times = some_times(&random, -6 * step, 9 * step, step);
+            let trial = by_index::run(&*c, &wanted, &|i| times.contains(&i.t), PRECOMPUTED[0].1, &random);
+            let (mut output, mut in_deriv) = (zeros_like(&trial.output), zeros_like(&trial.in_deriv));
+            for (index, sums) in output.iter_mut() {
+                for (input, x) in &trial.input {
+                    let same = (input.n, input.x) == (index.n, index.x);
+                    if same && input.t.div_euclid(3 * step) == index.t.div_euclid(3 * step) {
+                        sums[0] += 1.0;
+                        for j in 0..2 {
+                            sums[1 + j] += x[j];
+                            let deriv = &trial.out_deriv[index];
+                            let d = &mut in_deriv.get_mut(input).unwrap()[j];
+                            *d = deriv[1 + j];
+                            if variance {
+                                sums[3 + j] += x[j] * x[j];
+                                *d += 2.0 * x[j] * deriv[3 + j];
+                            }
+                        }
+                    }
+                }
+            }
+            assert_rows_near(&trial.output, &output, "output");
+            assert_rows_near(&trial.in_deriv, &in_deriv, "input derivative");
+        }
+    }
+}

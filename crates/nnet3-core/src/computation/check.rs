@@ -1,0 +1,243 @@
+//! The checker: says what is wrong with a computation and where (spec compiler §7.2).
+//!
+//! A computation that passes can be planned and run: every index is in range, shapes fit, every matrix is used only
+//! while it has storage, and nothing is read before it is written.
+
+mod commands;
+
+use super::{Command, Compression, Computation, MatrixId, print};
+use crate::error::{Error, Result};
+use crate::nnet::Nnet;
+use crate::optimize::analysis::{AccessKind, Analysis};
+use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
+
+#[derive(Clone, Copy, Debug)]
+pub struct CheckOptions {
+    /// Nothing may be written after it was only read: true before optimisation.
+    pub rewrite: bool,
+    /// Every part of every matrix must be used.
+    pub unused_variables: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        CheckOptions { rewrite: false, unused_variables: true }
+    }
+}
+
+/// An error that names the first command at fault.
+pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
+    check_sizes(computation)?;
+    commands::check(nnet, computation)?;
+    if !is_looped(computation) {
+        return check_lives(nnet, computation, options);
+    }
+    // The swaps before the goto give storage to matrices that had some before: for the lives of matrices they only
+    // take away that of the second.
+    let mut computation = computation.clone();
+    let end = computation.commands.len() - 1;
+    for command in computation.commands[..end].iter_mut().rev() {
+        let Command::Swap { second, .. } = *command else {
+            break;
+        };
+        *command = Command::Deallocate { matrix: second };
+    }
+    check_lives(nnet, &computation, CheckOptions { unused_variables: false, ..options })
+}
+
+/// Sub-matrices lie inside their matrices.
+fn check_sizes(computation: &Computation) -> Result<()> {
+    let fits = |s: &super::Submatrix| {
+        computation.matrices.get(s.matrix.index()).is_some_and(|m| {
+            s.row_offset.checked_add(s.rows).is_some_and(|end| end <= m.rows)
+                && s.col_offset.checked_add(s.cols).is_some_and(|end| end <= m.cols)
+        })
+    };
+    let is_empty = |s: &super::Submatrix| s.matrix == MatrixId(0) || s.rows == 0 || s.cols == 0;
+    for (i, s) in computation.submatrices.iter().enumerate() {
+        if !fits(s) || (i > 0 && is_empty(s)) {
+            return Err(Error::computation(format!(
+                "sub-matrix {i} (rows {}+{}, columns {}+{}) is not a part of matrix m{}",
+                s.row_offset, s.rows, s.col_offset, s.cols, s.matrix
+            )));
+        }
+    }
+    match computation.submatrices.first() {
+        Some(first) if first.matrix == MatrixId(0) => Ok(()),
+        _ => Err(Error::computation("sub-matrix 0 must be the empty one")),
+    }
+}
+
+fn check_lives(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
+    let analysis = Analysis::new(nnet, computation)?;
+    let lives = Lives { nnet, computation, analysis };
+    for m in 1..computation.matrices.len() {
+        lives.check_matrix(m)?;
+    }
+    lives.check_compression()?;
+    for v in 0..lives.analysis.variables.count() {
+        lives.check_defined(v, options)?;
+        if options.rewrite {
+            lives.check_rewrite(v)?;
+        }
+    }
+    check_debug_info(computation)
+}
+
+struct Lives<'a> {
+    nnet: &'a Nnet,
+    computation: &'a Computation,
+    analysis: Analysis,
+}
+
+/// An error at a command.
+fn fail<T>(nnet: &Nnet, computation: &Computation, c: usize, message: impl Into<String>) -> Result<T> {
+    let names = print::Names { nodes: nnet.node_names(), components: nnet.component_names() };
+    let text = print::command(computation, &names, &computation.commands[c]);
+    Err(Error::Computation {
+        message: message.into(),
+        command: crate::index::shorten(format!("c{c}: {text}")),
+    })
+}
+
+impl Lives<'_> {
+    fn fail<T>(&self, c: usize, message: impl Into<String>) -> Result<T> {
+        fail(self.nnet, self.computation, c, message)
+    }
+
+    fn check_matrix(&self, m: usize) -> Result<()> {
+        let life = &self.analysis.matrices[m];
+        let Some(allocate) = life.allocate else {
+            return match life.accesses.first() {
+                Some(first) => self.fail(first.command, format!("matrix m{m} is used but never allocated")),
+                None => Err(Error::computation(format!("matrix m{m} is never allocated"))),
+            };
+        };
+        let (Some(first), Some(last)) = (life.accesses.first(), life.accesses.last()) else {
+            return self.fail(allocate, format!("matrix m{m} is never used"));
+        };
+        if first.command < allocate {
+            return self
+                .fail(first.command, format!("matrix m{m} is used before it is allocated by c{allocate}"));
+        }
+        match life.deallocate {
+            Some(free) if free <= allocate => {
+                self.fail(free, format!("matrix m{m} is freed before it exists"))
+            }
+            Some(free) if last.command >= free => {
+                self.fail(last.command, format!("matrix m{m} is used after c{free} has freed it"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_compression(&self) -> Result<()> {
+        let commands = &self.computation.commands;
+        let middle = commands.iter().position(|c| *c == Command::Marker);
+        for life in &self.analysis.matrices[1..] {
+            let command = |i: usize| life.accesses.get(i).map(|a| a.command);
+            let is = |i: Option<usize>, f: fn(&Command) -> bool| {
+                i.and_then(command).is_some_and(|c| f(&commands[c]))
+            };
+            let is_compress = |c: &Command| matches!(c, Command::Compress { .. });
+            let is_decompress = |c: &Command| matches!(c, Command::Decompress { .. });
+            for (i, access) in life.accesses.iter().enumerate() {
+                match commands[access.command] {
+                    Command::Decompress { .. } if !is(i.checked_sub(1), is_compress) => {
+                        return self.fail(
+                            access.command,
+                            "what is decompressed has not been compressed just before",
+                        );
+                    }
+                    Command::Compress { kind, range, .. } => {
+                        let next = command(i + 1);
+                        let around =
+                            matches!((middle, next), (Some(m), Some(n)) if access.command < m && m < n);
+                        if !is(Some(i + 1), is_decompress) || !around {
+                            let message = "what is compressed must be decompressed next, after the marker";
+                            return self.fail(access.command, message);
+                        }
+                        let last = (life.accesses.len() == i + 3).then(|| command(i + 2)).flatten();
+                        let for_relu = last.is_some_and(|c| self.is_relu_update(c));
+                        if range == 0.0 && !(i > 0 && kind == Compression::Uint8 && for_relu) {
+                            let message = "keeping only signs, as uint8, is right for the output of a \
+                                           RectifiedLinearComponent that only its backprop reads";
+                            return self.fail(access.command, message);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_relu_update(&self, c: usize) -> bool {
+        matches!(self.computation.commands[c], Command::Backprop { component, update_model: true, .. }
+            if self.nnet.component(component).type_name() == "RectifiedLinearComponent")
+    }
+
+    /// What is read has been written.
+    fn check_defined(&self, v: usize, options: CheckOptions) -> Result<()> {
+        let variables = &self.analysis.variables;
+        if variables.matrix(v) == MatrixId(0) {
+            return Ok(());
+        }
+        match self.analysis.accesses(v).first() {
+            None if options.unused_variables && !self.may_be_unused(v) => {
+                Err(Error::computation(format!("{} is never used", variables.describe(v))))
+            }
+            None => Ok(()),
+            Some(first) if first.kind == AccessKind::Write => Ok(()),
+            Some(first) if matches!(self.computation.commands[first.command], Command::Compress { .. }) => {
+                Ok(())
+            }
+            Some(first) => {
+                self.fail(first.command, format!("{} is read before it is written", variables.describe(v)))
+            }
+        }
+    }
+
+    /// Rows that were appended so that a whole matrix could be copied are used in some columns only.
+    fn may_be_unused(&self, v: usize) -> bool {
+        let matrix = self.computation.matrix(self.analysis.variables.matrix(v));
+        let (rows, cols) = self.analysis.variables.area(v);
+        rows.start as f64 >= EXTEND_MIN_PROPORTION * matrix.rows as f64 && cols.len() < matrix.cols
+    }
+
+    fn check_rewrite(&self, v: usize) -> Result<()> {
+        let accesses = self.analysis.accesses(v);
+        let first_read = accesses.iter().position(|a| a.kind == AccessKind::Read).unwrap_or(accesses.len());
+        match accesses[first_read..].iter().find(|a| a.kind.writes()) {
+            Some(write) => {
+                let what = self.analysis.variables.describe(v);
+                self.fail(
+                    write.command,
+                    format!("{what} is changed after it was read, which is not expected before optimisation"),
+                )
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_debug_info(computation: &Computation) -> Result<()> {
+    let Computation { debug_info, matrices, .. } = computation;
+    if debug_info.is_empty() {
+        return Ok(());
+    }
+    if debug_info.len() != matrices.len() {
+        let (d, m) = (debug_info.len(), matrices.len());
+        return Err(Error::computation(format!("debug info for {d} matrices, but there are {m}")));
+    }
+    for (m, (info, matrix)) in debug_info.iter().zip(matrices).enumerate().skip(1) {
+        let (d, r) = (info.cindexes.len(), matrix.rows);
+        if d != r {
+            return Err(Error::computation(format!("debug info for {d} rows of matrix m{m}, which has {r}")));
+        }
+        if info.cindexes.iter().any(|c| c.index.n < 0) {
+            return Err(Error::computation(format!("a negative n in the debug info of matrix m{m}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! A network over whole utterances: chunk by chunk, with context, i-vectors and scaling (spec binaries §10.1).
+//!
+//! Times are shifted so that each chunk's first output is at 0; chunks of one length are then one request, compiled
+//! once.
+
+pub mod chunk;
+
+pub use chunk::{Chunk, Chunking};
+
+use crate::error::{Error, Result};
+use crate::execute::{Executor, Model, Program};
+use crate::index::Index;
+use crate::nnet::Nnet;
+use crate::random::Random;
+use crate::request::{ComputationRequest, IoSpecification};
+use kaldi_io::DenseMatrix;
+use nnet3_matrix::Device;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An i-vector may be this many frames too short for its utterance.
+const MOST_MISSING_IVECTOR_FRAMES: usize = 50;
+
+/// What tells the network who is speaking.
+#[derive(Clone, Copy, Debug)]
+pub enum Ivectors<'a> {
+    None,
+    /// One vector for the utterance.
+    Utterance(&'a [f32]),
+    /// A row for every `period` frames.
+    Online {
+        matrix: &'a DenseMatrix<f32>,
+        period: usize,
+    },
+}
+
+/// Runs one network on utterances, one after another. The network should be in test mode.
+pub struct Forward<'a> {
+    nnet: &'a Nnet,
+    chunking: Chunking,
+    /// Multiplies the outputs.
+    scale: f32,
+    left_context: i32,
+    right_context: i32,
+    programs: HashMap<ComputationRequest, Arc<Program>>,
+    executor: Executor,
+    random: Random,
+}
+
+impl<'a> Forward<'a> {
+    /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
+    /// `chunking` is used as it is; see [`Chunking::round_up`].
+    pub fn new(nnet: &'a Nnet, device: &Device, chunking: Chunking, scale: f32) -> Result<Forward<'a>> {
+        chunking.check()?;
+        let (left_context, right_context) = nnet.context()?;
+        Ok(Forward {
+            nnet,
+            chunking,
+            scale,
+            left_context,
+            right_context,
+            programs: HashMap::new(),
+            executor: Executor::new(device),
+            random: Random::new(0),
+        })
+    }
+
+    /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
+    /// every frame. An error if dimensions do not fit the network.
+    pub fn compute(
+        &mut self,
+        features: &DenseMatrix<f32>,
+        ivectors: Ivectors<'_>,
+    ) -> Result<DenseMatrix<f32>> {
+        self.check_dim("input", Some(features.cols))?;
+        self.check_dim("ivector", ivectors.dim())?;
+        let rows = self.chunking.output_rows(features.rows);
+        let cols = self.nnet.output_dim("output").unwrap_or(0);
+        let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
+        let mut input = Vec::new();
+        for chunk in self.chunking.chunks(features.rows, self.left_context, self.right_context) {
+            input.clear();
+            chunk.input_frames(features.rows).for_each(|t| input.extend_from_slice(features.row(t)));
+            let ivector = ivectors.of_chunk(&chunk)?;
+            self.compute_chunk(&chunk, &input, ivector, &mut outputs.data)?;
+        }
+        if self.scale != 1.0 {
+            outputs.data.iter_mut().for_each(|value| *value *= self.scale);
+        }
+        Ok(outputs)
+    }
+
+    fn compute_chunk(
+        &mut self,
+        chunk: &Chunk,
+        input: &[f32],
+        ivector: Option<&[f32]>,
+        outputs: &mut Vec<f32>,
+    ) -> Result<()> {
+        let program = self.program(self.request(chunk, ivector.is_some()))?;
+        let (nnet, executor) = (self.nnet, &mut self.executor);
+        executor.start(&program);
+        let frames = (chunk.last_input - chunk.first_input + 1) as usize;
+        executor.accept_input(nnet, "input", frames, input.len() / frames, input)?;
+        if let Some(ivector) = ivector {
+            executor.accept_input(nnet, "ivector", 1, ivector.len(), ivector)?;
+        }
+        executor.run(&mut Model::Frozen(nnet), &self.random)?;
+        let output = executor.output(nnet, "output")?;
+        let first = outputs.len();
+        outputs.resize(first + output.rows() * output.cols(), 0.0);
+        executor.device().download_into(output, &mut outputs[first..]);
+        Ok(())
+    }
+
+    fn request(&self, chunk: &Chunk, with_ivector: bool) -> ComputationRequest {
+        let shifted = |t: i32| t - chunk.first_output;
+        let step = self.chunking.frame_subsampling_factor as usize;
+        let input_times = shifted(chunk.first_input)..shifted(chunk.last_input) + 1;
+        let output_times = (0..=shifted(chunk.last_output)).step_by(step);
+        let mut inputs = vec![IoSpecification::new("input", 1, input_times, false)];
+        if with_ivector {
+            let indexes = vec![Index::new(0, 0, 0)];
+            inputs.push(IoSpecification { name: "ivector".to_string(), indexes, has_deriv: false });
+        }
+        let outputs = vec![IoSpecification::new("output", 1, output_times, false)];
+        ComputationRequest { inputs, outputs, ..Default::default() }
+    }
+
+    fn program(&mut self, request: ComputationRequest) -> Result<Arc<Program>> {
+        if let Some(program) = self.programs.get(&request) {
+            return Ok(program.clone());
+        }
+        let computation = crate::compile::compile(self.nnet, std::slice::from_ref(&request))?;
+        let program = Arc::new(Program::new(self.nnet, computation)?);
+        self.programs.insert(request, program.clone());
+        Ok(program)
+    }
+
+    /// What is given (`None`: nothing) for the input node `node` must be what the network has.
+    fn check_dim(&self, node: &str, given: Option<usize>) -> Result<()> {
+        let expected = self.nnet.input_dim(node);
+        if expected == given {
+            return Ok(());
+        }
+        Err(Error::Execution(match (expected, given) {
+            (Some(expected), Some(given)) => format!(
+                "the network's input-node '{node}' has dimension {expected}, but the features given for it have {given} \
+                 columns"
+            ),
+            (Some(expected), None) => {
+                format!(
+                    "the network has an input-node '{node}' (dimension {expected}), but nothing is given for it"
+                )
+            }
+            (None, _) => format!("features are given for '{node}', but the network has no such input-node"),
+        }))
+    }
+}
+
+impl<'a> Ivectors<'a> {
+    fn dim(&self) -> Option<usize> {
+        match self {
+            Ivectors::None => None,
+            Ivectors::Utterance(vector) => Some(vector.len()),
+            Ivectors::Online { matrix, .. } => Some(matrix.cols),
+        }
+    }
+
+    /// The i-vector for a chunk: of online ones, that of the chunk's middle.
+    fn of_chunk(&self, chunk: &Chunk) -> Result<Option<&'a [f32]>> {
+        let (matrix, period) = match *self {
+            Ivectors::None => return Ok(None),
+            Ivectors::Utterance(vector) => return Ok(Some(vector)),
+            Ivectors::Online { matrix, period } => (matrix, period),
+        };
+        if period == 0 || matrix.rows == 0 {
+            return Err(Error::Execution(match period {
+                0 => "online i-vectors need a period (online-ivector-period) greater than 0".to_string(),
+                _ => "the matrix of online i-vectors has no rows".to_string(),
+            }));
+        }
+        let frame = (chunk.first_output + (chunk.last_output - chunk.first_output) / 2) as usize;
+        let row = frame / period;
+        let last = matrix.rows - 1;
+        if row.saturating_sub(last) * period > MOST_MISSING_IVECTOR_FRAMES {
+            return Err(Error::Execution(format!(
+                "no i-vector for frame {frame}: there are {} of them, one every {period} frames (is \
+                 online-ivector-period right?)",
+                matrix.rows
+            )));
+        }
+        Ok(Some(matrix.row(row.min(last))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Chunked outputs against a slow calculation by hand, frame by frame.
+
+use super::*;
+use crate::config::parse_config;
+use kaldi_io::DenseMatrix;
+
+/// A spliced linear layer, whose parameters are read back for the calculation by hand.
+fn network(config: &str) -> Nnet {
+    let mut nnet = Nnet::default();
+    nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(3)).unwrap();
+    nnet
+}
+
+fn random_matrix(rows: usize, cols: usize, seed: i64) -> DenseMatrix<f32> {
+    DenseMatrix { rows, cols, data: Random::new(seed).normal_vec(rows * cols, 0.0, 1.0) }
+}
+
+const SPLICED: &str = "
+    component name=c type=LinearComponent input-dim=6 output-dim=3
+    input-node name=input dim=2
+    component-node name=c component=c input=Append(Offset(input, -3), input, Offset(input, 1))
+    output-node name=output input=c";
+
+const WITH_IVECTOR: &str = "
+    component name=c type=LinearComponent input-dim=4 output-dim=3
+    input-node name=input dim=2
+    input-node name=ivector dim=2
+    component-node name=c component=c input=Append(Offset(input, 1), ReplaceIndex(ivector, t, 0))
+    output-node name=output input=c";
+
+/// `W · spliced` of each output frame, with frames repeated at the edges.
+fn by_hand(nnet: &Nnet, features: &DenseMatrix<f32>, offsets: &[i32], factor: usize) -> Vec<f32> {
+    let params = nnet.components().next().unwrap().as_updatable().unwrap().vectorize();
+    let mut out = Vec::new();
+    for t in (0..features.rows).step_by(factor) {
+        let frame = |o: &i32| (t as i32 + o).clamp(0, features.rows as i32 - 1) as usize;
+        let spliced: Vec<f32> = offsets.iter().flat_map(|o| features.row(frame(o)).to_vec()).collect();
+        out.extend(
+            params.chunks(spliced.len()).map(|w| w.iter().zip(&spliced).map(|(a, b)| a * b).sum::<f32>()),
+        );
+    }
+    out
+}
+
+fn assert_close(a: &[f32], b: &[f32]) {
+    assert_eq!(a.len(), b.len());
+    for (i, (x, y)) in a.iter().zip(b).enumerate() {
+        assert!((x - y).abs() <= 1e-5 * (1.0 + y.abs()), "element {i}: {x} and {y}");
+    }
+}
+
+#[test]
+fn chunks_of_any_length_agree_with_a_calculation_by_hand() {
+    let nnet = network(SPLICED);
+    let features = random_matrix(23, 2, 1);
+    for (frames_per_chunk, factor) in [(1, 1), (5, 1), (23, 1), (50, 1), (6, 3), (3, 3), (30, 3)] {
+        let chunking = Chunking { frames_per_chunk, frame_subsampling_factor: factor, ..Default::default() };
+        let mut forward = Forward::new(&nnet, &nnet3_matrix::cpu(), chunking, 1.0).unwrap();
+        let outputs = forward.compute(&features, Ivectors::None).unwrap();
+        assert_eq!((outputs.rows, outputs.cols), (23_usize.div_ceil(factor as usize), 3));
+        assert_close(&outputs.data, &by_hand(&nnet, &features, &[-3, 0, 1], factor as usize));
+        assert!(forward.programs.len() <= 2, "chunks of one length are compiled once");
+    }
+}
+
+#[test]
+fn more_context_changes_nothing_here_and_the_scale_does() {
+    let nnet = network(SPLICED);
+    let features = random_matrix(12, 2, 2);
+    let chunking = Chunking {
+        frames_per_chunk: 5,
+        extra_left_context: 7,
+        extra_right_context_final: 4,
+        ..Default::default()
+    };
+    let mut forward = Forward::new(&nnet, &nnet3_matrix::cpu(), chunking, 0.5).unwrap();
+    let outputs = forward.compute(&features, Ivectors::None).unwrap();
+    let expected: Vec<f32> = by_hand(&nnet, &features, &[-3, 0, 1], 1).iter().map(|x| 0.5 * x).collect();
+    assert_close(&outputs.data, &expected);
+}
+
+#[test]
+fn ivectors_of_utterances_and_of_chunks() {
+    let nnet = network(WITH_IVECTOR);
+    let features = random_matrix(10, 2, 4);
+    let chunking = Chunking { frames_per_chunk: 4, ..Default::default() };
+    let mut forward = Forward::new(&nnet, &nnet3_matrix::cpu(), chunking, 1.0).unwrap();
+    let online = random_matrix(3, 2, 5);
+    // The middles of the chunks 0..4, 4..8 and 8..10 are at 1, 5 and 8.
+    let row_of = |t: usize, period: usize| [1, 5, 8][t / 4] / period;
+    let with_ivectors = |row: &dyn Fn(usize) -> Vec<f32>| {
+        let rows: Vec<Vec<f32>> = (0..10).map(|t| [features.row((t + 1).min(9)), &row(t)].concat()).collect();
+        by_hand(&nnet, &DenseMatrix::from_rows(&rows), &[0], 1)
+    };
+
+    let outputs = forward.compute(&features, Ivectors::Utterance(&[0.5, -2.0])).unwrap();
+    assert_close(&outputs.data, &with_ivectors(&|_| vec![0.5, -2.0]));
+    for period in [3, 4] {
+        let outputs = forward.compute(&features, Ivectors::Online { matrix: &online, period }).unwrap();
+        assert_close(&outputs.data, &with_ivectors(&|t| online.row(row_of(t, period)).to_vec()));
+    }
+
+    let short = random_matrix(1, 2, 5);
+    let error =
+        |period| forward_error(&nnet, &random_matrix(200, 2, 6), Ivectors::Online { matrix: &short, period });
+    assert!(error(10).contains("no i-vector for frame"), "{}", error(10));
+    assert!(error(0).contains("online-ivector-period"));
+}
+
+fn forward_error(nnet: &Nnet, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> String {
+    let mut forward = Forward::new(nnet, &nnet3_matrix::cpu(), Chunking::default(), 1.0).unwrap();
+    forward.compute(features, ivectors).unwrap_err().to_string()
+}
+
+#[test]
+fn dimensions_are_checked() {
+    let plain = network(SPLICED);
+    let ivector = network(WITH_IVECTOR);
+    let features = random_matrix(4, 2, 7);
+    let error = forward_error(&plain, &random_matrix(4, 3, 7), Ivectors::None);
+    assert!(error.contains("'input' has dimension 2") && error.contains("3 columns"), "{error}");
+    assert!(forward_error(&plain, &features, Ivectors::Utterance(&[1.0])).contains("no such input-node"));
+    assert!(forward_error(&ivector, &features, Ivectors::Utterance(&[1.0])).contains("dimension 2"));
+    assert!(forward_error(&ivector, &features, Ivectors::None).contains("nothing is given"));
+}

@@ -1,0 +1,163 @@
+//! Which pairs of components can be one, and that one.
+
+use super::CollapseOptions;
+use crate::component::affine::Affine;
+use crate::component::batch_norm::BatchNorm;
+use crate::component::fixed::{FixedAffine, FixedScale};
+use crate::component::linear::Linear;
+use crate::component::tdnn::Tdnn;
+use crate::component::{Component, Updatable, UpdatableSettings};
+use crate::error::{Error, Result};
+use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
+
+/// What takes the place of a pair.
+pub(super) enum Merged {
+    /// The second does the work of both as it is.
+    Second,
+    New {
+        name: String,
+        component: Box<dyn Component>,
+    },
+}
+
+/// The component for `second` after `first`, or after several appended copies of it.
+pub(super) fn merge(
+    first: &dyn Component,
+    second: &dyn Component,
+    names: (&str, &str),
+    options: &CollapseOptions,
+) -> Result<Option<Merged>> {
+    if options.dropout
+        && let Some(merged) = dropout_then_linear(first, second, names.1)
+    {
+        return Ok(Some(merged));
+    }
+    let joint_name = || format!("{}.{}", names.0, names.1);
+    if let (true, Some(norm)) = (options.batchnorm, as_type::<BatchNorm>(first)) {
+        let Some((scale, offset)) = norm.test_transform() else {
+            return Err(Error::network(format!(
+                "component '{}' must be in test mode before it can be merged with '{}'",
+                names.0, names.1
+            )));
+        };
+        if scale.iter().all(|&s| s == 1.0) && offset.iter().all(|&o| o == 0.0) && is_affine_like(second) {
+            return Ok(Some(Merged::Second));
+        }
+        if let Some(component) = transform_then_affine(&scale, &offset, second) {
+            return Ok(Some(Merged::New { name: joint_name(), component }));
+        }
+    }
+    let affine = || affine_then_affine(first, second).filter(|_| options.affine);
+    let scaled = || affine_then_scale(first, second).filter(|_| options.scale);
+    Ok(affine().or_else(scaled).map(|component| Merged::New { name: joint_name(), component }))
+}
+
+fn as_type<T: Component>(component: &dyn Component) -> Option<&T> {
+    component.as_any().downcast_ref()
+}
+
+fn is_affine_like(component: &dyn Component) -> bool {
+    as_type::<Affine>(component).is_some()
+        || as_type::<Linear>(component).is_some()
+        || as_type::<Tdnn>(component).is_some()
+}
+
+/// In test mode dropout is a multiplication by one number.
+fn dropout_then_linear(_first: &dyn Component, _second: &dyn Component, _name: &str) -> Option<Merged> {
+    None
+}
+
+/// x → W (s ⊙ x + o) + b, with s and o repeated to the columns of W.
+fn transform_then_affine(
+    scale: &[f32],
+    offset: &[f32],
+    second: &dyn Component,
+) -> Option<Box<dyn Component>> {
+    let merged = |linear: &Matrix, bias: &Matrix| {
+        let times = linear.cols() / scale.len();
+        let tiled = Matrix::from_slice(linear.device(), 1, linear.cols(), &offset.repeat(times));
+        (scale_columns(linear, scale), affine_of_row(linear, bias, &tiled))
+    };
+    if let Some(affine) = as_type::<Affine>(second) {
+        let mut new = affine.clone();
+        let (linear, bias) = merged(affine.linear_params(), affine.bias_params());
+        new.set_params(linear, bias);
+        return Some(Box::new(new));
+    }
+    if let Some(linear) = as_type::<Linear>(second) {
+        let params = linear.linear_params();
+        let (params, bias) = merged(params, &Matrix::zeros(params.device(), 1, params.rows()));
+        let learning_rate = linear.settings().learning_rate;
+        let settings = UpdatableSettings { learning_rate, ..Default::default() };
+        return Some(Box::new(Affine::new(settings, params, bias)));
+    }
+    let tdnn = as_type::<Tdnn>(second)?;
+    let params = tdnn.linear_params();
+    let no_bias = Matrix::zeros(params.device(), 1, params.rows());
+    let bias = if tdnn.bias_params().is_empty() { &no_bias } else { tdnn.bias_params() };
+    let (params, bias) = merged(params, bias);
+    let mut new = tdnn.clone();
+    new.set_params(params, bias);
+    Some(Box::new(new))
+}
+
+/// x → W₂ (W₁ x + b₁) + b₂, for each of several appended copies of W₁ x + b₁. Not if W₁ reduces the dimension: then
+/// two products are less work than one.
+fn affine_then_affine(first: &dyn Component, second: &dyn Component) -> Option<Box<dyn Component>> {
+    let second = as_type::<Affine>(second)?;
+    let (linear1, bias1) = match (as_type::<FixedAffine>(first), as_type::<Affine>(first)) {
+        (Some(fixed), _) => (fixed.linear(), fixed.bias()),
+        (None, Some(affine)) if affine.input_dim() <= affine.output_dim() => {
+            (affine.linear_params(), affine.bias_params())
+        }
+        _ => return None,
+    };
+    let (linear2, bias2) = (second.linear_params(), second.bias_params());
+    let (inner, copies) = (linear1.rows(), linear2.cols() / linear1.rows());
+    let device = linear2.device();
+    let mut linear = Matrix::zeros(device, linear2.rows(), copies * linear1.cols());
+    for i in 0..copies {
+        let block = linear.view_mut().col_range(i * linear1.cols()..(i + 1) * linear1.cols());
+        let factor = linear2.view().col_range(i * inner..(i + 1) * inner);
+        device.gemm(block, 1.0, factor, No, linear1.view(), No, 0.0);
+    }
+    let tiled = Matrix::from_slice(device, 1, linear2.cols(), &bias1.to_vec().repeat(copies));
+    let bias = affine_of_row(linear2, bias2, &tiled);
+    Some(Box::new(Affine::new(UpdatableSettings::default(), linear, bias)))
+}
+
+/// x → s ⊙ (W x + b).
+fn affine_then_scale(first: &dyn Component, second: &dyn Component) -> Option<Box<dyn Component>> {
+    let (affine, scale) = (as_type::<Affine>(first)?, as_type::<FixedScale>(second)?);
+    if affine.output_dim() != scale.input_dim() {
+        return None;
+    }
+    let scales = scale.scales().to_vec();
+    let linear = affine.linear_params();
+    let mut data = linear.to_vec();
+    for (row, s) in data.chunks_exact_mut(linear.cols()).zip(&scales) {
+        row.iter_mut().for_each(|value| *value *= s);
+    }
+    let mut new = affine.clone();
+    new.set_params(
+        Matrix::from_slice(linear.device(), linear.rows(), linear.cols(), &data),
+        scale_columns(affine.bias_params(), &scales),
+    );
+    Some(Box::new(new))
+}
+
+/// Column i times `scale[i mod its length]`.
+fn scale_columns(matrix: &Matrix, scale: &[f32]) -> Matrix {
+    let mut data = matrix.to_vec();
+    for (value, s) in data.iter_mut().zip(scale.iter().cycle()) {
+        *value *= s;
+    }
+    Matrix::from_slice(matrix.device(), matrix.rows(), matrix.cols(), &data)
+}
+
+/// row · linearᵀ + bias.
+fn affine_of_row(linear: &Matrix, bias: &Matrix, row: &Matrix) -> Matrix {
+    let mut out = bias.to_device(linear.device());
+    linear.device().gemm(out.view_mut(), 1.0, row.view(), No, linear.view(), Yes, 1.0);
+    out
+}

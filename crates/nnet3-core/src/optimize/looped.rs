@@ -1,0 +1,210 @@
+//! A computation of several requests that follow each other in time comes to repeat itself; from there on it becomes a
+//! loop (spec compiler §6.14). Needs debug info.
+
+use super::analysis::Analysis;
+use super::renumber;
+use crate::computation::{Command, Computation, MatrixDebugInfo, MatrixId, SubmatrixId};
+use crate::error::{Error, Result};
+use crate::index::{Cindex, NO_TIME};
+use crate::nnet::Nnet;
+use std::collections::HashMap;
+
+/// Leaves the computation as it is if it does not repeat itself. The goto, if there is one, is its last command.
+pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
+    if computation.debug_info.len() != computation.matrices.len() {
+        return Err(Error::computation("looped computations need debug info"));
+    }
+    let positions = |wanted: Command| -> Vec<usize> {
+        (0..computation.commands.len()).filter(|&c| computation.commands[c] == wanted).collect()
+    };
+    let splice_points = positions(Command::NoOpPermanent);
+    let shift = time_shift(computation, &positions(Command::Marker))?;
+    let analysis = Analysis::new(nnet, computation)?;
+    let whole = whole_submatrices(computation)?;
+    let active: Vec<Vec<MatrixId>> = splice_points
+        .iter()
+        .map(|&splice| {
+            let is_active = |m: &MatrixId| {
+                analysis.first_nontrivial_access(whole[m.index()]).is_some_and(|c| c < splice)
+                    && analysis.last_access(whole[m.index()]).is_some_and(|c| c > splice)
+            };
+            (1..computation.matrices.len()).map(MatrixId::from).filter(is_active).collect()
+        })
+        .collect();
+    let identities = identities(computation)?;
+    let Some((first, second, moved)) = first_repeat(&active, &identities, shift) else {
+        return Ok(());
+    };
+    for &(to, from) in &moved {
+        check_same(computation, to, from, shift * (second - first) as i32)?;
+    }
+    make_loop(computation, splice_points[first], splice_points[second]);
+    let goto = computation.commands.len() - 1;
+    let swaps = swap_order(moved)
+        .into_iter()
+        .map(|(to, from)| Command::Swap { first: whole[to.index()], second: whole[from.index()] });
+    computation.commands.splice(goto..goto, swaps);
+    renumber::run(computation)?;
+    renumber::fix_goto(computation);
+    Ok(())
+}
+
+fn whole_submatrices(computation: &Computation) -> Result<Vec<SubmatrixId>> {
+    let lacking = |m: usize| Error::computation(format!("no sub-matrix covers the whole of m{m}"));
+    let whole = computation.whole_submatrices().into_iter().enumerate();
+    whole.map(|(m, s)| if m == 0 { Ok(SubmatrixId(0)) } else { s.ok_or_else(|| lacking(m)) }).collect()
+}
+
+/// By how much the times of one segment exceed those of the one before.
+fn time_shift(computation: &Computation, markers: &[usize]) -> Result<i32> {
+    let &[second, third, fourth, ..] = markers else {
+        return Err(Error::computation("a looped computation needs at least three segments"));
+    };
+    let first_output = |range: std::ops::Range<usize>| {
+        computation.commands[range].iter().find_map(|c| match *c {
+            Command::ProvideOutput { matrix, node } => Some((computation.matrix_of(matrix), node)),
+            _ => None,
+        })
+    };
+    let outputs = (first_output(second..third), first_output(third..fourth));
+    let (Some((matrix2, node2)), Some((matrix3, node3))) = outputs else {
+        return Err(Error::computation("segments of a looped computation lack outputs"));
+    };
+    let list = |m: MatrixId| &computation.debug_info[m.index()].cindexes;
+    let shifts = list(matrix2).iter().zip(list(matrix3)).map(|(a, b)| b.index.t.wrapping_sub(a.index.t));
+    let mut shifts: Vec<i32> = shifts.collect();
+    shifts.dedup();
+    match shifts[..] {
+        [shift] if node2 == node3 && list(matrix2).len() == list(matrix3).len() && shift > 0 => Ok(shift),
+        _ => Err(Error::computation(
+            "the segments of a looped computation are not shifted in time by one amount",
+        )),
+    }
+}
+
+/// What a matrix is, but for its time: a number for its rows relative to the first time, and that time.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Identity {
+    rows: usize,
+    time: i32,
+}
+
+fn identities(computation: &Computation) -> Result<Vec<Identity>> {
+    let mut known: HashMap<MatrixDebugInfo, usize> = HashMap::new();
+    let mut out = vec![Identity::default()];
+    for (m, info) in computation.debug_info.iter().enumerate().skip(1) {
+        let Some(first) = info.cindexes.iter().find(|c| c.index.t != NO_TIME) else {
+            return Err(Error::computation(format!("no row of matrix m{m} has a time")));
+        };
+        let time = first.index.t;
+        let relative = info.cindexes.iter().map(|&c| shifted(c, time.wrapping_neg())).collect();
+        let next = known.len();
+        let rows = *known.entry(MatrixDebugInfo { cindexes: relative, ..*info }).or_insert(next);
+        out.push(Identity { rows, time });
+    }
+    Ok(out)
+}
+
+fn shifted(mut c: Cindex, by: i32) -> Cindex {
+    if c.index.t != NO_TIME {
+        c.index.t = c.index.t.wrapping_add(by);
+    }
+    c
+}
+
+/// Matrices of the earlier splice point, each with the one that stands in its place at the later one.
+type Moved = Vec<(MatrixId, MatrixId)>;
+
+/// The first two splice points at which the same matrices are alive, but for their times.
+fn first_repeat(
+    active: &[Vec<MatrixId>],
+    identities: &[Identity],
+    shift: i32,
+) -> Option<(usize, usize, Moved)> {
+    for first in 0..active.len() {
+        for second in first + 1..active.len() {
+            let by = shift * (second - first) as i32;
+            if let Some(moved) = correspondence(&active[first], &active[second], identities, by) {
+                return Some((first, second, moved));
+            }
+        }
+    }
+    None
+}
+
+fn correspondence(a: &[MatrixId], b: &[MatrixId], identities: &[Identity], shift: i32) -> Option<Moved> {
+    if a.len() != b.len() {
+        return None;
+    }
+    let mut moved = Vec::new();
+    for (&m1, &m2) in a.iter().zip(b) {
+        let (i1, i2) = (identities[m1.index()], identities[m2.index()]);
+        match i2.time.wrapping_sub(i1.time) {
+            _ if i1.rows != i2.rows => return None,
+            // What does not depend on time is one and the same matrix.
+            0 if m1 == m2 => {}
+            by if by == shift => moved.push((m1, m2)),
+            _ => return None,
+        }
+    }
+    Some(moved)
+}
+
+fn check_same(computation: &Computation, m1: MatrixId, m2: MatrixId, by: i32) -> Result<()> {
+    let (a, b) = (&computation.debug_info[m1.index()], &computation.debug_info[m2.index()]);
+    let same = computation.matrix(m1) == computation.matrix(m2)
+        && a.is_deriv == b.is_deriv
+        && a.cindexes.len() == b.cindexes.len()
+        && a.cindexes.iter().zip(&b.cindexes).all(|(&a, &b)| shifted(a, by) == b);
+    match same {
+        true => Ok(()),
+        false => {
+            Err(Error::computation(format!("matrices m{m1} and m{m2} of a loop differ in more than time")))
+        }
+    }
+}
+
+/// Ends with the later splice point, which jumps to a label before the earlier one.
+fn make_loop(computation: &mut Computation, first: usize, second: usize) {
+    computation.commands.truncate(second);
+    computation.commands.push(Command::Goto { target: first });
+    computation.commands.insert(first, Command::Label);
+}
+
+/// Such that nothing is overwritten that is still to be moved.
+fn swap_order(mut moved: Moved) -> Moved {
+    let mut out = Vec::with_capacity(moved.len());
+    while !moved.is_empty() {
+        let waiting: Vec<MatrixId> = moved.iter().map(|&(_, from)| from).collect();
+        let mut done: Vec<MatrixId> = Vec::new();
+        let before = moved.len();
+        moved.retain(|&(to, from)| {
+            let free = !waiting.contains(&to) || done.contains(&to);
+            if free {
+                done.push(from);
+                out.push((to, from));
+            }
+            !free
+        });
+        if moved.len() == before {
+            // A cycle cannot be: times grow along it.
+            out.append(&mut moved);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_overwritten_before_it_is_moved() {
+        let m = MatrixId;
+        let moved = vec![(m(2), m(1)), (m(5), m(6)), (m(3), m(2))];
+        let moved_in_order = swap_order(moved);
+        let at = |to: u32| moved_in_order.iter().position(|&(t, _)| t == m(to)).unwrap();
+        assert!(at(3) < at(2));
+        assert_eq!(moved_in_order.len(), 3);
+    }
+}

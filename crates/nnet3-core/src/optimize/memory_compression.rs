@@ -1,0 +1,51 @@
+//! What waits for the backward pass is kept in fewer bits (spec compiler §6.13).
+
+use super::analysis::{AccessKind, Analysis};
+use super::renumber::insert_commands;
+use crate::computation::{Command, Compression, Computation, MatrixId};
+use crate::error::Result;
+use crate::nnet::Nnet;
+
+/// Values outside ± this are truncated at level 2.
+const RANGE: f32 = 10.0;
+
+/// Only for computations with one forward and one backward pass.
+pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()> {
+    let mut markers = (0..computation.commands.len()).filter(|&c| computation.commands[c] == Command::Marker);
+    let (Some(middle), None) = (markers.next(), markers.next()) else {
+        return Ok(());
+    };
+    let analysis = Analysis::new(nnet, computation)?;
+    let whole = computation.whole_submatrices();
+    let mut insertions = Vec::new();
+    for (m, life) in analysis.matrices.iter().enumerate().skip(1) {
+        let forward = life.accesses.iter().rev().find(|a| a.command < middle);
+        let backward = life.accesses.iter().find(|a| a.command > middle);
+        let (Some(forward), Some(backward), Some(matrix)) = (forward, backward, whole[m]) else {
+            continue;
+        };
+        if life.is_output {
+            continue;
+        }
+        let only_reader = analysis.last_matrix_access(MatrixId::from(m)) == Some(backward.command)
+            && backward.kind == AccessKind::Read;
+        let (kind, range) = if only_reader && is_relu_update(nnet, &computation.commands[backward.command]) {
+            (Compression::Uint8, 0.0)
+        } else if level >= 2 {
+            (Compression::Int16, RANGE)
+        } else {
+            continue;
+        };
+        let compress = Command::Compress { matrix, kind, truncate: true, range };
+        insertions.push((forward.command + 1, compress));
+        insertions.push((backward.command, Command::Decompress { matrix }));
+    }
+    insert_commands(computation, insertions);
+    Ok(())
+}
+
+/// The derivative of a rectifier needs no more than the signs of its output.
+fn is_relu_update(nnet: &Nnet, command: &Command) -> bool {
+    matches!(*command, Command::Backprop { component, update_model: true, .. }
+        if nnet.component(component).type_name() == "RectifiedLinearComponent")
+}

@@ -1,0 +1,27 @@
+//! Matrices that are written before they are read need not be set to zero first (spec compiler §6.9).
+
+use super::analysis::{AccessKind, Analysis, is_zeroing};
+use crate::computation::{Command, Computation, MatrixId};
+use crate::error::Result;
+use crate::nnet::Nnet;
+
+/// Leaves no-ops behind.
+pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
+    let analysis = Analysis::new(nnet, computation)?;
+    for (m, matrix) in analysis.matrices.iter().enumerate().skip(1) {
+        let Some(first) = matrix.accesses.first().map(|a| a.command) else {
+            continue;
+        };
+        if !is_zeroing(&computation.commands[first]) {
+            continue;
+        }
+        let unneeded = |v: usize| match analysis.accesses(v).get(1) {
+            Some(second) => second.kind == AccessKind::Write,
+            None => !matrix.is_output,
+        };
+        if analysis.variables.of_matrix(MatrixId::from(m)).all(unneeded) {
+            computation.commands[first] = Command::NoOp;
+        }
+    }
+    Ok(())
+}

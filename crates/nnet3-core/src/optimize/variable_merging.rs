@@ -1,0 +1,171 @@
+//! Two matrices, one of which is copied to the other or could be worked on in place, become one (spec compiler §6.8).
+
+use super::analysis::{Analysis, is_zeroing};
+use super::options::OptimizeOptions;
+use super::renumber;
+use crate::component::Properties;
+use crate::computation::{Command, Computation, MatrixId, Submatrix, SubmatrixId};
+use crate::error::Result;
+use crate::nnet::Nnet;
+
+/// Rounds of merging, each with a fresh analysis, until there is nothing left to merge.
+pub fn run(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<()> {
+    let mut merged = false;
+    while round(options, nnet, computation)? {
+        merged = true;
+        renumber::remove_no_ops(computation);
+    }
+    if merged {
+        renumber::run(computation)?;
+    }
+    Ok(())
+}
+
+/// A read and a written sub-matrix that a command would let be the same.
+fn candidate(
+    options: &OptimizeOptions,
+    nnet: &Nnet,
+    command: &Command,
+) -> Option<(SubmatrixId, SubmatrixId)> {
+    match *command {
+        Command::Copy { dest, src, .. } => options.remove_assignments.then_some((src, dest)),
+        Command::Propagate { component, input, output, .. } => {
+            let may = nnet.component(component).properties().has(Properties::PROPAGATE_IN_PLACE);
+            (options.propagate_in_place && may).then_some((input?, output))
+        }
+        Command::Backprop { component, in_value, out_value, out_deriv, in_deriv, .. } => {
+            let may = nnet.component(component).properties().has(Properties::BACKPROP_IN_PLACE);
+            let values = [in_value, out_value];
+            let apart = !values.contains(&Some(out_deriv)) && !values.contains(&in_deriv);
+            (options.backprop_in_place && may).then_some((out_deriv, in_deriv?)).filter(|_| apart)
+        }
+        _ => None,
+    }
+}
+
+/// Every variable takes part in at most one merge, because the analysis describes the state before the first.
+fn round(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<bool> {
+    let list: Vec<(usize, SubmatrixId, SubmatrixId)> = computation
+        .commands
+        .iter()
+        .enumerate()
+        .filter_map(|(c, command)| candidate(options, nnet, command).map(|(s1, s2)| (c, s1, s2)))
+        .filter(|&(_, s1, s2)| computation.matrix_of(s1) != computation.matrix_of(s2))
+        .collect();
+    if list.is_empty() {
+        return Ok(false);
+    }
+    let analysis = Analysis::new(nnet, computation)?;
+    let mut by_matrix: Vec<Vec<SubmatrixId>> = vec![Vec::new(); computation.matrices.len()];
+    for (i, s) in computation.submatrices.iter().enumerate().skip(1) {
+        by_matrix[s.matrix.index()].push(SubmatrixId::from(i));
+    }
+    let changed = vec![false; analysis.variables.count()];
+    let mut merger = Merger { options, computation, analysis, by_matrix, changed };
+    let mut merged = false;
+    for (c, s1, s2) in list {
+        match merger.choose(c, s1, s2) {
+            Some((keep, discard)) => merger.merge(c, keep, discard),
+            None => continue,
+        }
+        merged = true;
+    }
+    Ok(merged)
+}
+
+struct Merger<'a> {
+    options: &'a OptimizeOptions,
+    computation: &'a mut Computation,
+    analysis: Analysis,
+    /// Sub-matrices of each matrix, before the round.
+    by_matrix: Vec<Vec<SubmatrixId>>,
+    /// Variables that a merge of this round has touched.
+    changed: Vec<bool>,
+}
+
+impl Merger<'_> {
+    /// The sub-matrix to keep and the one to discard, if `s1`, read by command `c`, and `s2`, written by it, can be one.
+    fn choose(&self, c: usize, s1: SubmatrixId, s2: SubmatrixId) -> Option<(SubmatrixId, SubmatrixId)> {
+        let Merger { computation, analysis, .. } = self;
+        let (m1, m2) = (computation.matrix_of(s1), computation.matrix_of(s2));
+        let untouched = |s| analysis.variables.of(s).all(|v| !self.changed[v]);
+        if m1 == m2 || !untouched(s1) || !untouched(s2) {
+            return None;
+        }
+        let (a1, a2) = (&analysis.matrices[m1.index()], &analysis.matrices[m2.index()]);
+        if (a1.is_input && a2.is_input) || (a1.is_output && a2.is_output) {
+            return None;
+        }
+        let (whole1, whole2) = (computation.is_whole(s1), computation.is_whole(s2));
+        let exchanged = a1.is_input || a1.is_output || a2.is_input || a2.is_output;
+        if exchanged && !(whole1 && whole2) {
+            return None;
+        }
+        let contiguous = |m| computation.matrix(m).contiguous;
+        let left = self.options.allow_left_merge && whole2 && (whole1 || !contiguous(m2));
+        let right = self.options.allow_right_merge && whole1 && (whole2 || !contiguous(m1));
+        if !(left || right) || !self.lives_fit(c, s1, s2) {
+            return None;
+        }
+        Some(if left { (s1, s2) } else { (s2, s1) })
+    }
+
+    fn lives_fit(&self, c: usize, s1: SubmatrixId, s2: SubmatrixId) -> bool {
+        let Merger { computation, analysis, .. } = self;
+        if analysis.first_nontrivial_access(s2) != Some(c) {
+            return false;
+        }
+        match computation.commands[c] {
+            Command::Copy { alpha: 1.0, .. } => {
+                analysis.last_write_access(computation, s1).is_none_or(|last| last < c)
+                    && analysis
+                        .last_access(s1)
+                        .is_none_or(|last| last < analysis.data_invalidated(computation, c, s2))
+            }
+            _ => analysis.last_access(s1) == Some(c),
+        }
+    }
+
+    /// All of the discarded matrix becomes `keep`.
+    fn merge(&mut self, c: usize, keep: SubmatrixId, discard: SubmatrixId) {
+        for s in [keep, discard] {
+            self.analysis.variables.of(s).for_each(|v| self.changed[v] = true);
+        }
+        let (kept, discarded) = (self.computation.matrix_of(keep), self.computation.matrix_of(discard));
+        let base = *self.computation.submatrix(keep);
+        for s in &self.by_matrix[discarded.index()] {
+            let s = &mut self.computation.submatrices[s.index()];
+            *s = Submatrix {
+                matrix: kept,
+                row_offset: s.row_offset + base.row_offset,
+                col_offset: s.col_offset + base.col_offset,
+                ..*s
+            };
+        }
+        // A scaled copy remains, as scaling in place.
+        if let Command::Copy { alpha: 1.0, .. } = self.computation.commands[c] {
+            self.computation.commands[c] = Command::NoOp;
+        }
+        let contiguous = self.computation.matrix(discarded).contiguous;
+        self.computation.matrices[kept.index()].contiguous |= contiguous;
+        self.remove_sizing(kept, discarded);
+    }
+
+    /// One allocation and one deallocation remain.
+    fn remove_sizing(&mut self, kept: MatrixId, discarded: MatrixId) {
+        let lives = &self.analysis.matrices;
+        let commands = &mut self.computation.commands;
+        let deallocate = lives[discarded.index()].deallocate.or(lives[kept.index()].deallocate);
+        // The position at which the user supplies a matrix matters.
+        let is_supplied = |m: MatrixId| {
+            let allocate = lives[m.index()].allocate;
+            allocate.is_some_and(|c| matches!(commands[c], Command::AcceptInput { .. }))
+        };
+        let unallocated = if is_supplied(discarded) { kept } else { discarded };
+        let zeroing = lives[unallocated.index()].accesses.first().map(|a| a.command);
+        let zeroing = zeroing.filter(|&c| is_zeroing(&commands[c]));
+        for c in [deallocate, lives[unallocated.index()].allocate, zeroing].into_iter().flatten() {
+            commands[c] = Command::NoOp;
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Compiled computations: the reference's listings and figures (`$NNET3_CONFORMANCE_DIR`), and small networks.
+
+mod conformance;
+mod golden;
+mod looped;
+mod mutations;
+mod support;
+mod variants;

@@ -1,0 +1,64 @@
+//! `nnet3-compute-prob`: objective and accuracy of a network on examples.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kaldi_io::log::Site;
+use nnet3::options::prob::ComputeProbOptions;
+use nnet3::{examples, progress, training_log};
+use nnet3_core::nnet::Nnet;
+use nnet3_train::ExampleReader;
+use nnet3_train::diagnostics::ProbComputer;
+
+const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
+
+/// Computes and prints in logging messages the average log-prob per frame of the given data with an nnet3 neural net.
+///
+/// The input of this is the output of e.g. nnet3-get-egs | nnet3-merge-egs.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: nnet3-compute-prob 0.raw ark:valid.egs")]
+struct Options {
+    /// If true, set test-mode to true on any BatchNormComponents.
+    #[arg(long, default_value_t = true)]
+    batchnorm_test_mode: bool,
+    /// If true, set test-mode to true on any DropoutComponents and DropoutMaskComponents.
+    #[arg(long, default_value_t = true)]
+    dropout_test_mode: bool,
+    /// Accepted for compatibility: collapsing a model before use would not change its output
+    #[arg(long, default_value_t = true)]
+    collapse_model: bool,
+    #[command(flatten)]
+    prob: ComputeProbOptions,
+    raw_model_in: String,
+    training_examples_in: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let prob_options = options.prob.prob_options()?;
+    let mut nnet = Nnet::load(&options.raw_model_in)?;
+    if options.batchnorm_test_mode {
+        nnet.set_batchnorm_test_mode(true);
+    }
+    if options.dropout_test_mode {
+        nnet.set_dropout_test_mode(true);
+    }
+    let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
+    let mut egs = ExampleReader::open(&options.training_examples_in)?;
+    if egs.at_end()? {
+        return examples::nothing(&SITE, egs);
+    }
+    let bar = progress::counter("examples");
+    while let Some((_, example)) = egs.next()? {
+        computer.compute(&example).map_err(|e| egs.blame(e))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    egs.close()?;
+    let useful = training_log::prob_totals(&computer);
+    training_log::compilation(computer.runner().compiler());
+    Ok(u8::from(!useful))
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,100 @@
+//! Runs any computation request on matrices from files.
+
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::table::{SequentialReader, TableWriter};
+use nnet3::options::compute::{CachingOptions, OptimizationOptions};
+use nnet3_core::Random;
+use nnet3_core::compile::compile;
+use nnet3_core::execute::Program;
+use nnet3_core::nnet::Nnet;
+use nnet3_core::request::ComputationRequest;
+use nnet3_core::run_request::{NamedMatrices, run_request};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Run a computation request: a list of indexes of inputs and outputs as nnet3-compile-info takes them, with the inputs'
+/// matrices in a table keyed by node name, rows in the request's order; writes the outputs to another such table.
+#[derive(clap::Parser)]
+struct Options {
+    /// If false, run the computation as it was compiled, without optimization passes
+    #[arg(long, default_value_t = true)]
+    optimize: bool,
+    /// Table of derivatives with respect to the outputs; needed if the request wants derivatives
+    #[arg(long, default_value = "")]
+    output_derivs: String,
+    /// Where to write the table of derivatives with respect to the inputs
+    #[arg(long, default_value = "")]
+    input_derivs: String,
+    /// Where to write the gradient: the network with its parameters replaced by their gradient
+    #[arg(long, default_value = "")]
+    gradient: String,
+    /// Write the gradient in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    /// Seed for random number generator (dropout)
+    #[arg(long, default_value_t = 0)]
+    srand: i64,
+    #[command(flatten)]
+    optimization: OptimizationOptions,
+    #[command(flatten)]
+    compiler: CachingOptions,
+    /// <raw-nnet-in>
+    nnet: String,
+    /// <request-in>
+    request: String,
+    /// <inputs-rspecifier>
+    inputs: String,
+    /// <outputs-wspecifier>
+    outputs: String,
+}
+
+fn read_table(rspecifier: &str) -> anyhow::Result<NamedMatrices> {
+    let mut matrices = NamedMatrices::new();
+    let mut reader = SequentialReader::<MatrixHolder>::open(rspecifier)?;
+    while let Some((key, matrix)) = reader.next()? {
+        matrices.insert(key, matrix);
+    }
+    reader.close()?;
+    Ok(matrices)
+}
+
+fn write_table(wspecifier: &str, matrices: &NamedMatrices) -> anyhow::Result<()> {
+    let mut writer = TableWriter::<MatrixHolder>::open(wspecifier)?;
+    for (name, matrix) in matrices {
+        writer.write(name, matrix)?;
+    }
+    Ok(writer.close()?)
+}
+
+fn run(options: Options) -> anyhow::Result<u8> {
+    let nnet = Nnet::load(&options.nnet)?;
+    let request = ComputationRequest::load(&options.request)?;
+    let derivatives = request.need_derivatives()?;
+    if derivatives && options.output_derivs.is_empty() {
+        anyhow::bail!("the request wants derivatives: give those of the outputs with --output-derivs=<rspecifier>");
+    }
+    if !options.gradient.is_empty() && !(derivatives && request.need_model_derivative) {
+        anyhow::bail!("--gradient is given, but {} does not ask for the model's derivative", options.request);
+    }
+    let program = match options.optimize {
+        true => nnet3::compiler::new(&options.optimization, &options.compiler).program(&nnet, &request)?,
+        false => Arc::new(Program::new(&nnet, compile(&nnet, std::slice::from_ref(&request))?)?),
+    };
+    let inputs = read_table(&options.inputs)?;
+    let output_derivs = if derivatives { read_table(&options.output_derivs)? } else { NamedMatrices::new() };
+    let device = nnet3_matrix::cpu();
+    let random = Random::new(options.srand);
+    let results = run_request(&nnet, &request, &program, &device, &inputs, &output_derivs, &random)?;
+    write_table(&options.outputs, &results.outputs)?;
+    if !options.input_derivs.is_empty() {
+        write_table(&options.input_derivs, &results.input_derivs)?;
+    }
+    if let (false, Some(gradient)) = (options.gradient.is_empty(), &results.gradient) {
+        gradient.save(&options.gradient, options.binary)?;
+    }
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

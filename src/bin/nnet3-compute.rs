@@ -1,0 +1,124 @@
+//! Features in, outputs of a network out.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use kaldi_io::cli;
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::log::{Site, num};
+use kaldi_io::{SequentialReader, TableWriter, kaldi_log, kaldi_warn};
+use nnet3::options::device::{self, DeviceOptions};
+use nnet3::options::forward::{IvectorOptions, SimpleOptions};
+use nnet3::progress;
+use nnet3_core::forward::Forward;
+use nnet3_core::nnet::Nnet;
+use nnet3_core::nnet::collapse::CollapseOptions;
+
+const SITE: Site = Site::main("nnet3-compute.cc", 1);
+
+/// Propagate features through a raw neural network and write its output.
+///
+/// If --apply-exp=true, apply the exponential function to the output before writing it.
+#[derive(Parser)]
+#[command(
+    after_help = "e.g.: nnet3-compute final.raw scp:feats.scp ark:nnet_prediction.ark\nSee also: nnet3-compute-from-egs"
+)]
+struct Options {
+    /// Multiply the output by this
+    #[arg(long, default_value_t = 1.0)]
+    acoustic_scale: f32,
+    /// Apply the exponential function to the output
+    #[arg(long)]
+    apply_exp: bool,
+    /// yes|no|optional|wait: which device to use
+    #[arg(long, default_value = "yes")]
+    use_gpu: String,
+    /// Subtract the logarithms of the priors stored with the model (which must then be an acoustic model, .mdl)
+    #[arg(long)]
+    use_priors: bool,
+    #[command(flatten)]
+    simple: SimpleOptions,
+    #[command(flatten)]
+    ivector: IvectorOptions,
+    #[command(flatten)]
+    device: DeviceOptions,
+    /// Network in test mode or not; it is used in test mode
+    nnet_in: String,
+    features_rspecifier: String,
+    matrix_wspecifier: String,
+}
+
+fn main() -> ExitCode {
+    cli::run(run)
+}
+
+fn run(options: Options) -> Result<u8> {
+    let start = Instant::now();
+    if options.use_priors {
+        bail!("--use-priors=true needs an acoustic model (.mdl), which this program cannot read yet");
+    }
+    if options.acoustic_scale <= 0.0 {
+        bail!("--acoustic-scale must be greater than 0, found {}", options.acoustic_scale);
+    }
+    let device = device::select(&options.use_gpu)?;
+    let nnet = load(&options.nnet_in)?;
+    let mut ivectors = options.ivector.open()?;
+    let chunking = options.simple.chunking(&nnet)?;
+    let mut forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale)?;
+    let mut features = SequentialReader::<MatrixHolder>::open(&options.features_rspecifier)?;
+    let mut writer = TableWriter::<MatrixHolder>::open(&options.matrix_wspecifier)?;
+
+    let progress = progress::counter("utterances");
+    let (mut done, mut failed, mut frames) = (0, 0, 0);
+    while let Some((utterance, matrix)) = features.next()? {
+        let warn = |message: String| progress.suspend(|| kaldi_warn!(SITE, "{message}"));
+        if matrix.rows == 0 {
+            warn(format!("Zero-length utterance: {utterance}"));
+            failed += 1;
+            continue;
+        }
+        let kind = ivectors.kind();
+        let Some(ivectors) = ivectors.get(&utterance)? else {
+            warn(format!("No {kind} available for utterance {utterance}"));
+            failed += 1;
+            continue;
+        };
+        let mut output = forward
+            .compute(&matrix, ivectors)
+            .map_err(|e| anyhow::Error::from(e).context(format!("utterance {utterance}")))?;
+        if options.apply_exp {
+            output.data.iter_mut().for_each(|value| *value = value.exp());
+        }
+        writer.write(&utterance, &output)?;
+        frames += matrix.rows;
+        done += 1;
+        progress.inc(1);
+    }
+    features.close()?;
+    writer.close()?;
+    progress.finish_and_clear();
+
+    let elapsed = start.elapsed().as_secs_f64();
+    kaldi_log!(
+        SITE,
+        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
+        num(elapsed),
+        num(elapsed * 100.0 / frames as f64)
+    );
+    kaldi_log!(SITE, "Done {done} utterances, failed for {failed}");
+    Ok(if done > 0 { 0 } else { cli::NOTHING_DONE })
+}
+
+/// The network in test mode, with components merged where that changes nothing.
+fn load(rxfilename: &str) -> Result<Nnet> {
+    let mut nnet = Nnet::load(rxfilename)?;
+    nnet.set_batchnorm_test_mode(true);
+    nnet.set_dropout_test_mode(true);
+    let report = nnet.collapse(&CollapseOptions::default())?;
+    if !report.is_empty() {
+        kaldi_log!(SITE, "{report}");
+    }
+    Ok(nnet)
+}

@@ -1,0 +1,81 @@
+//! `nnet3-show-progress`: how two networks differ, and what each component did to the objective.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use kaldi_io::log::{Site, num};
+use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
+use nnet3::options::{device, prob::ComputeProbOptions};
+use nnet3::{examples, training_log};
+use nnet3_core::nnet::Nnet;
+use nnet3_train::progress::{difference, differences, objective_change};
+
+const fn site(line: u32) -> Site {
+    Site::main("nnet3-show-progress.cc", line)
+}
+
+/// Given an old and a new 'raw' nnet3 network and some training examples (possibly held-out), show the average objective
+/// function given the mean of the two networks, and the breakdown by component of why this happened (computed from
+/// derivative information).
+///
+/// Also shows parameter differences per layer. If training examples are not provided, only shows parameter differences per
+/// layer.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: nnet3-show-progress 1.nnet 2.nnet ark:valid.egs")]
+struct Options {
+    /// Number of line segments used for computing derivatives
+    #[arg(long, default_value_t = 1)]
+    num_segments: i32,
+    /// yes|no|optional|wait, only has effect if compiled with CUDA
+    #[arg(long, default_value = "no")]
+    use_gpu: String,
+    #[command(flatten)]
+    prob: ComputeProbOptions,
+    old_net_in: String,
+    new_net_in: String,
+    training_examples_in: Option<String>,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let prob_options = options.prob.prob_options()?;
+    let Some(segments) = u32::try_from(options.num_segments).ok().filter(|&n| n > 0) else {
+        bail!("--num-segments={}: expected a number above 0", options.num_segments);
+    };
+    let device = device::select(&options.use_gpu)?;
+    let old = Nnet::load(&options.old_net_in)?;
+    let new = Nnet::load(&options.new_net_in)?;
+    if old.num_parameters() != new.num_parameters() {
+        kaldi_warn!(site(76), "Parameter-dim mismatch, cannot show progress.");
+        return Ok(0);
+    }
+    let rspecifier = options.training_examples_in.as_deref().filter(|name| !name.is_empty());
+    if let Some(rspecifier) = rspecifier.filter(|_| old.is_simple()) {
+        let egs = examples::read_all(rspecifier)?;
+        let change = objective_change(&old, &new, &egs, segments, &prob_options, &device, |segment| {
+            training_log::prob_totals(segment.computer);
+            kaldi_log!(
+                site(115),
+                "At position {}, objf per frame is {}",
+                num(segment.position),
+                num(segment.objective)
+            );
+            kaldi_vlog!(1, site(124), "Up to this position, objf change is {}", segment.change);
+        })?;
+        kaldi_log!(site(128), "Total objf change per component is {change}");
+    }
+    kaldi_vlog!(
+        1,
+        site(136),
+        "Printing info for the difference between the neural nets: {}",
+        difference(&old, &new).info(false)
+    );
+    let differences = differences(&old, &new)?;
+    kaldi_log!(site(143), "Parameter differences per layer are {}", differences.absolute);
+    kaldi_log!(site(153), "Norms of parameter matrices from <new-nnet-in> are {}", differences.new_norms);
+    kaldi_log!(site(157), "Relative parameter differences per layer are {}", differences.relative);
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,141 @@
+//! Running networks over utterances: contexts and chunks, i-vectors.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kaldi_io::holder::{MatrixHolder, VectorHolder};
+use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
+use nnet3_core::forward::{Chunking, Ivectors};
+use nnet3_core::nnet::Nnet;
+
+use super::compute::{ComputationOptions, OptimizationOptions};
+use kaldi_io::log::Site;
+
+const SITE: Site = Site::new("CheckAndFixConfigs", "nnet-am-decodable-simple.cc", 1);
+
+// [SIMPLE], without acoustic-scale, whose default differs between programs.
+#[derive(Args, Clone, Debug)]
+pub struct SimpleOptions {
+    /// Number of frames of additional left-context to add on top of the network's own left context (may be useful in
+    /// recurrent setups)
+    #[arg(long, default_value_t = 0)]
+    pub extra_left_context: i32,
+    /// Number of frames of additional right-context to add on top of the network's own right context (may be useful in
+    /// recurrent setups)
+    #[arg(long, default_value_t = 0)]
+    pub extra_right_context: i32,
+    /// If >= 0, overrides --extra-left-context at the start of an utterance
+    #[arg(long, default_value_t = -1)]
+    pub extra_left_context_initial: i32,
+    /// If >= 0, overrides --extra-right-context at the end of an utterance
+    #[arg(long, default_value_t = -1)]
+    pub extra_right_context_final: i32,
+    /// Frames of the input for each frame of the output, where the network's outputs are fewer ('chain' models)
+    #[arg(long, default_value_t = 1)]
+    pub frame_subsampling_factor: i32,
+    /// Number of input frames in each chunk that is separately evaluated by the network
+    #[arg(long, default_value_t = 50)]
+    pub frames_per_chunk: i32,
+    /// As --computation.debug
+    #[arg(long)]
+    pub debug_computation: bool,
+    #[command(flatten)]
+    pub optimization: OptimizationOptions,
+    #[command(flatten)]
+    pub computation: ComputationOptions,
+}
+
+impl SimpleOptions {
+    /// The chunks for this network, with a log line if they are longer than asked for.
+    pub fn chunking(&self, nnet: &Nnet) -> Result<Chunking> {
+        let mut chunking = Chunking {
+            extra_left_context: self.extra_left_context,
+            extra_right_context: self.extra_right_context,
+            extra_left_context_initial: self.extra_left_context_initial,
+            extra_right_context_final: self.extra_right_context_final,
+            frame_subsampling_factor: self.frame_subsampling_factor,
+            frames_per_chunk: self.frames_per_chunk,
+        };
+        chunking.check()?;
+        if let Some(old) = chunking.round_up(nnet.modulus())? {
+            let shift = match nnet.modulus() {
+                1 => String::new(),
+                modulus => format!(" and of the network's shift-invariance modulus {modulus}"),
+            };
+            kaldi_log!(
+                SITE,
+                "Increasing --frames-per-chunk from {old} to {} to make it a multiple of \
+                 --frame-subsampling-factor={}{shift}",
+                chunking.frames_per_chunk,
+                chunking.frame_subsampling_factor
+            );
+        }
+        Ok(chunking)
+    }
+}
+
+// [IVEC]
+#[derive(Args, Clone, Debug)]
+pub struct IvectorOptions {
+    /// Rspecifier for i-vectors as vectors (i.e. not estimated online); per utterance by default, or per speaker with
+    /// the --utt2spk option
+    #[arg(long, default_value = "")]
+    pub ivectors: String,
+    /// Rspecifier for the speakers of utterances, used to get i-vectors per speaker
+    #[arg(long, default_value = "")]
+    pub utt2spk: String,
+    /// Rspecifier for i-vectors estimated online, as matrices. With this, --online-ivector-period must be set
+    #[arg(long, default_value = "")]
+    pub online_ivectors: String,
+    /// Number of frames between i-vectors in the matrices of --online-ivectors
+    #[arg(long, default_value_t = 0)]
+    pub online_ivector_period: i32,
+}
+
+/// The tables of i-vectors, opened.
+pub enum IvectorReader {
+    None,
+    Utterance(MappedRandomReader<VectorHolder>),
+    Online { reader: RandomReader<MatrixHolder>, period: usize },
+}
+
+impl IvectorOptions {
+    pub fn open(&self) -> Result<IvectorReader> {
+        match (self.ivectors.is_empty(), self.online_ivectors.is_empty()) {
+            (true, true) => Ok(IvectorReader::None),
+            (false, false) => bail!("--ivectors and --online-ivectors cannot both be given"),
+            (false, true) => {
+                Ok(IvectorReader::Utterance(MappedRandomReader::open(&self.ivectors, &self.utt2spk)?))
+            }
+            (true, false) => match usize::try_from(self.online_ivector_period) {
+                Ok(period) if period > 0 => {
+                    Ok(IvectorReader::Online { reader: RandomReader::open(&self.online_ivectors)?, period })
+                }
+                _ => bail!("--online-ivectors needs --online-ivector-period greater than 0"),
+            },
+        }
+    }
+}
+
+impl IvectorReader {
+    /// The i-vectors of an utterance; `None` if the table has none for it.
+    pub fn get(&mut self, utterance: &str) -> Result<Option<Ivectors<'_>>> {
+        Ok(match self {
+            IvectorReader::None => Some(Ivectors::None),
+            IvectorReader::Utterance(reader) => {
+                reader.get(utterance)?.map(|vector| Ivectors::Utterance(vector))
+            }
+            IvectorReader::Online { reader, period } => {
+                let period = *period;
+                reader.get(utterance)?.map(|matrix| Ivectors::Online { matrix, period })
+            }
+        })
+    }
+
+    /// What is missing, for a warning.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            IvectorReader::Online { .. } => "online iVector",
+            IvectorReader::None | IvectorReader::Utterance(_) => "iVector",
+        }
+    }
+}

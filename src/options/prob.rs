@@ -1,0 +1,44 @@
+//! Options of the programs that evaluate objectives.
+
+use anyhow::Result;
+use clap::Args;
+use nnet3_train::diagnostics::ProbOptions;
+use nnet3_train::minibatch::CompileOptions;
+
+use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
+
+// [PROB]
+#[derive(Args, Clone, Debug)]
+pub struct ComputeProbOptions {
+    /// As --computation.debug
+    #[arg(long)]
+    pub debug_computation: bool,
+    /// If true, compute accuracy values as well as objective functions
+    #[arg(long, default_value_t = true)]
+    pub compute_accuracy: bool,
+    /// If true, compute accuracy values for each dimension of the targets
+    #[arg(long)]
+    pub compute_per_dim_accuracy: bool,
+    #[command(flatten)]
+    pub optimization: OptimizationOptions,
+    #[command(flatten)]
+    pub caching: CachingOptions,
+    #[command(flatten)]
+    pub computation: ComputationOptions,
+}
+
+impl ComputeProbOptions {
+    /// As the library takes them.
+    pub fn prob_options(&self) -> Result<ProbOptions> {
+        ComputationOptions { debug: self.computation.debug || self.debug_computation }.check()?;
+        Ok(ProbOptions {
+            accuracy: self.compute_accuracy,
+            per_dim_accuracy: self.compute_accuracy && self.compute_per_dim_accuracy,
+            compile: CompileOptions {
+                compiler: self.caching.compiler_options(),
+                optimize: self.optimization.optimize_options()?,
+            },
+            ..ProbOptions::default()
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Options of the training programs.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use nnet3_train::minibatch::CompileOptions;
+use nnet3_train::trainer::TrainerOptions;
+
+use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
+
+// [TRAIN]
+#[derive(Args, Clone, Debug)]
+pub struct TrainingOptions {
+    /// If true, set the component statistics (such as average activations) to zero at the start
+    #[arg(long, default_value_t = true)]
+    pub zero_component_stats: bool,
+    /// If true, store activations and derivatives for nonlinear components during training
+    #[arg(long, default_value_t = true)]
+    pub store_component_stats: bool,
+    /// Interval, in minibatches, after which the objective function is logged
+    #[arg(long, default_value_t = 100)]
+    pub print_interval: i32,
+    /// The maximum change in parameters allowed per minibatch, measured in the Euclidean norm over the entire model; 0
+    /// means no limit
+    #[arg(long, default_value_t = 2.0)]
+    pub max_param_change: f32,
+    /// Momentum constant, e.g. 0.9; each step is multiplied by (1 - momentum), so that the learning rate means the same
+    #[arg(long, default_value_t = 0.0)]
+    pub momentum: f32,
+    /// Multiplies the l2 constants (l2-regularize) of all components
+    #[arg(long, default_value_t = 1.0)]
+    pub l2_regularize_factor: f32,
+    /// Batch normalization statistics are multiplied by this after each minibatch, so that they follow the parameters
+    #[arg(long, default_value_t = 0.8)]
+    pub batchnorm_stats_scale: f32,
+    /// Strength of backstitch training; 0 means conventional training
+    #[arg(long, default_value_t = 0.0)]
+    pub backstitch_training_scale: f32,
+    /// Do backstitch training only on each n-th minibatch
+    #[arg(long, default_value_t = 1)]
+    pub backstitch_training_interval: i32,
+    /// File from which to read compiled computations; a warning if it is not there
+    #[arg(long, default_value = "")]
+    pub read_cache: String,
+    /// File to which to write compiled computations at the end
+    #[arg(long, default_value = "")]
+    pub write_cache: String,
+    /// Write the compiled computations in binary mode
+    #[arg(long, default_value_t = true)]
+    pub binary_write_cache: bool,
+    #[command(flatten)]
+    pub optimization: OptimizationOptions,
+    #[command(flatten)]
+    pub caching: CachingOptions,
+    #[command(flatten)]
+    pub computation: ComputationOptions,
+}
+
+impl TrainingOptions {
+    /// As the library takes them.
+    pub fn trainer_options(&self) -> Result<TrainerOptions> {
+        self.computation.check()?;
+        Ok(TrainerOptions {
+            zero_component_stats: self.zero_component_stats,
+            store_component_stats: self.store_component_stats,
+            print_interval: u64::try_from(self.print_interval).unwrap_or(0),
+            max_param_change: self.max_param_change,
+            momentum: self.momentum,
+            l2_regularize_factor: self.l2_regularize_factor,
+            batchnorm_stats_scale: self.batchnorm_stats_scale,
+            backstitch_training_scale: self.backstitch_training_scale,
+            backstitch_training_interval: u64::try_from(self.backstitch_training_interval).unwrap_or(0),
+            compile: CompileOptions {
+                compiler: self.caching.compiler_options(),
+                optimize: self.optimization.optimize_options()?,
+            },
+        })
+    }
+}
+
+// What the reference's training programs know about the memory of a GPU.
+#[derive(Args, Clone, Debug)]
+pub struct AllocatorOptions {
+    /// Keep freed GPU memory for later use (no effect: memory is planned before a computation runs)
+    #[arg(long, default_value_t = true)]
+    pub cuda_cache_memory: bool,
+    /// Proportion of GPU memory to take at the start, at least 0.05 and below 0.99 (no effect: memory is planned before a
+    /// computation runs)
+    #[arg(long, default_value_t = 0.5)]
+    pub cuda_memory_proportion: f32,
+}
+
+impl AllocatorOptions {
+    pub fn check(&self) -> Result<()> {
+        let proportion = self.cuda_memory_proportion;
+        if !(0.05..0.99).contains(&proportion) {
+            bail!("--cuda-memory-proportion={proportion}: expected a number from 0.05 to below 0.99");
+        }
+        Ok(())
+    }
+}

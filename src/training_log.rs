@@ -1,0 +1,75 @@
+//! Log lines about training and evaluation. Scripts parse most of them (spec binaries §15.1).
+
+use kaldi_io::log::Site;
+use kaldi_io::log::num;
+use kaldi_io::log::sites::{
+    COMPILER, GLOBAL_MAX_CHANGE_STATS, MAX_CHANGE, MAX_CHANGE_STATS, ORTHONORMAL, PROB_ACCURACY,
+    PROB_OBJECTIVE, TRAIN_PARTIAL_PHASE, TRAIN_PHASE, TRAIN_TOTAL, TRAIN_TOTAL_PARSED,
+};
+use kaldi_io::{kaldi_log, kaldi_warn};
+use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_train::diagnostics::ProbComputer;
+use nnet3_train::trainer::{Event, Trainer};
+
+const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
+const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
+
+/// Whether an event is to be logged.
+pub fn is_logged(event: &Event<'_>) -> bool {
+    !matches!(event, Event::Objective { .. })
+}
+
+/// Logs what happened during training.
+pub fn event(event: &Event<'_>) {
+    match event {
+        Event::Objective { .. } => {}
+        Event::Phase(phase) if phase.is_complete() => kaldi_log!(TRAIN_PHASE, "{phase}"),
+        Event::Phase(phase) => kaldi_log!(TRAIN_PARTIAL_PHASE, "{phase}"),
+        Event::MaxChange(limits) => kaldi_log!(MAX_CHANGE, "{limits}"),
+        Event::ChangeRefused { minibatch } => {
+            kaldi_warn!(INFINITE_CHANGE, "Infinite parameter change, will not apply. (Minibatch {minibatch})")
+        }
+        Event::Constraint { component, warning } => {
+            kaldi_warn!(ORTHONORMAL, "{warning}; component is {component}")
+        }
+    }
+}
+
+/// Logs the totals of training; false if no output had any weight.
+pub fn training_totals(trainer: &Trainer) -> bool {
+    let totals = trainer.totals();
+    for total in &totals {
+        kaldi_log!(TRAIN_TOTAL, "{total}");
+        kaldi_log!(
+            TRAIN_TOTAL_PARSED,
+            "[this line is to be parsed by a script:] log-prob-per-frame={}",
+            num(total.value.average())
+        );
+    }
+    let limits = trainer.max_change();
+    limits.component_lines().iter().for_each(|line| kaldi_log!(MAX_CHANGE_STATS, "{line}"));
+    if let Some(line) = limits.global_line() {
+        kaldi_log!(GLOBAL_MAX_CHANGE_STATS, "{line}");
+    }
+    totals.iter().any(|total| total.value.weight != 0.0)
+}
+
+/// Logs objectives and accuracies; false if no output had any weight.
+pub fn prob_totals(computer: &ProbComputer) -> bool {
+    for (name, totals) in computer.totals() {
+        kaldi_log!(PROB_OBJECTIVE, "{}", totals.objective_line(name));
+    }
+    for (name, totals) in computer.totals() {
+        for (i, line) in totals.accuracy_lines(name).iter().enumerate() {
+            kaldi_log!(if i == 0 { PROB_ACCURACY } else { PER_DIM_ACCURACY }, "{line}");
+        }
+    }
+    computer.totals().values().any(|totals| totals.objective.weight > 0.0)
+}
+
+/// Logs how long compilation took.
+pub fn compilation(compiler: &CachingCompiler) {
+    if let Some(summary) = compiler.timing().summary() {
+        kaldi_log!(COMPILER, "{summary}");
+    }
+}

@@ -1,0 +1,193 @@
+//! `nnet3-compute` as a program: against the reference's figures where they are, and on a network small enough to
+//! calculate by hand.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::{DenseMatrix, SequentialReader};
+
+type Table = Vec<(String, DenseMatrix<f32>)>;
+
+fn compute(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nnet3-compute")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn read(rspecifier: &str) -> Table {
+    let mut reader = SequentialReader::<MatrixHolder>::open(rspecifier).unwrap();
+    let mut table = Table::new();
+    while let Some(entry) = reader.next().unwrap() {
+        table.push(entry);
+    }
+    table
+}
+
+/// ‖a - b‖ / ‖b‖.
+fn relative_difference(a: &DenseMatrix<f32>, b: &DenseMatrix<f32>) -> f64 {
+    assert_eq!((a.rows, a.cols), (b.rows, b.cols));
+    let squares = |values: &mut dyn Iterator<Item = f32>| values.map(|x| f64::from(x).powi(2)).sum::<f64>();
+    let difference = squares(&mut a.data.iter().zip(&b.data).map(|(x, y)| x - y));
+    (difference / squares(&mut b.data.iter().copied())).sqrt()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// The commands of `compute/*.cmd` in the folder `NNET3_TRAINING_DIR`, and the outputs of the reference.
+#[test]
+fn figures_of_the_reference() {
+    let Some(dir) = std::env::var_os("NNET3_TRAINING_DIR") else {
+        eprintln!("skipped: NNET3_TRAINING_DIR is not set");
+        return;
+    };
+    let inputs = Path::new(&dir).join("compute").canonicalize().unwrap();
+    let out = folder("compute-figures");
+    let mut cases = 0;
+    for entry in std::fs::read_dir(&inputs).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "cmd") {
+            continue;
+        }
+        let command = std::fs::read_to_string(&path).unwrap();
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let (last, arguments) = words.split_last().unwrap();
+        let name = last.strip_prefix("ark:").unwrap();
+        let result = format!("ark:{}", out.join(name).display());
+        let output = compute(&inputs, &[arguments, &[result.as_str()]].concat());
+        assert!(output.status.success(), "{command}{}", stderr(&output));
+        assert!(stderr(&output).contains("Done 5 utterances, failed for 0"));
+        let (ours, theirs) = (read(&result), read(&format!("ark:{}", inputs.join(name).display())));
+        assert_eq!(ours.len(), theirs.len());
+        for ((key, a), (their_key, b)) in ours.iter().zip(&theirs) {
+            assert_eq!(key, their_key);
+            let difference = relative_difference(a, b);
+            assert!(difference <= 1e-4, "{name} {key}: {difference}");
+        }
+        cases += 1;
+    }
+    assert!(cases > 0, "no cases in {}", inputs.display());
+}
+
+/// y(t) = 2 x(t-1) + x(t+1) - 1, and i-vectors added.
+const NETWORK: &str = "<Nnet3> 
+input-node name=input dim=1
+input-node name=ivector dim=1
+component-node name=a component=a input=Append(Offset(input, -1), Offset(input, 1), ReplaceIndex(ivector, t, 0))
+output-node name=output input=a objective=linear
+
+<NumComponents> 1 
+<ComponentName> a <AffineComponent> <LearningRate> 0.001 <LinearParams>  [
+  2 1 1 ]
+<BiasParams>  [ -1 ]
+</AffineComponent> 
+</Nnet3> ";
+
+const FEATURES: &str = "\
+s1-a  [\n  1\n  2\n  4 ]
+s1-empty  [ ]
+s2-unknown  [\n  1 ]
+s1-b  [\n  3 ]
+";
+
+fn small_case(name: &str) -> PathBuf {
+    let dir = folder(name);
+    std::fs::write(dir.join("net.raw"), NETWORK).unwrap();
+    std::fs::write(dir.join("feats.ark"), FEATURES).unwrap();
+    std::fs::write(dir.join("ivectors.ark"), "s1  [ 10 ]\n").unwrap();
+    std::fs::write(dir.join("utt2spk"), "s1-a s1\ns1-b s1\ns1-empty s1\ns2-unknown s2\n").unwrap();
+    dir
+}
+
+const IVECTORS: [&str; 2] = ["--ivectors=ark:ivectors.ark", "--utt2spk=ark:utt2spk"];
+
+#[test]
+fn by_hand() {
+    let dir = small_case("compute-by-hand");
+    let arguments =
+        [&IVECTORS[..], &["--use-gpu=no", "--frames-per-chunk=2", "net.raw", "ark:feats.ark", "ark,t:-"]]
+            .concat();
+    let output = compute(&dir, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // Edges are repeated: x(-1) = x(0).
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "s1-a  [\n  13 \n  15 \n  17 ]\ns1-b  [\n  18 ]\n");
+    let log = stderr(&output);
+    assert!(log.contains("WARNING (nnet3-compute[5.5]:main():nnet3-compute.cc:"), "{log}");
+    assert!(log.contains("Zero-length utterance: s1-empty"), "{log}");
+    assert!(log.contains("No iVector available for utterance s2-unknown"), "{log}");
+    assert!(log.contains("s: real-time factor assuming 100 frames/sec is "), "{log}");
+    assert!(log.contains(") Done 2 utterances, failed for 2\n"), "{log}");
+}
+
+#[test]
+fn scale_exp_and_subsampling() {
+    let dir = small_case("compute-scale");
+    let options =
+        ["--acoustic-scale=0.5", "--apply-exp=true", "--frame-subsampling-factor=2", "--frames-per-chunk=3"];
+    let arguments = [&IVECTORS[..], &options, &["net.raw", "ark:feats.ark", "ark:out.ark"]].concat();
+    let output = compute(&dir, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = read(&format!("ark:{}", dir.join("out.ark").display()));
+    assert_eq!(table[0].1.rows, 2);
+    for (value, exponent) in table[0].1.data.iter().zip([6.5f32, 8.5]) {
+        assert!((value / exponent.exp() - 1.0).abs() < 1e-5, "{value}");
+    }
+    let log = stderr(&output);
+    assert!(log.contains("Increasing --frames-per-chunk from 3 to 4 to make it a multiple of"), "{log}");
+    assert!(log.contains("runs on the CPU"), "{log}");
+}
+
+#[test]
+fn online_ivectors() {
+    let dir = small_case("compute-online");
+    std::fs::write(dir.join("online.ark"), "s1-a  [\n  10\n  20 ]\ns1-b  [\n  30 ]\n").unwrap();
+    let options = ["--online-ivectors=ark:online.ark", "--online-ivector-period=2", "--frames-per-chunk=2"];
+    let arguments = [&options[..], &["net.raw", "ark:feats.ark", "ark,t:-"]].concat();
+    let output = compute(&dir, &arguments);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "s1-a  [\n  13 \n  15 \n  27 ]\ns1-b  [\n  38 ]\n",
+        "{}",
+        stderr(&output)
+    );
+    assert!(stderr(&output).contains("No online iVector available for utterance s2-unknown"));
+}
+
+#[test]
+fn statuses() {
+    let dir = small_case("compute-statuses");
+    std::fs::write(dir.join("none.ark"), "").unwrap();
+    std::fs::write(dir.join("wide.ark"), "s1-a  [\n  1 2 ]\n").unwrap();
+    let io = |feats| ["net.raw", feats, "ark:out.ark"];
+    let check = |arguments: &[&str], status: i32, message: &str| {
+        let output = compute(&dir, arguments);
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {log}");
+        assert!(log.contains(message), "{arguments:?}: {log}");
+        assert!(output.stdout.is_empty());
+    };
+    check(&["net.raw", "ark:feats.ark"], 1, "Usage: nnet3-compute [options] <nnet-in>");
+    check(&["--no-such=1", "a", "b", "c"], 255, "Invalid option --no-such=1");
+    check(&["--help"], 0, "--optimization.min-deriv-time");
+    check(&["--use-gpu=maybe", "a", "b", "c"], 255, "--use-gpu=maybe");
+    check(&["--use-priors=true", "a", "b", "c"], 255, "--use-priors");
+    check(&["--frames-per-chunk=0", "net.raw", "ark:feats.ark", "ark:out.ark"], 255, "frames-per-chunk");
+    check(&[&IVECTORS[..], &io("ark:none.ark")].concat(), 1, "Done 0 utterances, failed for 0");
+    check(
+        &[&IVECTORS[..], &io("ark:wide.ark")].concat(),
+        255,
+        "utterance s1-a: the network's input-node 'input'",
+    );
+    check(&io("ark:feats.ark"), 255, "'ivector' (dimension 1), but nothing is given");
+    let both = ["--ivectors=ark:a", "--online-ivectors=ark:b"];
+    check(&[&both[..], &io("ark:feats.ark")].concat(), 255, "cannot both be given");
+    let no_period = ["--online-ivectors=ark:ivectors.ark"];
+    check(&[&no_period[..], &io("ark:feats.ark")].concat(), 255, "--online-ivector-period");
+}
