@@ -3,6 +3,7 @@
 pub mod compiler;
 pub mod examples;
 pub mod options;
+pub mod prepare;
 pub mod progress;
 pub mod report;
 pub mod training_log;

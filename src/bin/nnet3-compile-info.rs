@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Parser)]
 struct Options {
     /// If false, print the computation as it was compiled, without optimization passes
-    #[arg(long, default_value_t = true)]
+    #[arg(id = "run-passes", long = "optimize", default_value_t = true)]
     optimize: bool,
     /// Print a summary (commands, matrices, peak bytes, arena bytes after planning, operations of matrix products,
     /// compile time) instead of the commands

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(clap::Parser)]
 struct Options {
     /// If false, run the computation as it was compiled, without optimization passes
-    #[arg(long, default_value_t = true)]
+    #[arg(id = "run-passes", long = "optimize", default_value_t = true)]
     optimize: bool,
     /// Table of derivatives with respect to the outputs; needed if the request wants derivatives
     #[arg(long, default_value = "")]

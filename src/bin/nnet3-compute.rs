@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use kaldi_io::cli;
 use kaldi_io::holder::MatrixHolder;
@@ -11,10 +11,11 @@ use kaldi_io::log::{Site, num};
 use kaldi_io::{SequentialReader, TableWriter, kaldi_log, kaldi_warn};
 use nnet3::options::device::{self, DeviceOptions};
 use nnet3::options::forward::{IvectorOptions, SimpleOptions};
-use nnet3::progress;
+use nnet3::{progress, training_log};
 use nnet3_core::forward::Forward;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::collapse::CollapseOptions;
+use nnet3_matrix::Device;
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
 
@@ -63,56 +64,73 @@ fn run(options: Options) -> Result<u8> {
         bail!("--acoustic-scale must be greater than 0, found {}", options.acoustic_scale);
     }
     let device = device::select(&options.use_gpu)?;
-    let nnet = load(&options.nnet_in)?;
-    let mut ivectors = options.ivector.open()?;
+    let nnet = load(&options.nnet_in, &device)?;
     let chunking = options.simple.chunking(&nnet)?;
-    let mut forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale)?;
+    let compiler = options.simple.compiler()?;
+    let mut forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler)?;
+
+    let counts = compute(&options, &mut forward)?;
+    training_log::compilation(forward.compiler());
+    let elapsed = start.elapsed().as_secs_f64();
+    let factor = elapsed * 100.0 / counts.frames as f64;
+    kaldi_log!(
+        SITE,
+        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
+        num(elapsed),
+        num(factor)
+    );
+    kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
+    Ok(if counts.done > 0 { 0 } else { cli::NOTHING_DONE })
+}
+
+/// What has been computed.
+#[derive(Default)]
+struct Counts {
+    done: usize,
+    failed: usize,
+    /// Of the utterances that are done.
+    frames: usize,
+}
+
+/// All utterances, in the order of the features.
+fn compute(options: &Options, forward: &mut Forward<'_>) -> Result<Counts> {
+    let mut ivectors = options.ivector.open()?;
     let mut features = SequentialReader::<MatrixHolder>::open(&options.features_rspecifier)?;
     let mut writer = TableWriter::<MatrixHolder>::open(&options.matrix_wspecifier)?;
-
     let progress = progress::counter("utterances");
-    let (mut done, mut failed, mut frames) = (0, 0, 0);
+    let mut counts = Counts::default();
     while let Some((utterance, matrix)) = features.next()? {
-        let warn = |message: String| progress.suspend(|| kaldi_warn!(SITE, "{message}"));
+        let mut fail = |why: String| {
+            counts.failed += 1;
+            progress.suspend(|| kaldi_warn!(SITE, "{why}"));
+        };
         if matrix.rows == 0 {
-            warn(format!("Zero-length utterance: {utterance}"));
-            failed += 1;
+            fail(format!("Zero-length utterance: {utterance}"));
             continue;
         }
         let kind = ivectors.kind();
         let Some(ivectors) = ivectors.get(&utterance)? else {
-            warn(format!("No {kind} available for utterance {utterance}"));
-            failed += 1;
+            fail(format!("No {kind} available for utterance {utterance}"));
             continue;
         };
-        let mut output = forward
-            .compute(&matrix, ivectors)
-            .map_err(|e| anyhow::Error::from(e).context(format!("utterance {utterance}")))?;
+        let output = forward.compute(&matrix, ivectors);
+        let mut output = output.with_context(|| format!("utterance {utterance}"))?;
         if options.apply_exp {
             output.data.iter_mut().for_each(|value| *value = value.exp());
         }
         writer.write(&utterance, &output)?;
-        frames += matrix.rows;
-        done += 1;
+        counts.done += 1;
+        counts.frames += matrix.rows;
         progress.inc(1);
     }
     features.close()?;
     writer.close()?;
     progress.finish_and_clear();
-
-    let elapsed = start.elapsed().as_secs_f64();
-    kaldi_log!(
-        SITE,
-        "Time taken {}s: real-time factor assuming 100 frames/sec is {}",
-        num(elapsed),
-        num(elapsed * 100.0 / frames as f64)
-    );
-    kaldi_log!(SITE, "Done {done} utterances, failed for {failed}");
-    Ok(if done > 0 { 0 } else { cli::NOTHING_DONE })
+    Ok(counts)
 }
 
 /// The network in test mode, with components merged where that changes nothing.
-fn load(rxfilename: &str) -> Result<Nnet> {
+fn load(rxfilename: &str, device: &Device) -> Result<Nnet> {
     let mut nnet = Nnet::load(rxfilename)?;
     nnet.set_batchnorm_test_mode(true);
     nnet.set_dropout_test_mode(true);
@@ -120,5 +138,6 @@ fn load(rxfilename: &str) -> Result<Nnet> {
     if !report.is_empty() {
         kaldi_log!(SITE, "{report}");
     }
+    nnet.to_device(device);
     Ok(nnet)
 }

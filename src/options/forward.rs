@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
+use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
 use nnet3_core::forward::{Chunking, Ivectors};
 use nnet3_core::nnet::Nnet;
 
@@ -45,6 +46,15 @@ pub struct SimpleOptions {
 }
 
 impl SimpleOptions {
+    /// A compiler with these options. It keeps a few more programs than usual, as the lengths of last chunks differ.
+    pub fn compiler(&self) -> Result<CachingCompiler> {
+        self.computation.check()?;
+        ComputationOptions { debug: self.debug_computation }.check()?;
+        let mut options = CompilerOptions::default();
+        options.cache_capacity += usize::try_from(self.frames_per_chunk).unwrap_or(0);
+        Ok(CachingCompiler::new(options, self.optimization.optimize_options()?))
+    }
+
     /// The chunks for this network, with a log line if they are longer than asked for.
     pub fn chunking(&self, nnet: &Nnet) -> Result<Chunking> {
         let mut chunking = Chunking {

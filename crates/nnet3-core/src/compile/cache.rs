@@ -140,12 +140,11 @@ impl CachingCompiler {
     }
 
     fn create(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Computation> {
-        if self.options.use_shortcut {
-            if let Some((mini, count)) = shortcut::mini_request(request) {
-                if let Some(computation) = self.expand(nnet, mini, count)? {
-                    return Ok(computation);
-                }
-            }
+        if self.options.use_shortcut
+            && let Some((mini, count)) = shortcut::mini_request(request)
+            && let Some(computation) = self.expand(nnet, mini, count)?
+        {
+            return Ok(computation);
         }
         self.compile(nnet, request)
     }

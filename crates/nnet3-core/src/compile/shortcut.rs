@@ -45,14 +45,14 @@ fn stride_of(size: usize, at: impl Fn(usize) -> Cindex) -> Option<usize> {
         cindex
     };
     let count = usize::try_from(at(size.checked_sub(1)?).index.n).ok()?.checked_add(1)?;
-    if count <= 1 || at(0).index.n != 0 || size % count != 0 {
+    if count <= 1 || at(0).index.n != 0 || !size.is_multiple_of(count) {
         return None;
     }
     let second = with_n(0, 1);
-    let rest = (2..size / count).filter(|s| size % s == 0);
+    let rest = (2..size / count).filter(|s| size.is_multiple_of(*s));
     let stride = [1, size / count].into_iter().chain(rest).find(|&s| at(s) == second)?;
     let block = stride * count;
-    let regular = size % block == 0
+    let regular = size.is_multiple_of(block)
         && (0..size).all(|i| {
             let n = i % block / stride;
             at(i).index.n == n as i32 && (n == 0 || at(i) == with_n(i - stride, n as i32))
@@ -134,21 +134,46 @@ impl Expander<'_> {
         row / self.strides[m.index()] % 2
     }
 
+    /// From where its first row goes to where its last row goes. If these are not the first and last of their blocks,
+    /// it gets rows that the small one has not; see [`Expander::check_rows`].
     fn submatrix(&self, s: &Submatrix) -> Result<Submatrix> {
         if s.rows == 0 {
             return Ok(*s);
         }
         let last = s.row_offset + s.rows - 1;
-        let (first_row, last_row) = (self.row(s.matrix, s.row_offset), self.row(s.matrix, last));
-        let rows = last_row + 1 - first_row.min(last_row);
-        let regular = self.sequence(s.matrix, s.row_offset) == 0
-            && self.sequence(s.matrix, last) == 1
-            && s.rows % 2 == 0
-            && rows == s.rows / 2 * self.count;
-        if !regular {
+        if self.sequence(s.matrix, s.row_offset) != 0 || self.sequence(s.matrix, last) != 1 {
             return Err(irregular());
         }
-        Ok(Submatrix { row_offset: first_row, rows, ..*s })
+        let (first_row, last_row) = (self.row(s.matrix, s.row_offset), self.row(s.matrix, last));
+        Ok(Submatrix { row_offset: first_row, rows: last_row + 1 - first_row, ..*s })
+    }
+
+    /// Whether the new sub-matrix has the rows of the old one, for all sequences, and no others.
+    fn is_exact(&self, s: SubmatrixId) -> bool {
+        let s = self.mini.submatrix(s);
+        let block = 2 * self.strides[s.matrix.index()];
+        s.row_offset.is_multiple_of(block) && s.rows.is_multiple_of(block)
+    }
+
+    /// Commands that treat rows alike must have rows that expand alike. Additions with a list of rows may have rows
+    /// between, which the list leaves alone.
+    fn check_rows(&self, command: &Command) -> Result<()> {
+        let fine = match *command {
+            Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {
+                let rows = self.mini.submatrix(dest).rows;
+                self.is_exact(dest)
+                    && self.is_exact(src)
+                    && (0..rows).all(|row| self.place(dest, row) == self.place(src, row))
+            }
+            Command::AddRows { .. }
+            | Command::AddRowRanges { .. }
+            | Command::AddRowsMulti { .. }
+            | Command::AddToRowsMulti { .. }
+            | Command::CopyToRowsMulti { .. } => true,
+            Command::CopyRows { dest, .. } | Command::CopyRowsMulti { dest, .. } => self.is_exact(dest),
+            _ => command.submatrices().into_iter().all(|s| self.is_exact(s)),
+        };
+        if fine { Ok(()) } else { Err(irregular()) }
     }
 
     /// For a row of a sub-matrix that belongs to sequence 0: its new place in the sub-matrix, and the distance to the
@@ -207,8 +232,8 @@ impl Expander<'_> {
     }
 
     /// The command with its list of rows, if it has one, expanded; everything else keeps its number.
-    fn command(&self, command: Command, out: &mut Computation) -> Result<Command> {
-        let mut command = command;
+    fn command(&self, mut command: Command, out: &mut Computation) -> Result<Command> {
+        self.check_rows(&command)?;
         match &mut command {
             Command::CopyRows { dest, src, rows, .. } | Command::AddRows { dest, src, rows, .. } => {
                 let old = &self.mini.indexes[rows.index()];

@@ -73,7 +73,9 @@ impl Computation {
         w.newline_in_text()?;
         write_list(w, "<NumIndexes>", "<Indexes>", &self.indexes, |w, l| Ok(w.write_i32_vector(l)?))?;
         w.newline_in_text()?;
-        write_list(w, "<NumIndexesMulti>", "<IndexesMulti>", &self.multi_indexes, write_multi_indexes)?;
+        write_list(w, "<NumIndexesMulti>", "<IndexesMulti>", &self.multi_indexes, |w, l| {
+            write_multi_indexes(w, l)
+        })?;
         w.newline_in_text()?;
         write_list(w, "<NumIndexesRanges>", "<IndexesRanges>", &self.ranges, |w, l| {
             Ok(w.write_i32_pairs(l)?)
@@ -256,7 +258,7 @@ fn read_multi_indexes(r: &mut KaldiReader) -> Result<Vec<RowOf>> {
     pairs.into_iter().map(one).collect()
 }
 
-fn write_multi_indexes(w: &mut KaldiWriter, list: &Vec<RowOf>) -> Result<()> {
+fn write_multi_indexes(w: &mut KaldiWriter, list: &[RowOf]) -> Result<()> {
     let pair = |row: &RowOf| row.map_or((-1, -1), |(s, row)| (s.0 as i32, row as i32));
     Ok(w.write_i32_pairs(&list.iter().map(pair).collect::<Vec<_>>())?)
 }

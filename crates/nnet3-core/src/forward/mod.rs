@@ -7,16 +7,15 @@ pub mod chunk;
 
 pub use chunk::{Chunk, Chunking};
 
+use crate::compile::cache::CachingCompiler;
 use crate::error::{Error, Result};
-use crate::execute::{Executor, Model, Program};
+use crate::execute::{Executor, Model};
 use crate::index::Index;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::Device;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// An i-vector may be this many frames too short for its utterance.
 const MOST_MISSING_IVECTOR_FRAMES: usize = 50;
@@ -42,15 +41,21 @@ pub struct Forward<'a> {
     scale: f32,
     left_context: i32,
     right_context: i32,
-    programs: HashMap<ComputationRequest, Arc<Program>>,
+    compiler: CachingCompiler,
     executor: Executor,
     random: Random,
 }
 
 impl<'a> Forward<'a> {
     /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
-    /// `chunking` is used as it is; see [`Chunking::round_up`].
-    pub fn new(nnet: &'a Nnet, device: &Device, chunking: Chunking, scale: f32) -> Result<Forward<'a>> {
+    /// `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
+    pub fn new(
+        nnet: &'a Nnet,
+        device: &Device,
+        chunking: Chunking,
+        scale: f32,
+        compiler: CachingCompiler,
+    ) -> Result<Forward<'a>> {
         chunking.check()?;
         let (left_context, right_context) = nnet.context()?;
         Ok(Forward {
@@ -59,10 +64,15 @@ impl<'a> Forward<'a> {
             scale,
             left_context,
             right_context,
-            programs: HashMap::new(),
+            compiler,
             executor: Executor::new(device),
             random: Random::new(0),
         })
+    }
+
+    /// Programs compiled so far, and the time that took.
+    pub fn compiler(&self) -> &CachingCompiler {
+        &self.compiler
     }
 
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
@@ -97,7 +107,7 @@ impl<'a> Forward<'a> {
         ivector: Option<&[f32]>,
         outputs: &mut Vec<f32>,
     ) -> Result<()> {
-        let program = self.program(self.request(chunk, ivector.is_some()))?;
+        let program = self.compiler.program(self.nnet, &self.request(chunk, ivector.is_some()))?;
         let (nnet, executor) = (self.nnet, &mut self.executor);
         executor.start(&program);
         let frames = (chunk.last_input - chunk.first_input + 1) as usize;
@@ -125,16 +135,6 @@ impl<'a> Forward<'a> {
         }
         let outputs = vec![IoSpecification::new("output", 1, output_times, false)];
         ComputationRequest { inputs, outputs, ..Default::default() }
-    }
-
-    fn program(&mut self, request: ComputationRequest) -> Result<Arc<Program>> {
-        if let Some(program) = self.programs.get(&request) {
-            return Ok(program.clone());
-        }
-        let computation = crate::compile::compile(self.nnet, std::slice::from_ref(&request))?;
-        let program = Arc::new(Program::new(self.nnet, computation)?);
-        self.programs.insert(request, program.clone());
-        Ok(program)
     }
 
     /// What is given (`None`: nothing) for the input node `node` must be what the network has.

@@ -19,10 +19,10 @@ pub fn run(computation: &mut Computation) -> Result<()> {
         }
     }
     for c in 0..computation.commands.len() {
-        if let Command::Copy { dest, src, alpha: 1.0 } = computation.commands[c] {
-            if may_extend(computation, &original_rows, &exchanged, dest, src) {
-                computation.commands[c] = extend(computation, dest, src);
-            }
+        if let Command::Copy { dest, src, alpha: 1.0 } = computation.commands[c]
+            && may_extend(computation, &original_rows, &exchanged, dest, src)
+        {
+            computation.commands[c] = extend(computation, dest, src);
         }
     }
     let changed = computation.matrices.iter().zip(&original_rows).any(|(m, &rows)| m.rows != rows);

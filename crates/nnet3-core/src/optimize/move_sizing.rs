@@ -12,20 +12,20 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let mut keys: Vec<usize> = (0..count).map(|c| 3 * c).collect();
     let mut zeroed_with: Vec<Option<usize>> = vec![None; count];
     for accesses in &analysis.matrices[1..] {
-        if let Some(c) = accesses.allocate {
-            if let Command::Allocate { matrix } = computation.commands[c] {
-                let paired = computation.commands.get(c + 1).is_some_and(|next| zeroes(next, matrix));
-                zeroed_with[c] = paired.then_some(c + 1);
-                let first = accesses.accesses.iter().map(|a| a.command).find(|&a| zeroed_with[c] != Some(a));
-                if let Some(first) = first {
-                    keys[c] = 3 * first - 1;
-                }
+        if let Some(c) = accesses.allocate
+            && let Command::Allocate { matrix } = computation.commands[c]
+        {
+            let paired = computation.commands.get(c + 1).is_some_and(|next| zeroes(next, matrix));
+            zeroed_with[c] = paired.then_some(c + 1);
+            let first = accesses.accesses.iter().map(|a| a.command).find(|&a| zeroed_with[c] != Some(a));
+            if let Some(first) = first {
+                keys[c] = 3 * first - 1;
             }
         }
-        if let (Some(c), Some(last)) = (accesses.deallocate, accesses.accesses.last()) {
-            if let Command::Deallocate { .. } = computation.commands[c] {
-                keys[c] = 3 * last.command + 1;
-            }
+        if let (Some(c), Some(last)) = (accesses.deallocate, accesses.accesses.last())
+            && let Command::Deallocate { .. } = computation.commands[c]
+        {
+            keys[c] = 3 * last.command + 1;
         }
     }
     let mut moves_along = vec![false; count];

@@ -111,9 +111,9 @@ fn expanded_computations_compute_the_same() {
             };
             let (whole, _) = program(false)?;
             let (expanded, entries) = program(true)?;
-            if entries != 2 || whole.computation().commands.len() != expanded.computation().commands.len() {
-                let numbers = (whole.computation().commands.len(), expanded.computation().commands.len());
-                println!("{}: {entries} cache entries; commands {numbers:?}", case.name);
+            // Only one that was expanded has no debug info.
+            if entries != 2 || !expanded.computation().debug_info.is_empty() {
+                println!("{}: not expanded", case.name);
             }
             let data = random_data(&case.nnet, &request, 3);
             let wanted = run(&case.nnet, &request, whole.computation(), &data)?;

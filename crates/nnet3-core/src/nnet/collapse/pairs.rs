@@ -3,11 +3,14 @@
 use super::CollapseOptions;
 use crate::component::affine::Affine;
 use crate::component::batch_norm::BatchNorm;
+use crate::component::dropout::Dropout;
 use crate::component::fixed::{FixedAffine, FixedScale};
 use crate::component::linear::Linear;
 use crate::component::tdnn::Tdnn;
+use crate::component::time_height::TimeHeightConvolution;
 use crate::component::{Component, Updatable, UpdatableSettings};
 use crate::error::{Error, Result};
+use kaldi_io::text::format_g;
 use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
 
 /// What takes the place of a pair.
@@ -62,9 +65,38 @@ fn is_affine_like(component: &dyn Component) -> bool {
         || as_type::<Tdnn>(component).is_some()
 }
 
-/// In test mode dropout is a multiplication by one number.
-fn dropout_then_linear(_first: &dyn Component, _second: &dyn Component, _name: &str) -> Option<Merged> {
-    None
+/// In test mode dropout multiplies by one number, and general dropout does nothing.
+fn dropout_then_linear(first: &dyn Component, second: &dyn Component, name: &str) -> Option<Merged> {
+    let factor = match as_type::<Dropout>(first) {
+        Some(dropout) => 1.0 - dropout.proportion(),
+        None if first.type_name() == "GeneralDropoutComponent" => 1.0,
+        None => return None,
+    };
+    let component: Box<dyn Component> = if let Some(affine) = as_type::<Affine>(second) {
+        let mut new = affine.clone();
+        new.set_params(scale_columns(affine.linear_params(), &[factor]), affine.bias_params().clone());
+        Box::new(new)
+    } else if let Some(linear) = as_type::<Linear>(second) {
+        let mut new = linear.clone();
+        new.set_params(scale_columns(linear.linear_params(), &[factor]));
+        Box::new(new)
+    } else if let Some(tdnn) = as_type::<Tdnn>(second) {
+        let mut new = tdnn.clone();
+        new.set_params(scale_columns(tdnn.linear_params(), &[factor]), tdnn.bias_params().clone());
+        Box::new(new)
+    } else {
+        let convolution = as_type::<TimeHeightConvolution>(second)?;
+        let mut new = convolution.clone();
+        new.set_params(
+            scale_columns(convolution.linear_params(), &[factor]),
+            convolution.bias_params().clone(),
+        );
+        Box::new(new)
+    };
+    Some(match factor {
+        1.0 => Merged::Second,
+        _ => Merged::New { name: format!("{name}.scale{}", format_g(f64::from(factor), 3)), component },
+    })
 }
 
 /// x → W (s ⊙ x + o) + b, with s and o repeated to the columns of W.

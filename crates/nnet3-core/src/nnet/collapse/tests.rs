@@ -1,10 +1,12 @@
 //! Outputs of small random networks before and after.
 
 use super::*;
+use crate::compile::cache::{CachingCompiler, CompilerOptions};
 use crate::compile::compile;
 use crate::config::parse_config;
 use crate::execute::{Executor, Model, Program};
 use crate::forward::{Chunking, Forward, Ivectors};
+use crate::optimize::OptimizeOptions;
 use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 use kaldi_io::DenseMatrix;
@@ -24,7 +26,8 @@ fn features(frames: usize, nnet: &Nnet) -> DenseMatrix<f32> {
 }
 
 fn outputs(nnet: &Nnet) -> Vec<f32> {
-    let mut forward = Forward::new(nnet, &nnet3_matrix::cpu(), Chunking::default(), 1.0).unwrap();
+    let compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::none());
+    let mut forward = Forward::new(nnet, &nnet3_matrix::cpu(), Chunking::default(), 1.0, compiler).unwrap();
     forward.compute(&features(17, nnet), Ivectors::None).unwrap().data
 }
 
@@ -155,6 +158,41 @@ fn batch_normalisation() {
         let mut training = nnet;
         training.set_batchnorm_test_mode(false);
         assert!(training.collapse(&ALL).unwrap_err().to_string().contains("'bn' must be in test mode"));
+    }
+}
+
+#[test]
+fn dropout() {
+    let cases = [
+        ("DropoutComponent dim=6 dropout-proportion=0.2", "next.scale0.8"),
+        ("DropoutComponent dim=6 dropout-proportion=0", "next"),
+        ("GeneralDropoutComponent dim=6 dropout-proportion=0.2", "next"),
+    ];
+    let nexts = [
+        ("NaturalGradientAffineComponent input-dim=12 output-dim=5", "Append(Offset(drop, -1), drop)"),
+        ("LinearComponent input-dim=6 output-dim=5", "drop"),
+        ("TdnnComponent time-offsets=-1,0,2 input-dim=6 output-dim=5", "drop"),
+        (
+            "TimeHeightConvolutionComponent num-filters-in=2 num-filters-out=3 height-in=3 height-out=3 \
+             height-offsets=-1,0,1 time-offsets=-1,0,1 required-time-offsets=0",
+            "drop",
+        ),
+    ];
+    for (drop, name) in cases {
+        for (next, input) in nexts {
+            let mut nnet = network(&format!(
+                "component name=drop type={drop}
+                 component name=next type={next}
+                 input-node name=input dim=6
+                 component-node name=drop component=drop input=input
+                 component-node name=next component=next input={input}
+                 output-node name=output input=next"
+            ));
+            nnet.set_dropout_test_mode(true);
+            let (collapsed, _) = check(nnet.clone(), &ALL);
+            assert_eq!(collapsed.component_names(), [name]);
+            assert_eq!(check(nnet, &CollapseOptions::default()).1.len(), 2, "not by default");
+        }
     }
 }
 

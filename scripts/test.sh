@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
+# Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/interop/.venv) and
+# says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
+#
+# Tests that need figures of the reference run where the environment says that these are:
+#   NNET3_CONFORMANCE_DIR  case folders, besides those in tests/data/conformance
+#   NNET3_TRAINING_DIR     training runs, forward passes, examples
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+title() { printf '\n== %s\n' "$*"; }
+count() { passed=$((passed + $1)) failed=$((failed + $2)); }
+
+# The sum of the numbers before WORD in the lines of the log that match PATTERN.
+sum_of() { grep -E "$1" "$log" | grep -oE "[0-9]+ $2" | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+# A command that either passes or fails as a whole.
+check() {
+  title "$1"
+  shift
+  if "$@"; then count 1 0; else count 0 1; fi
+}
+
+# Counts what a test runner has written to the log. A runner that failed without a failed test counts as one.
+count_tests() {
+  local status=$1 good=$2 bad=$3
+  (( status != 0 && bad == 0 )) && bad=1
+  if (( status == 0 && good == 0 )); then
+    echo "test.sh: no tests were found in this output" >&2
+    bad=1
+  fi
+  count "$good" "$bad"
+}
+
+# ---- what is needed -------------------------------------------------------------------------------------------------
+
+links_c_program() { echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
+
+install() {
+  local missing=()
+  links_c_program || missing+=(build-essential)
+  command -v pkg-config >/dev/null || missing+=(pkg-config)
+  { command -v pkg-config >/dev/null && pkg-config --exists openblas; } || missing+=(libopenblas-dev)
+  command -v python3 >/dev/null || missing+=(python3)
+  python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+  scripts/install_packages.sh "${missing[@]}" || return 1
+
+  command -v cargo >/dev/null || { echo "test.sh: cargo is missing: install Rust (https://rustup.rs)" >&2; return 1; }
+  local tool
+  for tool in rustfmt clippy; do
+    if ! cargo "${tool/rustfmt/fmt}" --version >/dev/null 2>&1; then
+      echo "installing with rustup: $tool"
+      rustup component add "$tool" || return 1
+    fi
+  done
+}
+
+venv=tests/interop/.venv
+
+install_python() {
+  local wanted=tests/interop/requirements.txt
+  cmp -s "$wanted" "$venv/requirements.txt" && "$venv/bin/python" -c 'import kaldi_native_io, kaldiio, numpy' && return
+  echo "installing with pip into $venv: $(sed 's/;.*//' "$wanted" | sort -u -t= -k1,1 | paste -sd' ')"
+  "$venv/bin/python" -c '' 2>/dev/null || { rm -rf "$venv"; python3 -m venv "$venv" || return 1; }
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$wanted" || return 1
+  cp "$wanted" "$venv/requirements.txt"
+}
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+
+# Runs the tests that the arguments select.
+rust_tests() {
+  title "Rust tests: $*"
+  local status
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --no-fail-fast --status-level fail --final-status-level fail "$@" 2>&1 | tee "$log"
+    status=$?
+    count_tests "$status" "$(sum_of '^ *Summary ' passed)" "$(sum_of '^ *Summary ' '(failed|timed out)')"
+  else
+    cargo test --no-fail-fast --lib --bins --tests --examples "$@" 2>&1 | tee "$log"
+    status=$?
+    count_tests "$status" "$(sum_of '^test result: ' passed)" "$(sum_of '^test result: ' failed)"
+  fi
+}
+
+doc_tests() {
+  title "Rust tests: examples in the documentation"
+  cargo test --workspace --doc --no-fail-fast 2>&1 | tee "$log"
+  count_tests $? "$(sum_of '^test result: ' passed)" "$(sum_of '^test result: ' failed)"
+}
+
+target_folder() {
+  cargo metadata --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])'
+}
+
+interop_tests() {
+  title "interoperability with kaldi_native_io and kaldiio"
+  if ! { install_python && cargo build --workspace --bins --examples; }; then
+    count 0 1
+    return
+  fi
+  NNET3_BIN="$(target_folder)/debug" "$venv/bin/python" -m unittest discover -s tests/interop 2>&1 | tee "$log"
+  local status=$? ran bad
+  ran=$(grep -oE '^Ran [0-9]+ tests?' "$log" | grep -oE '[0-9]+')
+  bad=$(grep -E '^FAILED \(' "$log" | grep -oE '(failures|errors)=[0-9]+' | awk -F= '{ sum += $2 } END { print sum + 0 }')
+  skipped=$(grep -E '^(OK|FAILED) \(' "$log" | grep -oE 'skipped=[0-9]+' | cut -d= -f2)
+  count_tests "$status" "$(( ${ran:-0} > bad + ${skipped:-0} ? ran - bad - ${skipped:-0} : 0 ))" "$bad"
+}
+
+title "what is needed"
+install || exit 1
+echo "all there"
+
+pure_rust=(--no-default-features --features pure-rust)
+check "formatting" cargo fmt --all --check
+check "clippy" cargo clippy --workspace --all-targets -- -D warnings
+check "clippy, without BLAS" cargo clippy -p nnet3 -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
+rust_tests --workspace
+rust_tests -p nnet3-matrix "${pure_rust[@]}"
+doc_tests
+interop_tests
+
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+(( failed == 0 ))
