@@ -79,11 +79,11 @@ rust_tests() {
   title "Rust tests: $*"
   local status
   if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --no-fail-fast --status-level fail --final-status-level fail "$@" 2>&1 | tee "$log"
+    cargo nextest run --color never --no-fail-fast --status-level fail --final-status-level fail "$@" 2>&1 | tee "$log"
     status=$?
-    count_tests "$status" "$(sum_of '^ *Summary ' passed)" "$(sum_of '^ *Summary ' '(failed|timed out)')"
+    count_tests "$status" "$(sum_of '^ *Summary ' passed)" "$(sum_of '^ *Summary ' '(failed|timed out|exec failed)')"
   else
-    cargo test --no-fail-fast --lib --bins --tests --examples "$@" 2>&1 | tee "$log"
+    cargo test --color never --no-fail-fast --lib --bins --tests --examples "$@" 2>&1 | tee "$log"
     status=$?
     count_tests "$status" "$(sum_of '^test result: ' passed)" "$(sum_of '^test result: ' failed)"
   fi
@@ -91,7 +91,7 @@ rust_tests() {
 
 doc_tests() {
   title "Rust tests: examples in the documentation"
-  cargo test --workspace --doc --no-fail-fast 2>&1 | tee "$log"
+  cargo test --color never --workspace --doc --no-fail-fast 2>&1 | tee "$log"
   count_tests $? "$(sum_of '^test result: ' passed)" "$(sum_of '^test result: ' failed)"
 }
 
@@ -106,7 +106,7 @@ interop_tests() {
     return
   fi
   NNET3_BIN="$(target_folder)/debug" "$venv/bin/python" -m unittest discover -s tests/interop 2>&1 | tee "$log"
-  local status=$? ran bad
+  local status=$? ran bad skipped
   ran=$(grep -oE '^Ran [0-9]+ tests?' "$log" | grep -oE '[0-9]+')
   bad=$(grep -E '^FAILED \(' "$log" | grep -oE '(failures|errors)=[0-9]+' | awk -F= '{ sum += $2 } END { print sum + 0 }')
   skipped=$(grep -E '^(OK|FAILED) \(' "$log" | grep -oE 'skipped=[0-9]+' | cut -d= -f2)

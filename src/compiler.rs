@@ -33,7 +33,9 @@ impl From<&OptimizationOptions> for OptimizeOptions {
 
 /// A caching compiler with these options.
 pub fn new(optimization: &OptimizationOptions, caching: &CachingOptions) -> CachingCompiler {
-    let options =
-        CompilerOptions { use_shortcut: caching.use_shortcut, cache_capacity: caching.cache_capacity as usize };
+    let options = CompilerOptions {
+        use_shortcut: caching.use_shortcut,
+        cache_capacity: caching.cache_capacity as usize,
+    };
     CachingCompiler::new(options, optimization.into())
 }

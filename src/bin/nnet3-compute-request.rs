@@ -71,7 +71,9 @@ fn run(options: Options) -> anyhow::Result<u8> {
     let request = ComputationRequest::load(&options.request)?;
     let derivatives = request.need_derivatives()?;
     if derivatives && options.output_derivs.is_empty() {
-        anyhow::bail!("the request wants derivatives: give those of the outputs with --output-derivs=<rspecifier>");
+        anyhow::bail!(
+            "the request wants derivatives: give those of the outputs with --output-derivs=<rspecifier>"
+        );
     }
     if !options.gradient.is_empty() && !(derivatives && request.need_model_derivative) {
         anyhow::bail!("--gradient is given, but {} does not ask for the model's derivative", options.request);

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use kaldi_io::cli;
 use kaldi_io::holder::MatrixHolder;
-use kaldi_io::log::{Site, num};
-use kaldi_io::{SequentialReader, TableWriter, kaldi_log, kaldi_warn};
+use kaldi_io::log::{self, Site, num};
+use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
 use nnet3::options::device::{self, DeviceOptions};
-use nnet3::options::forward::{IvectorOptions, SimpleOptions};
+use nnet3::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
 use nnet3::{progress, training_log};
 use nnet3_core::forward::Forward;
 use nnet3_core::nnet::Nnet;
@@ -67,7 +67,8 @@ fn run(options: Options) -> Result<u8> {
     let nnet = load(&options.nnet_in, &device)?;
     let chunking = options.simple.chunking(&nnet)?;
     let compiler = options.simple.compiler()?;
-    let mut forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler)?;
+    let forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler);
+    let mut forward = forward.with_context(|| options.nnet_in.clone())?;
 
     let counts = compute(&options, &mut forward)?;
     training_log::compilation(forward.compiler());
@@ -94,39 +95,58 @@ struct Counts {
 
 /// All utterances, in the order of the features.
 fn compute(options: &Options, forward: &mut Forward<'_>) -> Result<Counts> {
+    let mut counts = Counts::default();
     let mut ivectors = options.ivector.open()?;
     let mut features = SequentialReader::<MatrixHolder>::open(&options.features_rspecifier)?;
+    let mut next = features.next()?;
+    if next.is_none() {
+        features.close()?;
+        let table = &options.features_rspecifier;
+        log::error(&SITE, &format!("{table}: expected at least one utterance, found none"));
+        return Ok(counts);
+    }
     let mut writer = TableWriter::<MatrixHolder>::open(&options.matrix_wspecifier)?;
     let progress = progress::counter("utterances");
-    let mut counts = Counts::default();
-    while let Some((utterance, matrix)) = features.next()? {
-        let mut fail = |why: String| {
-            counts.failed += 1;
-            progress.suspend(|| kaldi_warn!(SITE, "{why}"));
-        };
-        if matrix.rows == 0 {
-            fail(format!("Zero-length utterance: {utterance}"));
-            continue;
+    while let Some((utterance, matrix)) = next {
+        let output = compute_utterance(forward, &utterance, &matrix, &mut ivectors);
+        match output.with_context(|| format!("utterance {utterance}"))? {
+            Ok(mut output) => {
+                if options.apply_exp {
+                    output.data.iter_mut().for_each(|value| *value = value.exp());
+                }
+                writer.write(&utterance, &output)?;
+                counts.done += 1;
+                counts.frames += matrix.rows;
+            }
+            Err(reason) => {
+                counts.failed += 1;
+                progress.suspend(|| kaldi_warn!(SITE, "{reason}"));
+            }
         }
-        let kind = ivectors.kind();
-        let Some(ivectors) = ivectors.get(&utterance)? else {
-            fail(format!("No {kind} available for utterance {utterance}"));
-            continue;
-        };
-        let output = forward.compute(&matrix, ivectors);
-        let mut output = output.with_context(|| format!("utterance {utterance}"))?;
-        if options.apply_exp {
-            output.data.iter_mut().for_each(|value| *value = value.exp());
-        }
-        writer.write(&utterance, &output)?;
-        counts.done += 1;
-        counts.frames += matrix.rows;
         progress.inc(1);
+        next = features.next()?;
     }
     features.close()?;
     writer.close()?;
     progress.finish_and_clear();
     Ok(counts)
+}
+
+/// The output for an utterance, or the reason for which it is left out.
+fn compute_utterance(
+    forward: &mut Forward<'_>,
+    utterance: &str,
+    features: &DenseMatrix<f32>,
+    ivectors: &mut IvectorReader,
+) -> Result<std::result::Result<DenseMatrix<f32>, String>> {
+    if features.rows == 0 {
+        return Ok(Err(format!("Zero-length utterance: {utterance}")));
+    }
+    let kind = ivectors.kind();
+    Ok(match ivectors.get(utterance)? {
+        Some(ivectors) => Ok(forward.compute(features, ivectors)?),
+        None => Err(format!("No {kind} available for utterance {utterance}")),
+    })
 }
 
 /// The network in test mode, with components merged where that changes nothing.

@@ -15,7 +15,8 @@ use nnet3_train::split::UtteranceSplitter;
 const SITE: Site = Site::main("nnet3-get-egs.cc", 260);
 const PROCESS: Site = Site::new("ProcessFile", "nnet3-get-egs.cc", 52);
 const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
-const STATISTICS: Site = Site::new("~UtteranceSplitter", "nnet-example-utils.cc", 373);
+/// Of each line of the splitter's statistics.
+const STATISTICS: [u32; 3] = [373, 383, 400];
 
 /// Get frame-by-frame examples of data for nnet3 neural network training.
 ///
@@ -129,8 +130,8 @@ fn run(options: Options) -> Result<u8> {
     if errors > 0 {
         kaldi_warn!(SITE, "{errors} utterances had errors and could not be processed.");
     }
-    for line in splitter.counts().lines() {
-        kaldi_log!(STATISTICS, "{line}");
+    for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
+        kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");
     }
     Ok(u8::from(splitter.counts().chunk_frames == 0))
 }

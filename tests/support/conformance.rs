@@ -73,7 +73,8 @@ fn compare(what: &str, ours: &[f32], expected: &[f32], relative: f64, absolute: 
     if difference <= relative * size + absolute {
         return Ok(if size > 0.0 && difference > absolute { difference / size } else { 0.0 });
     }
-    Err(format!("{what}: differs by {difference:.3e} at norm {size:.3e} (ratio {:.2e})", difference / size).into())
+    Err(format!("{what}: differs by {difference:.3e} at norm {size:.3e} (ratio {:.2e})", difference / size)
+        .into())
 }
 
 /// Checks one case, without and with optimisation.
@@ -85,8 +86,11 @@ pub fn run_case(case: &Path) -> Result<Agreement> {
     let plain = compile(&nnet, std::slice::from_ref(&request))?;
     let mut optimized = plain.clone();
     optimize(&OptimizeOptions::default(), &nnet, request.max_output_time()?, &mut optimized)?;
-    let mut agreement =
-        Agreement { commands: optimized.commands.len(), peak_bytes: optimized.peak_bytes(), ..Default::default() };
+    let mut agreement = Agreement {
+        commands: optimized.commands.len(),
+        peak_bytes: optimized.peak_bytes(),
+        ..Default::default()
+    };
     for (name, computation) in [("unoptimised", plain), ("optimised", optimized)] {
         run_computation(case, &nnet, &request, computation, &mut agreement)
             .map_err(|e| format!("{name}: {e}"))?;
@@ -120,11 +124,19 @@ fn check_info(case: &Path, nnet: &Nnet) -> Result<()> {
             return Err(format!("info differs:\n  ours     {a}\n  expected {b}").into());
         }
     }
-    if ours.lines().count() == expected.lines().count() { Ok(()) } else { Err("info: other number of lines".into()) }
+    if ours.lines().count() == expected.lines().count() {
+        Ok(())
+    } else {
+        Err("info: other number of lines".into())
+    }
 }
 
 fn run_computation(
-    case: &Path, nnet: &Nnet, request: &ComputationRequest, computation: Computation, agreement: &mut Agreement,
+    case: &Path,
+    nnet: &Nnet,
+    request: &ComputationRequest,
+    computation: Computation,
+    agreement: &mut Agreement,
 ) -> Result<()> {
     let inputs = read_table(&case.join("inputs.ark"))?;
     let output_derivs = read_table(&case.join("output_derivs.ark"))?;
@@ -138,8 +150,10 @@ fn run_computation(
         agreement.worst_output = agreement.worst_output.max(worst);
     }
     for (name, expected) in read_table(&case.join("input_derivs.ark"))? {
-        let ours = results.input_derivs.get(&name).ok_or_else(|| format!("no derivative of input '{name}'"))?;
-        let worst = compare(&format!("derivative of input '{name}'"), &ours.data, &expected.data, 1e-3, 1e-4)?;
+        let ours =
+            results.input_derivs.get(&name).ok_or_else(|| format!("no derivative of input '{name}'"))?;
+        let worst =
+            compare(&format!("derivative of input '{name}'"), &ours.data, &expected.data, 1e-3, 1e-4)?;
         agreement.worst_derivative = agreement.worst_derivative.max(worst);
     }
     if let Some(gradient) = results.gradient {
@@ -183,7 +197,9 @@ impl Summary {
         self.worst.worst_output = self.worst.worst_output.max(agreement.worst_output);
         self.worst.worst_derivative = self.worst.worst_derivative.max(agreement.worst_derivative);
         let json = std::fs::read_to_string(case.join("summary.json")).unwrap_or_default();
-        if let (Some(commands), Some(bytes)) = (json_number(&json, "commands"), json_number(&json, "peak_bytes")) {
+        if let (Some(commands), Some(bytes)) =
+            (json_number(&json, "commands"), json_number(&json, "peak_bytes"))
+        {
             self.commands = (self.commands.0 + agreement.commands, self.commands.1 + commands);
             self.peak_bytes = (self.peak_bytes.0 + agreement.peak_bytes, self.peak_bytes.1 + bytes);
         }

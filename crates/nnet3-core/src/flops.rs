@@ -1,9 +1,9 @@
 //! Floating-point operations of the matrix products in a computation.
 
+use crate::component::Component;
 use crate::component::affine::Affine;
 use crate::component::linear::Linear;
 use crate::component::tdnn::Tdnn;
-use crate::component::Component;
 use crate::computation::{Command, Computation};
 use crate::nnet::Nnet;
 

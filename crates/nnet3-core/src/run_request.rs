@@ -25,8 +25,13 @@ pub struct Results {
 /// Runs `program`, which was compiled from `request`. `output_derivs` must hold the derivative of every output
 /// whose `has_deriv` is set, if the request needs derivatives. Statistics that components store are dropped.
 pub fn run_request(
-    nnet: &Nnet, request: &ComputationRequest, program: &Arc<Program>, device: &Device, inputs: &NamedMatrices,
-    output_derivs: &NamedMatrices, random: &Random,
+    nnet: &Nnet,
+    request: &ComputationRequest,
+    program: &Arc<Program>,
+    device: &Device,
+    inputs: &NamedMatrices,
+    output_derivs: &NamedMatrices,
+    random: &Random,
 ) -> Result<Results> {
     let mut nnet = nnet.clone();
     nnet.to_device(device);
@@ -60,7 +65,10 @@ pub fn run_request(
 fn give(executor: &mut Executor, nnet: &Nnet, name: &str, from: &NamedMatrices, what: &str) -> Result<()> {
     let missing = || {
         let found: Vec<&str> = from.keys().map(String::as_str).collect();
-        Error::Execution(format!("the {what} '{name}' is missing; found {}", if found.is_empty() { "nothing".into() } else { found.join(", ") }))
+        Error::Execution(format!(
+            "the {what} '{name}' is missing; found {}",
+            if found.is_empty() { "nothing".into() } else { found.join(", ") }
+        ))
     };
     let matrix = from.get(name).ok_or_else(missing)?;
     executor.accept_input(nnet, name, matrix.rows, matrix.cols, &matrix.data)

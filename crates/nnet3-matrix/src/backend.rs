@@ -226,6 +226,14 @@ pub trait Backend: Send + Sync {
         self.scale_cols(dst, scale);
         self.add_to_rows(dst, 1.0, offset);
     }
+    /// Each row i: dst.row(i) = (src.row(i) - mean) ⊙ scale; in place allowed.
+    fn normalize_cols(&self, dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
+        if !dst.same_start(&src) {
+            self.copy(dst, src);
+        }
+        self.add_to_rows(dst, -1.0, mean);
+        self.scale_cols(dst, scale);
+    }
     /// row = alpha · (column sums of src) + beta · row.
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
     /// row = alpha · (column sums of a ⊙ b) + beta · row, i.e. diag(aᵀ b).

@@ -2,7 +2,7 @@
 //! in training and by stored statistics in test mode. No trainable parameters.
 
 use super::fields::{self, key};
-use super::parameters::{in_blocks, in_blocks_mut};
+use super::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -239,10 +239,7 @@ impl Component for BatchNorm {
         backend.map(scale, scale_view, Map::Affine { scale: 1.0, offset: factor * self.epsilon });
         backend.map(scale, scale_view, Map::Power(-0.5));
 
-        let mut offset = context.workspace.take(1, self.block_dim);
-        backend.copy_scaled(offset.view_mut(), -1.0, mean_view);
-        backend.multiply(offset.view_mut(), scale_view);
-        backend.affine_cols(output, input, scale_view, offset.view());
+        backend.normalize_cols(output, input, mean_view, scale_view);
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
@@ -251,22 +248,20 @@ impl Component for BatchNorm {
             (in_blocks_mut(in_deriv, self.block_dim), in_blocks(args.out_deriv, self.block_dim));
         let backend = context.backend;
         if self.test_mode {
-            let mut zero = context.workspace.take(1, self.block_dim);
-            backend.set(zero.view_mut(), 0.0);
-            return backend.affine_cols(in_deriv, out_deriv, self.scale.view(), zero.view());
+            copy_unless_same(context, in_deriv, out_deriv);
+            return backend.scale_cols(in_deriv, self.scale.view());
         }
         let out_value = in_blocks(args.out_value, self.block_dim);
         let (scale, rows) = (args.memo.row(SCALE), out_value.rows() as f32);
         // Both sums before in_deriv is set: it may be the place of out_deriv.
         let mut sums = context.workspace.take(2, self.block_dim);
         let sums = sums.view_mut();
-        let (through_variance, through_mean) = (sums.row(0), sums.row(1));
+        let (through_variance, mean) = (sums.row(0), sums.row(1));
         let factor = -1.0 / (self.target_rms * self.target_rms * rows);
         backend.col_dots(through_variance, factor, out_value, out_deriv, 0.0);
         backend.multiply(through_variance, scale);
-        backend.col_sums(through_mean, -1.0 / rows, out_deriv, 0.0);
-        backend.multiply(through_mean, scale);
-        backend.affine_cols(in_deriv, out_deriv, scale, through_mean.as_view());
+        backend.col_sums(mean, 1.0 / rows, out_deriv, 0.0);
+        backend.normalize_cols(in_deriv, out_deriv, mean.as_view(), scale);
         backend.add_scaled_cols(in_deriv, 1.0, through_variance.as_view(), out_value);
     }
 

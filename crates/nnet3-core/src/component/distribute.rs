@@ -2,6 +2,7 @@
 
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
+use super::registry::PrecomputedReader;
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
     precomputed,
@@ -30,8 +31,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Distribute::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
-    &[("DistributeComponentPrecomputedIndexes", Places::read)];
+pub const PRECOMPUTED: &[PrecomputedReader] = &[("DistributeComponentPrecomputedIndexes", Places::read)];
 
 /// Output (n, t, x) is block x mod K of input (n, t, ⌊x / K⌋), with K = input_dim / output_dim.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 
 use super::fields::{self, key};
 use super::parameters::{self, copy_unless_same, in_blocks_mut};
+use super::registry::PrecomputedReader;
 use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
 };
@@ -47,7 +48,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: GeneralDropout::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("GeneralDropoutComponentPrecomputedIndexes", MaskIndexes::read)];
 
 #[derive(Clone, Debug)]

@@ -3,49 +3,49 @@
 //! A component is written once, against [`Backend`]. Each family has a file that exports `TYPES`; [`registry`] joins
 //! them. Formulas and file formats are those of the reference's `nnet-*-component` sources.
 
-pub mod nonlinear;
-pub mod parameters;
-pub mod preconditioners;
 pub mod affine;
-pub mod linear;
-pub mod fields;
-pub mod nonlinear_stats;
-pub mod grid;
-pub mod tdnn;
+pub mod attention;
+pub mod batch_norm;
+pub mod block_affine;
 #[cfg(test)]
 mod by_index;
-pub mod repeated;
-pub mod block_affine;
-pub mod per_element;
-pub mod scale_and_offset;
-pub mod constant;
-pub mod composite;
-pub mod batch_norm;
-pub mod normalize;
-pub mod lstm;
-pub mod gru;
-pub mod tanh_stats;
-pub mod convolution;
-pub mod elementwise;
-pub mod groups;
 pub mod clip_gradient;
-pub mod fixed;
-pub mod dropout;
-pub mod general_dropout;
-pub mod spec_augment;
-pub mod truncation;
-pub mod tdnn_keys;
+pub mod composite;
+pub mod constant;
+pub mod convolution;
 pub mod convolution_model;
 pub mod convolution_plan;
-pub mod time_height;
-pub mod attention;
-pub mod row_ranges;
 pub mod distribute;
-pub mod statistics;
+pub mod dropout;
+pub mod elementwise;
+pub mod fields;
+pub mod fixed;
+pub mod general_dropout;
+pub mod grid;
+pub mod groups;
+pub mod gru;
+pub mod linear;
+pub mod lstm;
+pub mod nonlinear;
+pub mod nonlinear_stats;
+pub mod normalize;
+pub mod parameters;
+pub mod per_element;
 pub mod pooling;
+pub mod preconditioners;
 pub mod registry;
+pub mod repeated;
+pub mod row_ranges;
+pub mod scale_and_offset;
+pub mod spec_augment;
+pub mod statistics;
+pub mod tanh_stats;
+pub mod tdnn;
+pub mod tdnn_keys;
 #[cfg(test)]
 pub mod testing;
+pub mod time_height;
+pub mod truncation;
 pub mod updatable;
 
 use crate::error::Result;
@@ -122,7 +122,8 @@ impl BitOr for Properties {
 
 impl fmt::Debug for Properties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = Self::NAMES.iter().filter(|(p, _)| self.has(*p)).map(|(_, name)| *name).collect();
+        let names: Vec<&str> =
+            Self::NAMES.iter().filter(|(p, _)| self.has(*p)).map(|(_, name)| *name).collect();
         f.write_str(&names.join(", "))
     }
 }
@@ -244,7 +245,10 @@ pub trait Component: Any + Send + Sync {
     }
 
     fn precompute_indexes(
-        &self, inputs: &[Index], outputs: &[Index], need_backprop: bool,
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        need_backprop: bool,
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
         let _ = (inputs, outputs, need_backprop);
         Ok(None)
@@ -261,7 +265,11 @@ pub trait Component: Any + Send + Sync {
     /// Sets `output` (adds, with [`Properties::PROPAGATE_ADDS`]) and `memo` (unspecified contents before; always of
     /// [`Component::memo_shape`]).
     fn propagate(
-        &self, context: Context<'_>, indexes: Option<&dyn PrecomputedIndexes>, input: View<'_>, output: ViewMut<'_>,
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
         memo: ViewMut<'_>,
     );
 

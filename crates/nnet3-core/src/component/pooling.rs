@@ -2,6 +2,7 @@
 //! "X-vectors: robust DNN embeddings for speaker recognition", 2018).
 
 use super::fields::{self, key};
+use super::registry::PrecomputedReader;
 use super::row_ranges::{Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::statistics::unsorted;
 use super::{
@@ -46,7 +47,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Pooling::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsPoolingComponentPrecomputedIndexes", Windows::read)];
 
 /// Output: log-counts, means, and mean squares or standard deviations.

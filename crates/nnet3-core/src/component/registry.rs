@@ -50,7 +50,36 @@ pub type PrecomputedReader = (&'static str, fn(&mut KaldiReader) -> Result<Box<d
 
 /// All types, by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
-    const FAMILIES: &[&[ComponentType]] = &[super::attention::TYPES, super::time_height::TYPES, super::convolution::TYPES, super::gru::TYPES, super::lstm::TYPES, super::tdnn::TYPES, super::nonlinear::TYPES, super::pooling::TYPES, super::statistics::TYPES, super::distribute::TYPES, super::truncation::TYPES, super::spec_augment::TYPES, super::general_dropout::TYPES, super::dropout::TYPES, super::fixed::TYPES, super::clip_gradient::TYPES, super::groups::TYPES, super::elementwise::TYPES, super::normalize::TYPES, super::batch_norm::TYPES, super::composite::TYPES, super::constant::TYPES, super::scale_and_offset::TYPES, super::per_element::TYPES, super::block_affine::TYPES, super::repeated::TYPES, super::linear::TYPES, super::affine::TYPES];
+    const FAMILIES: &[&[ComponentType]] = &[
+        super::attention::TYPES,
+        super::time_height::TYPES,
+        super::convolution::TYPES,
+        super::gru::TYPES,
+        super::lstm::TYPES,
+        super::tdnn::TYPES,
+        super::nonlinear::TYPES,
+        super::pooling::TYPES,
+        super::statistics::TYPES,
+        super::distribute::TYPES,
+        super::truncation::TYPES,
+        super::spec_augment::TYPES,
+        super::general_dropout::TYPES,
+        super::dropout::TYPES,
+        super::fixed::TYPES,
+        super::clip_gradient::TYPES,
+        super::groups::TYPES,
+        super::elementwise::TYPES,
+        super::normalize::TYPES,
+        super::batch_norm::TYPES,
+        super::composite::TYPES,
+        super::constant::TYPES,
+        super::scale_and_offset::TYPES,
+        super::per_element::TYPES,
+        super::block_affine::TYPES,
+        super::repeated::TYPES,
+        super::linear::TYPES,
+        super::affine::TYPES,
+    ];
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
@@ -82,8 +111,11 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
 pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
     const READERS: &[&[PrecomputedReader]] = &[
         super::attention::PRECOMPUTED,
+        super::distribute::PRECOMPUTED,
         super::general_dropout::PRECOMPUTED,
+        super::pooling::PRECOMPUTED,
         super::spec_augment::PRECOMPUTED,
+        super::statistics::PRECOMPUTED,
         super::tdnn::PRECOMPUTED,
         super::time_height::PRECOMPUTED,
         super::truncation::PRECOMPUTED,

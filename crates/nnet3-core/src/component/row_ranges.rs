@@ -76,7 +76,7 @@ impl Ranges {
     pub fn table(&self) -> &IndexTable {
         &self.table
     }
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.table.len() / 2
     }
     pub fn lengths(&self) -> impl Iterator<Item = i32> {

@@ -2,6 +2,7 @@
 
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
+use super::registry::PrecomputedReader;
 use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
 };
@@ -35,7 +36,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: TimeMask::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("SpecAugmentTimeMaskComponentPrecomputedIndexes", SequenceRows::read)];
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! StatisticsExtractionComponent: counts, sums and sums of squares over groups of frames.
 
 use super::fields::{self, key};
+use super::registry::PrecomputedReader;
 use super::row_ranges::{Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
@@ -30,7 +31,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Extraction::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsExtractionComponentPrecomputedIndexes", Groups::read)];
 
 /// Output: the count, the sum of x and, if wanted, that of x².
@@ -98,13 +99,13 @@ impl Groups {
         let forward = Ranges::read(r, "<ForwardIndexes>")?;
         r.expect_token("<Counts>")?;
         let counts = kaldi_io::matrix::read_vector(r)?;
-        fields::check(r, counts.len() == forward.len(), || {
-            format!("<Counts>: expected {} elements, found {}", forward.len(), counts.len())
+        fields::check(r, counts.len() == forward.count(), || {
+            format!("<Counts>: expected {} elements, found {}", forward.count(), counts.len())
         })?;
         r.expect_token("<BackwardIndexes>")?;
         let backward = r.read_i32_vector()?;
-        fields::check(r, backward.iter().all(|&row| row >= 0 && (row as usize) < forward.len()), || {
-            format!("<BackwardIndexes>: expected numbers of {} rows", forward.len())
+        fields::check(r, backward.iter().all(|&row| row >= 0 && (row as usize) < forward.count()), || {
+            format!("<BackwardIndexes>: expected numbers of {} rows", forward.count())
         })?;
         r.expect_token("</StatisticsExtractionComponentPrecomputedIndexes>")?;
         Ok(Box::new(Groups { forward, counts, backward: IndexTable::new(backward) }))

@@ -129,6 +129,12 @@ pub struct Forward {
     pub memo: Matrix,
 }
 
+impl Default for Harness {
+    fn default() -> Harness {
+        Harness::new()
+    }
+}
+
 impl Harness {
     pub fn new() -> Harness {
         let device = nnet3_matrix::cpu();
@@ -215,12 +221,14 @@ pub fn assert_near(a: &[f32], b: &[f32], tolerance: f64, what: &str) {
 
 // ---- the check -------------------------------------------------------------------------------------------------
 
+type Edit<'a, T> = Box<dyn Fn(&mut T) + 'a>;
+
 /// A check with other than default settings; ends with [`Check::run`].
 pub struct Check<'a> {
     config: &'a str,
     rows: usize,
-    edit_input: Option<Box<dyn Fn(&mut [f32]) + 'a>>,
-    edit_component: Option<Box<dyn Fn(&mut dyn Component) + 'a>>,
+    edit_input: Option<Edit<'a, [f32]>>,
+    edit_component: Option<Edit<'a, dyn Component>>,
     index_lists: Option<(Vec<Index>, Vec<Index>)>,
     tolerance: f64,
     step: f32,

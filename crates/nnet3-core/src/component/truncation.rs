@@ -3,6 +3,7 @@
 
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
+use super::registry::PrecomputedReader;
 use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
 };
@@ -39,7 +40,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Truncation::read,
 }];
 
-pub const PRECOMPUTED: &[(&str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>)] =
+pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("BackpropTruncationComponentPrecomputedIndexes", Zeroing::read)];
 
 /// What a threshold of 0 means.

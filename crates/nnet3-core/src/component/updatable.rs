@@ -10,9 +10,24 @@ use kaldi_io::writer::KaldiWriter;
 
 /// The keys that every updatable type takes.
 pub const KEYS: &[Key] = &[
-    Key { name: "learning-rate", kind: Kind::Float, default: "0.001", meaning: "rate until training sets another" },
-    Key { name: "learning-rate-factor", kind: Kind::Float, default: "1", meaning: "multiplies rates set by training" },
-    Key { name: "max-change", kind: Kind::Float, default: "0", meaning: "limit on the 2-norm of a minibatch's change; 0 is none" },
+    Key {
+        name: "learning-rate",
+        kind: Kind::Float,
+        default: "0.001",
+        meaning: "rate until training sets another",
+    },
+    Key {
+        name: "learning-rate-factor",
+        kind: Kind::Float,
+        default: "1",
+        meaning: "multiplies rates set by training",
+    },
+    Key {
+        name: "max-change",
+        kind: Kind::Float,
+        default: "0",
+        meaning: "limit on the 2-norm of a minibatch's change; 0 is none",
+    },
     Key { name: "l2-regularize", kind: Kind::Float, default: "0", meaning: "l2 constant" },
 ];
 
@@ -46,7 +61,11 @@ impl UpdatableSettings {
         let defaults = UpdatableSettings::default();
         let mut get = |key: &str, default: f32| -> Result<f32> {
             let value = line.get_f32(key)?.unwrap_or(default);
-            if value >= 0.0 { Ok(value) } else { Err(line.error(format!("{key} must not be negative, found {value}"))) }
+            if value >= 0.0 {
+                Ok(value)
+            } else {
+                Err(line.error(format!("{key} must not be negative, found {value}")))
+            }
         };
         Ok(UpdatableSettings {
             learning_rate: get("learning-rate", defaults.learning_rate)?,

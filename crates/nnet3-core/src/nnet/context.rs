@@ -3,6 +3,7 @@
 use super::Nnet;
 use crate::error::{Error, Result};
 use crate::graph::computable_outputs;
+use crate::graph::epochs::is_recurrent;
 use crate::request::{ComputationRequest, IoSpecification};
 
 impl Nnet {
@@ -29,7 +30,11 @@ impl Nnet {
                 return Ok((left, right));
             }
         }
-        Err(Error::network("no output frame can be computed from 640 input frames"))
+        let hint = match is_recurrent(self) {
+            true => ": a recurrence needs IfDefined or Failover to begin somewhere",
+            false => "",
+        };
+        Err(Error::network(format!("no output frame can be computed from 640 input frames{hint}")))
     }
 
     fn context_at(&self, shift: i32, window: i32) -> Result<Option<(i32, i32)>> {
@@ -52,11 +57,21 @@ impl Nnet {
     /// output frames, every `subsampling`-th input frame, with the input context that the network needs. An input
     /// `ivector` gets one row a sequence, at t = 0. With `derivatives`: of the model, supplied at every output.
     pub fn ordinary_request(
-        &self, sequences: i32, frames: i32, subsampling: i32, derivatives: bool,
+        &self,
+        sequences: i32,
+        frames: i32,
+        subsampling: i32,
+        derivatives: bool,
     ) -> Result<ComputationRequest> {
-        let sizes = [("sequences", sequences), ("output frames", frames), ("input frames an output frame", subsampling)];
+        let sizes = [
+            ("sequences", sequences),
+            ("output frames", frames),
+            ("input frames an output frame", subsampling),
+        ];
         if let Some((what, value)) = sizes.into_iter().find(|&(_, value)| value < 1) {
-            return Err(Error::Request(format!("expected at least 1 as the number of {what}, found {value}")));
+            return Err(Error::Request(format!(
+                "expected at least 1 as the number of {what}, found {value}"
+            )));
         }
         let (left, right) = self.context()?;
         let times = (0..frames).map(|i| i * subsampling);
@@ -67,6 +82,11 @@ impl Nnet {
         }
         let output = |id| IoSpecification::new(self.node_name(id), sequences, times.clone(), derivatives);
         let outputs = self.output_nodes().map(output).collect();
-        Ok(ComputationRequest { inputs, outputs, need_model_derivative: derivatives, store_component_stats: false })
+        Ok(ComputationRequest {
+            inputs,
+            outputs,
+            need_model_derivative: derivatives,
+            store_component_stats: false,
+        })
     }
 }

@@ -61,7 +61,10 @@ impl Nnet {
             "remove-orphans" => {
                 let inputs = line.get_bool("remove-orphan-inputs")?.unwrap_or(false);
                 let nodes = self.remove_orphan_nodes(inputs)?;
-                Ok(format!("Removed {nodes} orphan nodes and {} orphan components.", self.remove_orphan_components()))
+                Ok(format!(
+                    "Removed {nodes} orphan nodes and {} orphan components.",
+                    self.remove_orphan_components()
+                ))
             }
             "set-learning-rate" => {
                 let rate = non_negative(line, "learning-rate")?;
@@ -147,7 +150,8 @@ impl Nnet {
     pub fn remove_orphan_nodes(&mut self, remove_inputs: bool) -> Result<usize> {
         let mut orphans = self.orphan_nodes();
         orphans.retain(|&id| remove_inputs || !matches!(self.node(id), Node::Input { .. }));
-        let count = orphans.iter().filter(|&&id| !matches!(self.node(id), Node::ComponentInput { .. })).count();
+        let count =
+            orphans.iter().filter(|&&id| !matches!(self.node(id), Node::ComponentInput { .. })).count();
         self.remove_nodes(&orphans)?;
         Ok(count)
     }
@@ -226,7 +230,12 @@ impl Nnet {
         Ok(remove.len())
     }
 
-    fn apply_svd(&mut self, line: &mut ConfigLine, pattern: &str, remembered: &mut Option<usize>) -> Result<String> {
+    fn apply_svd(
+        &mut self,
+        line: &mut ConfigLine,
+        pattern: &str,
+        remembered: &mut Option<usize>,
+    ) -> Result<String> {
         let dim = line.get_i32("bottleneck-dim")?.unwrap_or(-1);
         let energy = line.get_f32("energy-threshold")?.unwrap_or(-1.0);
         let shrinkage = line.get_f32("shrinkage-threshold")?.unwrap_or(1.0);
@@ -249,7 +258,10 @@ impl Nnet {
             if (rank * (inputs + outputs)) as f32 / (inputs * outputs) as f32 > shrinkage {
                 continue;
             }
-            let roots = DMatrix::from_diagonal(&nalgebra::DVector::from_iterator(rank, s.iter().take(rank).map(|v| v.sqrt())));
+            let roots = DMatrix::from_diagonal(&nalgebra::DVector::from_iterator(
+                rank,
+                s.iter().take(rank).map(|v| v.sqrt()),
+            ));
             let first = to_matrix(&(&roots * vt.rows(0, rank)));
             let second = to_matrix(&(u.columns(0, rank) * &roots));
             self.replace_by_pair(id, first, second)?;
@@ -280,8 +292,10 @@ impl Nnet {
             self.components.push(component);
             self.component_names.push(new_name);
         }
-        let users: Vec<NodeId> =
-            self.node_ids().filter(|&n| matches!(self.node(n), Node::Component { component } if *component == id)).collect();
+        let users: Vec<NodeId> = self
+            .node_ids()
+            .filter(|&n| matches!(self.node(n), Node::Component { component } if *component == id))
+            .collect();
         for node in users.into_iter().rev() {
             self.split_node(node, new_ids[0], new_ids[1])?;
         }
@@ -310,7 +324,8 @@ impl Nnet {
         let read_a = self.descriptor_of_node(node);
         let at = node.index();
         self.nodes[at] = Node::Component { component: b };
-        self.nodes.splice(at..at, [Node::Component { component: a }, Node::ComponentInput { descriptor: read_a }]);
+        self.nodes
+            .splice(at..at, [Node::Component { component: a }, Node::ComponentInput { descriptor: read_a }]);
         self.node_names[at - 1] = format!("{name}_a_input");
         self.node_names[at] = format!("{name}_b");
         self.node_names.splice(at..at, [format!("{name}_a"), format!("{name}_b_input")]);
@@ -331,7 +346,8 @@ impl Nnet {
             }
             let (u, s, vt) = sorted_svd(affine.linear_params());
             let values = nalgebra::DVector::from_iterator(rank, s.iter().take(rank).copied());
-            let linear = to_matrix(&(u.columns(0, rank) * DMatrix::from_diagonal(&values) * vt.rows(0, rank)));
+            let linear =
+                to_matrix(&(u.columns(0, rank) * DMatrix::from_diagonal(&values) * vt.rows(0, rank)));
             let bias = affine.bias_params().clone();
             let component = crate::component::downcast_mut::<Affine>(self.component_mut(id));
             component.set_params(linear, bias);
@@ -427,7 +443,8 @@ mod tests {
     fn learning_rates() {
         let mut nnet = network();
         edit(&mut nnet, "set-learning-rate learning-rate=0.25").unwrap();
-        let rates: Vec<f32> = nnet.components().map(|c| c.as_updatable().unwrap().settings().learning_rate).collect();
+        let rates: Vec<f32> =
+            nnet.components().map(|c| c.as_updatable().unwrap().settings().learning_rate).collect();
         assert_eq!(rates, [0.25, 0.125, 0.25]);
     }
 

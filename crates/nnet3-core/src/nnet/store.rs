@@ -1,5 +1,6 @@
 //! The model file (spec compiler §2.9): node lines as text, then the components.
 
+use super::acoustic::skip_transition_model;
 use super::{Nnet, Node};
 use crate::component::registry;
 use crate::config::parse_config;
@@ -53,8 +54,11 @@ impl Nnet {
         })
     }
 
-    /// Reads `<Nnet3> … </Nnet3>`. The result has been checked.
+    /// Reads `<Nnet3> … </Nnet3>`, or the network of an acoustic model. The result has been checked.
     pub fn read(r: &mut KaldiReader) -> Result<Nnet> {
+        if r.peek_token()? == Some(b'T') {
+            skip_transition_model(r)?;
+        }
         r.expect_token("<Nnet3>")?;
         let mut lines = Vec::new();
         let rest = next_line(r)?;

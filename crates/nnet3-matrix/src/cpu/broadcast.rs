@@ -61,17 +61,29 @@ fn combine<const N: usize>(
     simd::run(Combine { dst, sources, f })
 }
 
-pub(super) fn affine_cols(dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
-    row_of(&scale, &dst);
-    row_of(&offset, &dst);
-    let (_, vectors) = split(dst, [scale, offset]);
-    let [scale, offset] = vectors.map(|row| row.repeated(dst.rows()));
+/// dst = f(src, rows), the rows being the same for all rows of dst; in place allowed.
+#[track_caller]
+fn with_two_rows(
+    dst: ViewMut<'_>,
+    src: View<'_>,
+    rows: [View<'_>; 2],
+    f: impl Fn(f32, f32, f32) -> f32 + Copy,
+) {
+    rows.iter().for_each(|row| row_of(row, &dst));
+    let (_, rows) = split(dst, rows);
+    let [first, second] = rows.map(|row| row.repeated(dst.rows()));
     match pair(dst, src) {
-        Pair::Same(dst) => combine(dst, [scale, offset], |x, [scale, offset]| scale * x + offset),
-        Pair::Apart(dst, src) => {
-            combine(dst, [src, scale, offset], |_, [x, scale, offset]| scale * x + offset)
-        }
+        Pair::Same(dst) => combine(dst, [first, second], |x, [a, b]| f(x, a, b)),
+        Pair::Apart(dst, src) => combine(dst, [src, first, second], |_, [x, a, b]| f(x, a, b)),
     }
+}
+
+pub(super) fn affine_cols(dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
+    with_two_rows(dst, src, [scale, offset], |x, scale, offset| scale * x + offset)
+}
+
+pub(super) fn normalize_cols(dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
+    with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
 }
 
 /// dst.row(i) = f(dst.row(i), col[i], sources' rows i).

@@ -222,6 +222,9 @@ impl Backend for CpuBackend {
     fn affine_cols(&self, dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
         broadcast::affine_cols(dst, src, scale, offset)
     }
+    fn normalize_cols(&self, dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
+        broadcast::normalize_cols(dst, src, mean, scale)
+    }
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         reduce::col_sums(row, alpha, src, beta)
     }

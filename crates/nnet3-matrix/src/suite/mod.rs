@@ -31,7 +31,7 @@ macro_rules! each_primitive {
             elementwise {
                 map activate activate_extremes activate_backward product multiply add_product multiply_by_ratio add_where_equal max_with
             }
-            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols }
+            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols }
             reduce { sum dot col_sums col_dots row_sums row_dots accumulate }
             rowwise {
                 softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward

@@ -2,6 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
+use crate::{View, ViewMut};
 
 pub(super) fn set_rows(device: &Device) {
     cases(device, |case, rows, cols| {
@@ -59,18 +60,33 @@ pub(super) fn add_scaled_cols(device: &Device) {
     });
 }
 
-pub(super) fn affine_cols(device: &Device) {
+type TwoRows = fn(&dyn crate::Backend, ViewMut<'_>, View<'_>, View<'_>, View<'_>);
+
+/// A function of each element and those of two rows; it gives the value and the size of its terms.
+fn with_two_rows(device: &Device, run: TwoRows, of: fn(f64, f64, f64) -> (f64, f64)) {
     cases(device, |case, rows, cols| {
         let (mut dst, mut both) = (case.normals(rows, cols), case.normals(rows, cols));
-        let (src, scale, offset) = (case.normals(rows, cols), case.normals(1, cols), case.normals(1, cols));
-        let of = |x: f64, j: usize| {
-            let term = scale.at(0, j) * x;
-            (term + offset.at(0, j), term.abs() + offset.at(0, j).abs())
-        };
-        device.affine_cols(dst.view_mut(), src.view(), scale.view(), offset.view());
-        dst.expect(CLOSE, |i, j| of(src.at(i, j), j));
+        let (src, a, b) = (case.normals(rows, cols), case.normals(1, cols), case.normals(1, cols));
+        run(device.as_ref(), dst.view_mut(), src.view(), a.view(), b.view());
+        dst.expect(CLOSE, |i, j| of(src.at(i, j), a.at(0, j), b.at(0, j)));
         let view = both.view_mut();
-        device.affine_cols(view, view.as_view(), scale.view(), offset.view());
-        both.expect(CLOSE, |i, j| of(both.at(i, j), j));
+        run(device.as_ref(), view, view.as_view(), a.view(), b.view());
+        both.expect(CLOSE, |i, j| of(both.at(i, j), a.at(0, j), b.at(0, j)));
     });
+}
+
+pub(super) fn affine_cols(device: &Device) {
+    with_two_rows(
+        device,
+        |d, dst, src, a, b| d.affine_cols(dst, src, a, b),
+        |x, scale, offset| (scale * x + offset, (scale * x).abs() + offset.abs()),
+    );
+}
+
+pub(super) fn normalize_cols(device: &Device) {
+    with_two_rows(
+        device,
+        |d, dst, src, a, b| d.normalize_cols(dst, src, a, b),
+        |x, mean, scale| ((x - mean) * scale, (x.abs() + mean.abs()) * scale.abs()),
+    );
 }

@@ -1,0 +1,254 @@
+//! Comparisons with the reference's figures. They run if the environment variable NNET3_TRAINING_DIR names the folder
+//! with them (a README there says what is in it); otherwise each test says that it did nothing.
+
+use std::path::{Path, PathBuf};
+
+use nnet3_core::nnet::Nnet;
+use nnet3_core::optimize::OptimizeOptions;
+use nnet3_train::average::{average, parse_weights};
+use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
+use nnet3_train::diagnostics::{ProbComputer, ProbOptions};
+use nnet3_train::merge::ExampleMerger;
+use nnet3_train::progress::{PerComponent, differences, objective_change};
+use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
+use nnet3_train::{ExampleReader, NnetExample};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn find() -> Option<Folder> {
+        match std::env::var_os("NNET3_TRAINING_DIR") {
+            Some(path) => Some(Folder(path.into())),
+            None => {
+                eprintln!("NNET3_TRAINING_DIR is not set: nothing compared");
+                None
+            }
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+
+    fn nnet(&self, name: &str) -> Nnet {
+        Nnet::load(&self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn text(&self, name: &str) -> String {
+        let path = self.path(name);
+        std::fs::read_to_string(Path::new(&path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    fn minibatches(&self) -> Vec<NnetExample> {
+        let mut reader = ExampleReader::open(&format!("ark:{}", self.path("train.egs"))).unwrap();
+        let mut merger = ExampleMerger::new("64".parse().unwrap(), false);
+        let mut out = Vec::new();
+        while let Some((_, example)) = reader.next().unwrap() {
+            out.extend(merger.push(example).unwrap().map(|(_, minibatch)| minibatch));
+        }
+        out
+    }
+}
+
+/// The numbers after `start` in the lines of a log that have it, up to the next blank.
+fn numbers(log: &str, start: &str) -> Vec<f64> {
+    log.lines()
+        .filter_map(|line| line.split_once(start))
+        .map(|(_, rest)| rest.split_whitespace().next().unwrap_or_default().parse().unwrap())
+        .collect()
+}
+
+fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let error = (found - expected).abs() / expected.abs();
+    println!("{what}: expected {expected}, found {found} ({:.3} %)", 100.0 * error);
+    assert!(error <= tolerance, "{what}: expected {expected}, found {found}");
+}
+
+/// ‖a - b‖ / ‖b‖ of each component.
+fn relative_differences(found: &Nnet, expected: &Nnet) -> PerComponent {
+    differences(expected, found).unwrap().relative
+}
+
+fn prob(nnet: Nnet, minibatches: &[NnetExample]) -> (f64, f64) {
+    let options = ProbOptions { accuracy: true, ..ProbOptions::default() };
+    let mut computer = ProbComputer::new(nnet, options, &nnet3_matrix::cpu());
+    minibatches.iter().for_each(|minibatch| computer.compute(minibatch).unwrap());
+    let totals = &computer.totals()["output"];
+    let accuracy = totals.accuracy.as_ref().unwrap();
+    (totals.objective.average(), accuracy.correct / accuracy.weight)
+}
+
+/// Trains as `expected/RUN.cmd` says. Objectives within `objective` of the log, parameters within `parameters`.
+fn compare_run(run: &str, options: TrainerOptions, objective: f64, parameters: Option<f64>) {
+    let Some(folder) = Folder::find() else { return };
+    let network = run.split('-').next().unwrap();
+    let minibatches = folder.minibatches();
+    assert_eq!(minibatches.len(), 15);
+    let nnet = folder.nnet(&format!("{network}.initial.raw"));
+    let options = TrainerOptions { print_interval: 5, ..options };
+    let mut trainer = Trainer::new(nnet, options, &nnet3_matrix::cpu(), 1).unwrap();
+    let mut phases = Vec::new();
+    let mut report = |event: Event<'_>| {
+        if let Event::Phase(phase) = event {
+            phases.push(phase.value.average());
+        }
+    };
+    minibatches.iter().for_each(|minibatch| trainer.train(minibatch, &mut report).unwrap());
+
+    let log = folder.text(&format!("expected/{run}.log"));
+    let averages = "Average objective function for 'output";
+    let lines: String = log.lines().filter(|l| l.contains(averages)).map(|l| format!("{l}\n")).collect();
+    let expected = numbers(&lines, " is ");
+    assert_eq!(phases.len(), expected.len());
+    for (i, (found, expected)) in phases.iter().zip(&expected).enumerate() {
+        assert_close(&format!("{run}, phase {i}"), *found, *expected, objective);
+    }
+    let totals = numbers(&log, "log-prob-per-frame=");
+    for (total, expected) in trainer.totals().iter().zip(&totals) {
+        assert_close(&format!("{run}, {}", total.output), total.value.average(), *expected, objective);
+    }
+
+    let expected = folder.nnet(&format!("expected/{run}.raw"));
+    let trained = trainer.into_nnet();
+    let relative = relative_differences(&trained, &expected);
+    println!("{run}, parameters: {relative}");
+    if let Some(tolerance) = parameters {
+        for (name, value) in &relative.values {
+            assert!(*value <= tolerance, "{run}: parameters of {name} differ by {value}");
+        }
+    }
+
+    let text = folder.text(&format!("expected/{run}.prob"));
+    let figures = numbers(&text, " is ");
+    let test_mode = |mut nnet: Nnet| {
+        nnet.set_batchnorm_test_mode(true);
+        nnet.set_dropout_test_mode(true);
+        prob(nnet, &minibatches)
+    };
+    // Of the same network to the last digit; of ours as near as the training was.
+    let (log_likelihood, accuracy) = test_mode(expected);
+    assert_close(&format!("{run}, .prob objective"), log_likelihood, figures[0], 1e-5);
+    assert_close(&format!("{run}, .prob accuracy"), accuracy, figures[1], 1e-3);
+    let (own, own_accuracy) = test_mode(trained);
+    println!("{run}, own network: {own} {own_accuracy}");
+}
+
+#[test]
+fn tdnn_default() {
+    compare_run("tdnn-default", TrainerOptions::default(), 0.01, Some(0.02));
+}
+
+#[test]
+fn tdnn_maxchange() {
+    let options = TrainerOptions { max_param_change: 0.2, l2_regularize_factor: 0.5, ..Default::default() };
+    compare_run("tdnn-maxchange", options, 0.01, Some(0.02));
+}
+
+#[test]
+fn tdnn_momentum() {
+    compare_run("tdnn-momentum", TrainerOptions { momentum: 0.9, ..Default::default() }, 0.01, Some(0.02));
+}
+
+#[test]
+fn tdnn_backstitch() {
+    let options = TrainerOptions {
+        backstitch_training_scale: 0.3,
+        backstitch_training_interval: 2,
+        ..Default::default()
+    };
+    compare_run("tdnn-backstitch", options, 0.01, Some(0.02));
+}
+
+/// Its orthonormal constraint is applied to random minibatches.
+#[test]
+fn tdnnf_default() {
+    compare_run("tdnnf-default", TrainerOptions::default(), 0.05, None);
+}
+
+#[test]
+fn lstm_derivtimes() {
+    let mut options = TrainerOptions::default();
+    options.compile.optimize =
+        OptimizeOptions { min_deriv_time: -2, max_deriv_time_relative: 3, ..Default::default() };
+    compare_run("lstm-derivtimes", options, 0.01, Some(0.02));
+}
+
+const MODELS: [&str; 3] =
+    ["expected/tdnn-default.raw", "expected/tdnn-momentum.raw", "expected/tdnn-maxchange.raw"];
+
+#[test]
+fn averages() {
+    let Some(folder) = Folder::find() else { return };
+    let names = MODELS.map(|name| folder.path(name));
+    for (text, expected) in [("", "average.raw"), ("0.5:0.3:0.2", "average-weighted.raw")] {
+        let (weights, _) = parse_weights(text, 3).unwrap();
+        let average = average(&names, &weights, 2, |name| Ok(Nnet::load(name)?)).unwrap();
+        let relative = relative_differences(&average, &folder.nnet(&format!("expected/{expected}")));
+        println!("{expected}: {relative}");
+        assert!(relative.values.iter().all(|(_, value)| *value < 1e-5));
+    }
+}
+
+/// The values of `name:value` items between brackets.
+fn items(log: &str, start: &str) -> Vec<f64> {
+    let line = log.lines().find(|line| line.contains(start)).expect("a line in the log");
+    let list = line.split_once('[').and_then(|_| line.rsplit_once('[')).expect("brackets").1;
+    let list = list.trim_end().trim_end_matches(']');
+    list.split_whitespace().map(|item| item.rsplit_once(':').unwrap().1.parse().unwrap()).collect()
+}
+
+#[test]
+fn progress() {
+    let Some(folder) = Folder::find() else { return };
+    let log = folder.text("expected/show-progress.log");
+    let (old, new) = (folder.nnet(MODELS[0]), folder.nnet(MODELS[1]));
+    let compare = |what: &str, found: &PerComponent| {
+        for ((name, found), expected) in found.values.iter().zip(items(&log, what)) {
+            assert_close(&format!("{what} {name}"), *found, expected, 0.01);
+        }
+    };
+    let differences = differences(&old, &new).unwrap();
+    compare("Parameter differences per layer are", &differences.absolute);
+    compare("Norms of parameter matrices", &differences.new_norms);
+    compare("Relative parameter differences per layer are", &differences.relative);
+    let (device, options) = (nnet3_matrix::cpu(), ProbOptions::default());
+    let mut objective = 0.0;
+    let minibatches = folder.minibatches();
+    let change = objective_change(&old, &new, &minibatches, 1, &options, &device, |segment| {
+        objective = segment.objective;
+    });
+    compare("Total objf change per component is", &change.unwrap());
+    assert_close("objective", objective, numbers(&log, "objf per frame is ")[0], 0.01);
+}
+
+#[test]
+fn combination() {
+    let Some(folder) = Folder::find() else { return };
+    let log = folder.text("expected/combine.log");
+    let minibatches = folder.minibatches();
+    let options = CombineOptions {
+        max_objective_evaluations: 30,
+        batchnorm_test_mode: false,
+        dropout_test_mode: true,
+        prob: ProbOptions::default(),
+    };
+    let device = nnet3_matrix::cpu();
+    let names = MODELS.map(|name| folder.path(name));
+    let mut found = Vec::new();
+    let load = |name: &str| Ok(Nnet::load(name)?);
+    let best = combine(&names, load, &minibatches, &options, &device, |_, value| found.push(value)).unwrap();
+    let mut expected = numbers(&log, "last model is ");
+    expected.extend(numbers(&log, "objective function is "));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_close("objective of a mean", *found, *expected, 0.01);
+    }
+    let nnet = recompute_stats(best.nnet, &minibatches, &ProbOptions::default(), &device, |_| ()).unwrap();
+    let expected = folder.nnet("expected/combined.raw");
+    assert!(relative_differences(&nnet, &expected).values.iter().all(|(_, value)| *value < 1e-5));
+    // Statistics count where batch normalisation uses them.
+    let in_test_mode = |mut nnet: Nnet| {
+        nnet.set_batchnorm_test_mode(true);
+        prob(nnet, &minibatches).0
+    };
+    assert_close("combined network", in_test_mode(nnet), in_test_mode(expected), 1e-4);
+}

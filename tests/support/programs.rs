@@ -1,0 +1,70 @@
+//! Runs programs of this package in tests.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a program left behind.
+pub struct Output {
+    /// -1 if a signal ended it.
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Where a program of this package is.
+pub fn binary(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_nnet3-train")).with_file_name(name)
+}
+
+pub fn run(program: &str, arguments: &[&str]) -> Output {
+    let output = Command::new(binary(program)).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Output {
+        status: output.status.code().unwrap_or(-1),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
+/// Runs what must succeed; gives its standard error.
+pub fn succeed(program: &str, arguments: &[&str]) -> String {
+    let output = run(program, arguments);
+    assert_eq!(output.status, 0, "{program} {arguments:?}: {}", output.stderr);
+    output.stderr
+}
+
+/// An empty folder for one test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a file and gives its path.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.join(name), content).unwrap();
+        self.path(name)
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+/// The folder with the reference's figures, if there is one.
+pub fn reference_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("NNET3_TRAINING_DIR").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("NNET3_TRAINING_DIR is not set: nothing compared");
+    }
+    folder
+}

@@ -1,0 +1,217 @@
+//! Command lines of the programs that train, evaluate and combine networks.
+
+#[path = "support/programs.rs"]
+mod common;
+
+use common::{Folder, run, succeed};
+
+const CONFIG: &str = "\
+input-node name=input dim=2
+component name=a type=NaturalGradientAffineComponent input-dim=6 output-dim=8 max-change=0.75
+component-node name=a component=a input=Append(Offset(input,-1), input, Offset(input,1))
+component name=r type=RectifiedLinearComponent dim=8
+component-node name=r component=r input=a
+component name=b type=BatchNormComponent dim=8
+component-node name=b component=b input=r
+component name=c type=NaturalGradientAffineComponent input-dim=8 output-dim=3
+component-node name=c component=c input=b
+component name=s type=LogSoftmaxComponent dim=3
+component-node name=s component=s input=c
+output-node name=output input=s
+";
+
+/// A network `0.raw` and minibatches `egs.ark` of a task that it can learn: which third of a circle a point is in.
+fn prepare(folder: &Folder) -> (String, String) {
+    let config = folder.write("config", CONFIG);
+    let network = folder.path("0.raw");
+    succeed("nnet3-init", &["--srand=3", &config, &network]);
+    let (mut features, mut targets) = (String::from("u  [\n"), String::from("u"));
+    for t in 0..400 {
+        let angle = f64::from((t * 7919) % 1000) / 1000.0;
+        let radians = angle * std::f64::consts::TAU;
+        features += &format!("  {} {}\n", radians.cos(), radians.sin());
+        targets += &format!(" [ {} 1 ]", (angle * 3.0) as u32);
+    }
+    let features = folder.write("feats.txt", features + " ]\n");
+    let targets = folder.write("post.txt", targets + "\n");
+    let egs = folder.path("egs.ark");
+    let made = format!(
+        "ark:{} --num-pdfs=3 --num-frames=4 --left-context=1 --right-context=1 ark:{features} ark:{targets} ark:- |",
+        common::binary("nnet3-get-egs").display()
+    );
+    succeed("nnet3-merge-egs", &["--minibatch-size=10", &made, &format!("ark:{egs}")]);
+    (network, format!("ark:{egs}"))
+}
+
+/// The number after `start` in a log.
+fn number(log: &str, start: &str) -> f64 {
+    let (_, rest) = log.split_once(start).unwrap_or_else(|| panic!("no '{start}' in {log}"));
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn training_improves_and_repeats() {
+    let folder = Folder::new("train");
+    let (network, egs) = prepare(&folder);
+    let prob = |network: &str| {
+        let log = succeed("nnet3-compute-prob", &[network, &egs]);
+        assert!(log.contains(
+            "LOG (nnet3-compute-prob[5.5]:PrintTotalStats():nnet-diagnostics.cc:162) Overall \
+                              log-likelihood for 'output' is -"
+        ));
+        number(&log, "Overall log-likelihood for 'output' is ")
+    };
+    let mut before = prob(&network);
+    let mut from = network;
+    for pass in 0..3 {
+        let to = folder.path(&format!("{}.raw", pass + 1));
+        let log =
+            succeed("nnet3-train", &["--use-gpu=no", "--srand=5", "--print-interval=4", &from, &egs, &to]);
+        for line in [
+            "LOG (nnet3-train[5.5]:PrintStatsForThisPhase():nnet-training.cc:278) Average objective function for \
+             'output' for minibatches 0-3 is -",
+            "LOG (nnet3-train[5.5]:PrintTotalStats():nnet-training.cc:317) Overall average objective function for \
+             'output' is -",
+            " over 400 frames.",
+            "PrintTotalStats():nnet-training.cc:324) [this line is to be parsed by a script:] log-prob-per-frame=-",
+            &format!("Wrote model to {to}"),
+        ] {
+            assert!(log.contains(line), "no '{line}' in {log}");
+        }
+        let after = prob(&to);
+        assert!(after > before, "pass {pass}: {before} {after}");
+        (before, from) = (after, to);
+    }
+    assert!(before > -0.8, "{before}");
+
+    // Same seed, same bytes, with and without compiled computations of an earlier run.
+    let again = folder.path("again.raw");
+    let cache = folder.path("cache");
+    let options =
+        ["--use-gpu=no", "--srand=5", &format!("--write-cache={cache}"), &format!("--read-cache={cache}")];
+    for warns in [true, false] {
+        let mut arguments = options.to_vec();
+        let first = folder.path("0.raw");
+        arguments.extend([first.as_str(), &egs, &again]);
+        let log = succeed("nnet3-train", &arguments);
+        assert_eq!(log.contains("WARNING"), warns, "{log}");
+        assert!(std::fs::read(&again).unwrap() == std::fs::read(folder.path("1.raw")).unwrap());
+    }
+}
+
+#[test]
+fn options_act() {
+    let folder = Folder::new("train-options");
+    let (network, egs) = prepare(&folder);
+    let to = folder.path("1.raw");
+    let train = |options: &[&str]| {
+        let mut arguments = vec!["--use-gpu=no"];
+        arguments.extend(options);
+        arguments.extend([network.as_str(), &egs, &to]);
+        run("nnet3-train", &arguments)
+    };
+    let log = train(&["--max-param-change=0.01"]).stderr;
+    assert!(log.contains("The global max-change was enforced 100 % of the time."), "{log}");
+    assert!(log.contains("Global max-change factor was "), "{log}");
+    let log = train(&["--backstitch-training-scale=0.3", "--backstitch-training-interval=2"]).stderr;
+    assert!(log.contains("Overall average objective function for 'output_backstitch' is -"), "{log}");
+    for bad in [
+        &["--momentum=1"][..],
+        &["--print-interval=0"],
+        &["--backstitch-training-scale=0.3", "--momentum=0.5"],
+        &["--computation.debug=true"],
+        &["--optimization.memory-compression-level=3"],
+        &["--use-gpu=maybe"],
+        &["--cuda-memory-proportion=2"],
+    ] {
+        assert_eq!(train(bad).status, 255, "{bad:?}");
+    }
+    let momentum = train(&["--momentum=0.9"]);
+    assert_eq!(momentum.status, 0, "{}", momentum.stderr);
+}
+
+#[test]
+fn nothing_is_written_over_after_an_error() {
+    let folder = Folder::new("train-errors");
+    let (network, egs) = prepare(&folder);
+    let precious = folder.write("precious.raw", "precious");
+    let egs_file = egs.trim_start_matches("ark:").to_owned();
+    let bytes = std::fs::read(&egs_file).unwrap();
+    let cut = format!("ark:{}", folder.path("cut.ark"));
+    std::fs::write(folder.path("cut.ark"), &bytes[..bytes.len() - 100]).unwrap();
+    let empty = format!("ark:{}", folder.write("empty.ark", ""));
+    let text = folder.path("text.ark");
+    succeed("nnet3-copy-egs", &[&egs, &format!("ark,t:{text}")]);
+    let other = |name: &str, from: &str, to: &str| {
+        format!("ark:{}", folder.write(name, folder.read("text.ark").replace(from, to)))
+    };
+    let renamed = other("renamed.ark", "<NnetIo> output ", "<NnetIo> output-0 ");
+    let wider = other("wider.ark", "dim=3", "dim=4");
+    let failing = format!("ark:cat {egs_file}; exit 3 |");
+    let cases: &[(&str, i32, &[&str])] = &[
+        (&cut, 255, &["cut.ark, key 'merged-", "end of the file"]),
+        (&empty, 1, &["empty.ark: expected at least one example, found none"]),
+        (&renamed, 255, &["renamed.ark, key 'merged-0-10'", "'output-0'", "outputs 'output'"]),
+        (&wider, 255, &["wider.ark, key 'merged-0-10'", "dimension 3", "dimension 4"]),
+        (&failing, 255, &["exit 3"]),
+        ("ark:/no/such/file", 255, &["/no/such/file"]),
+    ];
+    for (egs, status, parts) in cases {
+        let output = run("nnet3-train", &["--use-gpu=no", &network, egs, &precious]);
+        assert_eq!(output.status, *status, "{egs}: {}", output.stderr);
+        for part in *parts {
+            assert!(output.stderr.contains(part), "{egs}: no '{part}' in {}", output.stderr);
+        }
+    }
+    let output = run("nnet3-train", &["--use-gpu=no", &egs_file, &egs, &precious]);
+    assert_eq!(output.status, 255);
+    assert_eq!(folder.read("precious.raw"), "precious");
+    let unwritable = run("nnet3-train", &["--use-gpu=no", &network, &egs, "/no/such/folder/1.raw"]);
+    assert_eq!(unwritable.status, 255);
+    assert!(unwritable.stderr.contains("/no/such/folder/1.raw"), "{}", unwritable.stderr);
+}
+
+#[test]
+fn averages_progress_and_combination() {
+    let folder = Folder::new("combine");
+    let (network, egs) = prepare(&folder);
+    let models: Vec<String> = [1, 2].map(|seed| folder.path(&format!("{seed}.raw"))).to_vec();
+    for (seed, model) in models.iter().enumerate() {
+        let srand = format!("--srand={seed}");
+        let momentum = format!("--momentum=0.{seed}");
+        succeed("nnet3-train", &["--use-gpu=no", &srand, &momentum, &network, &egs, model]);
+    }
+    let average = folder.path("average.raw");
+    let log = succeed("nnet3-average", &["--weights=1:3", &models[0], &models[1], &average]);
+    assert!(log.contains("WARNING") && log.contains("sum was 4"), "{log}");
+    assert!(log.contains(&format!("Averaged parameters of 2 neural nets, and wrote to {average}")));
+    // A network is 4/3 of the way from the other to their average.
+    let log = succeed("nnet3-show-progress", &[&models[0], &models[1]]);
+    let whole = number(&log, "Parameter differences per layer are [ a:");
+    let log = succeed("nnet3-show-progress", &[&models[0], &average]);
+    let part = number(&log, "Parameter differences per layer are [ a:");
+    assert!((part - 0.75 * whole).abs() < 1e-3 * whole, "{part} {whole}");
+    assert!(log.contains("Relative parameter differences per layer are [ a:"), "{log}");
+    let log = succeed("nnet3-show-progress", &["--num-segments=2", &models[0], &models[1], &egs]);
+    assert!(log.contains("At position 0.25, objf per frame is -"), "{log}");
+    assert!(log.contains("Total objf change per component is [ a:"), "{log}");
+
+    let combined = folder.path("combined.raw");
+    let arguments = ["--use-gpu=no", &models[1], &models[0], &network, &egs, &combined];
+    let log = succeed("nnet3-combine", &arguments);
+    assert!(log.contains("Read 10 examples."), "{log}");
+    assert!(log.contains("nnets, objective function changed from -"), "{log}");
+    assert!(log.contains(&format!("Finished combining neural nets, wrote model to {combined}")));
+    let objective = |network: &str| {
+        let log = succeed("nnet3-compute-prob", &["--batchnorm-test-mode=false", network, &egs]);
+        number(&log, "Overall log-likelihood for 'output' is ")
+    };
+    assert!(objective(&combined) >= objective(&models[1]) - 1e-5);
+    for (program, arguments) in [
+        ("nnet3-average", &[average.as_str()][..]),
+        ("nnet3-combine", &[average.as_str(), &egs]),
+        ("nnet3-show-progress", &[average.as_str()]),
+    ] {
+        assert_eq!(run(program, arguments).status, 1, "{program}");
+    }
+}
