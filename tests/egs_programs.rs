@@ -166,7 +166,7 @@ fn what_is_wrong_and_where() {
     assert_eq!(count(&folder, "m.txt"), 1);
 }
 
-/// The reference's own examples: see shared/training/README.md.
+/// The reference's own examples: where NNET3_TRAINING_DIR names them.
 #[test]
 fn same_as_the_reference() {
     let Some(reference) = common::reference_folder() else { return };

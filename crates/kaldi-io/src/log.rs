@@ -170,7 +170,7 @@ macro_rules! kaldi_vlog {
 mod tests {
     use super::*;
 
-    /// A line of /work/shared/training/expected/tdnn-default.log.
+    /// A line that the reference logs.
     #[test]
     fn lines_look_like_kaldis() {
         assert_eq!(

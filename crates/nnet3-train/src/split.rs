@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// The figures of /work/shared/training/egs/overlap.log.
+    /// The figures that the reference logs for the same utterances.
     #[test]
     fn lines_look_like_the_references() {
         let counts = SplitCounts {
