@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::options::prob::ComputeProbOptions;
-use nnet3::{examples, progress, training_log};
+use nnet3::{examples, prepare, progress, training_log};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::ExampleReader;
 use nnet3_train::diagnostics::ProbComputer;
@@ -24,7 +24,7 @@ struct Options {
     /// If true, set test-mode to true on any DropoutComponents and DropoutMaskComponents.
     #[arg(long, default_value_t = true)]
     dropout_test_mode: bool,
-    /// Accepted for compatibility: collapsing a model before use would not change its output
+    /// If true, collapse model to the extent possible before using it (for efficiency).
     #[arg(long, default_value_t = true)]
     collapse_model: bool,
     #[command(flatten)]
@@ -41,6 +41,9 @@ fn run(options: Options) -> Result<u8> {
     }
     if options.dropout_test_mode {
         nnet.set_dropout_test_mode(true);
+    }
+    if options.collapse_model {
+        prepare::collapse(&mut nnet)?;
     }
     let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
     let mut egs = ExampleReader::open(&options.training_examples_in)?;

@@ -14,7 +14,6 @@ use nnet3::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
 use nnet3::{progress, training_log};
 use nnet3_core::forward::Forward;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
@@ -152,12 +151,7 @@ fn compute_utterance(
 /// The network in test mode, with components merged where that changes nothing.
 fn load(rxfilename: &str, device: &Device) -> Result<Nnet> {
     let mut nnet = Nnet::load(rxfilename)?;
-    nnet.set_batchnorm_test_mode(true);
-    nnet.set_dropout_test_mode(true);
-    let report = nnet.collapse(&CollapseOptions::default())?;
-    if !report.is_empty() {
-        kaldi_log!(SITE, "{report}");
-    }
+    nnet3::prepare::for_test(&mut nnet)?;
     nnet.to_device(device);
     Ok(nnet)
 }

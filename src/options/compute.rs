@@ -96,28 +96,7 @@ impl OptimizationOptions {
             let level = self.memory_compression_level;
             bail!("--optimization.memory-compression-level={level}: expected 0, 1 or 2");
         }
-        Ok(OptimizeOptions {
-            optimize: self.optimize,
-            consolidate_model_update: self.consolidate_model_update,
-            propagate_in_place: self.propagate_in_place,
-            backprop_in_place: self.backprop_in_place,
-            extend_matrices: self.extend_matrices,
-            optimize_row_ops: self.optimize_row_ops,
-            split_row_ops: self.split_row_ops,
-            snip_row_ops: self.snip_row_ops,
-            convert_addition: self.convert_addition,
-            remove_assignments: self.remove_assignments,
-            allow_left_merge: self.allow_left_merge,
-            allow_right_merge: self.allow_right_merge,
-            initialize_undefined: self.initialize_undefined,
-            move_sizing_commands: self.move_sizing_commands,
-            allocate_from_other: self.allocate_from_other,
-            min_deriv_time: self.min_deriv_time,
-            max_deriv_time: self.max_deriv_time,
-            max_deriv_time_relative: self.max_deriv_time_relative,
-            memory_compression_level: self.memory_compression_level,
-            ..OptimizeOptions::default()
-        })
+        Ok(self.into())
     }
 }
 

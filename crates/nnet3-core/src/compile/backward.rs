@@ -54,10 +54,10 @@ impl Compiler<'_> {
             }
             Node::ComponentInput { .. } => self.backward_descriptor(s)?,
             Node::Output { .. } => {
-                if let Some(matrix) = info.deriv {
-                    if self.deriv_is_supplied(&info.step) {
-                        self.out.commands.push(Command::AcceptInput { matrix, node });
-                    }
+                if let Some(matrix) = info.deriv
+                    && self.deriv_is_supplied(&info.step)
+                {
+                    self.out.commands.push(Command::AcceptInput { matrix, node });
                 }
                 self.backward_descriptor(s)?;
             }
@@ -102,10 +102,10 @@ impl Compiler<'_> {
         if is_identity(&rows, dest_rows) {
             return Ok(Command::Add { dest, src, alpha });
         }
-        if dest_rows >= src_rows {
-            if let Some(inverse) = inverse(&rows, dest_rows) {
-                return Ok(Command::AddRows { dest, src, rows: self.out.new_indexes(inverse), alpha });
-            }
+        if dest_rows >= src_rows
+            && let Some(inverse) = inverse(&rows, dest_rows)
+        {
+            return Ok(Command::AddRows { dest, src, rows: self.out.new_indexes(inverse), alpha });
         }
         match contiguous_ranges(&rows, dest_rows) {
             Some(ranges) => {

@@ -130,7 +130,7 @@ pub fn split(locations: Locations) -> Vec<Vec<RowOf>> {
     }
     let mut out: Vec<Vec<RowOf>> = vec![vec![None; rows]; large.len()];
     let mut rest = Locations::with_rows(rows);
-    for row in 0..rows {
+    (0..rows).for_each(|row| {
         for &item in locations.row(row) {
             match large.iter().position(|&s| s == item.0) {
                 Some(l) if out[l][row].is_none() => out[l][row] = Some(item),
@@ -138,7 +138,7 @@ pub fn split(locations: Locations) -> Vec<Vec<RowOf>> {
             }
         }
         rest.end_row();
-    }
+    });
     out.append(&mut split(rest));
     out
 }

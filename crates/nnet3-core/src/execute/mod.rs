@@ -157,11 +157,11 @@ impl Executor {
         }
         let exchange = self.exchange(computation);
         for command in exchange {
-            if let Command::AcceptInput { matrix, node } = *command {
-                if !self.supplied.contains(&(matrix, node)) {
-                    let name = model.nnet().node_name(node);
-                    return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
-                }
+            if let Command::AcceptInput { matrix, node } = *command
+                && !self.supplied.contains(&(matrix, node))
+            {
+                let name = model.nnet().node_name(node);
+                return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
             }
         }
         self.next += exchange.len();
