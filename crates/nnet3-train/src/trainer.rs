@@ -70,7 +70,7 @@ impl TrainerOptions {
             o if o.backstitch_training_interval == 0 => {
                 wrong("backstitch-training-interval", 0.0, "a number above 0")
             }
-            o if !(o.max_param_change >= 0.0) => {
+            o if o.max_param_change < 0.0 || o.max_param_change.is_nan() => {
                 wrong("max-param-change", o.max_param_change.into(), "a number that is not negative")
             }
             o if !(0.0..1.0).contains(&o.momentum) => {
@@ -79,7 +79,7 @@ impl TrainerOptions {
             o if !(0.0..=1.0).contains(&o.batchnorm_stats_scale) => {
                 wrong("batchnorm-stats-scale", o.batchnorm_stats_scale.into(), "a number from 0 to 1")
             }
-            o if !(o.backstitch_training_scale >= 0.0) => wrong(
+            o if o.backstitch_training_scale < 0.0 || o.backstitch_training_scale.is_nan() => wrong(
                 "backstitch-training-scale",
                 o.backstitch_training_scale.into(),
                 "a number that is not negative",
