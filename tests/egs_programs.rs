@@ -79,8 +79,8 @@ fn round_robin_weights_and_names() {
         .filter(|w| w.starts_with("a-") || w.starts_with("b-"))
         .map(str::to_owned)
         .collect();
-    let weights = folder.write("weights", &format!("{} 0.5\n{} 2\n", keys[0], keys[1]));
-    let names = folder.write("names", &keys.iter().map(|k| format!("{k} output-7\n")).collect::<String>());
+    let weights = folder.write("weights", format!("{} 0.5\n{} 2\n", keys[0], keys[1]));
+    let names = folder.write("names", keys.iter().map(|k| format!("{k} output-7\n")).collect::<String>());
     let stderr = succeed(
         "nnet3-copy-egs",
         &[

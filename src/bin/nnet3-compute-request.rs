@@ -75,7 +75,8 @@ fn run(options: Options) -> anyhow::Result<u8> {
             "the request wants derivatives: give those of the outputs with --output-derivs=<rspecifier>"
         );
     }
-    if !options.gradient.is_empty() && !(derivatives && request.need_model_derivative) {
+    let has_gradient = derivatives && request.need_model_derivative;
+    if !options.gradient.is_empty() && !has_gradient {
         anyhow::bail!("--gradient is given, but {} does not ask for the model's derivative", options.request);
     }
     let program = match options.optimize {

@@ -104,8 +104,8 @@ pub struct IvectorOptions {
 /// The tables of i-vectors, opened.
 pub enum IvectorReader {
     None,
-    Utterance(MappedRandomReader<VectorHolder>),
-    Online { reader: RandomReader<MatrixHolder>, period: usize },
+    Utterance(Box<MappedRandomReader<VectorHolder>>),
+    Online { reader: Box<RandomReader<MatrixHolder>>, period: usize },
 }
 
 impl IvectorOptions {
@@ -113,13 +113,15 @@ impl IvectorOptions {
         match (self.ivectors.is_empty(), self.online_ivectors.is_empty()) {
             (true, true) => Ok(IvectorReader::None),
             (false, false) => bail!("--ivectors and --online-ivectors cannot both be given"),
-            (false, true) => {
-                Ok(IvectorReader::Utterance(MappedRandomReader::open(&self.ivectors, &self.utt2spk)?))
-            }
+            (false, true) => Ok(IvectorReader::Utterance(Box::new(MappedRandomReader::open(
+                &self.ivectors,
+                &self.utt2spk,
+            )?))),
             (true, false) => match usize::try_from(self.online_ivector_period) {
-                Ok(period) if period > 0 => {
-                    Ok(IvectorReader::Online { reader: RandomReader::open(&self.online_ivectors)?, period })
-                }
+                Ok(period) if period > 0 => Ok(IvectorReader::Online {
+                    reader: Box::new(RandomReader::open(&self.online_ivectors)?),
+                    period,
+                }),
                 _ => bail!("--online-ivectors needs --online-ivector-period greater than 0"),
             },
         }
