@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{GeneralMatrixHolder, MatrixHolder, PosteriorHolder};
-use kaldi_io::log::Site;
+use kaldi_io::log::{self, Site};
 use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
 use nnet3::options::egs::EgsGenerationOptions;
 use nnet3::progress;
@@ -86,13 +87,20 @@ fn run(options: Options) -> Result<u8> {
         kaldi_log!(ROUNDING, "{message}");
     }
     let mut features = SequentialReader::<GeneralMatrixHolder>::open(&options.features_rspecifier)?;
+    let mut first = features.next()?;
+    if first.is_none() {
+        features.close()?;
+        let table = &options.features_rspecifier;
+        log::error(&SITE, &format!("{table}: expected at least one utterance, found none"));
+        return Ok(NOTHING_DONE);
+    }
     let mut targets = RandomReader::<PosteriorHolder>::open(&options.pdf_post_rspecifier)?;
     let mut ivectors = options.ivector_rspecifier().map(RandomReader::<MatrixHolder>::open).transpose()?;
     let mut writer = TableWriter::<ExampleHolder>::open(&options.egs_out)?;
     let progress = progress::counter("utterances");
     let warn = |message: String| progress.suspend(|| kaldi_warn!(PROCESS, "{message}"));
     let mut errors = 0;
-    while let Some((key, features)) = features.next()? {
+    while let Some((key, features)) = first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))? {
         progress.inc(1);
         let Some(targets) = targets.get(&key)? else {
             warn(format!("No pdf-level posterior for key {key}"));

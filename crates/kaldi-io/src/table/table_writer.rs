@@ -15,7 +15,9 @@ const SITE: Site = Site::new("Open", "util/kaldi-table-inl.h", 1);
 
 /// Writes objects to an archive, to an archive and the script that lists its objects, or to the files of a script.
 ///
-/// [`close`](Self::close) reports what went wrong last; a writer that is dropped leaves what was written so far.
+/// [`close`](Self::close) reports what went wrong last. A writer that is dropped instead, because something has failed,
+/// leaves what was written so far, unless that would take the place of a file that was there before: such a file stays
+/// as it was (with the option `f` it is overwritten from the start).
 pub struct TableWriter<H: Holder> {
     target: Target,
     binary: bool,
@@ -32,11 +34,11 @@ enum Target {
 }
 
 impl<H: Holder> TableWriter<H> {
-    /// Opens a table; archives are truncated at once.
+    /// Opens a table.
     pub fn open(wspecifier: &str) -> Result<Self> {
         let spec = Wspecifier::parse(wspecifier)?;
         let target = match spec.kind {
-            WspecifierKind::Archive { archive } => Target::Archive(KaldiWriter::create_streaming(&archive)?),
+            WspecifierKind::Archive { archive } => Target::Archive(create(&archive, spec.flush)?),
             WspecifierKind::Script { script } => {
                 let (name, files) = read_sorted_pairs(&script)?;
                 Target::Script { name, files, permissive: spec.permissive }
@@ -54,13 +56,9 @@ impl<H: Holder> TableWriter<H> {
                         return Err(IoError::spec(wspecifier, message));
                     }
                 }
-                let mut script = KaldiWriter::create_streaming(&script)?;
+                let mut script = create(&script, spec.flush)?;
                 script.set_binary(false);
-                Target::Both {
-                    archive: KaldiWriter::create_streaming(&archive)?,
-                    archive_name: archive,
-                    script,
-                }
+                Target::Both { archive: create(&archive, spec.flush)?, archive_name: archive, script }
             }
         };
         Ok(TableWriter { target, binary: spec.binary, flush: spec.flush, failed: false, marker: PhantomData })
@@ -136,6 +134,15 @@ impl<H: Holder> TableWriter<H> {
         } else {
             Ok(())
         }
+    }
+}
+
+/// A file that exists is replaced when its successor is complete; what is new, or `visible` to readers while it is
+/// written, is written in place.
+fn create(wxfilename: &str, visible: bool) -> Result<KaldiWriter> {
+    match WxFilename::parse(wxfilename)? {
+        WxFilename::File(path) if path.exists() && !visible => KaldiWriter::create(wxfilename, false),
+        _ => KaldiWriter::create_streaming(wxfilename),
     }
 }
 
