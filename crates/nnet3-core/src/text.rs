@@ -78,13 +78,23 @@ pub fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> Strin
     let mut out = rms_stats(name, &data);
     out += &format!(", {name}-row-norms={}", summarize(&row_norms));
     out += &format!(", {name}-col-norms={}", summarize(&col_norms));
-    if singular_values && rows > 0 && cols > 0 {
-        let svd = nalgebra::DMatrix::from_row_slice(rows, cols, &data).singular_values();
-        let mut values: Vec<f32> = svd.iter().copied().collect();
-        values.sort_by(|a, b| b.total_cmp(a));
+    if let (true, Some(values)) = (singular_values, singular_values_of(rows, cols, &data)) {
         out += &format!(", {name}-singular-values={}", summarize(&values));
     }
     out
+}
+
+/// Descending; `None` of an empty matrix and of one with numbers that are not finite, for which no method ends.
+fn singular_values_of(rows: usize, cols: usize, data: &[f32]) -> Option<Vec<f32>> {
+    const MOST_STEPS: usize = 10_000;
+    if data.is_empty() || !data.iter().all(|v| v.is_finite()) {
+        return None;
+    }
+    let matrix = nalgebra::DMatrix::from_row_iterator(rows, cols, data.iter().map(|&v| v as f64));
+    let svd = matrix.try_svd(false, false, 5.0 * f64::EPSILON, MOST_STEPS)?;
+    let mut values: Vec<f32> = svd.singular_values.iter().map(|&v| v as f32).collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    Some(values)
 }
 
 #[cfg(test)]

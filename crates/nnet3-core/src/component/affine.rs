@@ -369,7 +369,10 @@ mod tests {
             ),
             ("type=AffineComponent input-dim=2000000000 output-dim=2000000000", "too many"),
             ("type=AffineComponent input-dim=4 output-dim=1 learning-rate=-1", "learning-rate"),
-            ("type=NaturalGradientAffineComponent input-dim=4 output-dim=1 rank-in=0", "rank 0"),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 rank-in=0",
+                "rank-in must not be 0",
+            ),
             (
                 "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 update-period=0",
                 "update-period=0",

@@ -106,9 +106,9 @@ impl Attention {
                 line.get_i32(&format!("{key}-required"))?.filter(|&count| count >= 0).unwrap_or(all);
             match 0 <= required && required <= all {
                 true => Ok((all as usize, required as usize)),
-                false => {
-                    Err(line.error(format!("{key}={all}: expected at least 0, and at least those required")))
-                }
+                false => Err(line.error(format!(
+                    "{key}={all}: expected at least 0, and at least those required ({required})"
+                ))),
             }
         };
         let ((num_left, num_left_required), (num_right, num_right_required)) =
@@ -177,7 +177,7 @@ impl Attention {
     /// What makes the settings unusable, if anything.
     fn defect(&self) -> Option<String> {
         if self.num_left + self.num_right == 0 {
-            return Some("the window needs a position before or after the present one".into());
+            return Some("num-left-inputs and num-right-inputs: the window needs a position before or after the present one".into());
         }
         if self.num_left_required > self.num_left || self.num_right_required > self.num_right {
             return Some("more positions are required than the window has".into());
@@ -187,8 +187,9 @@ impl Attention {
         }
         let columns = self.num_heads as u128 * (2 * self.key_dim + self.value_dim + self.context()) as u128;
         let window = self.context() as u128 * self.time_stride as u128;
-        (columns.max(window) > i32::MAX as u128)
-            .then(|| format!("{columns} columns are too many, or {window} times"))
+        (columns.max(window) > i32::MAX as u128).then(|| {
+            format!("num-heads, num-left-inputs, …: {columns} columns are too many, or {window} times")
+        })
     }
 
     /// Positions of the window.

@@ -137,9 +137,12 @@ impl BatchNorm {
             return;
         }
         let (mut scale, mut offset) = (Vec::new(), Vec::new());
-        for (sum, sumsq) in self.sum.values().iter().zip(self.sumsq.values()) {
-            let (mean, square) =
-                if self.count == 0.0 { (0.0, 1.0) } else { (sum / self.count, sumsq / self.count) };
+        for i in 0..self.block_dim {
+            // Without statistics the sums may be empty.
+            let (mean, square) = match self.count {
+                0.0 => (0.0, 1.0),
+                count => (self.sum.values()[i] / count, self.sumsq.values()[i] / count),
+            };
             let variance = (square - mean * mean).max(0.0) as f32;
             let s = self.target_rms / (variance + self.epsilon).sqrt();
             scale.push(s);
@@ -405,5 +408,15 @@ mod tests {
         let (scale, offset) = c.test_transform().unwrap();
         assert_near(&scale, &[1.0, 1.1 / 4.21f32.sqrt()], 1e-6, "scale");
         assert_near(&offset, &[-2.0, 1.1 / 4.21f32.sqrt()], 1e-6, "offset");
+    }
+    /// A file may hold no statistics at all, as the reference writes them before the first minibatch.
+    #[test]
+    fn test_mode_without_statistics() {
+        let component = from_text(
+            "<BatchNormComponent> <Dim> 2 <BlockDim> 2 <Epsilon> 1e-30 <TargetRms> 1 <TestMode> T <Count> 0 <StatsMean> [ ]\n\
+             <StatsVar> [ ]\n</BatchNormComponent> ",
+        );
+        let input = Matrix::from_vec(1, 2, vec![3.0, -4.0]);
+        assert_eq!(Harness::new().forward(&*component, None, &input, 1).output.to_vec(), [3.0, -4.0]);
     }
 }

@@ -55,7 +55,7 @@ pub const TYPES: &[ComponentType] = &[
 ];
 
 /// More columns than this in one matrix are taken for a mistake.
-const MOST_COLUMNS: u128 = 1 << 28;
+const MOST_COLUMNS: u128 = 1 << 25;
 
 /// Windows that move over one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,17 +77,19 @@ impl Axis {
     }
 }
 
-/// What is wrong with windows on these axes (x, y, z), if anything: everything is greater than 0 already.
-fn defect(axes: &[Axis; 3]) -> Option<String> {
+/// What is wrong with windows on these axes (x, y, z), if anything: everything is greater than 0 already. `key` gives the
+/// config key of an axis's window.
+fn defect(axes: &[Axis; 3], key: fn(&str) -> String) -> Option<String> {
     for (name, axis) in ["x", "y", "z"].iter().zip(axes) {
         if axis.window > axis.dim {
-            return Some(format!("windows of {} on an {name} axis of {}", axis.window, axis.dim));
+            let key = key(name);
+            return Some(format!("{key}: windows of {} on an {name} axis of {}", axis.window, axis.dim));
         }
     }
     let columns: u128 = axes.iter().map(|axis| axis.windows() as u128 * axis.window as u128).product();
     let dim: u128 = axes.iter().map(|axis| axis.dim as u128).product();
     let most = columns.max(dim);
-    (most > MOST_COLUMNS).then(|| format!("{most} columns are too many"))
+    (most > MOST_COLUMNS).then(|| format!("input-x-dim, …: {most} columns are too many"))
 }
 
 /// All (x, y, z) with x < sizes\[0\] and so on, z fastest.
@@ -111,6 +113,10 @@ pub struct Convolution {
     bias: Matrix,
     /// For each window, for each of a filter's columns, the input column.
     columns: IndexTable,
+}
+
+fn window_key(axis: &str) -> String {
+    format!("filt-{axis}-dim")
 }
 
 /// How the input's tensor is vectorised, fastest axis first; the values are those of files.
@@ -157,7 +163,7 @@ impl Convolution {
             })
         };
         let axes = [axis("x")?, axis("y")?, Axis { dim: z, window: z, step: 1 }];
-        if let Some(defect) = defect(&axes) {
+        if let Some(defect) = defect(&axes, window_key) {
             return Err(line.error(defect));
         }
         let order = match line.get_string("input-vectorization-order").as_deref() {
@@ -171,9 +177,13 @@ impl Convolution {
         let (filters, bias) = match line.get_string("matrix") {
             Some(file) => Convolution::load(line, &file, dim)?,
             None => {
-                if let Some(axis) = axes.iter().find(|axis| axis.leaves_rest()) {
+                if let Some((axis, name)) =
+                    axes.iter().zip(["x", "y", "z"]).find(|(axis, _)| axis.leaves_rest())
+                {
                     let Axis { dim, window, step } = axis;
-                    return Err(line.error(format!("filter step {step} does not divide {dim} - {window}")));
+                    return Err(line.error(format!(
+                        "filt-{name}-step: the filter step {step} does not divide {dim} - {window}"
+                    )));
                 }
                 let shape = (line.require_dim("num-filters")?, dim);
                 random_linear_and_bias(line, random, shape, shape.0, 1.0, 0.0)?
@@ -206,7 +216,7 @@ impl Convolution {
             Axis { dim: y, window: y_window, step: y_step },
             Axis { dim: z, window: z, step: 1 },
         ];
-        if let Some(defect) = defect(&axes) {
+        if let Some(defect) = defect(&axes, window_key) {
             return Err(r.error(defect).into());
         }
         let order = match fields::read_i32(r, "<InputVectorization>")? {

@@ -84,7 +84,9 @@ impl ConvolutionModel {
         let mut times: Vec<i32> = offsets.iter().map(|&(time, _)| time).collect();
         times.dedup();
         if let Some(other) = required.iter().find(|time| !times.contains(time)) {
-            return Err(format!("the required time offset {other} is not among the time offsets"));
+            return Err(format!(
+                "required-time-offsets: the required time offset {other} is not among the time offsets"
+            ));
         }
         if required.is_empty() {
             return Err("there are no required time offsets".into());
@@ -107,12 +109,12 @@ impl ConvolutionModel {
     fn check_sizes(&self) -> std::result::Result<(), String> {
         for (name, height) in [("input", self.height_in), ("output", self.height_out)] {
             if height > MOST_HEIGHTS {
-                return Err(format!("{height} {name} heights are too many"));
+                return Err(format!("height-in, height-out: {height} {name} heights are too many"));
             }
         }
         for dim in [self.height_in * self.filters_in, self.height_out * self.filters_out] {
             if i32::try_from(dim).is_err() {
-                return Err(format!("{dim} columns are too many"));
+                return Err(format!("num-filters-in, num-filters-out: {dim} columns are too many"));
             }
         }
         Ok(())
@@ -128,16 +130,16 @@ impl ConvolutionModel {
     fn check_heights(&self) -> std::result::Result<(), String> {
         for &(time, height) in &self.offsets {
             if (0..self.height_out).all(|output| self.height(output, height).is_none()) {
-                return Err(format!("the offset {time},{height} reads no existing input height"));
+                return Err(format!("offsets: the offset {time},{height} reads no existing input height"));
             }
         }
         let required = |time: i32| self.time_offsets.iter().any(|&(t, required)| t == time && required);
         let heights: Vec<i32> =
             self.offsets.iter().filter(|(time, _)| required(*time)).map(|&(_, h)| h).collect();
         match (0..self.height_out).find(|&output| heights.iter().all(|&h| self.height(output, h).is_none())) {
-            Some(output) => {
-                Err(format!("output height {output} reads no existing input at required time offsets"))
-            }
+            Some(output) => Err(format!(
+                "offsets: output height {output} reads no existing input at required time offsets"
+            )),
             None => Ok(()),
         }
     }

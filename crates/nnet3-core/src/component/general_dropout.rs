@@ -51,6 +51,9 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub const PRECOMPUTED: &[PrecomputedReader] =
     &[("GeneralDropoutComponentPrecomputedIndexes", MaskIndexes::read)];
 
+/// More pieces than any band has.
+const MOST_REGIONS: i32 = 10_000;
+
 #[derive(Clone, Debug)]
 struct GeneralDropout {
     dim: usize,
@@ -89,9 +92,11 @@ impl GeneralDropout {
         if c.masks_bands() && c.continuous {
             return Err(line.error("continuous=true does not go with specaugment-max-proportion"));
         }
-        if c.masks_bands() && c.specaugment_max_regions < 1 {
+        if c.masks_bands() && !(1..=MOST_REGIONS).contains(&c.specaugment_max_regions) {
             let found = c.specaugment_max_regions;
-            return Err(line.error(format!("specaugment-max-regions must be at least 1, found {found}")));
+            return Err(
+                line.error(format!("specaugment-max-regions must be 1 to {MOST_REGIONS}, found {found}"))
+            );
         }
         Ok(Box::new(c))
     }
@@ -112,6 +117,9 @@ impl GeneralDropout {
             fields::check_proportion(r, "<SpecAugmentMaxProportion>", max_proportion)?;
             if r.accept_token("<SpecAugmentMaxRegions>")? {
                 max_regions = r.read_i32()?;
+                fields::check(r, max_regions <= MOST_REGIONS, || {
+                    format!("<SpecAugmentMaxRegions>: expected at most {MOST_REGIONS}, found {max_regions}")
+                })?;
             }
         }
         let test_mode = r.accept_token("<TestMode>")?;

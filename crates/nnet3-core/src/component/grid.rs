@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::index::{Index, NO_TIME};
 
 /// More rows than this cannot be meant: a request with two times very far from each other.
-const MOST_ROWS: i64 = 1 << 27;
+const MOST_ROWS: i64 = 1 << 24;
 
 /// `index` at a time offset.
 pub(super) fn shifted(index: Index, offset: i32) -> Index {

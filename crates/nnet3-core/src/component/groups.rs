@@ -116,7 +116,7 @@ struct SumGroup {
 }
 
 /// More columns than a matrix can have in practice.
-const MOST_COLUMNS: i64 = 1 << 28;
+const MOST_COLUMNS: i64 = 1 << 25;
 
 impl SumGroup {
     /// `None` unless there are sizes and all are greater than 0 (and small enough to have memory for).

@@ -12,7 +12,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// More parameters in one matrix are taken for a mistake in a config line.
-const MOST_PARAMETERS: usize = 1 << 31;
+const MOST_PARAMETERS: usize = 1 << 30;
 
 /// Methods of [`super::Component`] for a type whose parameters are the matrices in these fields.
 macro_rules! parameter_methods {

@@ -3,7 +3,7 @@
 
 use super::fields::{self, key};
 use super::registry::PrecomputedReader;
-use super::row_ranges::{Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
+use super::row_ranges::{MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::statistics::unsorted;
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
@@ -116,23 +116,30 @@ impl Pooling {
         let (left, right, period) = (self.left_context, self.right_context, self.input_period);
         if left < 0 || right < 0 || (left, right) == (0, 0) {
             return Some(format!(
-                "left and right context must not be negative or both 0, found {left} and {right}"
+                "left-context and right-context must not be negative or both 0, found {left} and {right}"
             ));
         }
         if left % period != 0 || right % period != 0 {
             return Some(format!(
-                "left context {left} and right context {right} must be multiples of {period}"
+                "left-context {left} and right-context {right} must be multiples of {period}, the input-period"
+            ));
+        }
+        if (left as i64 + right as i64) / period as i64 >= MOST_ROWS {
+            return Some(format!(
+                "left-context {left} and right-context {right}: more than {MOST_ROWS} rows"
             ));
         }
         if self.input_dim < 2 || (self.output_stddevs && self.input_dim.is_multiple_of(2)) {
             let twice = if self.output_stddevs { "twice " } else { "" };
-            return Some(format!(
-                "the input dimension must be 1 + {twice}that of features, found {}",
-                self.input_dim
-            ));
+            return Some(format!("input-dim must be 1 + {twice}that of features, found {}", self.input_dim));
         }
         let valid = self.variance_floor > 0.0 && self.variance_floor < 1.0;
-        (!valid).then(|| format!("the variance floor must be between 0 and 1, found {}", self.variance_floor))
+        (!valid).then(|| {
+            format!(
+                "variance-floor: the variance floor must be between 0 and 1, found {}",
+                self.variance_floor
+            )
+        })
     }
 
     /// The inputs in the window of `output`: none unless its time is a multiple of the period.

@@ -67,7 +67,10 @@ impl Preconditioners {
     /// Reads [`KEYS`].
     pub fn from_config(line: &mut ConfigLine, input_dim: usize, output_dim: usize) -> Result<Self> {
         let mut rank = |key: &str, default: usize| -> Result<usize> {
-            Ok(line.get_i32(key)?.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(default))
+            match line.get_i32(key)? {
+                Some(0) => Err(line.error(format!("{key} must not be 0; -1 means {default}"))),
+                rank => Ok(rank.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(default)),
+            }
         };
         let rank_in = rank("rank-in", input_dim.div_ceil(2).min(20))?;
         let rank_out = rank("rank-out", output_dim.div_ceil(2).min(80))?;

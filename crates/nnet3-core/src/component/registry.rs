@@ -2,7 +2,7 @@
 
 use super::{Component, PrecomputedIndexes};
 use crate::config::ConfigLine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
 use std::sync::Arc;
@@ -92,9 +92,18 @@ pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> R
     let Some(component_type) = find(type_name) else {
         return Err(line.error(unknown_type(type_name)));
     };
-    let component = (component_type.from_config)(line, random)?;
+    let component =
+        (component_type.from_config)(line, random).map_err(|e| in_line(component_type, line, e))?;
     line.finish()?;
     Ok(component)
+}
+
+/// An error about a file that a config line names gets the key and the line.
+fn in_line(component_type: &ComponentType, line: &ConfigLine, error: Error) -> Error {
+    let Error::Io(error) = error else { return error };
+    let is_file = |key: &&Key| key.kind == Kind::File && line.has(key.name);
+    let names: Vec<&str> = component_type.keys.iter().filter(is_file).map(|key| key.name).collect();
+    line.error(format!("{}: {}", names.join(", "), error.chain()))
 }
 
 /// A component from its opening token on.

@@ -8,6 +8,9 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::IndexTable;
 use std::collections::HashMap;
 
+/// Rows of one sum; more, for instance in a damaged file, would only exhaust memory.
+pub const MOST_ROWS: i64 = 1 << 22;
+
 /// Sorts by n, then x, then t: the rows of a sequence follow each other.
 pub fn sort_by_sequence(indexes: &mut [Index]) {
     indexes.sort_by_key(|index| (index.n, index.x, index.t));

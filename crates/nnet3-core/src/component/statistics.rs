@@ -2,7 +2,7 @@
 
 use super::fields::{self, key};
 use super::registry::PrecomputedReader;
-use super::row_ranges::{Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
+use super::row_ranges::{MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
     precomputed,
@@ -48,9 +48,8 @@ impl Extraction {
         let input_dim = line.require_dim("input-dim")?;
         let input_period = line.get_dim("input-period")?.unwrap_or(1) as i32;
         let output_period = line.get_dim("output-period")?.unwrap_or(1) as i32;
-        if output_period % input_period != 0 {
-            let given = format!("output-period={output_period}, input-period={input_period}");
-            return Err(line.error(format!("{given}: expected a multiple")));
+        if let Some(wrong) = wrong_periods(input_period, output_period) {
+            return Err(line.error(wrong));
         }
         let include_variance = line.get_bool("include-variance")?.unwrap_or(true);
         Ok(Box::new(Extraction { input_dim, input_period, output_period, include_variance }))
@@ -60,9 +59,9 @@ impl Extraction {
         let input_dim = fields::read_dim(r, "<InputDim>")?;
         let input_period = fields::read_dim(r, "<InputPeriod>")? as i32;
         let output_period = fields::read_dim(r, "<OutputPeriod>")? as i32;
-        fields::check(r, output_period % input_period == 0, || {
-            format!("<OutputPeriod>: expected a multiple of {input_period}, found {output_period}")
-        })?;
+        if let Some(wrong) = wrong_periods(input_period, output_period) {
+            return Err(r.error(wrong).into());
+        }
         // The format's own spelling.
         let include_variance = fields::read_bool(r, "<IncludeVarinance>")?;
         r.expect_token("</StatisticsExtractionComponent>")?;
@@ -220,6 +219,15 @@ impl Component for Extraction {
             backend.copy_rows(doubled.view_mut(), 2.0, args.out_deriv.col_range(self.square_sums()), rows);
             backend.add_product(in_deriv, 1.0, doubled.view(), args.in_value);
         }
+    }
+}
+
+fn wrong_periods(input: i32, output: i32) -> Option<String> {
+    match output % input == 0 && ((output / input) as i64) < MOST_ROWS {
+        true => None,
+        false => Some(format!(
+            "output-period {output}: expected a multiple of the input-period {input}, at most {MOST_ROWS} times as long"
+        )),
     }
 }
 

@@ -295,8 +295,8 @@ fn natural_gradient_from_config(
     let rank_in = get_rank(line, "rank-in", spliced_dim, 20)?;
     let rank_out = get_rank(line, "rank-out", output_dim, 80)?;
     let history = line.get_f32("num-samples-history")?.unwrap_or(2000.0);
-    let alpha_in = line.get_f32("alpha-in")?.unwrap_or(4.0);
-    let alpha_out = line.get_f32("alpha-out")?.unwrap_or(4.0);
+    let alpha_in = fields::get_at_least(line, "alpha-in", 0.0, 4.0)?;
+    let alpha_out = fields::get_at_least(line, "alpha-out", 0.0, 4.0)?;
     let new = Preconditioners {
         input: NaturalGradient::new(rank_in, UPDATE_PERIOD, history, alpha_in),
         output: NaturalGradient::new(rank_out, UPDATE_PERIOD, history, alpha_out),

@@ -38,8 +38,10 @@ pub(super) fn get_stddev_or_default(line: &mut ConfigLine, key: &str, dim: usize
 
 /// A rank; absent or negative means half the dimension, at most `most`.
 pub(super) fn get_rank(line: &mut ConfigLine, key: &str, dim: usize, most: usize) -> Result<usize> {
-    let given = line.get_i32(key)?.and_then(|rank| usize::try_from(rank).ok());
-    Ok(given.unwrap_or_else(|| dim.div_ceil(2).min(most)))
+    match line.get_i32(key)? {
+        Some(0) => Err(line.error(format!("{key}: a rank must not be 0"))),
+        rank => Ok(rank.and_then(|rank| usize::try_from(rank).ok()).unwrap_or(dim.div_ceil(2).min(most))),
+    }
 }
 
 /// `<RankInOut>` and two ranks, greater than 0.

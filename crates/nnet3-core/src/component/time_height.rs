@@ -119,8 +119,8 @@ impl TimeHeightConvolution {
         let use_natural_gradient = line.get_bool("use-natural-gradient")?.unwrap_or(true);
         let rank_in = get_rank(line, "rank-in", cols + 1, 80)?;
         let rank_out = get_rank(line, "rank-out", rows, 80)?;
-        let alpha_in = line.get_f32("alpha-in")?.unwrap_or(4.0);
-        let alpha_out = line.get_f32("alpha-out")?.unwrap_or(4.0);
+        let alpha_in = fields::get_at_least(line, "alpha-in", 0.0, 4.0)?;
+        let alpha_out = fields::get_at_least(line, "alpha-out", 0.0, 4.0)?;
         let history = line.get_f32("num-minibatches-history")?.unwrap_or(4.0);
         if history.is_nan() || history <= 1.0 {
             return Err(

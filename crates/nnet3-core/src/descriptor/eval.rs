@@ -30,13 +30,16 @@ impl Forward {
         out.push(self.input(index));
     }
 
-    fn dim(&self, node_dim: &dyn Fn(NodeId) -> usize) -> usize {
+    fn dim(&self, node_dim: &dyn Fn(NodeId) -> usize) -> Result<usize, (usize, usize)> {
         match self {
-            Forward::Node { node, .. } => node_dim(*node),
+            Forward::Node { node, .. } => Ok(node_dim(*node)),
             Forward::Offset { child, .. }
             | Forward::Round { child, .. }
             | Forward::ReplaceIndex { child, .. } => child.dim(node_dim),
-            Forward::Switch(children) => children[0].dim(node_dim),
+            Forward::Switch(children) => {
+                let dim = children[0].dim(node_dim)?;
+                children[1..].iter().try_fold(dim, |dim, child| same(dim, child.dim(node_dim)?))
+            }
         }
     }
 
@@ -62,6 +65,11 @@ impl Forward {
             }
         }
     }
+}
+
+/// The common dimension; the error is both.
+fn same(a: usize, b: usize) -> Result<usize, (usize, usize)> {
+    if a == b { Ok(a) } else { Err((a, b)) }
 }
 
 /// The common value; the error is a value that contradicts.
@@ -144,13 +152,10 @@ impl Sum {
     /// Columns; the error names two dimensions that differ.
     pub fn dim(&self, node_dim: &dyn Fn(NodeId) -> usize) -> Result<usize, (usize, usize)> {
         match self {
-            Sum::Simple(forward) => Ok(forward.dim(node_dim)),
+            Sum::Simple(forward) => forward.dim(node_dim),
             Sum::IfDefined(a) => a.dim(node_dim),
             Sum::Const { dim, .. } => Ok(*dim),
-            Sum::Sum(a, b) | Sum::Failover(a, b) => {
-                let (a, b) = (a.dim(node_dim)?, b.dim(node_dim)?);
-                if a == b { Ok(a) } else { Err((a, b)) }
-            }
+            Sum::Sum(a, b) | Sum::Failover(a, b) => same(a.dim(node_dim)?, b.dim(node_dim)?),
         }
     }
 

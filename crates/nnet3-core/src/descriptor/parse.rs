@@ -29,7 +29,7 @@ pub enum Expr {
 /// Parses a whole text. `node_of` finds the nodes that may be read; the error is a sentence without a place.
 pub fn parse(text: &str, node_of: &dyn Fn(&str) -> Option<NodeId>) -> Result<Expr, String> {
     let tokens = tokenize(text)?;
-    let mut parser = Parser { tokens: &tokens, position: 0, depth: 0, node_of };
+    let mut parser = Parser { tokens: &tokens, position: 0, depth: 0, more_terms: 0, node_of };
     let expr = parser.descriptor()?;
     match parser.tokens.get(parser.position) {
         None => Ok(expr),
@@ -56,13 +56,16 @@ fn tokenize(text: &str) -> Result<Vec<&str>, String> {
     Ok(tokens)
 }
 
-/// Deeper nesting than any real descriptor; keeps hostile input off the stack's end.
+/// Deeper nesting than any real descriptor; keeps hostile input off the stack's end. It holds for the normal form too,
+/// in which a sum of many terms is nested.
 const MAX_DEPTH: usize = 200;
 
 struct Parser<'a> {
     tokens: &'a [&'a str],
     position: usize,
     depth: usize,
+    /// Terms of sums beyond the second.
+    more_terms: usize,
     node_of: &'a dyn Fn(&str) -> Option<NodeId>,
 }
 
@@ -98,7 +101,10 @@ impl<'a> Parser<'a> {
         let mut items = vec![self.descriptor()?];
         loop {
             match self.next() {
-                Ok(",") => items.push(self.descriptor()?),
+                Ok(",") => {
+                    self.more_terms += usize::from(operator == "Sum" && items.len() >= 2);
+                    items.push(self.descriptor()?);
+                }
                 Ok(")") => return Ok(items),
                 Ok(found) => return Err(format!("expected ',' or ')' in {operator}(…), found '{found}'")),
                 Err(_) => return Err(format!("{operator}(… is not closed")),
@@ -108,8 +114,10 @@ impl<'a> Parser<'a> {
 
     fn descriptor(&mut self) -> Result<Expr, String> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(format!("the descriptor is nested more than {MAX_DEPTH} deep"));
+        if self.depth + self.more_terms > MAX_DEPTH {
+            return Err(format!(
+                "the descriptor is nested more than {MAX_DEPTH} deep (each term of a Sum after the second counts)"
+            ));
         }
         let expr = self.one()?;
         self.depth -= 1;

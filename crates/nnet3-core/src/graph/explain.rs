@@ -48,11 +48,15 @@ impl GraphBuilder<'_> {
                 out += &format!("{} is not among the inputs given\n", print(id));
                 continue;
             }
-            let needs: Vec<CindexId> = self.graph.dependencies[id as usize]
-                .iter()
-                .copied()
-                .filter(|&d| self.computable(d) != Computable::Yes)
-                .collect();
+            let of_status = |status| {
+                let dependencies = self.graph.dependencies[id as usize].iter().copied();
+                dependencies.filter(|&d| self.computable(d) == status).collect::<Vec<CindexId>>()
+            };
+            // What was not decided matters only where nothing else is in the way.
+            let mut needs = of_status(Computable::No);
+            if needs.is_empty() {
+                needs = of_status(Computable::Unknown);
+            }
             let names: Vec<String> = needs.iter().map(|&d| print(d)).collect();
             let why = match (self.computable(id), names.is_empty()) {
                 (Computable::Unknown, _) => format!("depends on itself through {}", names.join(", ")),

@@ -3,6 +3,7 @@
 use super::build::{CindexId, ComputationGraph};
 use super::epochs::node_epochs;
 use crate::error::{Error, Result};
+use crate::index::print_cindex;
 use crate::nnet::Nnet;
 
 /// For each segment its phases, each a list of ids, ascending. Inputs come first.
@@ -31,7 +32,8 @@ pub fn phases(nnet: &Nnet, graph: &ComputationGraph) -> Result<Vec<Vec<Vec<Cinde
             } else {
                 let inside =
                     |id: CindexId| segment.contains(&(id as usize)) && epoch_of(id as usize) == epoch;
-                split_recurrence(graph, segment.start, ids, &inside, &mut segment_phases)?;
+                split_recurrence(graph, segment.start, ids, &inside, &mut segment_phases)
+                    .map_err(|circle| explain_circle(nnet, graph, &circle))?;
             }
         }
         out.push(segment_phases);
@@ -39,14 +41,15 @@ pub fn phases(nnet: &Nnet, graph: &ComputationGraph) -> Result<Vec<Vec<Vec<Cinde
     Ok(out)
 }
 
-/// Orders the ids of one recurrence by their dependencies on each other.
+/// Orders the ids of one recurrence by their dependencies on each other. The error is a circle: ids each of which needs
+/// the next, and the last the first.
 fn split_recurrence(
     graph: &ComputationGraph,
     start: usize,
     ids: Vec<CindexId>,
     inside: &dyn Fn(CindexId) -> bool,
     out: &mut Vec<Vec<CindexId>>,
-) -> Result<()> {
+) -> std::result::Result<(), Vec<CindexId>> {
     let last = ids.iter().max().map_or(start, |&m| m as usize + 1);
     let mut waiting_for = vec![0usize; last - start];
     let mut dependents: Vec<Vec<CindexId>> = vec![Vec::new(); last - start];
@@ -60,9 +63,7 @@ fn split_recurrence(
     }
     let mut phase: Vec<CindexId> =
         ids.iter().copied().filter(|&id| waiting_for[id as usize - start] == 0).collect();
-    let mut done = 0;
     while !phase.is_empty() {
-        done += phase.len();
         let mut next = Vec::new();
         for &id in &phase {
             for &dependent in &dependents[id as usize - start] {
@@ -76,8 +77,28 @@ fn split_recurrence(
         next.sort_unstable();
         out.push(std::mem::replace(&mut phase, next));
     }
-    if done == ids.len() {
-        return Ok(());
+    // What still waits does so for something else that waits: following that leads into a circle.
+    let waits = |id: &CindexId| inside(*id) && waiting_for[*id as usize - start] > 0;
+    let Some(first) = ids.into_iter().find(waits) else { return Ok(()) };
+    let mut path = vec![first];
+    loop {
+        let last = path[path.len() - 1] as usize;
+        let next =
+            graph.dependencies[last].iter().copied().find(waits).expect("waiting for something that waits");
+        if let Some(begin) = path.iter().position(|&id| id == next) {
+            return Err(path.split_off(begin));
+        }
+        path.push(next);
     }
-    Err(Error::NotComputable("some quantities depend on each other in a circle".to_string()))
+}
+
+fn explain_circle(nnet: &Nnet, graph: &ComputationGraph, circle: &[CindexId]) -> Error {
+    const MOST_NAMES: usize = 12;
+    let name = |&id: &CindexId| print_cindex(graph.cindexes[id as usize], nnet.node_names());
+    let mut names: Vec<String> = circle.iter().take(MOST_NAMES).map(name).collect();
+    if circle.len() > MOST_NAMES {
+        names.push("…".to_string());
+    }
+    names.extend(circle.first().map(name));
+    Error::NotComputable(format!("a circle of dependencies, each needs the next: {}", names.join(", ")))
 }

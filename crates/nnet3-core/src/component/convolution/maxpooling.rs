@@ -47,10 +47,13 @@ impl Maxpooling {
     }
 
     fn defect(axes: &[Axis; 3]) -> Option<String> {
-        defect(axes).or_else(|| {
-            let Axis { dim, window, step } = axes.iter().find(|axis| axis.step > axis.window || axis.leaves_rest())?;
-            Some(format!("boxes of {window} with step {step} on an axis of {dim}: the step must not exceed the size and \
-                          must divide {dim} - {window}"))
+        defect(axes, |axis| format!("pool-{axis}-size")).or_else(|| {
+            let wrong = |(axis, _): &(&Axis, &str)| axis.step > axis.window || axis.leaves_rest();
+            let (Axis { dim, window, step }, name) = axes.iter().zip(["x", "y", "z"]).find(wrong)?;
+            Some(format!(
+                "pool-{name}-step: boxes of {window} with step {step} on an axis of {dim}: the step must not exceed the \
+                 size and must divide {dim} - {window}"
+            ))
         })
     }
 
