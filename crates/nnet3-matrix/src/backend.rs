@@ -189,6 +189,8 @@ pub trait Backend: Send + Sync {
     }
     /// dst ⊙= src.
     fn multiply(&self, dst: ViewMut<'_>, src: View<'_>);
+    /// dst ⊘= src: each element divided by that of src.
+    fn divide(&self, dst: ViewMut<'_>, src: View<'_>);
     /// dst += alpha · a ⊙ b (a and b may be the same view).
     fn add_product(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>);
     /// dst = out_deriv · (out_value / in_value) where in_value ≠ 0, else out_deriv; in place with `out_deriv` allowed.

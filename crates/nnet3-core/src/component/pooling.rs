@@ -309,9 +309,7 @@ impl Component for Pooling {
         if self.output_stddevs {
             let dim = (self.input_dim - 1) / 2;
             let (mean_deriv, square_deriv) = (derivs.col_range(0..dim), derivs.col_range(dim..2 * dim));
-            let mut inverse = context.workspace.take(rows, dim);
-            backend.map(inverse.view_mut(), args.out_value.col_range(self.stddevs()), Map::Inverse);
-            backend.multiply(square_deriv, inverse.view());
+            backend.divide(square_deriv, args.out_value.col_range(self.stddevs()));
             backend.scale(square_deriv, 0.5);
             backend.add_product(
                 mean_deriv,

@@ -206,7 +206,7 @@ pub(super) fn map(dst: ViewMut<'_>, src: View<'_>, f: Map) {
         Map::Sign => map_with(dst, src, |x| if x > 0.0 { 1.0 } else { -1.0 }),
         Map::Square => map_with(dst, src, |x| x * x),
         Map::SquareRoot => map_with(dst, src, |x: f32| x.sqrt()),
-        Map::Power(-0.5) => map_with(dst, src, |x: f32| 1.0 / x.sqrt()),
+        Map::Power(-0.5) => map_with(dst, src, |x: f32| (1.0 / (x as f64).sqrt()) as f32),
         Map::Power(power) => map_with(dst, src, move |x: f32| x.powf(power)),
         Map::Inverse => map_with(dst, src, |x| 1.0 / x),
         Map::Floor(value) => map_with(dst, src, move |x| if x < value { value } else { x }),
@@ -275,6 +275,10 @@ pub(super) fn product(dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
 
 pub(super) fn multiply(dst: ViewMut<'_>, src: View<'_>) {
     combine(dst, [src], |old, [x]| old * x)
+}
+
+pub(super) fn divide(dst: ViewMut<'_>, src: View<'_>) {
+    combine(dst, [src], |old, [x]| old / x)
 }
 
 pub(super) fn add_product(dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>) {

@@ -186,6 +186,9 @@ impl Backend for CpuBackend {
     fn add_product(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>) {
         elementwise::add_product(dst, alpha, a, b)
     }
+    fn divide(&self, dst: ViewMut<'_>, src: View<'_>) {
+        elementwise::divide(dst, src)
+    }
     fn multiply_by_ratio(
         &self,
         dst: ViewMut<'_>,

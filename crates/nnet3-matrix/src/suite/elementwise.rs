@@ -154,6 +154,14 @@ pub(super) fn multiply(device: &Device) {
     });
 }
 
+pub(super) fn divide(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
+        device.divide(dst.view_mut(), src.view());
+        dst.expect_values(CLOSE, |i, j| dst.at(i, j) / src.at(i, j));
+    });
+}
+
 pub(super) fn add_product(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, a, b) = (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
