@@ -126,6 +126,28 @@ fn by_hand() {
     assert!(log.contains(") Done 2 utterances, failed for 2\n"), "{log}");
 }
 
+/// Online: one or two new frames at a time give what the whole utterance gives.
+#[test]
+fn looped() {
+    let dir = small_case("compute-looped");
+    for chunk in ["--frames-per-chunk=1", "--frames-per-chunk=2"] {
+        let options = ["--use-gpu=no", "--looped=true", chunk, "net.raw", "ark:feats.ark", "ark,t:-"];
+        let output = compute(&dir, &[&IVECTORS[..], &options].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let expected = "s1-a  [\n  13 \n  15 \n  17 ]\ns1-b  [\n  18 ]\n";
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+        assert!(stderr(&output).contains(":CompileLooped():nnet-compile-looped.cc:"), "{}", stderr(&output));
+    }
+    let options = ["--looped=true", "--extra-right-context=3", "net.raw", "ark:feats.ark", "ark,t:-"];
+    let output = compute(&dir, &options);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(
+        stderr(&output).contains("--extra-right-context=3 is for separate chunks"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn scale_exp_and_subsampling() {
     let dir = small_case("compute-scale");

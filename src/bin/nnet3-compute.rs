@@ -12,11 +12,12 @@ use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_log, kaldi_warn
 use nnet3::options::device::{self, DeviceOptions};
 use nnet3::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
 use nnet3::{progress, training_log};
-use nnet3_core::forward::Forward;
+use nnet3_core::forward::{Forward, Ivectors, LoopedForward};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
+const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 
 /// Propagate features through a raw neural network and write its output.
 ///
@@ -35,6 +36,10 @@ struct Options {
     /// yes|no|optional|wait: which device to use
     #[arg(long, default_value = "yes")]
     use_gpu: String,
+    /// Keep the network's state from chunk to chunk, as in online decoding: --frames-per-chunk new frames at a time, and
+    /// all of the past as left context
+    #[arg(long)]
+    looped: bool,
     /// Subtract the logarithms of the priors stored with the model (which must then be an acoustic model, .mdl)
     #[arg(long)]
     use_priors: bool,
@@ -64,13 +69,22 @@ fn run(options: Options) -> Result<u8> {
     }
     let device = device::select(&options.use_gpu)?;
     let nnet = load(&options.nnet_in, &device)?;
-    let chunking = options.simple.chunking(&nnet)?;
-    let compiler = options.simple.compiler()?;
-    let forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler);
-    let mut forward = forward.with_context(|| options.nnet_in.clone())?;
-
-    let counts = compute(&options, &mut forward)?;
-    training_log::compilation(forward.compiler());
+    let counts = if options.looped {
+        let (simple, compiling) = (&options.simple, Instant::now());
+        let (streaming, optimize) = (simple.streaming()?, simple.optimization.optimize_options()?);
+        let forward = LoopedForward::new(nnet, &device, &streaming, options.acoustic_scale, &optimize);
+        let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+        kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
+        compute(&options, &mut |features, ivectors| forward.compute(features, ivectors))?
+    } else {
+        let chunking = options.simple.chunking(&nnet)?;
+        let compiler = options.simple.compiler()?;
+        let forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler);
+        let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+        let counts = compute(&options, &mut |features, ivectors| forward.compute(features, ivectors))?;
+        training_log::compilation(forward.compiler());
+        counts
+    };
     let elapsed = start.elapsed().as_secs_f64();
     let factor = elapsed * 100.0 / counts.frames as f64;
     kaldi_log!(
@@ -92,8 +106,12 @@ struct Counts {
     frames: usize,
 }
 
+/// The output of the network for an utterance.
+type Compute<'a> =
+    dyn FnMut(&DenseMatrix<f32>, Ivectors<'_>) -> nnet3_core::error::Result<DenseMatrix<f32>> + 'a;
+
 /// All utterances, in the order of the features.
-fn compute(options: &Options, forward: &mut Forward<'_>) -> Result<Counts> {
+fn compute(options: &Options, forward: &mut Compute<'_>) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut ivectors = options.ivector.open()?;
     let mut features = SequentialReader::<MatrixHolder>::open(&options.features_rspecifier)?;
@@ -133,7 +151,7 @@ fn compute(options: &Options, forward: &mut Forward<'_>) -> Result<Counts> {
 
 /// The output for an utterance, or the reason for which it is left out.
 fn compute_utterance(
-    forward: &mut Forward<'_>,
+    forward: &mut Compute<'_>,
     utterance: &str,
     features: &DenseMatrix<f32>,
     ivectors: &mut IvectorReader,
@@ -143,7 +161,7 @@ fn compute_utterance(
     }
     let kind = ivectors.kind();
     Ok(match ivectors.get(utterance)? {
-        Some(ivectors) => Ok(forward.compute(features, ivectors)?),
+        Some(ivectors) => Ok(forward(features, ivectors)?),
         None => Err(format!("No {kind} available for utterance {utterance}")),
     })
 }

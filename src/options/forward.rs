@@ -5,7 +5,7 @@ use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
 use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
-use nnet3_core::forward::{Chunking, Ivectors};
+use nnet3_core::forward::{Chunking, Ivectors, Streaming};
 use nnet3_core::nnet::Nnet;
 
 use super::compute::{ComputationOptions, OptimizationOptions};
@@ -53,6 +53,31 @@ impl SimpleOptions {
         let mut options = CompilerOptions::default();
         options.cache_capacity += usize::try_from(self.frames_per_chunk).unwrap_or(0);
         Ok(CachingCompiler::new(options, self.optimization.optimize_options()?))
+    }
+
+    /// How to go through utterances with `--looped=true`. Options of separate chunks then are errors.
+    pub fn streaming(&self) -> Result<Streaming> {
+        self.computation.check()?;
+        ComputationOptions { debug: self.debug_computation }.check()?;
+        for (name, value, default) in [
+            ("extra-left-context", self.extra_left_context, 0),
+            ("extra-right-context", self.extra_right_context, 0),
+            ("extra-right-context-final", self.extra_right_context_final, -1),
+        ] {
+            if value != default {
+                bail!(
+                    "--{name}={value} is for separate chunks; with --looped=true there is --extra-left-context-initial"
+                );
+            }
+        }
+        if self.frames_per_chunk < 1 || self.frame_subsampling_factor < 1 {
+            bail!("--frames-per-chunk and --frame-subsampling-factor must be at least 1");
+        }
+        Ok(Streaming {
+            frames_per_chunk: self.frames_per_chunk,
+            frame_subsampling_factor: self.frame_subsampling_factor,
+            extra_left_context_initial: self.extra_left_context_initial.max(0),
+        })
     }
 
     /// The chunks for this network, with a log line if they are longer than asked for.

@@ -4,8 +4,10 @@
 //! once.
 
 pub mod chunk;
+pub mod looped;
 
 pub use chunk::{Chunk, Chunking};
+pub use looped::{LoopedForward, Streaming};
 
 use crate::compile::cache::CachingCompiler;
 use crate::error::{Error, Result};
@@ -82,8 +84,7 @@ impl<'a> Forward<'a> {
         features: &DenseMatrix<f32>,
         ivectors: Ivectors<'_>,
     ) -> Result<DenseMatrix<f32>> {
-        self.check_dim("input", Some(features.cols))?;
-        self.check_dim("ivector", ivectors.dim())?;
+        check_dims(self.nnet, features.cols, ivectors)?;
         let rows = self.chunking.output_rows(features.rows);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
@@ -136,26 +137,32 @@ impl<'a> Forward<'a> {
         let outputs = vec![IoSpecification::new("output", 1, output_times, false)];
         ComputationRequest { inputs, outputs, ..Default::default() }
     }
+}
 
-    /// What is given (`None`: nothing) for the input node `node` must be what the network has.
-    fn check_dim(&self, node: &str, given: Option<usize>) -> Result<()> {
-        let expected = self.nnet.input_dim(node);
-        if expected == given {
-            return Ok(());
-        }
-        Err(Error::Execution(match (expected, given) {
-            (Some(expected), Some(given)) => format!(
-                "the network's input-node '{node}' has dimension {expected}, but the features given for it have {given} \
-                 columns"
-            ),
-            (Some(expected), None) => {
-                format!(
-                    "the network has an input-node '{node}' (dimension {expected}), but nothing is given for it"
-                )
-            }
-            (None, _) => format!("features are given for '{node}', but the network has no such input-node"),
-        }))
+/// What is given for the inputs `input` and `ivector` must be what the network has.
+fn check_dims(nnet: &Nnet, feature_dim: usize, ivectors: Ivectors<'_>) -> Result<()> {
+    check_dim(nnet, "input", Some(feature_dim))?;
+    check_dim(nnet, "ivector", ivectors.dim())
+}
+
+/// What is given (`None`: nothing) for the input node `node` must be what the network has.
+fn check_dim(nnet: &Nnet, node: &str, given: Option<usize>) -> Result<()> {
+    let expected = nnet.input_dim(node);
+    if expected == given {
+        return Ok(());
     }
+    Err(Error::Execution(match (expected, given) {
+        (Some(expected), Some(given)) => format!(
+            "the network's input-node '{node}' has dimension {expected}, but the features given for it have {given} \
+             columns"
+        ),
+        (Some(expected), None) => {
+            format!(
+                "the network has an input-node '{node}' (dimension {expected}), but nothing is given for it"
+            )
+        }
+        (None, _) => format!("features are given for '{node}', but the network has no such input-node"),
+    }))
 }
 
 impl<'a> Ivectors<'a> {
@@ -169,28 +176,36 @@ impl<'a> Ivectors<'a> {
 
     /// The i-vector for a chunk: of online ones, that of the chunk's middle.
     fn of_chunk(&self, chunk: &Chunk) -> Result<Option<&'a [f32]>> {
-        let (matrix, period) = match *self {
-            Ivectors::None => return Ok(None),
-            Ivectors::Utterance(vector) => return Ok(Some(vector)),
-            Ivectors::Online { matrix, period } => (matrix, period),
-        };
-        if period == 0 || matrix.rows == 0 {
-            return Err(Error::Execution(match period {
-                0 => "online i-vectors need a period (online-ivector-period) greater than 0".to_string(),
-                _ => "the matrix of online i-vectors has no rows".to_string(),
-            }));
-        }
         let frame = (chunk.first_output + (chunk.last_output - chunk.first_output) / 2) as usize;
-        let row = frame / period;
-        let last = matrix.rows - 1;
-        if row.saturating_sub(last) * period > MOST_MISSING_IVECTOR_FRAMES {
+        if let Ivectors::Online { matrix, period } = *self
+            && period > 0
+            && (frame / period).saturating_sub(matrix.rows.saturating_sub(1)) * period
+                > MOST_MISSING_IVECTOR_FRAMES
+        {
             return Err(Error::Execution(format!(
                 "no i-vector for frame {frame}: there are {} of them, one every {period} frames (is \
                  online-ivector-period right?)",
                 matrix.rows
             )));
         }
-        Ok(Some(matrix.row(row.min(last))))
+        self.at_frame(frame)
+    }
+
+    /// The i-vector that was current at this frame, or the last one.
+    fn at_frame(&self, frame: usize) -> Result<Option<&'a [f32]>> {
+        match *self {
+            Ivectors::None => Ok(None),
+            Ivectors::Utterance(vector) => Ok(Some(vector)),
+            Ivectors::Online { period: 0, .. } => Err(Error::Execution(
+                "online i-vectors need a period (online-ivector-period) greater than 0".to_string(),
+            )),
+            Ivectors::Online { matrix, .. } if matrix.rows == 0 => {
+                Err(Error::Execution("the matrix of online i-vectors has no rows".to_string()))
+            }
+            Ivectors::Online { matrix, period } => {
+                Ok(Some(matrix.row((frame / period).min(matrix.rows - 1))))
+            }
+        }
     }
 }
 

@@ -7,28 +7,28 @@ use crate::optimize::OptimizeOptions;
 use kaldi_io::DenseMatrix;
 
 /// A spliced linear layer, whose parameters are read back for the calculation by hand.
-fn network(config: &str) -> Nnet {
+pub(super) fn network(config: &str) -> Nnet {
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(3)).unwrap();
     nnet
 }
 
-fn random_matrix(rows: usize, cols: usize, seed: i64) -> DenseMatrix<f32> {
+pub(super) fn random_matrix(rows: usize, cols: usize, seed: i64) -> DenseMatrix<f32> {
     DenseMatrix { rows, cols, data: Random::new(seed).normal_vec(rows * cols, 0.0, 1.0) }
 }
 
-fn forward(nnet: &Nnet, chunking: Chunking, scale: f32) -> Forward<'_> {
+pub(super) fn forward(nnet: &Nnet, chunking: Chunking, scale: f32) -> Forward<'_> {
     let compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::default());
     Forward::new(nnet, &nnet3_matrix::cpu(), chunking, scale, compiler).unwrap()
 }
 
-const SPLICED: &str = "
+pub(super) const SPLICED: &str = "
     component name=c type=LinearComponent input-dim=6 output-dim=3
     input-node name=input dim=2
     component-node name=c component=c input=Append(Offset(input, -3), input, Offset(input, 1))
     output-node name=output input=c";
 
-const WITH_IVECTOR: &str = "
+pub(super) const WITH_IVECTOR: &str = "
     component name=c type=LinearComponent input-dim=4 output-dim=3
     input-node name=input dim=2
     input-node name=ivector dim=2
@@ -36,7 +36,7 @@ const WITH_IVECTOR: &str = "
     output-node name=output input=c";
 
 /// `W · spliced` of each output frame, with frames repeated at the edges.
-fn by_hand(nnet: &Nnet, features: &DenseMatrix<f32>, offsets: &[i32], factor: usize) -> Vec<f32> {
+pub(super) fn by_hand(nnet: &Nnet, features: &DenseMatrix<f32>, offsets: &[i32], factor: usize) -> Vec<f32> {
     let params = nnet.components().next().unwrap().as_updatable().unwrap().vectorize();
     let mut out = Vec::new();
     for t in (0..features.rows).step_by(factor) {
@@ -49,7 +49,7 @@ fn by_hand(nnet: &Nnet, features: &DenseMatrix<f32>, offsets: &[i32], factor: us
     out
 }
 
-fn assert_close(a: &[f32], b: &[f32]) {
+pub(super) fn assert_close(a: &[f32], b: &[f32]) {
     assert_eq!(a.len(), b.len());
     for (i, (x, y)) in a.iter().zip(b).enumerate() {
         assert!((x - y).abs() <= 1e-5 * (1.0 + y.abs()), "element {i}: {x} and {y}");

@@ -7,7 +7,7 @@ use crate::computation::{Command, Computation, MatrixDebugInfo, MatrixId, Submat
 use crate::error::{Error, Result};
 use crate::index::{Cindex, NO_TIME};
 use crate::nnet::Nnet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Leaves the computation as it is if it does not repeat itself. The goto, if there is one, is its last command.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
@@ -32,7 +32,8 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
         })
         .collect();
     let identities = identities(computation)?;
-    let Some((first, second, moved)) = first_repeat(&active, &identities, shift) else {
+    let Some((first, second, moved)) = first_repeat(computation, &splice_points, &active, &identities, shift)
+    else {
         return Ok(());
     };
     for &(to, from) in &moved {
@@ -117,6 +118,8 @@ type Moved = Vec<(MatrixId, MatrixId)>;
 
 /// The first two splice points at which the same matrices are alive, but for their times.
 fn first_repeat(
+    computation: &Computation,
+    splice_points: &[usize],
     active: &[Vec<MatrixId>],
     identities: &[Identity],
     shift: i32,
@@ -124,7 +127,21 @@ fn first_repeat(
     for first in 0..active.len() {
         for second in first + 1..active.len() {
             let by = shift * (second - first) as i32;
-            if let Some(moved) = correspondence(&active[first], &active[second], identities, by) {
+            let Some((moved, staying)) = correspondence(&active[first], &active[second], identities, by)
+            else {
+                continue;
+            };
+            let body = |from: usize| {
+                let to = splice_points.get(from + second - first)?;
+                Some(&computation.commands[splice_points[from]..*to])
+            };
+            let same_rows = |m: &MatrixId| match (body(first), body(second)) {
+                (Some(a), Some(b)) => {
+                    rows_read(computation, a, *m).is_some_and(|a| Some(a) == rows_read(computation, b, *m))
+                }
+                _ => false,
+            };
+            if staying.iter().all(same_rows) {
                 return Some((first, second, moved));
             }
         }
@@ -132,22 +149,68 @@ fn first_repeat(
     None
 }
 
-fn correspondence(a: &[MatrixId], b: &[MatrixId], identities: &[Identity], shift: i32) -> Option<Moved> {
+/// Matrices that move on with time, and those that stay: a loop needs the latter to be read in the same way each time,
+/// as an i-vector is. Rows of an input that successive chunks read one after the other are not.
+fn correspondence(
+    a: &[MatrixId],
+    b: &[MatrixId],
+    identities: &[Identity],
+    shift: i32,
+) -> Option<(Moved, Vec<MatrixId>)> {
     if a.len() != b.len() {
         return None;
     }
-    let mut moved = Vec::new();
+    let (mut moved, mut staying) = (Vec::new(), Vec::new());
     for (&m1, &m2) in a.iter().zip(b) {
         let (i1, i2) = (identities[m1.index()], identities[m2.index()]);
         match i2.time.wrapping_sub(i1.time) {
             _ if i1.rows != i2.rows => return None,
-            // What does not depend on time is one and the same matrix.
-            0 if m1 == m2 => {}
+            0 if m1 == m2 => staying.push(m1),
             by if by == shift => moved.push((m1, m2)),
             _ => return None,
         }
     }
-    Some(moved)
+    Some((moved, staying))
+}
+
+/// Rows of a matrix that commands use; `None` if only a component knows.
+fn rows_read(computation: &Computation, commands: &[Command], m: MatrixId) -> Option<BTreeSet<usize>> {
+    let inside = |s: SubmatrixId| computation.matrix_of(s) == m;
+    let first_row = |s: SubmatrixId| computation.submatrix(s).row_offset;
+    let mut out = BTreeSet::new();
+    for command in commands {
+        let single = match *command {
+            Command::CopyRows { src, rows, .. } | Command::AddRows { src, rows, .. } if inside(src) => {
+                let rows = computation.indexes[rows.index()].iter();
+                out.extend(rows.filter(|&&r| r >= 0).map(|&r| first_row(src) + r as usize));
+                Some(src)
+            }
+            Command::AddRowRanges { src, ranges, .. } if inside(src) => {
+                let ranges = computation.ranges[ranges.index()].iter();
+                out.extend(
+                    ranges.flat_map(|&(a, b)| a.max(0)..b.max(0)).map(|r| first_row(src) + r as usize),
+                );
+                Some(src)
+            }
+            Command::CopyRowsMulti { rows, .. }
+            | Command::AddRowsMulti { rows, .. }
+            | Command::CopyToRowsMulti { rows, .. }
+            | Command::AddToRowsMulti { rows, .. } => {
+                let rows = computation.multi_indexes[rows.index()].iter().flatten();
+                out.extend(rows.filter(|(s, _)| inside(*s)).map(|&(s, row)| first_row(s) + row as usize));
+                None
+            }
+            Command::Propagate { precomputed: Some(_), input: Some(s), .. } if inside(s) => return None,
+            _ => None,
+        };
+        for s in command.submatrices() {
+            if inside(s) && Some(s) != single {
+                let first = first_row(s);
+                out.extend(first..first + computation.submatrix(s).rows);
+            }
+        }
+    }
+    Some(out)
 }
 
 fn check_same(computation: &Computation, m1: MatrixId, m2: MatrixId, by: i32) -> Result<()> {

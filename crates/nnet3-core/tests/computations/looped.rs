@@ -164,7 +164,7 @@ fn architectures() {
         if !forward_only.iter().any(|name| case.name == format!("arch/{name}")) {
             continue;
         }
-        for (advised, subsampling, sequences) in [(20, 1, 1), (21, 3, 1), (21, 3, 2)] {
+        for (advised, subsampling, sequences) in [(20, 1, 1), (21, 3, 1), (21, 3, 2), (1, 1, 1)] {
             if let Err(e) = check_looped(&case.nnet, advised, subsampling, sequences) {
                 panic!("{} with chunks of {advised}: {e}", case.name);
             }

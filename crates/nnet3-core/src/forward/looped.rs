@@ -1,0 +1,199 @@
+//! A network over whole utterances as if they came in live: equal chunks of new frames, what recurrences and splicing
+//! need of earlier ones kept in the program (spec binaries §10.2).
+
+use super::{Ivectors, check_dims};
+use crate::compile::looped::{
+    LoopedOptions, chunk_size, compile_looped, looped_requests, set_ivector_period,
+};
+use crate::error::{Error, Result};
+use crate::execute::{Executor, Model, Program};
+use crate::nnet::Nnet;
+use crate::optimize::OptimizeOptions;
+use crate::random::Random;
+use crate::request::ComputationRequest;
+use kaldi_io::DenseMatrix;
+use nnet3_matrix::Device;
+use std::sync::Arc;
+
+/// How to go through an utterance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Streaming {
+    /// New frames of each chunk, at least; see [`chunk_size`].
+    pub frames_per_chunk: i32,
+    pub frame_subsampling_factor: i32,
+    /// Frames before the utterance, besides the network's own left context: its first frame repeated.
+    pub extra_left_context_initial: i32,
+}
+
+/// Runs one network on utterances, one after another. The network should be in test mode.
+pub struct LoopedForward {
+    nnet: Nnet,
+    program: Arc<Program>,
+    requests: [ComputationRequest; 3],
+    options: LoopedOptions,
+    /// Multiplies the outputs.
+    scale: f32,
+    executor: Executor,
+    random: Random,
+}
+
+impl LoopedForward {
+    /// Compiles the one program. `ReplaceIndex(ivector, t, 0)` in the network comes to mean the i-vector of a chunk. An
+    /// error if the network is not simple, or if its chunks do not come to repeat themselves. `nnet` lies on `device`.
+    pub fn new(
+        mut nnet: Nnet,
+        device: &Device,
+        streaming: &Streaming,
+        scale: f32,
+        optimize: &OptimizeOptions,
+    ) -> Result<LoopedForward> {
+        let subsampling = streaming.frame_subsampling_factor;
+        let chunk = chunk_size(&nnet, subsampling, streaming.frames_per_chunk)?;
+        let (left, right_context) = nnet.context()?;
+        set_ivector_period(&mut nnet, chunk)?;
+        let options = LoopedOptions {
+            chunk_size: chunk,
+            frame_subsampling_factor: subsampling,
+            ivector_period: chunk,
+            left_context: left + streaming.extra_left_context_initial,
+            right_context,
+            num_sequences: 1,
+        };
+        let requests = looped_requests(&nnet, &options)?;
+        let program = Arc::new(Program::new(&nnet, compile_looped(&nnet, optimize, &requests)?)?);
+        let (executor, random) = (Executor::new(device), Random::new(0));
+        Ok(LoopedForward { nnet, program, requests, options, scale, executor, random })
+    }
+
+    /// New frames of each chunk.
+    pub fn frames_per_chunk(&self) -> i32 {
+        self.options.chunk_size
+    }
+
+    /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
+    /// every frame, and at least one. An error if dimensions do not fit the network.
+    pub fn compute(
+        &mut self,
+        features: &DenseMatrix<f32>,
+        ivectors: Ivectors<'_>,
+    ) -> Result<DenseMatrix<f32>> {
+        check_dims(&self.nnet, features.cols, ivectors)?;
+        if features.rows == 0 {
+            return Err(Error::Execution("an utterance without frames".to_string()));
+        }
+        let LoopedOptions { chunk_size: chunk, frame_subsampling_factor, .. } = self.options;
+        let rows = features.rows.div_ceil(frame_subsampling_factor as usize);
+        let cols = self.nnet.output_dim("output").unwrap_or(0);
+        let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
+        self.executor.start(&self.program);
+        let mut begin = -self.options.left_context;
+        let mut input = Vec::new();
+        for i in 0..features.rows.div_ceil(chunk as usize) {
+            let end = chunk * (i as i32 + 1) + self.options.right_context;
+            input.clear();
+            for t in begin..end {
+                input.extend_from_slice(features.row((t.max(0) as usize).min(features.rows - 1)));
+            }
+            let nnet = &self.nnet;
+            self.executor.accept_input(nnet, "input", (end - begin) as usize, features.cols, &input)?;
+            // All chunks from the third on are the same but for their times.
+            let request = &self.requests[i.min(2)];
+            if let Some(io) = request.inputs.iter().find(|io| io.name == "ivector")
+                && let Some(ivector) = ivectors.at_frame(end as usize)?
+            {
+                let count = io.indexes.len();
+                self.executor.accept_input(nnet, "ivector", count, ivector.len(), &ivector.repeat(count))?;
+            }
+            self.executor.run(&mut Model::Frozen(nnet), &self.random)?;
+            let output = self.executor.output(nnet, "output")?;
+            let wanted = output.rows().min(rows - outputs.data.len() / cols);
+            let first = outputs.data.len();
+            outputs.data.resize(first + wanted * cols, 0.0);
+            self.executor.device().download_into(output.row_range(0..wanted), &mut outputs.data[first..]);
+            begin = end;
+        }
+        if self.scale != 1.0 {
+            outputs.data.iter_mut().for_each(|value| *value *= self.scale);
+        }
+        Ok(outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Chunking;
+    use super::super::tests::{
+        SPLICED, WITH_IVECTOR, assert_close, by_hand, forward, network, random_matrix,
+    };
+    use super::*;
+
+    fn looped(nnet: &Nnet, frames_per_chunk: i32, factor: i32, extra: i32) -> LoopedForward {
+        let streaming = Streaming {
+            frames_per_chunk,
+            frame_subsampling_factor: factor,
+            extra_left_context_initial: extra,
+        };
+        let options = OptimizeOptions::default();
+        LoopedForward::new(nnet.clone(), &nnet3_matrix::cpu(), &streaming, 1.0, &options).unwrap()
+    }
+
+    #[test]
+    fn chunks_of_any_length_agree_with_a_calculation_by_hand() {
+        let nnet = network(SPLICED);
+        for (chunk, factor) in [(1, 1), (4, 1), (23, 1), (50, 1), (6, 3), (7, 3)] {
+            let mut looped = looped(&nnet, chunk, factor, 0);
+            assert_eq!(looped.frames_per_chunk() % factor, 0);
+            for frames in [23, 1, 8, 40] {
+                let features = random_matrix(frames, 2, frames as i64);
+                let outputs = looped.compute(&features, Ivectors::None).unwrap();
+                assert_close(&outputs.data, &by_hand(&nnet, &features, &[-3, 0, 1], factor as usize));
+            }
+        }
+    }
+
+    /// A recurrence sees all that went before: the same as one chunk for the whole utterance.
+    #[test]
+    fn state_is_kept_between_chunks() {
+        let nnet = network(
+            "component name=c type=AffineComponent input-dim=4 output-dim=2
+             component name=tanh type=TanhComponent dim=2
+             input-node name=input dim=2
+             component-node name=c component=c input=Append(Offset(input, 1), IfDefined(Offset(tanh, -1)))
+             component-node name=tanh component=tanh input=c
+             output-node name=output input=tanh",
+        );
+        let features = random_matrix(31, 2, 5);
+        let whole = Chunking { frames_per_chunk: 100, extra_left_context: 9, ..Default::default() };
+        let expected = forward(&nnet, whole, 1.0).compute(&features, Ivectors::None).unwrap();
+        for chunk in [1, 4, 10] {
+            let outputs = looped(&nnet, chunk, 1, 9).compute(&features, Ivectors::None).unwrap();
+            assert_close(&outputs.data, &expected.data);
+        }
+    }
+
+    #[test]
+    fn each_chunk_has_its_ivector() {
+        let nnet = network(WITH_IVECTOR);
+        let features = random_matrix(10, 2, 1);
+        let one = random_matrix(1, 2, 2);
+        let constant = Ivectors::Utterance(&one.data);
+        let expected = forward(&nnet, Chunking::default(), 1.0).compute(&features, constant).unwrap();
+        assert_close(&looped(&nnet, 3, 1, 0).compute(&features, constant).unwrap().data, &expected.data);
+
+        // What is read for chunks of 4 frames and a right context of 1 ends at 5, 9, 13, and brings the i-vectors for
+        // times 0 and 4, then 8, then 12.
+        let matrix = random_matrix(3, 2, 3);
+        let online = Ivectors::Online { matrix: &matrix, period: 4 };
+        let outputs = looped(&nnet, 4, 1, 0).compute(&features, online).unwrap();
+        for (chunk, row) in [1, 1, 2].into_iter().enumerate() {
+            let ivector = Ivectors::Utterance(matrix.row(row));
+            let all = forward(&nnet, Chunking::default(), 1.0).compute(&features, ivector).unwrap();
+            let rows = 4 * chunk..(4 * chunk + 4).min(10);
+            assert_close(
+                &outputs.data[3 * rows.start..3 * rows.end],
+                &all.data[3 * rows.start..3 * rows.end],
+            );
+        }
+        assert!(looped(&nnet, 4, 1, 0).compute(&features, Ivectors::None).is_err());
+    }
+}
