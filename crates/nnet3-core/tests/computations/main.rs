@@ -4,5 +4,6 @@ mod conformance;
 mod golden;
 mod looped;
 mod mutations;
+mod random_networks;
 mod support;
 mod variants;
