@@ -38,10 +38,12 @@
 //! explained by a plain comment: clap would show a doc comment as the description of the program.
 //!
 //! What differs from plain `clap`: values only as `--name=value`; case and `_`/`-` do not matter in names; the first
-//! positional argument ends the options; `--config` files come before the command line; help goes to standard error.
+//! positional argument ends the options; `--config` files come before the command line; help goes to standard error;
+//! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
 
 mod arguments;
 mod escape;
+mod generate;
 mod help;
 mod signal;
 
@@ -133,6 +135,9 @@ where
     restore_sigpipe();
     let argv: Vec<OsString> = std::env::args_os().collect();
     log::init(&program_name(&argv));
+    if let Some(status) = documentation::<A>(&argv) {
+        return ExitCode::from(status);
+    }
     let parsed = match parse::<A>(argv) {
         Ok(parsed) => parsed,
         Err(stop) => {
@@ -151,6 +156,25 @@ where
             let error: Box<dyn Error + Send + Sync> = e.into();
             report(&crate::error::chain(error.as_ref()));
             ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Prints what `--generate=…` asks for, if that is what the command line says.
+fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
+    let texts: Vec<String> = argv.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let text = match generate::requested(&texts)? {
+        Ok(kind) => generate::generate(kind, command::<A>(), log::program()),
+        Err(message) => {
+            report(&message);
+            return Some(FAILED);
+        }
+    };
+    match std::io::stdout().lock().write_all(&text) {
+        Ok(()) => Some(0),
+        Err(e) => {
+            report(&format!("standard output: {e}"));
+            Some(FAILED)
         }
     }
 }
