@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
@@ -28,15 +29,13 @@ pub(crate) struct TemporaryFile {
 }
 
 impl Sink {
-    /// For objects: regular files under a temporary name. Symbolic links, devices and named pipes are written in
-    /// place, and so is a file in a folder that takes no new files.
+    /// For objects: regular files under a temporary name, also behind a symbolic link. Devices and named pipes are
+    /// written in place, and so is a file in a folder that takes no new files.
     pub(crate) fn create(name: &WxFilename) -> io::Result<Self> {
-        match name {
-            WxFilename::File(path) if may_replace(path) => match TemporaryFile::create(path) {
-                Ok(file) => Ok(Sink::Temporary(file)),
-                Err(_) => File::create(path).map(Sink::File),
-            },
-            other => Self::create_in_place(other),
+        let WxFilename::File(path) = name else { return Self::create_in_place(name) };
+        match replaceable(path).map(|target| TemporaryFile::create(&target)) {
+            Some(Ok(file)) => Ok(Sink::Temporary(file)),
+            Some(Err(_)) | None => File::create(path).map(Sink::File),
         }
     }
 
@@ -84,11 +83,32 @@ impl Write for Sink {
     }
 }
 
-/// Whether `path` is a regular file or nothing at all.
-fn may_replace(path: &Path) -> bool {
+/// The regular file that `path` is or links to, or `path` itself if there is nothing.
+fn replaceable(path: &Path) -> Option<PathBuf> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata.is_file(),
-        Err(e) => e.kind() == io::ErrorKind::NotFound,
+        Ok(metadata) if metadata.is_file() => Some(path.to_owned()),
+        Ok(metadata) if metadata.is_symlink() => {
+            fs::canonicalize(path).ok().filter(|target| target.is_file())
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Some(path.to_owned()),
+        _ => None,
+    }
+}
+
+/// Removes what killed programs left beside `target`: temporary files for it that nobody has written to for a while.
+fn remove_abandoned(target: &Path) {
+    const A_WHILE: Duration = Duration::from_secs(600);
+    let (Some(folder), Some(base)) = (target.parent(), target.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let start = format!(".{}.", base.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let numbers = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".tmp"));
+        let is_ours = numbers.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+        let age = || entry.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
+        if is_ours && age().is_some_and(|age| age > A_WHILE) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -96,6 +116,7 @@ impl TemporaryFile {
     fn create(target: &Path) -> io::Result<Self> {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let base = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        remove_abandoned(target);
         let existing = fs::metadata(target).ok();
         if existing.as_ref().is_some_and(|m| m.permissions().readonly()) {
             return Err(io::ErrorKind::PermissionDenied.into());

@@ -60,14 +60,38 @@ fn a_file_is_complete_or_not_there() {
     assert!(message(KaldiWriter::create("/nonexistent/x", true).map(drop)).contains("/nonexistent/x"));
 }
 
+/// Those of other targets, of other programs and of programs that may still run stay.
 #[test]
-fn links_and_devices_are_written_in_place() {
+fn abandoned_temporary_files_are_removed() {
+    let folder = Folder::new();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    for (name, age) in [
+        (".model.17.0.tmp", old),
+        (".model.18.1.tmp", std::time::SystemTime::now()),
+        (".model2.17.0.tmp", old),
+        (".model.x.tmp", old),
+    ] {
+        let file = std::fs::File::create(folder.path(name)).unwrap();
+        file.set_modified(age).unwrap();
+    }
+    write_object(&folder.path("model"), true, &m()).unwrap();
+    assert_eq!(folder.list(), [".model.18.1.tmp", ".model.x.tmp", ".model2.17.0.tmp", "model"]);
+}
+
+#[test]
+fn links_stay_and_devices_are_written_in_place() {
     let folder = Folder::new();
     let (target, link) = (folder.write("target", "old"), folder.path("link"));
     symlink(&target, &link).unwrap();
     write_object(&link, false, &m()).unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(folder.read("target").starts_with(b" ["));
+    let w = KaldiWriter::create(&link, true).unwrap();
+    drop(w);
+    assert!(
+        folder.read("target").starts_with(b" ["),
+        "an unfinished file takes no place, behind a link either"
+    );
     write_object("/dev/null", true, &m()).unwrap();
     assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     let full = message(write_object("/dev/full", true, &m()));
