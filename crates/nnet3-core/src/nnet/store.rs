@@ -3,7 +3,7 @@
 use super::acoustic::skip_transition_model;
 use super::{Nnet, Node};
 use crate::component::registry;
-use crate::config::parse_config;
+use crate::config::{is_valid_name, parse_config};
 use crate::error::{Error, Result};
 use crate::index::NodeId;
 use crate::random::Random;
@@ -85,6 +85,10 @@ impl Nnet {
         for _ in 0..count {
             r.expect_token("<ComponentName>")?;
             let name = r.read_token()?;
+            if !is_valid_name(&name) {
+                let name = name.escape_debug();
+                return Err(r.error(format!("'{name}' is not a valid name of a component")).into());
+            }
             if nnet.find_component(&name).is_some() {
                 return Err(r.error(format!("component '{name}' occurs twice")).into());
             }

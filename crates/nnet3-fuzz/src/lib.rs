@@ -1,0 +1,43 @@
+//! Hostile input for every reader: a [`Target`] reads bytes as one format does; whatever they are, the result must be a
+//! value or an error, without a panic and without more memory than the input justifies.
+//!
+//! The targets run in three ways: from mutations of a corpus made here, on any toolchain (`cargo run --release -p
+//! nnet3-fuzz`); under libFuzzer (`fuzz/`, see its README); and briefly as tests.
+
+pub mod mutate;
+pub mod targets;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+
+pub use targets::{TARGETS, find};
+
+/// Counts the bytes that reading takes.
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// A format, and how to read it.
+pub struct Target {
+    pub name: &'static str,
+    /// Reads the input and throws the result away.
+    pub read: fn(&[u8]),
+    /// Valid inputs to begin with.
+    pub corpus: fn() -> Vec<Vec<u8>>,
+    /// Bytes of memory that an input may take, for each of its bytes and to begin with.
+    pub memory: (usize, usize),
+}
+
+impl Target {
+    /// Reads one input. Panics if that takes more memory than allowed, all allocations together.
+    pub fn run(&self, input: &[u8]) {
+        let region = Region::new(ALLOCATOR);
+        (self.read)(input);
+        let taken = region.change().bytes_allocated;
+        let (per_byte, base) = self.memory;
+        assert!(
+            taken <= base + per_byte * input.len(),
+            "{taken} bytes of memory for {} of input",
+            input.len()
+        );
+    }
+}

@@ -1,0 +1,348 @@
+//! The formats.
+
+use super::Target;
+use kaldi_io::filename::{RxFilename, WxFilename};
+use kaldi_io::holder::*;
+use kaldi_io::table::specifier::{Rspecifier, Wspecifier};
+use kaldi_io::{
+    CompressedMatrix, CompressionMethod, DenseMatrix, GeneralMatrix, KaldiReader, KaldiWriter, PackedMatrix,
+    SparseMatrix, SparseVector,
+};
+use nnet3_core::component::registry;
+use nnet3_core::computation::Computation;
+use nnet3_core::config::parse_config;
+use nnet3_core::descriptor::{normal, parse};
+use nnet3_core::index::NodeId;
+use nnet3_core::nnet::Nnet;
+use nnet3_core::random::Random;
+use nnet3_core::request::{ComputationRequest, IoSpecification};
+use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "basic", read: read_basic, corpus: corpus_basic, memory: SMALL },
+    Target { name: "matrices", read: read_matrices, corpus: corpus_matrices, memory: SMALL },
+    Target { name: "compressed", read: read_compressed, corpus: corpus_compressed, memory: SMALL },
+    Target { name: "general", read: read_general, corpus: corpus_general, memory: SMALL },
+    Target { name: "lists", read: read_lists, corpus: corpus_lists, memory: SMALL },
+    Target { name: "examples", read: read_example, corpus: corpus_examples, memory: SMALL },
+    Target { name: "requests", read: read_request, corpus: corpus_requests, memory: SMALL },
+    Target { name: "computations", read: read_computation, corpus: corpus_computations, memory: LARGE },
+    Target { name: "models", read: read_model, corpus: corpus_models, memory: LARGE },
+    Target { name: "configs", read: read_config, corpus: corpus_configs, memory: LARGE },
+    Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
+    Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
+];
+
+/// Large objects are read in pieces of a megabyte; rows of a few bytes become vectors.
+const SMALL: (usize, usize) = (600, 4 << 20);
+
+/// Components make tables of columns from a few sizes, which are limited.
+const LARGE: (usize, usize) = (4000, 1 << 29);
+
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+fn reader(input: &[u8]) -> KaldiReader {
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    // A header that is cut short is an error like any other.
+    let _ = r.detect_header();
+    r
+}
+
+/// With the header of objects in files.
+fn written(binary: bool, write: impl FnOnce(&mut KaldiWriter)) -> Vec<u8> {
+    let mut w = KaldiWriter::in_memory(binary);
+    write(&mut w);
+    let bytes = w.into_bytes();
+    if binary { [b"\0B", &bytes[..]].concat() } else { bytes }
+}
+
+fn both(write: impl Fn(&mut KaldiWriter)) -> Vec<Vec<u8>> {
+    [true, false].map(|binary| written(binary, &write)).into()
+}
+
+fn holder<H: Holder>(value: &H::T) -> Vec<Vec<u8>> {
+    [true, false].map(|binary| written(binary, |w| H::write(w, value).expect("in memory"))).into()
+}
+
+// ---- tokens and numbers ----------------------------------------------------------------------------------------
+
+/// The first byte says what to read, again and again.
+fn read_basic(input: &[u8]) {
+    let Some((&first, rest)) = input.split_first() else { return };
+    let mut r = reader(rest);
+    for i in 0..16 {
+        let failed = match (first >> (i % 4)) % 8 {
+            0 => r.read_token().is_err(),
+            1 => r.read_i32().is_err(),
+            2 => r.read_f32().is_err(),
+            3 => r.read_f64().is_err(),
+            4 => r.read_bool().is_err(),
+            5 => r.read_i32_vector().is_err(),
+            6 => r.peek_token().is_err(),
+            _ => r.expect_token("<A>").is_err(),
+        };
+        if failed {
+            break;
+        }
+    }
+}
+
+fn corpus_basic() -> Vec<Vec<u8>> {
+    let write = |w: &mut KaldiWriter| {
+        w.write_token("<A>").expect("in memory");
+        w.write_i32(-17).expect("in memory");
+        w.write_f32(0.5).expect("in memory");
+        w.write_f64(-1e30).expect("in memory");
+        w.write_bool(true).expect("in memory");
+        w.write_i32_vector(&[1, -2, 3]).expect("in memory");
+    };
+    both(write)
+        .into_iter()
+        .flat_map(|text| [0u8, 1, 83, 255].map(|first| [&[first], &text[..]].concat()))
+        .collect()
+}
+
+// ---- matrices --------------------------------------------------------------------------------------------------
+
+fn dense(rows: usize, cols: usize) -> DenseMatrix<f32> {
+    DenseMatrix { rows, cols, data: (0..rows * cols).map(|i| i as f32 * 0.75 - 4.5).collect() }
+}
+
+fn read_matrices(input: &[u8]) {
+    let _ = MatrixHolder::read(&mut reader(input));
+    let _ = DoubleMatrixHolder::read(&mut reader(input));
+    let _ = VectorHolder::read(&mut reader(input));
+    let _ = ObjectHolder::<PackedMatrix<f32>>::read(&mut reader(input));
+}
+
+fn corpus_matrices() -> Vec<Vec<u8>> {
+    let mut out = holder::<MatrixHolder>(&dense(3, 4));
+    out.extend(holder::<DoubleMatrixHolder>(&dense(2, 2).convert()));
+    out.extend(holder::<VectorHolder>(&dense(1, 5).data));
+    out.extend(holder::<ObjectHolder<PackedMatrix<f32>>>(&PackedMatrix { dim: 3, data: vec![1.5; 6] }));
+    out
+}
+
+fn read_compressed(input: &[u8]) {
+    let _ = GeneralMatrixHolder::read(&mut reader(input)).map(|m| m.to_dense());
+    let _ = MatrixHolder::read(&mut reader(input));
+}
+
+fn corpus_compressed() -> Vec<Vec<u8>> {
+    use CompressionMethod::*;
+    let methods = [
+        SpeechFeature,
+        TwoByteAuto,
+        TwoByteSignedInteger,
+        OneByteAuto,
+        OneByteUnsignedInteger,
+        OneByteZeroOne,
+    ];
+    let compress = |method| CompressedMatrix::compress(&dense(9, 3), method).expect("a matrix");
+    methods.into_iter().flat_map(|method| holder::<GeneralMatrixHolder>(&compress(method).into())).collect()
+}
+
+fn read_general(input: &[u8]) {
+    let _ = GeneralMatrixHolder::read(&mut reader(input)).map(|m| m.rows());
+}
+
+fn corpus_general() -> Vec<Vec<u8>> {
+    let rows = vec![SparseVector::new(3, vec![(1, 0.5), (2, 0.5)]).expect("a row"); 3];
+    let mut out = holder::<GeneralMatrixHolder>(&SparseMatrix { rows }.into());
+    out.extend(holder::<GeneralMatrixHolder>(&dense(2, 3).into()));
+    out
+}
+
+fn read_lists(input: &[u8]) {
+    let _ = I32Holder::read(&mut reader(input));
+    let _ = I32VectorHolder::read(&mut reader(input));
+    let _ = I32VectorVectorHolder::read(&mut reader(input));
+    let _ = I32PairVectorHolder::read(&mut reader(input));
+    let _ = PosteriorHolder::read(&mut reader(input));
+    let _ = TokenVectorHolder::read(&mut reader(input));
+}
+
+fn corpus_lists() -> Vec<Vec<u8>> {
+    let mut out = holder::<I32VectorHolder>(&vec![1, 2, -3]);
+    out.extend(holder::<I32VectorVectorHolder>(&vec![vec![1, 2], vec![], vec![3]]));
+    out.extend(holder::<I32PairVectorHolder>(&vec![(1, 2), (3, 4)]));
+    out.extend(holder::<PosteriorHolder>(&vec![vec![(1, 0.5), (7, 0.5)], vec![(2, 1.0)]]));
+    out
+}
+
+// ---- networks --------------------------------------------------------------------------------------------------
+
+fn read_example(input: &[u8]) {
+    let _ = ExampleHolder::read(&mut reader(input));
+}
+
+fn corpus_examples() -> Vec<Vec<u8>> {
+    let rows = vec![SparseVector::new(5, vec![(3, 1.0)]).expect("a row"); 4];
+    let targets: GeneralMatrix = SparseMatrix { rows }.into();
+    let mut example = NnetExample {
+        ios: vec![NnetIo::new("input", dense(6, 3).into(), -1, 1), NnetIo::new("output", targets, 0, 1)],
+    };
+    let mut out = holder::<ExampleHolder>(&example);
+    example.compress().expect("an example");
+    out.extend(holder::<ExampleHolder>(&example));
+    out
+}
+
+fn a_request() -> ComputationRequest {
+    ComputationRequest {
+        inputs: vec![IoSpecification::new("input", 2, -1..3, true)],
+        outputs: vec![IoSpecification::new("output", 2, 0..2, true)],
+        need_model_derivative: true,
+        store_component_stats: false,
+    }
+}
+
+fn read_request(input: &[u8]) {
+    let _ = ComputationRequest::read(&mut reader(input));
+}
+
+fn corpus_requests() -> Vec<Vec<u8>> {
+    both(|w| a_request().write(w).expect("in memory"))
+}
+
+fn read_computation(input: &[u8]) {
+    let _ = Computation::read(&mut reader(input));
+}
+
+const NETWORKS: [&str; 4] = [
+    "input-node name=input dim=3
+component name=a type=NaturalGradientAffineComponent input-dim=9 output-dim=4
+component-node name=a component=a input=Append(Offset(input, -1), input, Offset(input, 1))
+component name=relu type=RectifiedLinearComponent dim=4
+component-node name=relu component=relu input=a
+output-node name=output input=relu objective=linear
+",
+    "input-node name=input dim=3
+component name=a type=TdnnComponent input-dim=3 output-dim=4 time-offsets=-1,0,1
+component-node name=a component=a input=input
+component name=bn type=BatchNormComponent dim=4
+component-node name=bn component=bn input=Sum(a, IfDefined(Offset(bn, -1)))
+dim-range-node name=part input-node=bn dim-offset=1 dim=2
+output-node name=output input=part
+",
+    "input-node name=input dim=4
+component name=c type=TimeHeightConvolutionComponent num-filters-in=2 num-filters-out=1 height-in=2 height-out=2 time-offsets=-1,0,1 height-offsets=-1,0,1 required-time-offsets=0
+component-node name=c component=c input=input
+component name=x type=StatisticsExtractionComponent input-dim=2 input-period=1 output-period=2
+component-node name=x component=x input=c
+component name=p type=StatisticsPoolingComponent input-dim=5 input-period=2 left-context=4 right-context=4 num-log-count-features=0 output-stddevs=true
+component-node name=p component=p input=x
+output-node name=output input=Round(p, 2)
+",
+    "input-node name=input dim=4
+component name=d type=DropoutComponent dim=4 dropout-proportion=0.1
+component-node name=d component=d input=Sum(Scale(0.5, input), Const(1.0, 4))
+component name=l type=LogSoftmaxComponent dim=4
+component-node name=l component=l input=d
+output-node name=output input=Switch(l, d) objective=quadratic
+",
+];
+
+fn network(config: &str) -> Nnet {
+    let mut nnet = Nnet::default();
+    let lines = parse_config("corpus", config.lines()).expect("a config");
+    nnet.read_config(lines, &Random::new(1)).expect("a network");
+    nnet
+}
+
+fn corpus_computations() -> Vec<Vec<u8>> {
+    let compiled = |config: &&str| {
+        let nnet = network(config);
+        let mut request = a_request();
+        request.inputs[0] = IoSpecification::new("input", 2, -6..8, true);
+        let computation = nnet3_core::compile::compile(&nnet, &[request]).expect("it can be computed");
+        both(|w| computation.write(w).expect("in memory"))
+    };
+    NETWORKS.iter().flat_map(compiled).collect()
+}
+
+fn read_model(input: &[u8]) {
+    if let Ok(nnet) = Nnet::read(&mut reader(input)) {
+        let mut w = KaldiWriter::in_memory(true);
+        nnet.write(&mut w).expect("in memory");
+    }
+}
+
+/// Networks with every component type.
+fn corpus_models() -> Vec<Vec<u8>> {
+    let alone = registry::types().map(|t| {
+        let line = format!("component name=a type={} {}", t.name, t.example);
+        network(&format!("input-node name=input dim=1\n{line}\noutput-node name=output input=input\n"))
+    });
+    let nnets: Vec<Nnet> = NETWORKS.iter().map(|config| network(config)).chain(alone).collect();
+    nnets.iter().flat_map(|nnet| both(|w| nnet.write(w).expect("in memory"))).collect()
+}
+
+/// Config lines may ask for any size; that is not what is tested here.
+fn read_config(input: &[u8]) {
+    let long_number = |bytes: &[u8]| bytes.iter().filter(|b| b.is_ascii_digit()).count() > 3;
+    if input.split(|b| !b.is_ascii_alphanumeric() && *b != b'.').any(long_number) {
+        return;
+    }
+    let text = String::from_utf8_lossy(input);
+    if let Ok(lines) = parse_config("input", text.lines()) {
+        let _ = Nnet::default().read_config(lines, &Random::new(1));
+    }
+}
+
+fn corpus_configs() -> Vec<Vec<u8>> {
+    let alone = registry::types().map(|t| format!("component name=a type={} {}\n", t.name, t.example));
+    NETWORKS.iter().map(|config| config.to_string()).chain(alone).map(String::into_bytes).collect()
+}
+
+fn read_descriptor(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let nodes = |name: &str| name.bytes().next().map(|first| NodeId(u32::from(first % 8)));
+    if let Ok(expr) = parse::parse(&text, &nodes) {
+        let _ = normal::normalize(expr);
+    }
+}
+
+fn corpus_descriptors() -> Vec<Vec<u8>> {
+    [
+        "Append(Offset(a, -1), b, Offset(a, 1, 2))",
+        "Sum(a, Scale(0.5, IfDefined(Offset(b, -3))), Const(1.0, 40))",
+        "Failover(Round(a, 3), ReplaceIndex(b, t, 0))",
+        "Switch(a, Sum(b, a), Offset(a, 1))",
+        "Append(Sum(Append(a, b), Append(b, a)), ReplaceIndex(a, x, 1))",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into()
+}
+
+// ---- names of files and tables ---------------------------------------------------------------------------------
+
+fn read_specifier(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let _ = Rspecifier::parse(&text);
+    let _ = Wspecifier::parse(&text);
+    let _ = RxFilename::parse(&text);
+    let _ = WxFilename::parse(&text);
+    if let Ok((_, Some(range))) = kaldi_io::filename::split_range(&text) {
+        let _ = kaldi_io::filename::matrix_range(range, 100, 40);
+        let _ = kaldi_io::filename::vector_range(range, 100);
+    }
+}
+
+fn corpus_specifiers() -> Vec<Vec<u8>> {
+    [
+        "ark,s,cs:copy-feats scp:x ark:- |",
+        "scp,p,bg:a.scp",
+        "ark,t,f:-",
+        "ark,scp:a,b",
+        "b.ark:123[0:9,3:4]",
+        "| gzip -c > x",
+        "x:17",
+        "",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into()
+}
