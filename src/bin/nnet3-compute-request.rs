@@ -33,7 +33,7 @@ struct Options {
     binary: bool,
     /// Seed for random number generator (dropout)
     #[arg(long, default_value_t = 0)]
-    srand: i64,
+    srand: i32,
     #[command(flatten)]
     optimization: OptimizationOptions,
     #[command(flatten)]

@@ -18,7 +18,7 @@ struct Options {
     binary: bool,
     /// Seed for random number generator
     #[arg(long, default_value_t = 0)]
-    srand: i64,
+    srand: i32,
     /// [<existing-model-in>] <config-in> <raw-nnet-out>
     #[arg(num_args = 2..=3, required = true)]
     files: Vec<String>,

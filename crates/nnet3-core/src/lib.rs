@@ -5,6 +5,7 @@
 //! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
 //! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
 
+pub mod c_rand;
 pub mod compile;
 pub mod component;
 pub mod computation;
@@ -26,6 +27,7 @@ pub mod request;
 pub mod run_request;
 pub mod text;
 
+pub use c_rand::CRand;
 pub use error::{Error, Result};
 pub use index::{Cindex, ComponentId, Index, NO_TIME, NodeId};
 pub use random::Random;

@@ -113,7 +113,7 @@ mod tests {
             let wanted = expected(&matrix, constraint as f64);
             run(&mut matrix, constraint);
             let error = (dense(&matrix) - &wanted).norm() / wanted.norm();
-            assert!(error < 1e-6, "{rows} x {cols}, {constraint}: {error}");
+            assert!(error < 3e-6, "{rows} x {cols}, {constraint}: {error}");
         }
     }
 

@@ -1,42 +1,51 @@
 //! The one source of randomness of a run, seeded by `--srand`.
 
+use crate::c_rand::{self, CRand};
 use std::cell::RefCell;
 
-/// A seeded generator. Same seed, same sequence, on every machine.
+/// A seeded generator: [`CRand`] behind a shared reference. Same seed, same sequence, on every machine.
+///
+/// Each method takes one number of the sequence unless it says otherwise.
 #[derive(Debug)]
 pub struct Random {
-    generator: RefCell<fastrand::Rng>,
+    generator: RefCell<CRand>,
 }
 
 impl Random {
-    pub fn new(seed: i64) -> Random {
-        Random { generator: RefCell::new(fastrand::Rng::with_seed(seed as u64)) }
+    pub fn new(seed: i32) -> Random {
+        Random { generator: RefCell::new(CRand::new(seed)) }
     }
 
     /// Starts the sequence of `seed` again.
-    pub fn reseed(&self, seed: i64) {
-        self.generator.borrow_mut().seed(seed as u64)
+    pub fn reseed(&self, seed: i32) {
+        *self.generator.borrow_mut() = CRand::new(seed)
     }
 
-    /// Uniform, strictly inside (0, 1).
-    pub fn uniform(&self) -> f64 {
-        (self.generator.borrow_mut().u32(..) as f64 + 0.5) / 4294967296.0
+    /// Uniform, strictly above 0 and at most 1.
+    pub fn uniform(&self) -> f32 {
+        let number = f64::from(self.generator.borrow_mut().next());
+        ((number + 1.0) / (f64::from(c_rand::MAX) + 2.0)) as f32
     }
 
-    /// Uniform integer, both ends included.
+    /// Uniform integer, both ends included. Takes no number if they are equal.
     pub fn int(&self, first: i32, last: i32) -> i32 {
-        self.generator.borrow_mut().i32(first..=last)
+        self.generator.borrow_mut().int(first, last)
     }
 
-    /// Standard normal (Box–Muller).
+    /// True with this probability. Takes no number for 0 and 1, and more than one for tiny probabilities.
+    pub fn with_probability(&self, probability: f32) -> bool {
+        self.generator.borrow_mut().with_probability(probability)
+    }
+
+    /// Standard normal (Box–Muller). Takes two numbers.
     pub fn normal(&self) -> f32 {
-        let (u, v) = (self.uniform(), self.uniform());
+        let (u, v) = (f64::from(self.uniform()), f64::from(self.uniform()));
         ((-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()) as f32
     }
 
     /// A key for [`nnet3_matrix::Backend::fill_uniform`] and its like.
     pub fn key(&self) -> u64 {
-        self.generator.borrow_mut().u64(..)
+        self.generator.borrow_mut().next() as u64
     }
 
     /// `count` normal numbers with this standard deviation around `mean`. Draws even when `stddev` is 0, so that a

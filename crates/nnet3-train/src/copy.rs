@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::c_rand::CRand;
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
 use kaldi_io::GeneralMatrix;
+use nnet3_core::CRand;
 
 /// Inputs whose times do not move with the others.
 const NOT_SHIFTED: &str = "ivector";

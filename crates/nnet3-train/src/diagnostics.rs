@@ -186,7 +186,7 @@ mod tests {
             compute(&moved, ProbOptions::default()).total().objective
         };
         for (k, &derivative) in gradient.iter().enumerate() {
-            let step = 1.0 / 256.0;
+            let step = 1.0 / 2048.0;
             let slope = (objective_at(k, step) - objective_at(k, -step)) / (2.0 * f64::from(step));
             let error = (slope - f64::from(derivative)).abs();
             assert!(error < 0.01 * (1.0 + slope.abs()), "parameter {k}: {slope} {derivative}");

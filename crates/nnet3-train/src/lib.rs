@@ -10,7 +10,6 @@
 
 pub mod accuracy;
 pub mod average;
-pub mod c_rand;
 pub mod chunk;
 pub mod combine;
 pub mod copy;
@@ -34,6 +33,6 @@ mod testing;
 pub mod trainer;
 pub mod update;
 
-pub use c_rand::CRand;
 pub use error::{Error, Result};
 pub use example::{ExampleHolder, ExampleReader, NnetExample, NnetIo};
+pub use nnet3_core::CRand;

@@ -1,6 +1,6 @@
 //! Shuffling a table, wholly in memory or through a buffer of bounded size.
 
-use crate::c_rand::CRand;
+use nnet3_core::CRand;
 
 /// Shuffles through a fixed number of slots: an item that falls on a full slot pushes out the one that was there.
 #[derive(Debug)]

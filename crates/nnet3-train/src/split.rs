@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::c_rand::CRand;
 use crate::error::{Error, Result};
 use crate::split_table::SplitTable;
 use kaldi_io::log::num;
 use kaldi_io::text::{format_g, split_integers};
+use nnet3_core::CRand;
 
 /// Digits of the percentages in the line about chunk sizes.
 const SHORT_PRECISION: usize = 4;

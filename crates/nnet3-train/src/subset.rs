@@ -1,6 +1,6 @@
 //! A random subset of a table of unknown length (reservoir sampling).
 
-use crate::c_rand::CRand;
+use nnet3_core::CRand;
 
 /// Keeps at most a fixed number of items, all that were offered being equally likely.
 #[derive(Debug)]

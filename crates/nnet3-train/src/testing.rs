@@ -43,12 +43,12 @@ pub fn classifier() -> Nnet {
 }
 
 /// `sequences` chunks of four output frames for [`classifier`]; targets have weights different from one.
-pub fn minibatch(sequences: usize, seed: i64) -> NnetExample {
+pub fn minibatch(sequences: usize, seed: i32) -> NnetExample {
     let random = Random::new(seed);
     let examples = (0..sequences).map(|_| {
         let input = DenseMatrix { rows: 6, cols: 2, data: random.normal_vec(12, 0.0, 1.0) };
         let row = || {
-            let pairs = vec![(random.int(0, 2), 0.5 + random.uniform() as f32)];
+            let pairs = vec![(random.int(0, 2), 0.5 + random.uniform())];
             SparseVector::new(3, pairs).expect("in range")
         };
         let targets = SparseMatrix { rows: (0..4).map(|_| row()).collect() };

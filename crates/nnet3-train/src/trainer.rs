@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::c_rand::CRand;
 use crate::error::{Error, Result};
 use crate::example::NnetExample;
 use crate::max_change::{MaxChange, MaxChangeCounts};
@@ -18,6 +17,8 @@ use nnet3_matrix::Device;
 
 /// Upper end of the number that places backstitch steps among the minibatches.
 const LARGEST_SEED: i32 = 100_000;
+/// Upper end of a number that the reference draws in each minibatch, to see whether to verify its sequences.
+const SELDOM: i32 = 100;
 
 /// What follows the name of an output in the statistics of the second step of backstitch.
 const BACKSTITCH_SUFFIX: &str = "_backstitch";
@@ -151,11 +152,12 @@ impl Trainer {
         }
         let mut delta = nnet.clone();
         delta.scale(0.0);
+        let random = Random::new(seed);
         Ok(Trainer {
             runner: Runner::new(&options.compile, Executor::new(device)),
             evaluator: Evaluator::new(device),
-            random: Random::new(seed.into()),
-            seed: CRand::new(seed).int(0, LARGEST_SEED),
+            seed: random.int(0, LARGEST_SEED),
+            random,
             minibatches: 0,
             objectives: BTreeMap::new(),
             max_change: MaxChangeCounts::default(),
@@ -187,7 +189,7 @@ impl Trainer {
 
     /// Both steps of backstitch see the same random numbers.
     fn restart_random_numbers(&mut self) {
-        self.random.reseed(i64::from(self.seed) + self.minibatches as i64);
+        self.random.reseed(self.seed.wrapping_add(self.minibatches as i32));
     }
 
     fn pass(
@@ -198,6 +200,10 @@ impl Trainer {
         report: &mut dyn Report,
     ) -> Result<()> {
         self.propagate_and_backprop(minibatch, pass, report)?;
+        if pass != Pass::Back {
+            // For the sequence alone: ours are verified every time.
+            self.random.int(0, SELDOM);
+        }
         let strength = self.options.backstitch_training_scale;
         let (max_change_scale, scale, l2_factor) = match pass {
             Pass::Conventional => (1.0, 1.0 - self.options.momentum, 1.0),
@@ -271,6 +277,11 @@ impl Trainer {
 
     pub fn max_change(&self) -> &MaxChangeCounts {
         &self.max_change
+    }
+
+    /// What components, orthonormal constraints and backstitch draw from.
+    pub fn random(&self) -> &Random {
+        &self.random
     }
 
     pub fn runner(&mut self) -> &mut Runner {

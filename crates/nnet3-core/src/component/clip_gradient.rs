@@ -136,7 +136,7 @@ impl ClipGradient {
     /// Adds a term that shrinks large inputs, keeping the overall size of the derivative. Returns whether it did.
     fn repair_gradients(&self, context: Context<'_>, input: View<'_>, d: ViewMut<'_>) -> bool {
         let can = self.repair_threshold < 1.0 && self.repair_scale > 0.0 && self.count != 0;
-        if !can || context.random.uniform() > REPAIR_PROBABILITY as f64 {
+        if !can || context.random.uniform() > REPAIR_PROBABILITY {
             return false;
         }
         let proportion = self.clipped_proportion();

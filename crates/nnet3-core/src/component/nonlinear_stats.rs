@@ -237,7 +237,7 @@ impl NonlinearStats {
 
     /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
     pub fn repairs_now(&self, context: Context<'_>) -> bool {
-        self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY as f64
+        self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY
     }
 
     fn can_repair(&self) -> bool {

@@ -395,7 +395,7 @@ mod tests {
             let mut statistics = Vec::new();
             for _ in &inputs {
                 let (count, mean) = (random.int(1, 4) as f32, random.normal());
-                statistics.push([count, count * mean, count * (mean * mean + random.uniform() as f32 + 0.1)]);
+                statistics.push([count, count * mean, count * (mean * mean + random.uniform() + 0.1)]);
             }
             let input = Matrix::from_vec(inputs.len(), 3, statistics.concat());
             let out_deriv = random_matrix(&random, outputs.len(), c.output_dim());

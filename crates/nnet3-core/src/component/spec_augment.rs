@@ -100,7 +100,7 @@ impl TimeMask {
         for rows in &sequences.rows {
             let mut t = 0;
             while t < rows.len() {
-                if t > 0 || random.uniform() < self.zeroed_proportion as f64 {
+                if t > 0 || random.with_probability(self.zeroed_proportion) {
                     let kept = random.int(1, self.max_kept_frames()) as usize;
                     for &row in rows.iter().skip(t).take(kept) {
                         mask[row as usize] = 1.0;

@@ -16,7 +16,7 @@ pub(super) const KEYS: [Key; 2] = [
 ];
 
 /// Proportion of minibatches with statistics and repair; repair terms are divided by it.
-const PROBABILITY: f64 = 0.5;
+const PROBABILITY: f32 = 0.5;
 
 /// Sums of a tanh's values and derivatives.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl TanhStats {
         self.self_repair_total += self.repaired.iter().sum::<f32>() as f64;
         let mut repaired = context.workspace.take(1, self.repaired.len());
         context.backend.upload(repaired.view_mut(), &self.repaired);
-        context.backend.add_scaled_cols(deriv, -self.scale / PROBABILITY as f32, repaired.view(), h);
+        context.backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
     }
 
     /// 0 gives exact zeros.

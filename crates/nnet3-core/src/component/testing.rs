@@ -321,7 +321,7 @@ struct Run<'a> {
 }
 
 /// The same random numbers in every run, so that masks repeat.
-const SEED: i64 = 11;
+const SEED: i32 = 11;
 
 impl Run<'_> {
     fn forward(&self, component: &dyn Component, input: &Matrix) -> Forward {

@@ -144,7 +144,7 @@ mod tests {
             let mut looped = looped(&nnet, chunk, factor, 0);
             assert_eq!(looped.frames_per_chunk() % factor, 0);
             for frames in [23, 1, 8, 40] {
-                let features = random_matrix(frames, 2, frames as i64);
+                let features = random_matrix(frames, 2, frames as i32);
                 let outputs = looped.compute(&features, Ivectors::None).unwrap();
                 assert_close(&outputs.data, &by_hand(&nnet, &features, &[-3, 0, 1], factor as usize));
             }

@@ -13,7 +13,7 @@ pub(super) fn network(config: &str) -> Nnet {
     nnet
 }
 
-pub(super) fn random_matrix(rows: usize, cols: usize, seed: i64) -> DenseMatrix<f32> {
+pub(super) fn random_matrix(rows: usize, cols: usize, seed: i32) -> DenseMatrix<f32> {
     DenseMatrix { rows, cols, data: Random::new(seed).normal_vec(rows * cols, 0.0, 1.0) }
 }
 

@@ -1,7 +1,7 @@
 //! The C library's `rand()` (the additive feedback generator of glibc), with the reference's ways of drawing from it.
 //!
-//! Which chunks an utterance is cut into and which examples are kept depends on this stream in the reference; with the
-//! same stream here, the same command gives the same examples.
+//! In the reference this stream decides which chunks an utterance is cut into, which examples are kept, and in which
+//! minibatches units are repaired; with the same stream here, so it does here.
 
 /// The largest number that [`CRand::next`] gives.
 pub const MAX: i32 = i32::MAX;
