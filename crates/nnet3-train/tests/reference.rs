@@ -78,8 +78,45 @@ fn prob(nnet: Nnet, minibatches: &[NnetExample]) -> (f64, f64) {
     (totals.objective.average(), accuracy.correct / accuracy.weight)
 }
 
-/// Trains as `expected/RUN.cmd` says. Objectives within `objective` of the log, parameters within `parameters`.
-fn compare_run(run: &str, options: TrainerOptions, objective: f64, parameters: Option<f64>) {
+/// What a run may differ by, relatively.
+///
+/// Large steps on unnormalised features amplify rounding in 15 minibatches. Largest differences of a component's
+/// parameters from the expected ones, in percent:
+///
+/// | run | here | reference, same seed, four BLAS kernels | reference, seeds 2 and 3 |
+/// |---|---|---|---|
+/// | tdnn-default | 2.2 to 2.3 | 2.2 to 2.7 | 9 to 11 |
+/// | tdnn-maxchange | 0.0007 | 0.001 to 0.5 | 1.1 to 2.0 |
+/// | tdnn-momentum | 0.002 | 0.002 to 0.25 | 2.2 to 2.5 |
+/// | tdnn-backstitch | 8 to 12 | 9 to 13 | 15 to 16 |
+/// | lstm-derivtimes | 1.7 to 1.9 | 0.3 to 1.9 | 6 to 18 |
+/// | tdnnf-default | 22 to 25 | 15 to 27 | 46 to 61 |
+struct Tolerance {
+    /// Objective of minibatches 0 to 4, where rounding has not grown yet.
+    first_phase: f64,
+    /// Objective of the other phases and of all.
+    objective: f64,
+    /// ‖ours - theirs‖ / ‖theirs‖ of a component's parameters.
+    parameters: f64,
+}
+
+fn tolerance(parameters: f64) -> Tolerance {
+    Tolerance { first_phase: 1e-4, objective: 0.01, parameters }
+}
+
+/// Numbers that the reference has drawn when the first minibatch runs: one by its trainer, the others by self-checks of
+/// its compiler. Counted at `rand` of the C library.
+fn draws_before(network: &str) -> usize {
+    match network {
+        "tdnn" => 854,
+        "tdnnf" => 944,
+        "lstm" => 1532,
+        _ => panic!("no runs of {network}"),
+    }
+}
+
+/// Trains as `expected/RUN.cmd` says, with the reference's random numbers.
+fn compare_run(run: &str, options: TrainerOptions, tolerance: Tolerance) {
     let Some(folder) = Folder::find() else { return };
     let network = run.split('-').next().unwrap();
     let minibatches = folder.minibatches();
@@ -87,10 +124,11 @@ fn compare_run(run: &str, options: TrainerOptions, objective: f64, parameters: O
     let nnet = folder.nnet(&format!("{network}.initial.raw"));
     let options = TrainerOptions { print_interval: 5, ..options };
     let mut trainer = Trainer::new(nnet, options, &nnet3_matrix::cpu(), 1).unwrap();
+    (1..draws_before(network)).for_each(|_| _ = trainer.random().uniform());
     let mut phases = Vec::new();
     let mut report = |event: Event<'_>| {
         if let Event::Phase(phase) = event {
-            phases.push(phase.value.average());
+            phases.push((phase.first, phase.value.average()));
         }
     };
     minibatches.iter().for_each(|minibatch| trainer.train(minibatch, &mut report).unwrap());
@@ -100,53 +138,47 @@ fn compare_run(run: &str, options: TrainerOptions, objective: f64, parameters: O
     let lines: String = log.lines().filter(|l| l.contains(averages)).map(|l| format!("{l}\n")).collect();
     let expected = numbers(&lines, " is ");
     assert_eq!(phases.len(), expected.len());
-    for (i, (found, expected)) in phases.iter().zip(&expected).enumerate() {
-        assert_close(&format!("{run}, phase {i}"), *found, *expected, objective);
+    for ((first, found), expected) in phases.iter().zip(&expected) {
+        let allowed = if *first == 0 { tolerance.first_phase } else { tolerance.objective };
+        assert_close(&format!("{run}, from minibatch {first}"), *found, *expected, allowed);
     }
     let totals = numbers(&log, "log-prob-per-frame=");
+    assert_eq!(trainer.totals().len(), totals.len());
     for (total, expected) in trainer.totals().iter().zip(&totals) {
-        assert_close(&format!("{run}, {}", total.output), total.value.average(), *expected, objective);
+        let what = format!("{run}, {}", total.output);
+        assert_close(&what, total.value.average(), *expected, tolerance.objective);
     }
 
     let expected = folder.nnet(&format!("expected/{run}.raw"));
-    let trained = trainer.into_nnet();
-    let relative = relative_differences(&trained, &expected);
+    let relative = relative_differences(trainer.nnet(), &expected);
     println!("{run}, parameters: {relative}");
-    if let Some(tolerance) = parameters {
-        for (name, value) in &relative.values {
-            assert!(*value <= tolerance, "{run}: parameters of {name} differ by {value}");
-        }
+    for (name, value) in &relative.values {
+        assert!(*value <= tolerance.parameters, "{run}: parameters of {name} differ by {value}");
     }
 
-    let text = folder.text(&format!("expected/{run}.prob"));
-    let figures = numbers(&text, " is ");
-    let test_mode = |mut nnet: Nnet| {
-        nnet.set_batchnorm_test_mode(true);
-        nnet.set_dropout_test_mode(true);
-        prob(nnet, &minibatches)
-    };
-    // Of the same network to the last digit; of ours as near as the training was.
-    let (log_likelihood, accuracy) = test_mode(expected);
+    let figures = numbers(&folder.text(&format!("expected/{run}.prob")), " is ");
+    let mut in_test_mode = expected;
+    in_test_mode.set_batchnorm_test_mode(true);
+    in_test_mode.set_dropout_test_mode(true);
+    let (log_likelihood, accuracy) = prob(in_test_mode, &minibatches);
     assert_close(&format!("{run}, .prob objective"), log_likelihood, figures[0], 1e-5);
     assert_close(&format!("{run}, .prob accuracy"), accuracy, figures[1], 1e-3);
-    let (own, own_accuracy) = test_mode(trained);
-    println!("{run}, own network: {own} {own_accuracy}");
 }
 
 #[test]
 fn tdnn_default() {
-    compare_run("tdnn-default", TrainerOptions::default(), 0.01, Some(0.02));
+    compare_run("tdnn-default", TrainerOptions::default(), tolerance(0.05));
 }
 
 #[test]
 fn tdnn_maxchange() {
     let options = TrainerOptions { max_param_change: 0.2, l2_regularize_factor: 0.5, ..Default::default() };
-    compare_run("tdnn-maxchange", options, 0.01, Some(0.02));
+    compare_run("tdnn-maxchange", options, tolerance(0.01));
 }
 
 #[test]
 fn tdnn_momentum() {
-    compare_run("tdnn-momentum", TrainerOptions { momentum: 0.9, ..Default::default() }, 0.01, Some(0.02));
+    compare_run("tdnn-momentum", TrainerOptions { momentum: 0.9, ..Default::default() }, tolerance(0.01));
 }
 
 #[test]
@@ -156,13 +188,13 @@ fn tdnn_backstitch() {
         backstitch_training_interval: 2,
         ..Default::default()
     };
-    compare_run("tdnn-backstitch", options, 0.01, Some(0.02));
+    compare_run("tdnn-backstitch", options, tolerance(0.2));
 }
 
-/// Its orthonormal constraint is applied to random minibatches.
 #[test]
 fn tdnnf_default() {
-    compare_run("tdnnf-default", TrainerOptions::default(), 0.05, None);
+    let tolerance = Tolerance { objective: 0.05, ..tolerance(0.4) };
+    compare_run("tdnnf-default", TrainerOptions::default(), tolerance);
 }
 
 #[test]
@@ -170,7 +202,7 @@ fn lstm_derivtimes() {
     let mut options = TrainerOptions::default();
     options.compile.optimize =
         OptimizeOptions { min_deriv_time: -2, max_deriv_time_relative: 3, ..Default::default() };
-    compare_run("lstm-derivtimes", options, 0.01, Some(0.02));
+    compare_run("lstm-derivtimes", options, tolerance(0.04));
 }
 
 const MODELS: [&str; 3] =
