@@ -289,12 +289,13 @@ impl KaldiReader {
     /// Reads a token that must be `token`, or `token` without its leading `<` (which a caller may have consumed).
     pub fn expect_token(&mut self, token: &str) -> Result<()> {
         let found = self.read_token_letters(&format!("token '{token}'"))?;
-        self.next_byte()?;
+        let ends = self.next_byte()?.is_none();
         if found == token || token.strip_prefix('<') == Some(&found) {
-            Ok(())
-        } else {
-            Err(self.error(format!("expected token '{token}', found '{}'", excerpt(found.as_bytes()))))
+            return Ok(());
         }
+        let found = excerpt(found.as_bytes());
+        let end = if ends { " and the end of the file" } else { "" };
+        Err(self.error(format!("expected token '{token}', found '{found}'{end}")))
     }
 
     /// Reads `first second`, or just `second`: for objects whose opening token may have been consumed already.
