@@ -341,6 +341,9 @@ impl Plan {
     }
 }
 
+/// Of all steps in a file together; more would only exhaust memory.
+const MOST_COLUMNS: u64 = 1 << 22;
+
 pub(super) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
     r.expect_token("<Computation>")?;
     r.expect_token("<ConvComputation>")?;
@@ -352,6 +355,7 @@ pub(super) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn Precompute
     let temporary = (read_size(r, "<TempRowsCols>")?, read_size(r, "<TempRowsCols>")?);
     let num_steps = fields::read_dim(r, "<NumSteps>")?;
     let mut steps = Vec::new();
+    let mut columns = 0;
     for _ in 0..num_steps {
         r.expect_token("<TimeShift>")?;
         let time_shift = read_size(r, "<TimeShift>")?;
@@ -359,9 +363,12 @@ pub(super) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn Precompute
         let params_start = read_size(r, "<ParamsStartCol>")?;
         r.expect_token("<HeightMap>")?;
         let height_map = r.read_i32_vector()?;
-        let size = height_map.len() as u64 * filters_in as u64;
+        columns += height_map.len() as u64 * filters_in as u64;
         let heights = -1..height_in as i64;
-        let fits = size > 0 && size < 1 << 31 && (height_in * filters_in) < 1 << 31;
+        fields::check(r, columns <= MOST_COLUMNS, || {
+            format!("{columns} columns of a convolution are too many")
+        })?;
+        let fits = !height_map.is_empty() && (height_in * filters_in) < 1 << 31;
         fields::check(
             r,
             fits && height_map.iter().all(|&height| heights.contains(&(height as i64))),
