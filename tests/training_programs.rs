@@ -119,7 +119,6 @@ fn options_act() {
         &["--momentum=1"][..],
         &["--print-interval=0"],
         &["--backstitch-training-scale=0.3", "--momentum=0.5"],
-        &["--computation.debug=true"],
         &["--optimization.memory-compression-level=3"],
         &["--use-gpu=maybe"],
         &["--cuda-memory-proportion=2"],
@@ -128,6 +127,41 @@ fn options_act() {
     }
     let momentum = train(&["--momentum=0.9"]);
     assert_eq!(momentum.status, 0, "{}", momentum.stderr);
+}
+
+/// Adds up times as `summarize_compute_debug_timing.py` does: command names up to the last argument list.
+fn debug_times(log: &str) -> std::collections::BTreeMap<String, f64> {
+    let mut out = std::collections::BTreeMap::new();
+    for line in log.lines() {
+        let parts: Vec<&str> = line.split('|').collect();
+        if let [command, _, time] = parts[..]
+            && command.contains("DebugAfterExecute")
+        {
+            let words: Vec<&str> = time.split_whitespace().collect();
+            assert!(words.len() == 3 && words[0] == "time:" && words[2] == "secs", "{line}");
+            let command = command.split_whitespace().skip(3).collect::<Vec<_>>().join(" ");
+            let name = command.split('(').next().unwrap_or_default().to_owned();
+            *out.entry(name).or_insert(0.0) += words[1].parse::<f64>().unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn commands_are_logged_on_request() {
+    let folder = Folder::new("train-debug");
+    let (network, egs) = prepare(&folder);
+    let to = folder.path("1.raw");
+    for option in ["--computation.debug=true", "--verbose=5"] {
+        let times = debug_times(&succeed("nnet3-train", &["--use-gpu=no", option, &network, &egs, &to]));
+        assert!(times.keys().any(|name| name.ends_with(".Propagate")), "{option}: {times:?}");
+        assert!(times.keys().any(|name| name.ends_with(".Backprop")), "{option}: {times:?}");
+        let times = debug_times(&succeed("nnet3-compute-prob", &[option, &network, &egs]));
+        assert!(times.keys().any(|name| name.ends_with(".Propagate")), "{option}: {times:?}");
+        assert!(!times.keys().any(|name| name.ends_with(".Backprop")), "{option}: {times:?}");
+    }
+    let quiet = succeed("nnet3-train", &["--use-gpu=no", &network, &egs, &to]);
+    assert!(debug_times(&quiet).is_empty(), "{quiet}");
 }
 
 #[test]

@@ -84,10 +84,9 @@ fn info(options: Options) -> anyhow::Result<u8> {
         false => Arc::new(Program::new(&nnet, compile(&nnet, std::slice::from_ref(&request))?)?),
     };
     let time = started.elapsed();
-    let names = Names { nodes: nnet.node_names(), components: nnet.component_names() };
     let text = match options.summary {
         true => summary(&nnet, &program, time),
-        false => print(program.computation(), &names),
+        false => print(program.computation(), &Names::of(&nnet)),
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(0)

@@ -2,10 +2,10 @@
 
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::{SequentialReader, TableWriter};
-use nnet3::options::compute::{CachingOptions, OptimizationOptions};
+use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
 use nnet3_core::Random;
 use nnet3_core::compile::compile;
-use nnet3_core::execute::Program;
+use nnet3_core::execute::{Executor, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
 use nnet3_core::run_request::{NamedMatrices, run_request};
@@ -38,6 +38,8 @@ struct Options {
     optimization: OptimizationOptions,
     #[command(flatten)]
     compiler: CachingOptions,
+    #[command(flatten)]
+    computation: ComputationOptions,
     /// <raw-nnet-in>
     nnet: String,
     /// <request-in>
@@ -85,9 +87,10 @@ fn run(options: Options) -> anyhow::Result<u8> {
     };
     let inputs = read_table(&options.inputs)?;
     let output_derivs = if derivatives { read_table(&options.output_derivs)? } else { NamedMatrices::new() };
-    let device = nnet3_matrix::cpu();
+    let mut executor = Executor::new(&nnet3_matrix::cpu());
+    options.computation.observe(&mut executor);
     let random = Random::new(options.srand);
-    let results = run_request(&nnet, &request, &program, &device, &inputs, &output_derivs, &random)?;
+    let results = run_request(&nnet, &request, &program, &mut executor, &inputs, &output_derivs, &random)?;
     write_table(&options.outputs, &results.outputs)?;
     if !options.input_derivs.is_empty() {
         write_table(&options.input_derivs, &results.input_derivs)?;

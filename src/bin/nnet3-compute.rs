@@ -74,6 +74,7 @@ fn run(options: Options) -> Result<u8> {
         let (streaming, optimize) = (simple.streaming()?, simple.optimization.optimize_options()?);
         let forward = LoopedForward::new(nnet, &device, &streaming, options.acoustic_scale, &optimize);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+        simple.observe(forward.executor());
         kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
         compute(&options, &mut |features, ivectors| forward.compute(features, ivectors))?
     } else {
@@ -81,6 +82,7 @@ fn run(options: Options) -> Result<u8> {
         let compiler = options.simple.compiler()?;
         let forward = Forward::new(&nnet, &device, chunking, options.acoustic_scale, compiler);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+        options.simple.observe(forward.executor());
         let counts = compute(&options, &mut |features, ivectors| forward.compute(features, ivectors))?;
         training_log::compilation(forward.compiler());
         counts

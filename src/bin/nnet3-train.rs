@@ -49,6 +49,7 @@ fn run(options: Options) -> Result<u8> {
     let device = device::select(&options.use_gpu)?;
     let nnet = Nnet::load(&options.raw_model_in)?;
     let mut trainer = Trainer::new(nnet, trainer_options, &device, options.srand)?;
+    options.training.computation.observe(trainer.runner().executor());
     read_cache(&mut trainer, &options.training.read_cache);
     let mut egs = ExampleReader::open(&options.training_examples_in)?;
     if egs.at_end()? {

@@ -4,7 +4,9 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kaldi_io::log::{self, sites::COMPUTE_DEBUG};
 use nnet3_core::compile::cache::CompilerOptions;
+use nnet3_core::execute::{Executor, Trace};
 use nnet3_core::optimize::OptimizeOptions;
 
 // [OPTIM]
@@ -84,7 +86,7 @@ pub struct CachingOptions {
 // [COMPUTE]
 #[derive(Args, Clone, Debug)]
 pub struct ComputationOptions {
-    /// Log the commands of each computation (very verbose)
+    /// Log each command of each computation, with what it changes and its time (very verbose; --verbose=5 does it too)
     #[arg(long = "computation.debug")]
     pub debug: bool,
 }
@@ -108,11 +110,10 @@ impl CachingOptions {
 }
 
 impl ComputationOptions {
-    /// An error if something is asked for that cannot be done yet.
-    pub fn check(&self) -> Result<()> {
-        if self.debug {
-            bail!("--computation.debug=true: logging each command is not supported yet");
+    /// Lets `executor` log each command, if that is asked for here or by `--verbose=5`.
+    pub fn observe(&self, executor: &mut Executor) {
+        if self.debug || log::verbose() >= 5 {
+            executor.observe(Box::new(Trace::new(|line: &str| log::log(&COMPUTE_DEBUG, line))));
         }
-        Ok(())
     }
 }

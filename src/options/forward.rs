@@ -5,6 +5,7 @@ use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
 use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
+use nnet3_core::execute::Executor;
 use nnet3_core::forward::{Chunking, Ivectors, Streaming};
 use nnet3_core::nnet::Nnet;
 
@@ -48,8 +49,6 @@ pub struct SimpleOptions {
 impl SimpleOptions {
     /// A compiler with these options. It keeps a few more programs than usual, as the lengths of last chunks differ.
     pub fn compiler(&self) -> Result<CachingCompiler> {
-        self.computation.check()?;
-        ComputationOptions { debug: self.debug_computation }.check()?;
         let mut options = CompilerOptions::default();
         options.cache_capacity += usize::try_from(self.frames_per_chunk).unwrap_or(0);
         Ok(CachingCompiler::new(options, self.optimization.optimize_options()?))
@@ -57,8 +56,6 @@ impl SimpleOptions {
 
     /// How to go through utterances with `--looped=true`. Options of separate chunks then are errors.
     pub fn streaming(&self) -> Result<Streaming> {
-        self.computation.check()?;
-        ComputationOptions { debug: self.debug_computation }.check()?;
         for (name, value, default) in [
             ("extra-left-context", self.extra_left_context, 0),
             ("extra-right-context", self.extra_right_context, 0),
@@ -78,6 +75,12 @@ impl SimpleOptions {
             frame_subsampling_factor: self.frame_subsampling_factor,
             extra_left_context_initial: self.extra_left_context_initial.max(0),
         })
+    }
+
+    /// Lets `executor` log each command, if that is asked for.
+    pub fn observe(&self, executor: &mut Executor) {
+        let debug = self.computation.debug || self.debug_computation;
+        ComputationOptions { debug }.observe(executor);
     }
 
     /// The chunks for this network, with a log line if they are longer than asked for.

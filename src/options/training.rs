@@ -58,7 +58,6 @@ pub struct TrainingOptions {
 impl TrainingOptions {
     /// As the library takes them.
     pub fn trainer_options(&self) -> Result<TrainerOptions> {
-        self.computation.check()?;
         Ok(TrainerOptions {
             zero_component_stats: self.zero_component_stats,
             store_component_stats: self.store_component_stats,

@@ -8,7 +8,7 @@ use kaldi_io::table::SequentialReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::Computation;
-use nnet3_core::execute::Program;
+use nnet3_core::execute::{Executor, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;
@@ -141,9 +141,9 @@ fn run_computation(
     let inputs = read_table(&case.join("inputs.ark"))?;
     let output_derivs = read_table(&case.join("output_derivs.ark"))?;
     let random = Random::new(0);
-    let device = nnet3_matrix::cpu();
+    let mut executor = Executor::new(&nnet3_matrix::cpu());
     let program = Arc::new(Program::new(nnet, computation)?);
-    let results = run_request(nnet, request, &program, &device, &inputs, &output_derivs, &random)?;
+    let results = run_request(nnet, request, &program, &mut executor, &inputs, &output_derivs, &random)?;
     for (name, expected) in read_table(&case.join("outputs.ark"))? {
         let ours = results.outputs.get(&name).ok_or_else(|| format!("no output '{name}'"))?;
         let worst = compare(&format!("output '{name}'"), &ours.data, &expected.data, 1e-4, 1e-5)?;

@@ -6,7 +6,6 @@ use crate::nnet::Nnet;
 use crate::random::Random;
 use crate::request::ComputationRequest;
 use kaldi_io::matrix::DenseMatrix;
-use nnet3_matrix::Device;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,33 +27,32 @@ pub fn run_request(
     nnet: &Nnet,
     request: &ComputationRequest,
     program: &Arc<Program>,
-    device: &Device,
+    executor: &mut Executor,
     inputs: &NamedMatrices,
     output_derivs: &NamedMatrices,
     random: &Random,
 ) -> Result<Results> {
     let mut nnet = nnet.clone();
-    nnet.to_device(device);
+    nnet.to_device(executor.device());
     let mut gradient = nnet.clone();
     gradient.scale(0.0);
     gradient.set_as_gradient();
-    let mut executor = Executor::new(device);
     executor.start(program);
     for io in &request.inputs {
-        give(&mut executor, &nnet, &io.name, inputs, "input")?;
+        give(executor, &nnet, &io.name, inputs, "input")?;
     }
     executor.run(&mut Model::Gradient { nnet: &mut nnet, gradient: &mut gradient }, random)?;
     let names = request.outputs.iter().map(|io| io.name.as_str());
-    let outputs = names.map(|name| take(&executor, &nnet, name)).collect::<Result<_>>()?;
+    let outputs = names.map(|name| take(executor, &nnet, name)).collect::<Result<_>>()?;
     let mut input_derivs = NamedMatrices::new();
     let backward = request.need_derivatives()?;
     if backward {
         for io in request.outputs.iter().filter(|io| io.has_deriv) {
-            give(&mut executor, &nnet, &io.name, output_derivs, "derivative of the output")?;
+            give(executor, &nnet, &io.name, output_derivs, "derivative of the output")?;
         }
         executor.run(&mut Model::Gradient { nnet: &mut nnet, gradient: &mut gradient }, random)?;
         for io in request.inputs.iter().filter(|io| io.has_deriv) {
-            let (name, matrix) = take(&executor, &nnet, &io.name)?;
+            let (name, matrix) = take(executor, &nnet, &io.name)?;
             input_derivs.insert(name, matrix);
         }
     }

@@ -92,12 +92,8 @@ struct Lives<'a> {
 
 /// An error at a command.
 fn fail<T>(nnet: &Nnet, computation: &Computation, c: usize, message: impl Into<String>) -> Result<T> {
-    let names = print::Names { nodes: nnet.node_names(), components: nnet.component_names() };
-    let text = print::command(computation, &names, &computation.commands[c]);
-    Err(Error::Computation {
-        message: message.into(),
-        command: crate::index::shorten(format!("c{c}: {text}")),
-    })
+    let command = print::line(computation, &print::Names::of(nnet), c);
+    Err(Error::Computation { message: message.into(), command })
 }
 
 impl Lives<'_> {

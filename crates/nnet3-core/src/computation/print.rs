@@ -2,6 +2,7 @@
 
 use super::{Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RowOf, SubmatrixId};
 use crate::index::{print_cindexes, print_integers, shorten};
+use crate::nnet::Nnet;
 use crate::text::number;
 use std::fmt::Write;
 
@@ -18,13 +19,27 @@ pub struct Names<'a> {
     pub components: &'a [String],
 }
 
+impl<'a> Names<'a> {
+    pub fn of(nnet: &'a Nnet) -> Names<'a> {
+        Names { nodes: nnet.node_names(), components: nnet.component_names() }
+    }
+}
+
 /// Preamble and all commands, each line ending in a newline.
 pub fn print(computation: &Computation, names: &Names<'_>) -> String {
     let mut out = preamble(computation, names);
-    for (c, one) in computation.commands.iter().enumerate() {
-        out += &shorten(format!("c{c}: {}\n", command(computation, names, one)));
+    for c in 0..computation.commands.len() {
+        out += &line(computation, names, c);
+        out.push('\n');
     }
     out
+}
+
+/// The command at position `c` with its number, without newline; the middle of a long line is left out.
+pub fn line(computation: &Computation, names: &Names<'_>, c: usize) -> String {
+    let mut line = shorten(format!("c{c}: {}\n", command(computation, names, &computation.commands[c])));
+    line.pop();
+    line
 }
 
 /// What precedes the commands: the matrices and what their rows are.

@@ -4,9 +4,13 @@
 //! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
 //! first run of a program nothing is allocated.
 
+mod observe;
 mod program;
+mod trace;
 
+pub use observe::{Moment, Observer};
 pub use program::Program;
+pub use trace::Trace;
 
 use crate::component::{Backprop, Context, Update};
 use crate::computation::{Command, Computation, SubmatrixId};
@@ -16,6 +20,7 @@ use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::{Arena, Device, View, ViewMut, Workspace};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
@@ -46,6 +51,7 @@ pub struct Executor {
     next: usize,
     /// Nodes of the present exchange whose matrices the user has supplied.
     supplied: Vec<(SubmatrixId, NodeId)>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl Executor {
@@ -57,7 +63,13 @@ impl Executor {
             program: None,
             next: 0,
             supplied: Vec::new(),
+            observer: None,
         }
+    }
+
+    /// From now on `observer` sees every run.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
     }
 
     pub fn device(&self) -> &Device {
@@ -150,6 +162,31 @@ impl Executor {
 
     /// Executes up to the next exchange, or to the end.
     pub fn run(&mut self, model: &mut Model<'_>, random: &Random) -> Result<()> {
+        let mut observer = self.observer.take();
+        let done = match &mut observer {
+            Some(observer) => self.run_observed(model, random, &mut **observer),
+            None => self.advance(model, random, None),
+        };
+        self.observer = observer;
+        done
+    }
+
+    /// As [`Executor::run`], watched by `observer` (and by no other).
+    pub fn run_observed(
+        &mut self,
+        model: &mut Model<'_>,
+        random: &Random,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.advance(model, random, Some(observer))
+    }
+
+    fn advance(
+        &mut self,
+        model: &mut Model<'_>,
+        random: &Random,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let program = self.program()?.clone();
         let computation = program.computation();
         if self.next >= computation.commands.len() {
@@ -170,11 +207,29 @@ impl Executor {
             match *command {
                 Command::AcceptInput { .. } | Command::ProvideOutput { .. } => break,
                 Command::Goto { target } => self.next = target,
-                _ => self.execute(&program, self.next, command, model, random),
+                _ => match &mut observer {
+                    None => self.execute(&program, self.next, command, model, random),
+                    Some(observer) => self.execute_observed(&program, model, random, &mut **observer),
+                },
             }
             self.next += 1;
         }
         Ok(())
+    }
+
+    fn execute_observed(
+        &self,
+        program: &Arc<Program>,
+        model: &mut Model<'_>,
+        random: &Random,
+        observer: &mut dyn Observer,
+    ) {
+        let command = self.next;
+        observer.before(&Moment { program, command, nnet: model.nnet(), executor: self });
+        let start = Instant::now();
+        self.execute(program, command, &program.computation().commands[command], model, random);
+        let time = start.elapsed();
+        observer.after(&Moment { program, command, nnet: model.nnet(), executor: self }, time);
     }
 
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {

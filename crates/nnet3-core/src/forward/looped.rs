@@ -70,6 +70,10 @@ impl LoopedForward {
         self.options.chunk_size
     }
 
+    pub fn executor(&mut self) -> &mut Executor {
+        &mut self.executor
+    }
+
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
     /// every frame, and at least one. An error if dimensions do not fit the network.
     pub fn compute(

@@ -77,6 +77,10 @@ impl<'a> Forward<'a> {
         &self.compiler
     }
 
+    pub fn executor(&mut self) -> &mut Executor {
+        &mut self.executor
+    }
+
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
     /// every frame. An error if dimensions do not fit the network.
     pub fn compute(

@@ -6,4 +6,5 @@ mod looped;
 mod mutations;
 mod random_networks;
 mod support;
+mod trace;
 mod variants;

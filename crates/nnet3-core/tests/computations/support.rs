@@ -4,7 +4,7 @@ use kaldi_io::matrix::DenseMatrix;
 use nnet3_core::Random;
 use nnet3_core::computation::{Computation, print};
 use nnet3_core::config::parse_config;
-use nnet3_core::execute::Program;
+use nnet3_core::execute::{Executor, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 use nnet3_core::run_request::{NamedMatrices, Results, run_request};
@@ -41,8 +41,7 @@ pub fn forward_only(request: &ComputationRequest) -> ComputationRequest {
 }
 
 pub fn print(nnet: &Nnet, computation: &Computation) -> String {
-    let names = print::Names { nodes: nnet.node_names(), components: nnet.component_names() };
-    print::print(computation, &names)
+    print::print(computation, &print::Names::of(nnet))
 }
 
 /// The listing without the lines that say what matrices are.
@@ -79,9 +78,9 @@ pub fn run(
 ) -> Result<Results, String> {
     let mut nnet = nnet.clone();
     nnet.set_dropout_test_mode(true);
-    let device = nnet3_matrix::cpu();
+    let mut executor = Executor::new(&nnet3_matrix::cpu());
     let program = Arc::new(Program::new(&nnet, computation.clone()).map_err(|e| e.to_string())?);
-    run_request(&nnet, request, &program, &device, &data.0, &data.1, &Random::new(0))
+    run_request(&nnet, request, &program, &mut executor, &data.0, &data.1, &Random::new(0))
         .map_err(|e| e.to_string())
 }
 
