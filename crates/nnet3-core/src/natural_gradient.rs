@@ -5,20 +5,19 @@
 //! The products with minibatch-sized matrices run on the device; the R × R algebra between them runs on the host in
 //! `f64`.
 
+mod eigen;
 mod factors;
+mod orthogonal;
 
 use crate::component::Context;
-use crate::random::Random;
 use factors::{Factors, Observation};
-use nalgebra::DMatrix;
 use nnet3_matrix::{Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use orthogonal::{invert_cholesky, orthonormalise_rows};
 
 /// Updates of the estimate before `update_period` starts to count.
 const INITIAL_UPDATES: usize = 10;
 /// Largest deviation from orthonormal rows that is left as it is.
 const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
-/// Largest element of the inverted Cholesky factor that is trusted.
-const LARGEST_INVERSE: f64 = 100.0;
 
 /// A preconditioner for rows of one dimension. Its state is never stored; copies take it along.
 #[derive(Clone, Debug)]
@@ -113,7 +112,7 @@ impl NaturalGradient {
         context.backend.gemm(x, -1.0, projections.view(), No, estimate.w.view(), No, 1.0);
         drop(projections);
         if let Some(Some(change)) = change {
-            estimate.replace(context, change);
+            estimate.replace(context, change, false);
         }
         self.estimate = Some(estimate);
         self.calls += 1;
@@ -138,7 +137,8 @@ impl NaturalGradient {
             let change = self.observe(context, &estimate, x, &projections, energy);
             drop(projections);
             if let Some(change) = change {
-                estimate.replace(context, change);
+                // What is checked once has its scratch memory ready for later.
+                estimate.replace(context, change, true);
             }
         }
         estimate
@@ -166,11 +166,13 @@ impl NaturalGradient {
             false => backend.gemm(l, 1.0, h.view(), Yes, h.view(), No, 0.0),
         }
         backend.gemm(k, 1.0, j.view(), No, j.view(), Yes, 0.0);
-        let lk = backend.download(lk.view());
+        let mut on_host = workspace.floats(2 * rank * rank);
+        backend.download_into(lk.view(), &mut on_host);
+        let (l, k) = on_host.split_at(rank * rank);
 
-        let observation = Observation { rows, dim, energy, l: &lk[..rank * rank], k: &lk[rank * rank..] };
-        let eta = self.forgetting(rows);
-        let factors = Factors::new(&observation, eta, self.alpha as f64, &estimate.d, estimate.rho)?;
+        let observation = Observation { rows, dim, energy, l, k };
+        let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
+        let factors = Factors::new(workspace, &observation, eta, alpha, &estimate.d, estimate.rho)?;
         Some(Change { factors, j })
     }
 
@@ -185,7 +187,7 @@ impl NaturalGradient {
 
 /// A new estimate, before it is multiplied out.
 struct Change<'w> {
-    factors: Factors,
+    factors: Factors<'w>,
     /// R × D: Hᵀ X.
     j: Scratch<'w>,
 }
@@ -221,90 +223,63 @@ impl Estimate {
         h
     }
 
-    /// W = A (J + diag(carry) W), reorthogonalised if need be.
-    fn replace(&mut self, context: Context<'_>, change: Change<'_>) {
+    /// W = A (J + diag(carry) W), reorthogonalised if need be; `careful`: that is looked at in any case.
+    fn replace(&mut self, context: Context<'_>, change: Change<'_>, careful: bool) {
         let (backend, rank) = (context.backend, self.w.rows());
         let Change { factors, mut j } = change;
         let mut a = context.workspace.take(rank, rank + 1);
         backend.upload(a.view_mut(), &factors.combination);
         backend.add_scaled_rows(j.view_mut(), 1.0, a.view().col_range(rank..rank + 1), self.w.view());
         backend.gemm(self.w.view_mut(), 1.0, a.view().col_range(0..rank), No, j.view(), No, 0.0);
-        (self.d, self.rho) = (factors.d, factors.rho);
-        if factors.reorthogonalise {
-            self.reorthogonalise(context, &factors.shrinkage, j);
+        self.d.copy_from_slice(factors.d());
+        self.rho = factors.rho;
+        if factors.reorthogonalise || careful {
+            self.reorthogonalise(context, factors.shrinkage(), j);
         }
     }
 
     /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D.
     fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], mut spare: Scratch<'_>) {
-        let (backend, rank) = (context.backend, self.w.rows());
-        let mut small = context.workspace.take(rank, rank);
+        let (backend, workspace, (rank, dim)) =
+            (context.backend, context.workspace, (self.w.rows(), self.w.cols()));
+        let mut small = workspace.take(rank, rank);
+        let mut small_on_host = workspace.floats(rank * rank);
+        let mut products = workspace.doubles(rank * rank);
+        let mut root = workspace.doubles(rank);
+        let mut rows = workspace.doubles(rank * dim);
+        let mut rows_on_host = workspace.floats(rank * dim);
+
         backend.gemm(small.view_mut(), 1.0, self.w.view(), No, self.w.view(), Yes, 0.0);
-        let products = backend.download(small.view());
-        let root: Vec<f64> = shrinkage.iter().map(|e| e.sqrt()).collect();
-        let products = DMatrix::from_fn(rank, rank, |i, j| {
-            products[i.max(j) * rank + i.min(j)] as f64 / (root[i] * root[j])
-        });
-        let deviation = |i: usize, j: usize| (products[(i, j)] - if i == j { 1.0 } else { 0.0 }).abs();
-        if (0..rank).all(|i| (0..=i).all(|j| deviation(i, j) <= ORTHONORMAL_TOLERANCE)) {
+        backend.download_into(small.view(), &mut small_on_host);
+        root.iter_mut().zip(shrinkage).for_each(|(root, e)| *root = e.sqrt());
+        let mut deviation: f64 = 0.0;
+        for i in 0..rank {
+            for j in 0..rank {
+                let product = small_on_host[i.max(j) * rank + i.min(j)] as f64 / (root[i] * root[j]);
+                products[i * rank + j] = product;
+                // Not `max`, which leaves NaN out.
+                let off = (product - if i == j { 1.0 } else { 0.0 }).abs();
+                deviation = if off <= deviation { deviation } else { off };
+            }
+        }
+        if deviation <= ORTHONORMAL_TOLERANCE {
             return;
         }
-        match inverse_cholesky(&products) {
-            Some(inverse) => {
-                let correction: Vec<f32> = (0..rank * rank)
-                    .map(|k| (inverse[(k / rank, k % rank)] * root[k / rank] / root[k % rank]) as f32)
-                    .collect();
-                backend.upload(small.view_mut(), &correction);
-                backend.copy(spare.view_mut(), self.w.view());
-                backend.gemm(self.w.view_mut(), 1.0, small.view(), No, spare.view(), No, 0.0);
+        if invert_cholesky(&mut products, rank) {
+            for (k, (correction, inverse)) in small_on_host.iter_mut().zip(&*products).enumerate() {
+                *correction = (inverse * root[k / rank] / root[k % rank]) as f32;
             }
-            None => {
-                let dim = self.w.cols();
-                let mut rows: Vec<f64> = backend.download(self.w.view()).iter().map(|&v| v as f64).collect();
-                orthonormalise_rows(&mut rows, dim, context.random);
-                let w: Vec<f32> = rows.iter().enumerate().map(|(k, v)| (v * root[k / dim]) as f32).collect();
-                backend.upload(self.w.view_mut(), &w);
+            backend.upload(small.view_mut(), &small_on_host);
+            backend.copy(spare.view_mut(), self.w.view());
+            backend.gemm(self.w.view_mut(), 1.0, small.view(), No, spare.view(), No, 0.0);
+        } else {
+            backend.download_into(self.w.view(), &mut rows_on_host);
+            rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);
+            orthonormalise_rows(&mut rows, dim, context.random);
+            for (k, (w, row)) in rows_on_host.iter_mut().zip(&*rows).enumerate() {
+                *w = (row * root[k / dim]) as f32;
             }
-        }
-    }
-}
-
-/// C⁻¹ with C Cᵀ = `products`, unless that is badly conditioned or not positive definite.
-fn inverse_cholesky(products: &DMatrix<f64>) -> Option<DMatrix<f64>> {
-    if products.iter().any(|p| !p.is_finite()) {
-        return None;
-    }
-    let rank = products.nrows();
-    let lower = nalgebra::Cholesky::new(products.clone())?.l();
-    let inverse = lower.solve_lower_triangular(&DMatrix::identity(rank, rank))?;
-    inverse.iter().all(|&v| v < LARGEST_INVERSE).then_some(inverse)
-}
-
-/// Gram–Schmidt on rows of `dim` elements. A row that is zero, not finite, or keeps vanishing becomes a random one.
-fn orthonormalise_rows(rows: &mut [f64], dim: usize, random: &Random) {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-    for i in 0..rows.len() / dim {
-        let (done, rest) = rows.split_at_mut(i * dim);
-        let row = &mut rest[..dim];
-        let randomise = |row: &mut [f64]| row.fill_with(|| random.normal() as f64);
-        for attempt in 0..100 {
-            let start = dot(row, row);
-            if !(start.is_finite() && start > 0.0) || attempt == 50 {
-                randomise(row);
-                continue;
-            }
-            for other in done.chunks_exact(dim) {
-                let overlap = dot(row, other);
-                row.iter_mut().zip(other).for_each(|(r, o)| *r -= overlap * o);
-            }
-            let end = dot(row, row);
-            if end > 0.01 * start {
-                row.iter_mut().for_each(|r| *r /= end.sqrt());
-                break;
-            }
-            if end <= f64::MIN_POSITIVE {
-                randomise(row);
-            }
+            backend.upload(self.w.view_mut(), &rows_on_host);
         }
     }
 }

@@ -15,4 +15,4 @@ pub use backend::{Activation, Backend, ColumnTerm, Map, Transpose};
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
 pub use view::{View, ViewMut};
-pub use workspace::{Scratch, Workspace};
+pub use workspace::{HostScratch, Scratch, Workspace};

@@ -446,16 +446,17 @@ impl Component for Attention {
             self.posterior = Accumulator::zeros(self.num_heads * self.context());
             self.stats_count = 0.0;
         }
+        // Before chance decides, so that the pool has them in every later run.
+        let mut logs = context.workspace.take(memo.rows(), memo.cols());
+        let mut entropies = context.workspace.take(1, memo.cols());
+        let mut heads = context.workspace.take(self.num_heads, 1);
         if context.random.int(0, 2) == 0 {
             return;
         }
         let backend = context.backend;
         backend.accumulate(&mut self.posterior, 0, memo, ColumnTerm::Value);
-        let mut logs = context.workspace.take(memo.rows(), memo.cols());
         backend.map(logs.view_mut(), memo, Map::Log { floor: SMALLEST });
-        let mut entropies = context.workspace.take(1, memo.cols());
         backend.col_dots(entropies.view_mut(), -1.0, memo, logs.view(), 0.0);
-        let mut heads = context.workspace.take(self.num_heads, 1);
         backend.row_sums(
             heads.view_mut(),
             1.0,

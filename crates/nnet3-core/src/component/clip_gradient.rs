@@ -52,8 +52,6 @@ struct ClipGradient {
     count: i32,
     num_self_repaired: i32,
     num_backpropped: i32,
-    /// Squared norms of a minibatch's rows; kept for its memory.
-    norms: Vec<f32>,
 }
 
 impl ClipGradient {
@@ -74,7 +72,6 @@ impl ClipGradient {
             count: 0,
             num_self_repaired: 0,
             num_backpropped: 0,
-            norms: Vec::new(),
         }))
     }
 
@@ -91,7 +88,6 @@ impl ClipGradient {
             count: 0,
             num_self_repaired: 0,
             num_backpropped: 0,
-            norms: Vec::new(),
         };
         fields::check(r, c.clipping_threshold >= 0.0, || {
             format!("<ClippingThreshold>: expected a number of at least 0, found {}", c.clipping_threshold)
@@ -116,16 +112,16 @@ impl ClipGradient {
     }
 
     /// Scales down rows with a norm above the threshold; returns how many there were, if `counted`.
-    fn clip_rows(&mut self, context: Context<'_>, d: ViewMut<'_>, counted: bool) -> i32 {
+    fn clip_rows(&self, context: Context<'_>, d: ViewMut<'_>, counted: bool) -> i32 {
         let mut factors = context.workspace.take(d.rows(), 1);
         let factor = factors.view_mut();
         let relative = 1.0 / (self.clipping_threshold * self.clipping_threshold);
         context.backend.row_dots(factor, relative, d.as_view(), d.as_view(), 0.0);
         let mut clipped = 0;
         if counted {
-            self.norms.resize(d.rows(), 0.0);
-            context.backend.download_into(factor.as_view(), &mut self.norms);
-            clipped = self.norms.iter().filter(|&&norm| norm >= 1.0).count() as i32;
+            let mut norms = context.workspace.floats(d.rows());
+            context.backend.download_into(factor.as_view(), &mut norms);
+            clipped = norms.iter().filter(|&&norm| norm >= 1.0).count() as i32;
         }
         context.backend.map(factor, factor.as_view(), Map::Floor(1.0));
         context.backend.map(factor, factor.as_view(), Map::Power(-0.5));
@@ -135,31 +131,35 @@ impl ClipGradient {
 
     /// Adds a term that shrinks large inputs, keeping the overall size of the derivative. Returns whether it did.
     fn repair_gradients(&self, context: Context<'_>, input: View<'_>, d: ViewMut<'_>) -> bool {
-        let can = self.repair_threshold < 1.0 && self.repair_scale > 0.0 && self.count != 0;
-        if !can || context.random.uniform() > REPAIR_PROBABILITY {
+        if self.repair_threshold >= 1.0 || self.repair_scale <= 0.0 {
+            return false;
+        }
+        // Before chance and statistics decide, so that the pool has them in every later run.
+        let (backend, workspace) = (context.backend, context.workspace);
+        let mut excess = workspace.take(input.rows(), input.cols());
+        let mut sign = workspace.take(input.rows(), input.cols());
+        let mut norms = workspace.take(input.rows(), 1);
+        if self.count == 0 || context.random.uniform() > REPAIR_PROBABILITY {
             return false;
         }
         let proportion = self.clipped_proportion();
         if proportion <= self.repair_threshold {
             return false;
         }
-        let (backend, workspace) = (context.backend, context.workspace);
-        let mut excess = workspace.take(input.rows(), input.cols());
-        let mut sign = workspace.take(input.rows(), input.cols());
-        let (excess, sign) = (excess.view_mut(), sign.view_mut());
+        let (excess, sign, norms) = (excess.view_mut(), sign.view_mut(), norms.view_mut());
         backend.map(excess, input, Map::Abs);
         backend.map(excess, excess.as_view(), Map::Affine { scale: 1.0, offset: -self.repair_target });
         backend.map(excess, excess.as_view(), Map::Floor(0.0));
         backend.map(sign, input, Map::Sign);
         backend.multiply(excess, sign.as_view());
 
-        let size_before = sum_of_row_norms(context, d.as_view());
-        let excess_size = sum_of_row_norms(context, excess.as_view());
+        let size_before = sum_of_row_norms(context, d.as_view(), norms);
+        let excess_size = sum_of_row_norms(context, excess.as_view(), norms);
         if excess_size != 0.0 {
             let scale = self.repair_scale as f64 * proportion as f64 * size_before / excess_size;
             backend.add(d, -(scale / REPAIR_PROBABILITY as f64) as f32, excess.as_view());
         }
-        let size_after = sum_of_row_norms(context, d.as_view());
+        let size_after = sum_of_row_norms(context, d.as_view(), norms);
         if size_after != 0.0 {
             backend.scale(d, (size_before / size_after) as f32);
         }
@@ -167,9 +167,8 @@ impl ClipGradient {
     }
 }
 
-fn sum_of_row_norms(context: Context<'_>, m: View<'_>) -> f64 {
-    let mut norms = context.workspace.take(m.rows(), 1);
-    let norms = norms.view_mut();
+/// `norms` is scratch, one for each row.
+fn sum_of_row_norms(context: Context<'_>, m: View<'_>, norms: ViewMut<'_>) -> f64 {
     context.backend.row_dots(norms, 1.0, m, m, 0.0);
     context.backend.map(norms, norms.as_view(), Map::SquareRoot);
     context.backend.sum(norms.as_view())

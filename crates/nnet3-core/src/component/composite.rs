@@ -195,47 +195,41 @@ impl Composite {
         self.last() - skip_below as usize
     }
 
-    /// `args` of one piece; `out_value` may be empty.
-    fn backprop_piece(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+    /// Runs part `i` again if need be, and backprop of the parts from the last down to `i`. `args` are those of the piece;
+    /// `in_value` is the input of part `i`. Gives the derivative with respect to that; for part 0 it goes where `args` say.
+    fn backprop_from<'w>(
+        &mut self,
+        context: Context<'w>,
+        i: usize,
+        in_value: View<'_>,
+        args: &Backprop<'_>,
+        update: &mut Update<'_>,
+    ) -> Option<Scratch<'w>> {
+        let repeated = (i < self.parts_to_repeat()).then(|| self.run_part(context, i, in_value));
+        let (value, memo) = repeated
+            .as_ref()
+            .map_or((View::empty(), View::empty()), |(value, memo)| (value.view(), memo.view()));
+        let is_last = i == self.last();
+        let above = (!is_last).then(|| self.backprop_from(context, i + 1, value, args, update)).flatten();
+        let out_value = if is_last { args.out_value } else { value };
+        let properties = self.parts[i].properties();
+        if let (true, Some(target)) = (properties.has(Properties::STORES_STATS), self.target_part(update, i))
+        {
+            target.store_stats(context, in_value, out_value, memo);
+        }
         let rows = args.in_value.rows();
-        let mut repeated: Vec<(Scratch<'_>, Scratch<'_>)> = Vec::with_capacity(self.parts.len());
-        for i in 0..self.parts_to_repeat() {
-            let below = repeated.last().map_or(args.in_value, |(value, _)| value.view());
-            repeated.push(self.run_part(context, i, below));
+        let mut below = (i > 0).then(|| match properties.has(Properties::BACKPROP_ADDS) {
+            true => context.workspace.zeros(rows, self.parts[i].input_dim()),
+            false => context.workspace.take(rows, self.parts[i].input_dim()),
+        });
+        let in_deriv = if i == 0 { args.in_deriv } else { below.as_mut().map(|below| below.view_mut()) };
+        if in_deriv.is_some() || properties.has(Properties::UPDATABLE) {
+            let out_deriv = above.as_ref().map_or(args.out_deriv, |above| above.view());
+            let args =
+                Backprop { name: args.name, indexes: None, in_value, out_value, out_deriv, memo, in_deriv };
+            self.backprop_part(context, i, args, update);
         }
-        let mut deriv: Option<Scratch<'_>> = None;
-        for i in (0..self.parts.len()).rev() {
-            let value = |k: usize| repeated.get(k).map_or(View::empty(), |(value, _)| value.view());
-            let in_value = if i == 0 { args.in_value } else { value(i - 1) };
-            let out_value = if i == self.last() { args.out_value } else { value(i) };
-            let memo = repeated.get(i).map_or(View::empty(), |(_, memo)| memo.view());
-            let properties = self.parts[i].properties();
-            if let (true, Some(target)) =
-                (properties.has(Properties::STORES_STATS), self.target_part(&mut update, i))
-            {
-                target.store_stats(context, in_value, out_value, memo);
-            }
-            let mut below = (i > 0).then(|| match properties.has(Properties::BACKPROP_ADDS) {
-                true => context.workspace.zeros(rows, self.parts[i].input_dim()),
-                false => context.workspace.take(rows, self.parts[i].input_dim()),
-            });
-            let in_deriv = if i == 0 { args.in_deriv } else { below.as_mut().map(|below| below.view_mut()) };
-            if in_deriv.is_some() || properties.has(Properties::UPDATABLE) {
-                let out_deriv = deriv.as_ref().map_or(args.out_deriv, |deriv| deriv.view());
-                let args = Backprop {
-                    name: args.name,
-                    indexes: None,
-                    in_value,
-                    out_value,
-                    out_deriv,
-                    memo,
-                    in_deriv,
-                };
-                self.backprop_part(context, i, args, &mut update);
-            }
-            repeated.truncate(i);
-            deriv = below;
-        }
+        below
     }
 
     /// The part that corresponds to part `i` in the object that `update` names.
@@ -334,7 +328,7 @@ impl Component for Composite {
                 memo: View::empty(),
                 in_deriv: args.in_deriv.map(|in_deriv| in_deriv.row_range(rows)),
             };
-            self.backprop_piece(context, piece, update.reborrow());
+            self.backprop_from(context, 0, piece.in_value, &piece, &mut update);
         }
     }
 

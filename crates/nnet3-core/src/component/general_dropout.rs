@@ -148,7 +148,7 @@ impl GeneralDropout {
 
     fn fill_masks(&self, context: Context<'_>, masks: ViewMut<'_>) {
         if self.masks_bands() {
-            let mut row = vec![1.0; self.block_dim];
+            let mut row = context.workspace.floats(self.block_dim);
             for i in 0..masks.rows() {
                 self.fill_band_mask(context.random, &mut row);
                 context.backend.upload(masks.row(i), &row);

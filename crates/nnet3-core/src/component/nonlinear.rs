@@ -62,13 +62,11 @@ pub const TYPES: &[ComponentType] = &[
 struct Nonlinear {
     function: Function,
     stats: NonlinearStats,
-    /// Self-repair terms of one minibatch; kept for its memory.
-    repair: Vec<f32>,
 }
 
 impl Nonlinear {
     fn new(function: Function, stats: NonlinearStats) -> Nonlinear {
-        Nonlinear { function, stats, repair: Vec::new() }
+        Nonlinear { function, stats }
     }
 
     fn from_config(function: Function, line: &mut ConfigLine) -> Result<Box<dyn Component>> {
@@ -88,13 +86,18 @@ impl Nonlinear {
     /// Pushes the inputs of units whose average derivative is too small (or too large) towards where it is not;
     /// returns the numbers of dimensions processed and repaired.
     fn repair_gradients(
-        &mut self,
+        &self,
         context: Context<'_>,
         activation: Activation,
         out_value: View<'_>,
         in_deriv: ViewMut<'_>,
     ) -> (f64, f64) {
         let stats = &self.stats;
+        let relu = activation == Activation::Relu;
+        let units = if relu { stats.block_dim } else { stats.dim };
+        // Before chance and statistics decide, so that the pool has them in every later run.
+        let mut terms = context.workspace.take(1, units);
+        let mut repair = context.workspace.floats(units);
         let repairs = stats.repairs_now(context);
         let always_processed = if activation == Activation::Relu { 0.0 } else { stats.dim as f64 };
         if !repairs {
@@ -104,21 +107,18 @@ impl Nonlinear {
         let lower = stats.self_repair_lower_threshold.unwrap_or(default_lower) as f64;
         let upper = stats.self_repair_upper_threshold.unwrap_or(0.95) as f64;
         let size = stats.self_repair_scale / REPAIR_PROBABILITY;
-        let relu = activation == Activation::Relu;
-        self.repair.clear();
-        self.repair.extend((0..if relu { stats.block_dim } else { stats.dim }).map(|j| {
+        for (j, repair) in repair.iter_mut().enumerate() {
             let average = stats.average_derivative(j);
-            match average {
+            *repair = match average {
                 _ if relu && average <= lower && average <= upper => 1.0,
                 _ if relu && average > lower && average > upper => -1.0,
                 _ if !relu && average < lower => 1.0,
                 _ => 0.0,
-            }
-        }));
-        let repaired: f32 = self.repair.iter().map(|r| r * r).sum();
+            };
+        }
+        let repaired: f32 = repair.iter().map(|r| r * r).sum();
 
-        let mut terms = context.workspace.take(1, self.repair.len());
-        context.backend.upload(terms.view_mut(), &self.repair);
+        context.backend.upload(terms.view_mut(), &repair);
         match activation {
             Activation::Sigmoid => {
                 context.backend.add_scaled_cols(in_deriv, -2.0 * size, terms.view(), out_value);
@@ -129,8 +129,7 @@ impl Nonlinear {
                 context.backend.add_to_rows(in_blocks_mut(in_deriv, stats.block_dim), size, terms.view())
             }
         }
-        let processed = if relu { stats.block_dim } else { stats.dim };
-        (processed as f64, repaired as f64)
+        (units as f64, repaired as f64)
     }
 }
 

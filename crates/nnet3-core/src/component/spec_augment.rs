@@ -95,8 +95,8 @@ impl TimeMask {
     }
 
     /// One factor a row: alternating stretches of ones and zeros in each sequence.
-    fn draw_mask(&self, random: &Random, sequences: &SequenceRows) -> Vec<f32> {
-        let mut mask = vec![0.0; sequences.num_rows];
+    fn draw_mask(&self, random: &Random, sequences: &SequenceRows, mask: &mut [f32]) {
+        mask.fill(0.0);
         for rows in &sequences.rows {
             let mut t = 0;
             while t < rows.len() {
@@ -110,7 +110,6 @@ impl TimeMask {
                 t += random.int(1, self.max_frames) as usize;
             }
         }
-        mask
     }
 }
 
@@ -218,7 +217,9 @@ impl Component for TimeMask {
     ) {
         copy_unless_same(context, output, input);
         if !self.is_identity() {
-            let mask = self.draw_mask(context.random, precomputed(indexes));
+            let sequences: &SequenceRows = precomputed(indexes);
+            let mut mask = context.workspace.floats(sequences.num_rows);
+            self.draw_mask(context.random, sequences, &mut mask);
             context.backend.upload(memo, &mask);
             context.backend.scale_rows(output, memo.as_view());
         }

@@ -108,6 +108,8 @@ impl TanhStats {
     /// On one call out of two: adds the tanh's output `h`, then pulls `deriv` (with respect to its input) of units whose
     /// average derivative is small towards 0.
     pub fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
+        // Before chance decides, so that the pool has it in every later run.
+        let mut repaired = context.workspace.take(1, self.repaired.len());
         if context.random.uniform() > PROBABILITY {
             return;
         }
@@ -122,7 +124,6 @@ impl TanhStats {
             *repaired = (sum < limit) as u32 as f32;
         }
         self.self_repair_total += self.repaired.iter().sum::<f32>() as f64;
-        let mut repaired = context.workspace.take(1, self.repaired.len());
         context.backend.upload(repaired.view_mut(), &self.repaired);
         context.backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
     }

@@ -55,8 +55,6 @@ struct Truncation {
     zeroing_interval: i32,
     recurrence_interval: i32,
     stats: Stats,
-    /// Squared norms of a minibatch's rows; kept for its memory.
-    norms: Vec<f32>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +90,6 @@ impl Truncation {
             zeroing_interval: interval(line, "zeroing-interval", 20)?,
             recurrence_interval: interval(line, "recurrence-interval", 1)?,
             stats: Stats::default(),
-            norms: Vec::new(),
         }))
     }
 
@@ -111,7 +108,6 @@ impl Truncation {
                 count: fields::read_f64(r, "<NumElementsProcessed>")?,
                 boundaries: fields::read_f64(r, "<NumZeroingBoundaries>")?,
             },
-            norms: Vec::new(),
         };
         r.expect_token("</BackpropTruncationComponent>")?;
         Ok(Box::new(c))
@@ -253,9 +249,9 @@ impl Component for Truncation {
 
         let mut stats = Stats::default();
         if !update.is_none() {
-            self.norms.resize(d.rows(), 0.0);
-            backend.download_into(norm.as_view(), &mut self.norms);
-            stats.clipped = self.norms.iter().filter(|&&norm| norm >= clipping * clipping).count() as f64;
+            let mut norms = context.workspace.floats(d.rows());
+            backend.download_into(norm.as_view(), &mut norms);
+            stats.clipped = norms.iter().filter(|&&norm| norm >= clipping * clipping).count() as f64;
             stats.zeroed = -backend.sum(zeroed.as_view());
             stats.count = d.rows() as f64;
             stats.boundaries = boundaries.sum as f64;

@@ -1,6 +1,7 @@
 //! The R × R algebra of one update of the Fisher estimate.
 
-use nalgebra::{DMatrix, SymmetricEigen};
+use super::eigen::symmetric_eigen;
+use nnet3_matrix::{HostScratch, Workspace};
 
 /// Absolute floor of ρ and d.
 pub(super) const EPSILON: f64 = 1e-10;
@@ -8,7 +9,6 @@ pub(super) const EPSILON: f64 = 1e-10;
 const DELTA: f64 = 5e-4;
 /// Ratio of largest to smallest eigenvalue of Z from which on orthogonality is checked.
 const CONDITION: f64 = 1e6;
-const MAX_ITERATIONS: usize = 100_000;
 
 /// What a minibatch X of N rows tells of the estimate, W being its directions, H = X Wᵀ, J = Hᵀ X.
 pub(super) struct Observation<'a> {
@@ -23,56 +23,81 @@ pub(super) struct Observation<'a> {
 }
 
 /// The next estimate: W' = A (J + diag(carry) W), d', ρ'.
-pub(super) struct Factors {
+pub(super) struct Factors<'w> {
+    rank: usize,
+    /// d', then e'.
+    vectors: HostScratch<'w, f64>,
     /// R × (R + 1): A, and `carry` as its last column.
-    pub combination: Vec<f32>,
-    pub d: Vec<f64>,
+    pub combination: HostScratch<'w, f32>,
     pub rho: f64,
-    /// e' of the new estimate.
-    pub shrinkage: Vec<f64>,
     pub reorthogonalise: bool,
 }
 
 /// e_i = 1 / (β / d_i + 1), β = ρ (1 + α) + α/D Σ d: how much of each direction is taken away.
-pub(super) fn shrinkage(d: &[f64], rho: f64, alpha: f64, dim: usize) -> Vec<f64> {
+pub(super) fn shrinkage(d: &[f64], rho: f64, alpha: f64, dim: usize, e: &mut [f64]) {
     let beta = rho * (1.0 + alpha) + alpha / dim as f64 * d.iter().sum::<f64>();
-    d.iter().map(|d| 1.0 / (beta / d + 1.0)).collect()
+    e.iter_mut().zip(d).for_each(|(e, d)| *e = 1.0 / (beta / d + 1.0));
 }
 
-impl Factors {
+impl<'w> Factors<'w> {
     /// The estimate after `seen` with weight `eta`; None if `seen` is not finite.
-    pub fn new(seen: &Observation<'_>, eta: f64, alpha: f64, d: &[f64], rho: f64) -> Option<Factors> {
+    pub fn new(
+        workspace: &'w Workspace,
+        seen: &Observation<'_>,
+        eta: f64,
+        alpha: f64,
+        d: &[f64],
+        rho: f64,
+    ) -> Option<Factors<'w>> {
         let (rank, dim) = (d.len(), seen.dim as f64);
         let (weight, keep) = (eta / seen.rows as f64, 1.0 - eta);
+        let mut small = workspace.doubles(3 * rank);
+        let (a, rest) = small.split_at_mut(rank);
+        let (root, spare) = rest.split_at_mut(rank);
         // a = e^{-1/2}
-        let a: Vec<f64> = shrinkage(d, rho, alpha, seen.dim).iter().map(|e| 1.0 / e.sqrt()).collect();
-        let (values, vectors) = eigen(second_moment(seen, weight, keep, &a, d, rho))?;
-
+        shrinkage(d, rho, alpha, seen.dim, a);
+        a.iter_mut().for_each(|a| *a = 1.0 / a.sqrt());
+        let mut large = workspace.doubles(2 * rank * rank);
+        let (z, directions) = large.split_at_mut(rank * rank);
+        second_moment(seen, weight, keep, a, d, rho, z);
+        // `root` holds eigenvalues at first.
+        if !symmetric_eigen(z, root, directions, spare) {
+            return None;
+        }
         let floor = (rho * keep).powi(2);
-        let reorthogonalise = values[0] > CONDITION * values[rank - 1] || values.iter().any(|&c| c < floor);
-        let root: Vec<f64> = values.iter().map(|c| c.max(floor).sqrt()).collect();
+        let reorthogonalise = root[0] > CONDITION * root[rank - 1] || root.iter().any(|&c| c < floor);
+        root.iter_mut().for_each(|c| *c = c.max(floor).sqrt());
 
         let trace = weight * seen.energy + keep * (dim * rho + d.iter().sum::<f64>());
         let next_rho = (trace - root.iter().sum::<f64>()) / (dim - rank as f64);
         let least = EPSILON.max(DELTA * root.iter().copied().fold(0.0, f64::max));
-        let next_d: Vec<f64> = root.iter().map(|r| (r - next_rho).max(least)).collect();
+        let mut vectors = workspace.doubles(2 * rank);
+        let (next_d, next_shrinkage) = vectors.split_at_mut(rank);
+        next_d.iter_mut().zip(&*root).for_each(|(d, r)| *d = (r - next_rho).max(least));
         let next_rho = next_rho.max(least);
+        shrinkage(next_d, next_rho, alpha, seen.dim, next_shrinkage);
 
-        let next_shrinkage = shrinkage(&next_d, next_rho, alpha, seen.dim);
-        let mut combination = Vec::with_capacity(rank * (rank + 1));
-        for i in 0..rank {
+        let mut combination = workspace.floats(rank * (rank + 1));
+        for (i, row) in combination.chunks_exact_mut(rank + 1).enumerate() {
             let factor = weight * next_shrinkage[i].sqrt() / root[i];
-            combination.extend((0..rank).map(|j| (factor * vectors[(j, i)] * a[j]) as f32));
-            combination.push((keep / weight * (d[i] + rho)) as f32);
+            let direction = &directions[i * rank..];
+            for j in 0..rank {
+                row[j] = (factor * direction[j] * a[j]) as f32;
+            }
+            row[rank] = (keep / weight * (d[i] + rho)) as f32;
         }
         let finite = next_rho.is_finite() && combination.iter().all(|v| v.is_finite());
-        finite.then_some(Factors {
-            combination,
-            d: next_d,
-            rho: next_rho,
-            shrinkage: next_shrinkage,
-            reorthogonalise,
-        })
+        finite.then_some(Factors { rank, vectors, combination, rho: next_rho, reorthogonalise })
+    }
+
+    /// d'.
+    pub fn d(&self) -> &[f64] {
+        &self.vectors[..self.rank]
+    }
+
+    /// e' of the new estimate.
+    pub fn shrinkage(&self) -> &[f64] {
+        &self.vectors[self.rank..]
     }
 }
 
@@ -84,28 +109,19 @@ fn second_moment(
     a: &[f64],
     d: &[f64],
     rho: f64,
-) -> DMatrix<f64> {
+    z: &mut [f64],
+) {
     let rank = d.len();
     let symmetric = |m: &[f32], i: usize, j: usize| 0.5 * (m[i * rank + j] as f64 + m[j * rank + i] as f64);
-    DMatrix::from_fn(rank, rank, |i, j| {
-        let (gi, gj) = (d[i] + rho, d[j] + rho);
-        let mut z = weight * weight * a[i] * symmetric(seen.k, i, j) * a[j];
-        z += weight * keep * a[i] * symmetric(seen.l, i, j) * a[j] * (gi + gj);
-        if i == j {
-            z += keep * keep * gi * gi;
+    for (i, row) in z.chunks_exact_mut(rank).enumerate() {
+        let gi = d[i] + rho;
+        for (j, z) in row.iter_mut().enumerate() {
+            let gj = d[j] + rho;
+            *z = weight * weight * a[i] * symmetric(seen.k, i, j) * a[j];
+            *z += weight * keep * a[i] * symmetric(seen.l, i, j) * a[j] * (gi + gj);
+            if i == j {
+                *z += keep * keep * gi * gi;
+            }
         }
-        z
-    })
-}
-
-/// Eigenvalues by decreasing size, with their vectors as columns.
-fn eigen(z: DMatrix<f64>) -> Option<(Vec<f64>, DMatrix<f64>)> {
-    if z.iter().any(|v| !v.is_finite()) {
-        return None;
     }
-    let eigen = SymmetricEigen::try_new(z, f64::EPSILON, MAX_ITERATIONS)?;
-    let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
-    order.sort_by(|&i, &j| eigen.eigenvalues[j].abs().total_cmp(&eigen.eigenvalues[i].abs()));
-    let values = order.iter().map(|&i| eigen.eigenvalues[i]).collect();
-    Some((values, eigen.eigenvectors.select_columns(&order)))
 }
