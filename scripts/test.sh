@@ -6,6 +6,7 @@
 # Tests that need figures of the reference run where the environment says that these are:
 #   NNET3_CONFORMANCE_DIR  case folders, besides those in tests/data/conformance
 #   NNET3_TRAINING_DIR     training runs, forward passes, examples
+#   NNET3_PERF_DIR         full-size networks with their requests (memory plans)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

@@ -4,6 +4,7 @@ mod conformance;
 mod golden;
 mod looped;
 mod mutations;
+mod plan;
 mod random_networks;
 mod support;
 mod trace;
