@@ -4,7 +4,6 @@
 
 use nnet3_core::Random;
 use nnet3_core::compile::{CachingCompiler, CompilerOptions};
-use nnet3_core::computation::Command;
 use nnet3_core::config::parse_config;
 use nnet3_core::execute::{Executor, Model, Program};
 use nnet3_core::nnet::Nnet;
@@ -136,24 +135,14 @@ fn tasks() -> Vec<Task> {
 
 /// Runs a program to its end. Only the executor is counted, so the inputs are made on its device.
 fn run(executor: &mut Executor, program: &Arc<Program>, model: &mut Model<'_>, random: &Random, seed: u64) {
+    let device = executor.device().clone();
     executor.start(program);
-    let commands = &program.computation().commands;
-    let waits = |c: &Command| matches!(c, Command::AcceptInput { .. } | Command::ProvideOutput { .. });
-    let mut next = 0;
-    while next < commands.len() {
-        while let Some(command) = commands.get(next).filter(|c| waits(c) || **c == Command::Marker) {
-            if let Command::AcceptInput { node, .. } = *command {
-                let device = executor.device().clone();
-                let nnet = model.nnet();
-                let input = executor.input(nnet, nnet.node_name(node)).unwrap();
-                device.fill_normal(input, seed + next as u64);
-            }
-            next += 1;
+    while !executor.finished() {
+        while let Some(node) = executor.wants() {
+            let nnet = model.nnet();
+            device.fill_normal(executor.input(nnet, nnet.node_name(node)).unwrap(), seed + u64::from(node.0));
         }
-        if next < commands.len() {
-            executor.run(model, random).unwrap();
-        }
-        next += commands[next..].iter().position(waits).unwrap_or(commands.len() - next);
+        executor.run(model, random).unwrap();
     }
 }
 

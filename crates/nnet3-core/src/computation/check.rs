@@ -5,7 +5,7 @@
 
 mod commands;
 
-use super::{Command, Compression, Computation, MatrixId, print};
+use super::{Command, Compression, Computation, MatrixId, SubmatrixId, print};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
 use crate::optimize::analysis::{AccessKind, Analysis};
@@ -13,7 +13,7 @@ use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
-    /// Nothing may be written after it was only read: true before optimisation.
+    /// Nothing may be written after it was only read, and everything is used: true before optimisation.
     pub rewrite: bool,
     /// Every part of every matrix must be used.
     pub unused_variables: bool,
@@ -25,7 +25,7 @@ impl Default for CheckOptions {
     }
 }
 
-/// An error that names the first command at fault.
+/// An error that names the first command at fault, or the matrix if no command mentions it.
 pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
     check_sizes(computation)?;
     commands::check(nnet, computation)?;
@@ -69,6 +69,7 @@ fn check_sizes(computation: &Computation) -> Result<()> {
 }
 
 fn check_lives(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
+    check_sizing(nnet, computation)?;
     let analysis = Analysis::new(nnet, computation)?;
     let lives = Lives { nnet, computation, analysis };
     for m in 1..computation.matrices.len() {
@@ -81,7 +82,38 @@ fn check_lives(nnet: &Nnet, computation: &Computation, options: CheckOptions) ->
             lives.check_rewrite(v)?;
         }
     }
-    check_debug_info(computation)
+    check_debug_info(nnet, computation)
+}
+
+/// No matrix is given storage twice, or freed twice.
+fn check_sizing(nnet: &Nnet, computation: &Computation) -> Result<()> {
+    let mut allocated = vec![None; computation.matrices.len()];
+    let mut freed = allocated.clone();
+    let of = |s: SubmatrixId| computation.matrix_of(s);
+    for (c, command) in computation.commands.iter().enumerate() {
+        let (gains, loses) = match *command {
+            Command::Allocate { matrix } => (Some(of(matrix)), None),
+            Command::Deallocate { matrix } => (None, Some(of(matrix))),
+            Command::Swap { first, second } => (Some(of(first)), Some(of(second))),
+            _ => (None, None),
+        };
+        if let Some(m) = gains
+            && let Some(earlier) = allocated[m.index()].replace(c)
+        {
+            return fail(
+                nnet,
+                computation,
+                c,
+                format!("matrix m{m} has been allocated already, by c{earlier}"),
+            );
+        }
+        if let Some(m) = loses
+            && let Some(earlier) = freed[m.index()].replace(c)
+        {
+            return fail(nnet, computation, c, format!("matrix m{m} has been freed already, by c{earlier}"));
+        }
+    }
+    Ok(())
 }
 
 struct Lives<'a> {
@@ -180,8 +212,12 @@ impl Lives<'_> {
             return Ok(());
         }
         match self.analysis.accesses(v).first() {
-            None if options.unused_variables && !self.may_be_unused(v) => {
-                Err(Error::computation(format!("{} is never used", variables.describe(v))))
+            None if options.rewrite || (options.unused_variables && !self.may_be_unused(v)) => {
+                let message = format!("{} is never used", variables.describe(v));
+                match self.analysis.matrices[variables.matrix(v).index()].allocate {
+                    Some(allocate) => self.fail(allocate, message),
+                    None => Err(Error::computation(message)),
+                }
             }
             None => Ok(()),
             Some(first) if first.kind == AccessKind::Write => Ok(()),
@@ -217,7 +253,7 @@ impl Lives<'_> {
     }
 }
 
-fn check_debug_info(computation: &Computation) -> Result<()> {
+fn check_debug_info(nnet: &Nnet, computation: &Computation) -> Result<()> {
     let Computation { debug_info, matrices, .. } = computation;
     if debug_info.is_empty() {
         return Ok(());
@@ -233,6 +269,12 @@ fn check_debug_info(computation: &Computation) -> Result<()> {
         }
         if info.cindexes.iter().any(|c| c.index.n < 0) {
             return Err(Error::computation(format!("a negative n in the debug info of matrix m{m}")));
+        }
+        if let Some(c) = info.cindexes.iter().find(|c| c.node.index() >= nnet.num_nodes()) {
+            let node = c.node;
+            return Err(Error::computation(format!(
+                "the debug info of matrix m{m} names node {node}, but there is none"
+            )));
         }
     }
     Ok(())

@@ -104,6 +104,23 @@ impl Executor {
         &rest[..count]
     }
 
+    /// An input node whose value (or output node whose derivative) has to be given before the next [`Executor::run`].
+    pub fn wants(&self) -> Option<NodeId> {
+        let program = self.program.as_ref()?;
+        self.exchange(program.computation()).iter().find_map(|c| match *c {
+            Command::AcceptInput { matrix, node } if !self.supplied.contains(&(matrix, node)) => Some(node),
+            _ => None,
+        })
+    }
+
+    /// Whether all has been run: what is left can only be fetched.
+    pub fn finished(&self) -> bool {
+        self.program.as_ref().is_none_or(|program| {
+            let computation = program.computation();
+            self.next + self.exchange(computation).len() >= computation.commands.len()
+        })
+    }
+
     /// Where the input of this node (or the derivative of this output node) is to be written, rows in the request's
     /// order. The caller fills it before [`Executor::run`].
     pub fn input(&mut self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {

@@ -1,5 +1,8 @@
 //! The checker finds what is broken: valid computations, each changed in one way.
 
+mod commands;
+mod random;
+
 use crate::support::*;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::check::{CheckOptions, check};
@@ -10,7 +13,7 @@ use nnet3_core::computation::{
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::{ComputationRequest, IoSpecification};
-use nnet3_core::{ComponentId, NodeId};
+use nnet3_core::{ComponentId, Error, NodeId};
 
 /// Affine, batch norm (memo), ReLU in place, appended rows, rows of several matrices, ranges of rows.
 const CONFIG: &str = "\
@@ -66,16 +69,23 @@ macro_rules! find {
         position($computation, |c| matches!(c, $pattern))
     };
 }
+pub(crate) use find;
 
-/// The mutated computation must be refused with a message that contains `message`, and name a command unless the
-/// fault belongs to none.
+/// Faults that belong to no command.
+const OF_NO_COMMAND: [&str; 4] =
+    ["is never allocated", "debug info", "is not a part of", "sub-matrix 0 must be the empty one"];
+
+/// The mutated computation must be refused with a message that contains `message`, and name the command at fault unless
+/// the fault belongs to none.
 fn refused(nnet: &Nnet, computation: &Computation, options: CheckOptions, message: &str) {
     match check(nnet, computation, options) {
         Ok(()) => panic!("accepted, though: {message}\n{}", print_short(nnet, computation)),
-        Err(e) => {
-            let text = e.to_string();
-            assert!(text.contains(message), "expected '{message}', found: {text}");
+        Err(Error::Computation { message: found, command }) => {
+            assert!(found.contains(message), "expected '{message}', found: {found} {command}");
+            let names = command.starts_with('c') && command.contains(": ");
+            assert!(names || OF_NO_COMMAND.iter().any(|m| found.contains(m)), "{found}: no command is named");
         }
+        Err(other) => panic!("expected '{message}', found: {other}"),
     }
 }
 
@@ -86,196 +96,31 @@ fn the_computations_are_valid() {
     check(&nnet, &plain, rewrite).unwrap();
     check(&nnet, &optimized, CheckOptions::default()).unwrap();
     refused(&nnet, &optimized, rewrite, "changed after it was read");
+    let mut unused = plain;
+    let matrix = unused.new_matrix(4, 4, false);
+    let part = unused.new_submatrix(matrix, 0..2, 0..4);
+    unused.debug_info.clear();
+    let zero = [Command::Allocate { matrix }, Command::SetConst { dest: part, value: 0.0 }];
+    unused.commands.extend(zero);
+    let lenient = CheckOptions { unused_variables: false, rewrite: false };
+    check(&nnet, &unused, lenient).unwrap();
+    refused(&nnet, &unused, CheckOptions { rewrite: true, ..lenient }, "is never used");
 }
 
 type Mutation = fn(&mut Computation);
 
-/// Changes fields of the first command of a kind.
-macro_rules! change {
-    ($pattern:pat => $($change:tt)*) => {
-        |c| {
-            for command in &mut c.commands {
-                if let $pattern = command {
-                    $($change)*;
-                    return;
-                }
-            }
-            panic!("no such command");
-        }
-    };
-}
-
-/// Faults that show in one command, tried on the unoptimised computation.
-const COMMANDS: &[(&str, Mutation)] = &[
-    ("no such sub-matrix", change!(Command::SetConst { dest, .. } => *dest = SubmatrixId(100_000))),
-    ("no such sub-matrix", change!(Command::Allocate { matrix } => *matrix = SubmatrixId(0))),
-    ("needs a whole matrix", |c| {
-        let at = find!(c, Command::Allocate { .. });
-        let Command::Allocate { matrix } = c.commands[at] else { unreachable!() };
-        let cols = c.submatrix(matrix).cols;
-        c.commands[at] = Command::Allocate { matrix: c.new_submatrix(matrix, 0..1, 0..cols) };
-    }),
-    ("no such component", change!(Command::Propagate { component, .. } => *component = ComponentId(99))),
-    ("no such component", change!(Command::Backprop { component, .. } => *component = ComponentId(99))),
-    ("a simple component has no precomputed indexes", |c| {
-        c.precomputed.push(Default::default());
-        let at = find!(c, Command::Propagate { .. });
-        if let Command::Propagate { precomputed, .. } = &mut c.commands[at] {
-            *precomputed = Some(PrecomputedId(1));
-        }
-    }),
-    (
-        "no such precomputed indexes",
-        change!(Command::Backprop { precomputed, .. } => *precomputed = Some(PrecomputedId(7))),
-    ),
-    ("needs an input", change!(Command::Propagate { input, .. } => *input = None)),
-    (
-        "cannot propagate in place",
-        change!(Command::Propagate { component: component @ ComponentId(1), input: Some(input), output, .. } => {
-            *component = ComponentId(7);
-            *output = *input;
-        }),
-    ),
-    ("input has dimension", |c| {
-        let wide = c.new_matrix(15, 99, false);
-        let at = find!(c, Command::Propagate { .. });
-        if let Command::Propagate { input, .. } = &mut c.commands[at] {
-            *input = Some(wide);
-        }
-    }),
-    ("output has dimension", |c| {
-        let wide = c.new_matrix(15, 99, false);
-        let at = find!(c, Command::Propagate { .. });
-        if let Command::Propagate { output, .. } = &mut c.commands[at] {
-            *output = wide;
-        }
-    }),
-    ("different numbers of rows", |c| {
-        let at = find!(c, Command::Propagate { .. });
-        let Command::Propagate { output, .. } = c.commands[at] else { unreachable!() };
-        let long = c.new_matrix(99, c.submatrix(output).cols, false);
-        if let Command::Propagate { output, .. } = &mut c.commands[at] {
-            *output = long;
-        }
-    }),
-    ("waits for its backprop", |c| {
-        let at = find!(c, Command::Propagate { memo: Some(_), .. });
-        c.commands.insert(at, c.commands[at]);
-    }),
-    ("no propagate has made", change!(Command::Backprop { memo: Some(memo), .. } => *memo = MemoId(77))),
-    ("no backprop uses the memo", change!(Command::Backprop { memo: memo @ Some(_), .. } => *memo = None)),
-    ("uses no memo", |c| {
-        let forward = find!(c, Command::Propagate { component: ComponentId(0), .. });
-        let backward = find!(c, Command::Backprop { component: ComponentId(0), .. });
-        for at in [forward, backward] {
-            if let Command::Propagate { memo, .. } | Command::Backprop { memo, .. } = &mut c.commands[at] {
-                *memo = Some(MemoId(50));
-            }
-        }
-    }),
-    ("the memo is another component's", |c| {
-        let forward = find!(c, Command::Propagate { component: ComponentId(0), .. });
-        let backward = find!(c, Command::Backprop { memo: Some(_), .. });
-        for at in [forward, backward] {
-            if let Command::Propagate { memo, .. } | Command::Backprop { memo, .. } = &mut c.commands[at] {
-                *memo = Some(MemoId(50));
-            }
-        }
-    }),
-    ("needs its input value", change!(Command::Backprop { in_value: value @ Some(_), .. } => *value = None)),
-    (
-        "needs its output value",
-        change!(Command::Backprop { out_value: value @ Some(_), .. } => *value = None),
-    ),
-    ("has no effect", |c| {
-        let at = find!(c, Command::Backprop { component: ComponentId(1), .. });
-        if let Command::Backprop { in_deriv, .. } = &mut c.commands[at] {
-            *in_deriv = None;
-        }
-    }),
-    ("shapes differ", |c| {
-        let small = c.new_matrix(1, 1, false);
-        let at = find!(c, Command::Add { .. });
-        if let Command::Add { src, .. } = &mut c.commands[at] {
-            *src = small;
-        }
-    }),
-    ("source and destination overlap", change!(Command::Add { dest, src, .. } => *src = *dest)),
-    ("no such list of rows", change!(Command::AddRows { rows, .. } => *rows = IndexesId(1000))),
-    ("no such list of rows", |c| {
-        let at = find!(c, Command::AddRows { .. });
-        let Command::AddRows { dest, .. } = c.commands[at] else { unreachable!() };
-        c.commands[at] = Command::AddRowsMulti { dest, rows: MultiIndexesId(1000), alpha: 1.0 };
-    }),
-    ("a row number is out of range", |c| c.indexes[0][0] = 10_000),
-    ("a row number is out of range", |c| c.indexes[0][0] = -2),
-    ("a list of", |c| c.indexes[0].truncate(1)),
-    ("numbers of columns differ", |c| {
-        let at = find!(c, Command::AddRows { .. });
-        let Command::AddRows { src, .. } = c.commands[at] else { unreachable!() };
-        let wide = c.new_matrix(c.submatrix(src).rows, 77, false);
-        if let Command::AddRows { src, .. } = &mut c.commands[at] {
-            *src = wide;
-        }
-    }),
-    ("no such list of ranges", change!(Command::AddRowRanges { ranges, .. } => *ranges = RangesId(1000))),
-    ("a range of rows is empty or out of range", |c| c.ranges[0][0] = (0, 1000)),
-    ("a range of rows is empty or out of range", |c| c.ranges[0][0] = (2, 2)),
-    ("a list of", |c| c.ranges[0].push((-1, -1))),
-    ("only input and output nodes", change!(Command::AcceptInput { node, .. } => *node = NodeId(3))),
-    ("only input and output nodes", change!(Command::ProvideOutput { node, .. } => *node = NodeId(999))),
-    ("a goto needs a label", |c| c.commands.push(Command::Goto { target: 0 })),
-    ("a goto must be the last command", |c| {
-        c.commands.insert(0, Command::Label);
-        c.commands.insert(1, Command::Goto { target: 0 });
-    }),
-    ("the range of a compression", |c| {
-        let at = find!(c, Command::ProvideOutput { .. });
-        let Command::ProvideOutput { matrix, .. } = c.commands[at] else { unreachable!() };
-        let kind = Compression::Int16;
-        c.commands.insert(at, Command::Compress { matrix, kind, truncate: true, range: 2000.0 });
-    }),
-];
-
-#[test]
-fn faults_of_commands_are_found() {
-    let Fixture { nnet, plain, .. } = fixture();
-    assert_eq!(nnet.component_name(ComponentId(7)), "unused");
-    for (message, mutate) in COMMANDS {
-        let mut mutated = plain.clone();
-        mutate(&mut mutated);
-        refused(&nnet, &mutated, CheckOptions::default(), message);
-    }
-}
-
-#[test]
-fn faults_of_lists_of_several_matrices_are_found() {
-    let nnet = crate::support::nnet(CONFIG);
-    let mut computation = Computation::new();
-    let a = computation.new_matrix(2, 3, false);
-    let b = computation.new_matrix(2, 3, false);
-    let dest = computation.new_matrix(2, 3, false);
-    let wide = computation.new_matrix(2, 4, false);
-    let rows = computation.new_multi_indexes(vec![Some((a, 1)), Some((b, 0))]);
-    let zero = |dest| [Command::Allocate { matrix: dest }, Command::SetConst { dest, value: 0.0 }];
-    computation.commands = [a, b, dest, wide].into_iter().flat_map(zero).collect();
-    computation.commands.push(Command::AddToRowsMulti { src: dest, rows, alpha: 1.0 });
-    check(&nnet, &computation, CheckOptions::default()).unwrap();
-    let faults: [(&str, [(SubmatrixId, u32); 2]); 6] = [
-        ("row number is out of range", [(a, 1), (b, 2)]),
-        ("no such sub-matrix", [(a, 1), (SubmatrixId(90), 0)]),
-        ("no such sub-matrix", [(a, 1), (SubmatrixId(0), 0)]),
-        ("overlap", [(a, 1), (dest, 0)]),
-        ("numbers of columns differ", [(a, 1), (wide, 0)]),
-        ("written twice", [(a, 1), (a, 1)]),
-    ];
-    for (message, list) in faults {
-        let mut mutated = computation.clone();
-        mutated.multi_indexes[0] = list.map(Some).to_vec();
-        refused(&nnet, &mutated, CheckOptions::default(), message);
-    }
-    computation.multi_indexes[0].push(None);
-    refused(&nnet, &computation, CheckOptions::default(), "a list of 3");
+/// A matrix that is allocated and freed, and a new one of its shape.
+fn swap_in(c: &mut Computation, change: fn(&mut Computation, SubmatrixId, SubmatrixId)) {
+    let allocated = |c: &Computation, m: SubmatrixId| c.commands.contains(&Command::Allocate { matrix: m });
+    let freed = c.commands.iter().find_map(|command| match *command {
+        Command::Deallocate { matrix } if allocated(c, matrix) => Some(matrix),
+        _ => None,
+    });
+    let matrix = freed.expect("a matrix with a whole life");
+    let (rows, cols) = (c.submatrix(matrix).rows, c.submatrix(matrix).cols);
+    let empty = c.new_matrix(rows, cols, false);
+    c.debug_info.clear();
+    change(c, matrix, empty);
 }
 
 /// Faults in the lives of matrices, tried on the optimised computation.
@@ -292,6 +137,25 @@ const LIVES: &[(&str, Mutation)] = &[
     ("is used but never allocated", |c| {
         let at = find!(c, Command::Allocate { .. });
         c.commands.remove(at);
+    }),
+    ("is freed before it exists", |c| {
+        let at = find!(c, Command::Deallocate { .. });
+        let command = c.commands.remove(at);
+        c.commands.insert(0, command);
+    }),
+    ("allocated already", |c| {
+        swap_in(c, |c, matrix, empty| {
+            let at =
+                position(c, |command| matches!(command, Command::Deallocate { matrix: m } if *m == matrix));
+            c.commands.insert(at, Command::Swap { first: matrix, second: empty });
+        })
+    }),
+    ("freed already", |c| {
+        swap_in(c, |c, matrix, empty| {
+            let at =
+                position(c, |command| matches!(command, Command::Deallocate { matrix: m } if *m == matrix));
+            c.commands.insert(at, Command::Swap { first: empty, second: matrix });
+        })
     }),
     ("allocated already", |c| {
         let at = find!(c, Command::Allocate { .. });
@@ -322,6 +186,8 @@ const LIVES: &[(&str, Mutation)] = &[
     ("debug info for", |c| {
         c.debug_info.pop();
     }),
+    ("debug info of matrix m1 names node 99", |c| c.debug_info[1].cindexes[0].node = NodeId(99)),
+    ("sub-matrix 0 must be the empty one", |c| c.submatrices.clear()),
     ("debug info for", |c| {
         c.debug_info[1].cindexes.pop();
     }),
@@ -352,6 +218,12 @@ const LIVES: &[(&str, Mutation)] = &[
         let decompress = find!(c, Command::Decompress { .. });
         let command = c.commands.remove(decompress);
         c.commands.insert(compress + 1, command);
+    }),
+    ("keeping only signs", |c| {
+        // Somebody else reads what comes back.
+        let at = find!(c, Command::Decompress { .. });
+        let Command::Decompress { matrix } = c.commands[at] else { unreachable!() };
+        c.commands.insert(at + 1, Command::Copy { dest: matrix, src: matrix, alpha: 2.0 });
     }),
     ("keeping only signs", |c| {
         let at = find!(c, Command::Backprop { component: ComponentId(1), .. });
@@ -404,4 +276,39 @@ fn deleted_commands_are_found() {
             }
         }
     }
+}
+
+/// What has not been written has no signs that could be kept.
+#[test]
+fn something_comes_before_a_compression() {
+    let nnet = nnet(CONFIG);
+    let relu = nnet.find_component("relu").unwrap();
+    let mut computation = Computation { need_model_derivative: true, ..Computation::new() };
+    let [value, deriv, result] = [0; 3].map(|_| computation.new_matrix(2, 4, false));
+    let backprop = Command::Backprop {
+        component: relu,
+        precomputed: None,
+        in_value: None,
+        out_value: Some(value),
+        out_deriv: deriv,
+        in_deriv: Some(result),
+        memo: None,
+        update_model: true,
+    };
+    let mut commands = vec![
+        Command::Allocate { matrix: value },
+        Command::SetConst { dest: value, value: 1.0 },
+        Command::Compress { matrix: value, kind: Compression::Uint8, truncate: true, range: 0.0 },
+        Command::Marker,
+        Command::Decompress { matrix: value },
+        Command::Allocate { matrix: deriv },
+        Command::SetConst { dest: deriv, value: 1.0 },
+        Command::Allocate { matrix: result },
+        backprop,
+    ];
+    computation.commands = commands.clone();
+    check(&nnet, &computation, CheckOptions::default()).unwrap();
+    commands.remove(1);
+    computation.commands = commands;
+    refused(&nnet, &computation, CheckOptions::default(), "keeping only signs");
 }

@@ -206,6 +206,8 @@ impl One<'_> {
         let component = self.nnet.component(component);
         self.columns(Some(output), component.output_dim(), "output")?;
         self.columns(input, component.input_dim(), "input")?;
+        self.contiguous(properties, Properties::INPUT_CONTIGUOUS, input)?;
+        self.contiguous(properties, Properties::OUTPUT_CONTIGUOUS, Some(output))?;
         let Some(input) = input else {
             return self.require(!simple, "a simple component needs an input");
         };
@@ -231,6 +233,14 @@ impl One<'_> {
         }
     }
 
+    /// Rows follow each other without gaps, for components that have the property `which`.
+    fn contiguous(&self, properties: Properties, which: Properties, s: Option<SubmatrixId>) -> Result<()> {
+        let no_gaps = s
+            .map(|s| self.sub(s))
+            .is_none_or(|s| s.rows == 1 || s.cols == self.computation.matrix(s.matrix).cols);
+        self.require(!properties.has(which) || no_gaps, "the component needs all columns of a matrix")
+    }
+
     fn check_backprop(&self, component: ComponentId) -> Result<()> {
         let Command::Backprop { precomputed, in_value, out_value, out_deriv, in_deriv, .. } =
             self.computation.commands[self.c]
@@ -254,6 +264,12 @@ impl One<'_> {
         self.columns(in_deriv, component.input_dim(), "input")?;
         self.columns(out_value, component.output_dim(), "output")?;
         self.columns(Some(out_deriv), component.output_dim(), "output")?;
+        for s in [in_value, in_deriv] {
+            self.contiguous(properties, Properties::INPUT_CONTIGUOUS, s)?;
+        }
+        for s in [out_value, Some(out_deriv)] {
+            self.contiguous(properties, Properties::OUTPUT_CONTIGUOUS, s)?;
+        }
         if let (Some(value), Some(deriv)) = (in_value, in_deriv) {
             self.require(
                 rows(value) == rows(deriv),
@@ -264,6 +280,10 @@ impl One<'_> {
             out_value.is_none_or(|value| rows(value) == rows(out_deriv)),
             "output value and output derivative have different numbers of rows",
         )?;
+        self.require(
+            !simple || in_value.is_none_or(|value| rows(value) == rows(out_deriv)),
+            "input value and output derivative of a simple component have different numbers of rows",
+        )?;
         let Some(in_deriv) = in_deriv else {
             return Ok(());
         };
@@ -271,6 +291,9 @@ impl One<'_> {
             !simple || rows(in_deriv) == rows(out_deriv),
             "input and output derivative of a simple component have different numbers of rows",
         )?;
+        for value in in_value.into_iter().chain(out_value) {
+            self.apart(in_deriv, value)?;
+        }
         if self.sub(in_deriv) == self.sub(out_deriv) {
             return self
                 .require(has(Properties::BACKPROP_IN_PLACE), "the component cannot backprop in place");
@@ -290,11 +313,17 @@ impl One<'_> {
                     return self.fail("no propagate has made this backprop's memo");
                 };
                 self.require(made_by == component, "the memo is another component's")?;
-                let uses = self.nnet.component(component).properties().has(Properties::USES_MEMO);
-                self.require(uses, "this component uses no memo")
+                self.require(self.uses_memo(component), "this component uses no memo")
+            }
+            Command::Backprop { component, memo: None, .. } => {
+                self.require(!self.uses_memo(component), "this component needs the memo of its propagate")
             }
             _ => Ok(()),
         }
+    }
+
+    fn uses_memo(&self, component: ComponentId) -> bool {
+        self.nnet.component(component).properties().has(Properties::USES_MEMO)
     }
 
     fn check_rows(&self, dest: SubmatrixId, src: SubmatrixId, rows: IndexesId) -> Result<()> {
@@ -304,8 +333,8 @@ impl One<'_> {
         self.same_columns(dest, src)?;
         self.list_length(dest, list.len())?;
         let source_rows = self.sub(src).rows as i32;
-        self.require(list.iter().all(|r| (-1..source_rows).contains(r)), "a row number is out of range")?;
-        self.apart(dest, src)
+        self.apart(dest, src)?;
+        self.require(list.iter().all(|r| (-1..source_rows).contains(r)), "a row number is out of range")
     }
 
     fn same_columns(&self, a: SubmatrixId, b: SubmatrixId) -> Result<()> {
@@ -363,7 +392,7 @@ impl One<'_> {
         let valid = |&(begin, end): &(i32, i32)| {
             (begin, end) == (-1, -1) || (0 <= begin && begin < end && end <= rows)
         };
-        self.require(list.iter().all(valid), "a range of rows is empty or out of range")?;
-        self.apart(dest, src)
+        self.apart(dest, src)?;
+        self.require(list.iter().all(valid), "a range of rows is empty or out of range")
     }
 }
