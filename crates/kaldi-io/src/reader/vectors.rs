@@ -11,7 +11,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 impl KaldiReader {
     /// Reads `count` elements by calling `read` on one slice after another, each at most as long as what was read
     /// before (or a megabyte): a header that lies cannot make us take memory that the file does not fill.
-    pub(crate) fn read_growing<T: Copy + Default>(
+    pub fn read_growing<T: Copy + Default>(
         &mut self,
         count: usize,
         mut read: impl FnMut(&mut Self, &mut [T]) -> Result<()>,
@@ -33,7 +33,7 @@ impl KaldiReader {
     }
 
     /// A count that must not be negative.
-    pub(crate) fn check_count(&self, count: i32, what: &str) -> Result<usize> {
+    pub fn check_count(&self, count: i32, what: &str) -> Result<usize> {
         usize::try_from(count).map_err(|_| self.error(format!("{count} is not a possible number of {what}")))
     }
 

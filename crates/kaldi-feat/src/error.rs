@@ -1,0 +1,28 @@
+//! The one error type of the crate.
+
+use kaldi_io::IoError;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Io(#[from] IoError),
+
+    /// Options or arguments that make no sense.
+    #[error("{0}")]
+    Options(String),
+
+    /// Data that do not fit each other, or nothing can be computed from.
+    #[error("{0}")]
+    Data(String),
+}
+
+impl Error {
+    pub fn options(message: impl Into<String>) -> Error {
+        Error::Options(message.into())
+    }
+    pub fn data(message: impl Into<String>) -> Error {
+        Error::Data(message.into())
+    }
+}

@@ -1,0 +1,36 @@
+//! What the programs around the networks do with features, matrices, posteriors and their statistics.
+//!
+//! A row of a feature matrix is a frame, a column a dimension. Sums are accumulated in double precision and features are
+//! changed in single precision, as in the reference, so that figures agree to the last digits. Nothing is logged: what a
+//! user should know is part of the results.
+//!
+//! - [`cmvn`], [`online_cmvn`], [`sliding_cmn`]: mean and variance normalisation.
+//! - [`frames`], [`deltas`], [`columns`], [`segments`], [`transform`]: new frames from frames.
+//! - [`elementwise`], [`sum`]: any matrices and vectors.
+//! - [`posterior`]: weights and forms of posteriors.
+//! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
+//! - [`htk`], [`sphinx`], [`wave`]: files of other programs.
+
+#![forbid(unsafe_code)]
+
+pub mod cmvn;
+pub mod columns;
+pub mod deltas;
+pub mod elementwise;
+pub mod error;
+pub mod frames;
+pub mod htk;
+pub mod lda;
+pub mod lda_estimate;
+pub mod online_cmvn;
+pub mod posterior;
+pub mod segments;
+pub mod sliding_cmn;
+pub mod sphinx;
+pub mod sum;
+#[cfg(test)]
+mod testing;
+pub mod transform;
+pub mod wave;
+
+pub use error::{Error, Result};

@@ -1,0 +1,146 @@
+//! Posteriors in other forms, and weighted (`hmm/posterior.cc`).
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use kaldi_io::{DenseMatrix, Posterior, SparseMatrix, SparseVector};
+
+/// Each id with probability 1.
+pub fn from_alignment(alignment: &[i32]) -> Posterior {
+    alignment.iter().map(|&id| vec![(id, 1.0)]).collect()
+}
+
+/// The sum of the probabilities of each frame.
+pub fn frame_weights(posterior: &Posterior) -> Vec<f32> {
+    posterior.iter().map(|frame| frame.iter().map(|&(_, p)| p).sum()).collect()
+}
+
+/// A row a frame, with probabilities in the columns that ids name; of an id that is there twice, the last one counts.
+pub fn to_matrix(posterior: &Posterior, dim: usize) -> Result<DenseMatrix<f32>> {
+    let mut m = DenseMatrix::new(posterior.len(), dim);
+    for (t, frame) in posterior.iter().enumerate() {
+        for &(id, p) in frame {
+            let column = usize::try_from(id).ok().filter(|&column| column < dim).ok_or_else(|| {
+                Error::data(format!("id {id} of frame {t} is not between 0 and {}", dim.saturating_sub(1)))
+            })?;
+            m.row_mut(t)[column] = p;
+        }
+    }
+    Ok(m)
+}
+
+/// As [`to_matrix`], but sparse, and probabilities of the same id are added up.
+pub fn to_sparse(posterior: &Posterior, dim: usize) -> Result<SparseMatrix> {
+    let row = |(t, frame): (usize, &Vec<(i32, f32)>)| {
+        SparseVector::new(dim, frame.clone()).map_err(|e| Error::data(format!("frame {t}: {e}")))
+    };
+    Ok(SparseMatrix { rows: posterior.iter().enumerate().map(row).collect::<Result<_>>()? })
+}
+
+/// Multiplies all probabilities; with 0, no entries remain.
+pub fn scale(posterior: &mut Posterior, factor: f32) {
+    posterior.iter_mut().for_each(|frame| scale_frame(frame, factor));
+}
+
+fn scale_frame(frame: &mut Vec<(i32, f32)>, factor: f32) {
+    if factor == 0.0 {
+        frame.clear();
+    } else if factor != 1.0 {
+        frame.iter_mut().for_each(|(_, p)| *p *= factor);
+    }
+}
+
+/// Multiplies the probabilities of each frame by its weight. Frames without a weight count as those with weight 0:
+/// their entries are removed.
+pub fn weight_frames(posterior: &mut Posterior, weights: &[f32]) {
+    for (t, frame) in posterior.iter_mut().enumerate() {
+        scale_frame(frame, weights.get(t).copied().unwrap_or_default());
+    }
+}
+
+/// How two posteriors are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SumOptions {
+    /// Add up entries of the same id, and drop what becomes zero.
+    pub merge: bool,
+    /// Empty the frames in which both have no id in common.
+    pub drop_disjoint: bool,
+}
+
+/// The sum of two posteriors of the same length, and the number of frames in which they have no id in common.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn sum(first: Posterior, second: Posterior, options: SumOptions) -> (Posterior, usize) {
+    assert_eq!(first.len(), second.len(), "posteriors of one length");
+    let mut disjoint = 0;
+    let frames = first.into_iter().zip(second).map(|(mut frame, second)| {
+        let ids: HashSet<i32> = frame.iter().map(|&(id, _)| id).collect();
+        let apart = !second.iter().any(|(id, _)| ids.contains(id));
+        disjoint += usize::from(apart);
+        if apart && options.drop_disjoint {
+            return Vec::new();
+        }
+        frame.extend(second);
+        frame.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        if options.merge {
+            frame.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                if same {
+                    kept.1 += next.1;
+                }
+                same
+            });
+            frame.retain(|&(_, p)| p != 0.0);
+        }
+        frame
+    });
+    let frames = frames.collect();
+    (frames, disjoint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Posterior {
+        vec![vec![(3, 0.5), (1, 0.25)], vec![], vec![(0, 1.0)]]
+    }
+
+    #[test]
+    fn forms() {
+        assert_eq!(from_alignment(&[4, 2]), [[(4, 1.0)], [(2, 1.0)]]);
+        assert_eq!(frame_weights(&example()), [0.75, 0.0, 1.0]);
+        let m = to_matrix(&example(), 4).unwrap();
+        assert_eq!(m.data, [0.0, 0.25, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(to_sparse(&example(), 4).unwrap().to_dense(), m);
+        let twice = vec![vec![(1, 0.5), (1, 0.25)]];
+        assert_eq!(to_matrix(&twice, 2).unwrap().data, [0.0, 0.25]);
+        assert_eq!(to_sparse(&twice, 2).unwrap().to_dense().data, [0.0, 0.75]);
+        assert!(to_matrix(&example(), 3).unwrap_err().to_string().contains("id 3 of frame 0"));
+        assert!(to_matrix(&vec![vec![(-1, 1.0)]], 3).is_err());
+        assert!(to_sparse(&example(), 3).unwrap_err().to_string().contains("frame 0"));
+    }
+
+    #[test]
+    fn weights() {
+        let mut posterior = example();
+        scale(&mut posterior, 2.0);
+        assert_eq!(posterior[0], [(3, 1.0), (1, 0.5)]);
+        weight_frames(&mut posterior, &[0.5, 1.0]);
+        assert_eq!(posterior, [vec![(3, 0.5), (1, 0.25)], vec![], vec![]]);
+        scale(&mut posterior, 0.0);
+        assert_eq!(posterior, vec![vec![]; 3]);
+    }
+
+    #[test]
+    fn sums() {
+        let other: Posterior = vec![vec![(3, -0.5), (2, 1.0)], vec![(1, 1.0)], vec![(5, 1.0)]];
+        let add = |merge, drop_disjoint| sum(example(), other.clone(), SumOptions { merge, drop_disjoint });
+        let (merged, disjoint) = add(true, false);
+        assert_eq!(merged, [vec![(1, 0.25), (2, 1.0)], vec![(1, 1.0)], vec![(0, 1.0), (5, 1.0)]]);
+        assert_eq!(disjoint, 2);
+        assert_eq!(add(true, true).0, [vec![(1, 0.25), (2, 1.0)], vec![], vec![]]);
+        assert_eq!(add(false, false).0[0], [(1, 0.25), (2, 1.0), (3, -0.5), (3, 0.5)]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Parts of recordings, from lines `segment recording start end [channel]` with times in seconds.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use kaldi_io::text::{parse_integer, parse_real};
+
+/// A line of a segments file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    pub name: String,
+    pub recording: String,
+    /// In seconds; not negative.
+    pub start: f64,
+    /// In seconds; after `start`.
+    pub end: f64,
+}
+
+impl Segment {
+    /// Reads a line, or says what is wrong with it.
+    pub fn parse(line: &str) -> std::result::Result<Self, &'static str> {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (name, recording, start, end, channel) = match fields[..] {
+            [name, recording, start, end] => (name, recording, start, end, None),
+            [name, recording, start, end, channel] => (name, recording, start, end, Some(channel)),
+            _ => return Err("expected 4 or 5 fields"),
+        };
+        let start = parse_real(start).ok_or("bad start")?;
+        let end = parse_real(end).ok_or("bad end")?;
+        if !(start >= 0.0 && end > start) {
+            return Err("empty or invalid segment");
+        }
+        if channel.is_some_and(|channel| parse_integer::<u16>(channel).is_none()) {
+            return Err("bad channel");
+        }
+        Ok(Segment { name: name.to_owned(), recording: recording.to_owned(), start, end })
+    }
+}
+
+/// How times become frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SegmentOptions {
+    /// In seconds; what is not longer is refused.
+    pub min_length: f32,
+    /// In milliseconds.
+    pub frame_length: i32,
+    /// In milliseconds.
+    pub frame_shift: i32,
+    /// By how many seconds a segment may end after the recording.
+    pub max_overshoot: f32,
+    /// Leave out, at the end, the frames that reach beyond the segment.
+    pub snip_edges: bool,
+}
+
+impl SegmentOptions {
+    pub fn check(&self) -> Result<()> {
+        if self.frame_shift <= 0 {
+            return Err(Error::options(format!(
+                "--frame-shift={}: expected a number above 0",
+                self.frame_shift
+            )));
+        }
+        Ok(())
+    }
+
+    fn frames(&self, seconds: f64) -> i64 {
+        (seconds * 1000.0 / f64::from(self.frame_shift)).round() as i64
+    }
+
+    /// The frames of the segment in a recording of so many frames, or why it has none.
+    pub fn range(&self, segment: &Segment, frames: usize) -> std::result::Result<Range<usize>, String> {
+        let total = frames as i64;
+        let start = self.frames(segment.start);
+        let mut end = self.frames(segment.end);
+        if self.snip_edges {
+            let beyond = f64::from(self.frame_length - self.frame_shift) / f64::from(self.frame_shift);
+            end -= beyond.ceil() as i64;
+        }
+        if start >= total {
+            return Err(format!("it starts at frame {start}, the recording has {total} frames"));
+        }
+        if end > total {
+            if end >= total + self.frames(self.max_overshoot.into()) {
+                return Err(format!("it ends at frame {end}, the recording has {total} frames"));
+            }
+            end = total;
+        }
+        if end <= start + self.frames(self.min_length.into()) {
+            return Err(format!("it is too short: {} frames", (end - start).max(0)));
+        }
+        Ok(start as usize..end as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let segment = Segment::parse("s r 0.5\t1.25 0\r").unwrap();
+        assert_eq!((segment.name.as_str(), segment.start, segment.end), ("s", 0.5, 1.25));
+        let bad = [("s r 1", "fields"), ("s r x 1", "start"), ("s r 1 y", "end"), ("s r 1 1", "empty")];
+        for (line, why) in bad.into_iter().chain([("s r -1 1", "empty"), ("s r 0 1 A", "channel")]) {
+            assert!(Segment::parse(line).unwrap_err().contains(why), "{line}");
+        }
+    }
+
+    #[test]
+    fn frames() {
+        let options = SegmentOptions {
+            min_length: 0.1,
+            frame_length: 25,
+            frame_shift: 10,
+            max_overshoot: 0.0,
+            snip_edges: true,
+        };
+        let range = |options: &SegmentOptions, start: f64, end: f64| {
+            options.range(&Segment { name: String::new(), recording: String::new(), start, end }, 100)
+        };
+        assert_eq!(range(&options, 0.1, 0.5), Ok(10..48));
+        assert_eq!(range(&options, 0.0, 1.02), Ok(0..100));
+        assert!(range(&options, 0.0, 1.03).unwrap_err().contains("ends at frame 101"));
+        assert!(range(&options, 1.0, 2.0).unwrap_err().contains("starts at frame 100"));
+        assert!(range(&options, 0.1, 0.22).unwrap_err().contains("too short: 10 frames"));
+        assert_eq!(range(&options, 0.1, 0.23), Ok(10..21));
+        let whole = SegmentOptions { snip_edges: false, max_overshoot: 0.05, ..options.clone() };
+        assert_eq!(range(&whole, 0.1, 0.5), Ok(10..50));
+        assert_eq!(range(&whole, 0.5, 1.04), Ok(50..100));
+        assert!(range(&whole, 0.5, 1.05).is_err());
+        assert!(SegmentOptions { frame_shift: 0, ..options }.check().is_err());
+    }
+}
