@@ -2,8 +2,12 @@
 
 pub mod compiler;
 pub mod examples;
+pub mod lda;
+pub mod messages;
 pub mod options;
 pub mod prepare;
 pub mod progress;
 pub mod report;
+pub mod sums;
+pub mod tables;
 pub mod training_log;

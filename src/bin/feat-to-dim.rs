@@ -1,0 +1,42 @@
+//! `feat-to-dim`: the dimension of features.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use kaldi_io::holder::{I32Holder, MatrixHolder};
+use kaldi_io::{KaldiWriter, SequentialReader};
+use nnet3::tables;
+
+/// Reads an archive of features.
+///
+/// If the second argument is a file, writes the feature dimension of the first utterance; if it is a table, a table of
+/// the feature dimension of each utterance.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: feat-to-dim scp:feats.scp -")]
+struct Options {
+    feat_rspecifier: String,
+    dim_out: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    if tables::is_output(&options.dim_out) {
+        let from = &options.feat_rspecifier;
+        return tables::map::<MatrixHolder, I32Holder>(from, &options.dim_out, |_, features| {
+            Ok(Ok(i32::try_from(features.cols)?))
+        })?
+        .finish_any();
+    }
+    let mut reader = SequentialReader::<MatrixHolder>::open(&options.feat_rspecifier)?;
+    let Some((_, first)) = reader.next()? else {
+        reader.close()?;
+        bail!("{}: expected at least one utterance, found none", options.feat_rspecifier);
+    };
+    let mut writer = KaldiWriter::create(&options.dim_out, false)?;
+    writer.write_str(&format!("{}\n", first.cols))?;
+    writer.finish()?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,37 @@
+//! `feat-to-len`: the number of frames of features.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kaldi_io::holder::{I32Holder, MatrixHolder};
+use nnet3::tables::{self, Input};
+
+/// Reads an archive of features and writes a corresponding archive that maps utterance-id to utterance length in frames,
+/// or (with one argument) prints to stdout the total number of frames in the input archive.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: feat-to-len scp:feats.scp ark,t:feats.lengths\nor: feat-to-len scp:feats.scp")]
+struct Options {
+    in_rspecifier: String,
+    out_wspecifier: Option<String>,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let from = &options.in_rspecifier;
+    if let Some(to) = &options.out_wspecifier {
+        return tables::map::<MatrixHolder, I32Holder>(from, to, |_, features| {
+            Ok(Ok(i32::try_from(features.rows)?))
+        })?
+        .finish_any();
+    }
+    let mut total = 0;
+    Input::<MatrixHolder>::open(from)?.for_each(|_, features| {
+        total += features.rows;
+        Ok(())
+    })?;
+    println!("{total}");
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,44 @@
+//! `matrix-dim`: prints the dimensions of matrices.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::object::read_matrix;
+use nnet3::messages;
+use nnet3::tables::{self, Input};
+
+/// Print dimension info on an input matrix (rows then cols, separated by tab), to standard output.
+///
+/// Output for single filename: rows[tab]cols. Output per line for archive of files: key[tab]rows[tab]cols
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: matrix-dim final.mat | cut -f 2\nSee also: feat-to-len, feat-to-dim")]
+struct Options {
+    matrix_in: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let mut out = std::io::stdout().lock();
+    if !tables::is_input(&options.matrix_in) {
+        let matrix = read_matrix::<f32>(&options.matrix_in)?;
+        writeln!(out, "{}\t{}", matrix.rows, matrix.cols)?;
+        return Ok(0);
+    }
+    let mut count = 0;
+    Input::<MatrixHolder>::open(&options.matrix_in)?.for_each(|key, matrix| {
+        writeln!(out, "{key}\t{}\t{}", matrix.rows, matrix.cols)?;
+        count += 1;
+        Ok(())
+    })?;
+    if count == 0 {
+        messages::error(&format!("{}: expected at least one matrix, found none", options.matrix_in));
+        return Ok(NOTHING_DONE);
+    }
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,37 @@
+//! What the programs that estimate transforms from statistics of classes have in common.
+
+use anyhow::{Context, Result};
+use kaldi_feat::lda::LdaStats;
+use kaldi_feat::lda_estimate::Directions;
+use kaldi_io::log::num;
+use kaldi_io::read_object;
+
+use crate::messages;
+
+/// The sum of the statistics in several files.
+pub fn read_stats(rxfilenames: &[String]) -> Result<LdaStats> {
+    let mut sum = LdaStats::default();
+    for name in rxfilenames {
+        sum.merge(read_object(name)?).with_context(|| name.clone())?;
+    }
+    Ok(sum)
+}
+
+/// The directions that tell classes apart; logs what they are. `dim` is how many of them will be used.
+pub fn directions(stats: &LdaStats, dim: usize) -> Result<Directions> {
+    let directions = Directions::new(stats)?;
+    if let Some(smoothing) = directions.smoothing {
+        messages::log(&format!(
+            "Cholesky failed (possibly not +ve definite), so adding {} to diagonal and trying again.",
+            num(smoothing)
+        ));
+    }
+    let variances = &directions.variances;
+    let list: Vec<String> = variances.iter().map(|&d| num(d)).collect();
+    messages::log(&format!("Data count is {}", num(directions.count)));
+    messages::log(&format!("LDA singular values are  [ {} ]", list.join(" ")));
+    messages::log(&format!("Sum of all singular values is {}", num(variances.iter().sum())));
+    let selected = variances.iter().take(dim).sum();
+    messages::log(&format!("Sum of selected singular values is {}", num(selected)));
+    Ok(directions)
+}

@@ -1,0 +1,156 @@
+//! The loop of most programs: read a table, change each entry, write a table, count.
+//!
+//! What concerns one entry and is its own fault is a warning that names the key, and the entry is left out; everything
+//! else is an error that names table and key. A program in which nothing could be written leaves a file that was there
+//! before as it was.
+
+use std::fmt::Display;
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::{Holder, KaldiObject};
+use kaldi_io::table::{Rspecifier, Wspecifier};
+use kaldi_io::{RandomReader, SequentialReader, TableWriter};
+
+use crate::messages;
+
+/// Whether an argument is a table to read, and not a file.
+pub fn is_input(argument: &str) -> bool {
+    Rspecifier::parse(argument).is_ok()
+}
+
+/// Whether an argument is a table to write, and not a file.
+pub fn is_output(argument: &str) -> bool {
+    Wspecifier::parse(argument).is_ok()
+}
+
+/// Whether both arguments are tables; if not, both must be files.
+pub fn are_tables(input: &str, output: &str) -> Result<bool> {
+    match (is_input(input), is_output(output)) {
+        (true, false) => bail!("the input {input} is a table, so the output must be one, found {output}"),
+        (false, true) => bail!("the output {output} is a table, so the input must be one, found {input}"),
+        (tables, _) => Ok(tables),
+    }
+}
+
+/// A table for access by key, if its name is not empty.
+pub fn open_optional<H: Holder>(rspecifier: &str) -> Result<Option<RandomReader<H>>> {
+    if rspecifier.is_empty() { Ok(None) } else { Ok(Some(RandomReader::open(rspecifier)?)) }
+}
+
+/// A table that is read from beginning to end.
+pub struct Input<H: Holder> {
+    name: String,
+    reader: SequentialReader<H>,
+}
+
+impl<H: Holder> Input<H> {
+    pub fn open(rspecifier: &str) -> Result<Self> {
+        Ok(Input { name: rspecifier.to_owned(), reader: SequentialReader::open(rspecifier)? })
+    }
+
+    /// Calls `f` with keys and values. Its errors get table and key as context.
+    pub fn for_each(mut self, mut f: impl FnMut(&str, H::T) -> Result<()>) -> Result<()> {
+        while let Some((key, value)) = self.reader.next()? {
+            f(&key, value).with_context(|| format!("{}, key '{key}'", self.name))?;
+        }
+        Ok(self.reader.close()?)
+    }
+}
+
+/// A table to write, with counts.
+pub struct Output<H: Holder> {
+    name: String,
+    writer: TableWriter<H>,
+    /// Entries written.
+    pub done: u64,
+    /// Entries left out.
+    pub failed: u64,
+}
+
+impl<H: Holder> Output<H> {
+    pub fn open(wspecifier: &str) -> Result<Self> {
+        let writer = TableWriter::open(wspecifier)?;
+        Ok(Output { name: wspecifier.to_owned(), writer, done: 0, failed: 0 })
+    }
+
+    pub fn write(&mut self, key: &str, value: &H::T) -> Result<()> {
+        self.writer.write(key, value)?;
+        self.done += 1;
+        Ok(())
+    }
+
+    /// Leaves an entry out, with a warning.
+    pub fn skip(&mut self, key: &str, reason: impl Display) {
+        messages::warn(&format!("{key}: {reason}"));
+        self.failed += 1;
+    }
+
+    /// Status 0 if anything was written, else 1.
+    pub fn finish(self) -> Result<u8> {
+        self.finish_or(NOTHING_DONE)
+    }
+
+    /// Status 0 if anything was written, else `nothing`.
+    pub fn finish_or(self, nothing: u8) -> Result<u8> {
+        if self.done > 0 {
+            return self.finish_any();
+        }
+        messages::error(&format!("{}: there was nothing to write", self.name));
+        Ok(nothing)
+    }
+
+    /// Status 0, also for an empty table.
+    pub fn finish_any(self) -> Result<u8> {
+        self.writer.close()?;
+        Ok(0)
+    }
+}
+
+/// An entry that is left out, and why.
+pub struct Skip(pub String);
+
+/// Whatever can be said of an entry as a reason to leave it out.
+pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
+    Ok(Err(Skip(reason.to_string())))
+}
+
+/// Reads a table and writes what `f` makes of each entry, under the same key.
+pub fn map<I: Holder, O: Holder>(
+    from: &str,
+    to: &str,
+    mut f: impl FnMut(&str, I::T) -> Result<std::result::Result<O::T, Skip>>,
+) -> Result<Output<O>> {
+    let input = Input::<I>::open(from)?;
+    let mut output = Output::<O>::open(to)?;
+    input.for_each(|key, value| {
+        match f(key, value)? {
+            Ok(value) => output.write(key, &value)?,
+            Err(Skip(reason)) => output.skip(key, reason),
+        }
+        Ok(())
+    })?;
+    Ok(output)
+}
+
+/// A program that changes objects in tables or in files: two tables (status by what was written), or two files.
+pub fn convert<H: Holder>(
+    (from, to): (&str, &str),
+    binary: bool,
+    plural: &str,
+    read: impl FnOnce(&str) -> kaldi_io::Result<H::T>,
+    mut change: impl FnMut(H::T) -> Result<H::T>,
+) -> Result<u8>
+where
+    H::T: KaldiObject,
+{
+    if are_tables(from, to)? {
+        let output = map::<H, H>(from, to, |_, value| Ok(Ok(change(value)?)))?;
+        messages::log(&format!("Copied {} {plural}.", output.done));
+        return output.finish();
+    }
+    let value = change(read(from)?).with_context(|| from.to_owned())?;
+    kaldi_io::write_object(to, binary, &value)?;
+    messages::log(&format!("Copied {from} to {to}"));
+    Ok(0)
+}
