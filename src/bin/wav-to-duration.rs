@@ -1,0 +1,60 @@
+//! `wav-to-duration`: how long sounds are.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use kaldi_feat::wave::{Wave, WaveDataHolder, WaveHeaderHolder};
+use kaldi_io::holder::{FloatHolder, Holder};
+use kaldi_io::log::num;
+use kaldi_io::table::{Rspecifier, RspecifierKind};
+use nnet3::{messages, tables};
+
+/// Read wav files and output an archive consisting of a single float: the duration of each one in seconds.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "E.g.: wav-to-duration scp:wav.scp ark,t:-\nSee also: feat-to-len")]
+struct Options {
+    /// If true, read files to their end to ensure the returned duration is correct. Archives always are.
+    #[arg(long)]
+    read_entire_file: bool,
+    wav_rspecifier: String,
+    duration_wspecifier: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    // Without its data a file in an archive cannot be told from the next one.
+    let archive = Rspecifier::parse(&options.wav_rspecifier)?.kind == RspecifierKind::Archive;
+    if options.read_entire_file || archive {
+        durations::<WaveDataHolder>(&options)
+    } else {
+        durations::<WaveHeaderHolder>(&options)
+    }
+}
+
+fn durations<H: Holder<T = Wave>>(options: &Options) -> Result<u8> {
+    let mut all = Vec::new();
+    let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
+    let output = tables::map::<H, FloatHolder>(from, to, |_, wave| {
+        let Some(duration) = wave.duration() else {
+            bail!("the header does not say how long it is; try --read-entire-file=true");
+        };
+        all.push(f64::from(duration));
+        Ok(Ok(duration))
+    })?;
+    messages::log(&format!("Printed duration for {} audio files.", output.done));
+    if !all.is_empty() {
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let shortest = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let longest = all.iter().copied().fold(0.0, f64::max);
+        messages::log(&format!(
+            "Mean duration was {}, min and max durations were {}, {}",
+            num(mean),
+            num(shortest),
+            num(longest)
+        ));
+    }
+    output.finish()
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}
