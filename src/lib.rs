@@ -2,6 +2,7 @@
 
 pub mod compiler;
 pub mod examples;
+pub mod get_egs;
 pub mod lda;
 pub mod messages;
 pub mod options;

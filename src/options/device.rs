@@ -7,6 +7,9 @@ use nnet3_matrix::Device;
 
 const SITE: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
 
+/// Whether programs can use CUDA.
+pub const CUDA_COMPILED: bool = false;
+
 // Options of devices, besides `--use-gpu`, whose default differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceOptions {

@@ -1,8 +1,9 @@
 //! Options of the programs that make and merge examples.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use kaldi_io::kaldi_warn;
 use kaldi_io::log::Site;
+use nnet3_train::chunk::ChunkOptions;
 use nnet3_train::merge::ExampleMerger;
 use nnet3_train::split::SplitOptions;
 
@@ -44,6 +45,51 @@ impl EgsGenerationOptions {
             num_frames_overlap: self.num_frames_overlap,
             frame_subsampling_factor: self.frame_subsampling_factor,
         }
+    }
+}
+
+// What the programs that make examples of features and targets have in common.
+#[derive(clap::Args, Debug, Clone)]
+pub struct EgsOptions {
+    /// If true, write egs with input features in compressed format (recommended). This is only relevant if the features
+    /// being read are un-compressed; if already compressed, we keep the same compressed format when dumping egs.
+    #[arg(long, default_value_t = true)]
+    pub compress: bool,
+    /// Alias for --online-ivectors
+    #[arg(long, default_value = "")]
+    pub ivectors: String,
+    /// Rspecifier of ivector features, as a matrix.
+    #[arg(long, default_value = "")]
+    pub online_ivectors: String,
+    /// Number of frames between iVectors in matrices supplied to the --online-ivectors option
+    #[arg(long, default_value_t = 1)]
+    pub online_ivector_period: i32,
+    /// Tolerance for difference in num-frames between feat and ivector matrices
+    #[arg(long, default_value_t = 100)]
+    pub length_tolerance: i32,
+    /// Tolerance for difference in num-frames (after subsampling) between features and targets
+    #[arg(long, default_value_t = 2)]
+    pub targets_length_tolerance: i32,
+    #[command(flatten)]
+    pub generation: EgsGenerationOptions,
+}
+
+impl EgsOptions {
+    pub fn chunk_options(&self) -> Result<ChunkOptions> {
+        let Some(ivector_period) = usize::try_from(self.online_ivector_period).ok().filter(|&n| n > 0) else {
+            bail!("--online-ivector-period must be above 0, found {}", self.online_ivector_period);
+        };
+        Ok(ChunkOptions {
+            compress: self.compress,
+            ivector_period,
+            length_tolerance: self.length_tolerance,
+            targets_length_tolerance: self.targets_length_tolerance,
+        })
+    }
+
+    /// The table of i-vectors; empty if there is none.
+    pub fn ivector_rspecifier(&self) -> &str {
+        if self.online_ivectors.is_empty() { &self.ivectors } else { &self.online_ivectors }
     }
 }
 

@@ -12,7 +12,8 @@ pub fn from_alignment(alignment: &[i32]) -> Posterior {
 
 /// The sum of the probabilities of each frame.
 pub fn frame_weights(posterior: &Posterior) -> Vec<f32> {
-    posterior.iter().map(|frame| frame.iter().map(|&(_, p)| p).sum()).collect()
+    // Not `sum`, which is -0 for an empty frame.
+    posterior.iter().map(|frame| frame.iter().fold(0.0, |sum, (_, p)| sum + p)).collect()
 }
 
 /// A row a frame, with probabilities in the columns that ids name; of an id that is there twice, the last one counts.
@@ -111,6 +112,7 @@ mod tests {
     fn forms() {
         assert_eq!(from_alignment(&[4, 2]), [[(4, 1.0)], [(2, 1.0)]]);
         assert_eq!(frame_weights(&example()), [0.75, 0.0, 1.0]);
+        assert!(frame_weights(&example())[1].is_sign_positive());
         let m = to_matrix(&example(), 4).unwrap();
         assert_eq!(m.data, [0.0, 0.25, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
         assert_eq!(to_sparse(&example(), 4).unwrap().to_dense(), m);

@@ -37,6 +37,15 @@ impl Random {
         self.generator.borrow_mut().with_probability(probability)
     }
 
+    /// A weight that is either 0 or at least `threshold`, with `value` as its expectation. Takes no number for values that
+    /// are so already.
+    pub fn prune(&self, value: f32, threshold: f32) -> f32 {
+        if value == 0.0 || value.abs() >= threshold {
+            return value;
+        }
+        if self.uniform() <= value.abs() / threshold { threshold.copysign(value) } else { 0.0 }
+    }
+
     /// Standard normal (Box–Muller). Takes two numbers.
     pub fn normal(&self) -> f32 {
         let (u, v) = (f64::from(self.uniform()), f64::from(self.uniform()));
@@ -52,5 +61,29 @@ impl Random {
     /// seed gives the same parameters elsewhere in the network whatever the deviations are.
     pub fn normal_vec(&self, count: usize, mean: f32, stddev: f32) -> Vec<f32> {
         (0..count).map(|_| self.normal() * stddev + mean).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pruning_keeps_expectations() {
+        let random = Random::new(5);
+        for (value, threshold) in [(0.25, 1.0), (-0.1, 4.0)] {
+            let draws = 20_000;
+            let sum: f32 = (0..draws)
+                .map(|_| random.prune(value, threshold))
+                .inspect(|&x| assert!(x == 0.0 || x == threshold.copysign(value)))
+                .sum();
+            assert!((sum / draws as f32 - value).abs() < 0.05 * threshold, "{sum}");
+        }
+        let before = random.generator.borrow().clone().next();
+        assert_eq!(
+            [random.prune(2.0, 1.0), random.prune(-1.0, 1.0), random.prune(0.0, 1.0)],
+            [2.0, -1.0, 0.0]
+        );
+        assert_eq!(random.generator.borrow_mut().next(), before, "certain things draw nothing");
     }
 }

@@ -9,8 +9,6 @@ use kaldi_io::{GeneralMatrix, Posterior, SparseMatrix, SparseVector};
 /// What examples are made of, besides how utterances are cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChunkOptions {
-    /// Dimension of the targets.
-    pub num_pdfs: usize,
     /// Compress what is not compressed yet.
     pub compress: bool,
     /// Frames from one row of i-vectors to the next.
@@ -27,8 +25,74 @@ pub struct Utterance<'a> {
     pub key: &'a str,
     pub features: &'a GeneralMatrix,
     pub ivectors: Option<&'a DenseMatrix<f32>>,
-    /// One entry an output frame.
-    pub targets: &'a Posterior,
+    pub targets: &'a dyn Targets,
+}
+
+/// Targets of the output frames of an utterance.
+pub trait Targets: std::fmt::Debug {
+    /// How many output frames have targets.
+    fn frames(&self) -> usize;
+
+    /// Targets of output frames from `first` on, one for each weight. Not all of them need to exist: utterances may be a
+    /// few frames longer than their targets. Targets that the options do not allow are an error.
+    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix>;
+}
+
+/// Ids with probabilities, which become weighted sparse rows; empty ones after the last.
+#[derive(Debug)]
+pub struct PosteriorTargets<'a> {
+    pub posterior: &'a Posterior,
+    pub num_pdfs: usize,
+}
+
+impl Targets for PosteriorTargets<'_> {
+    fn frames(&self) -> usize {
+        self.posterior.len()
+    }
+
+    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
+        let row = |(i, &weight): (usize, &f32)| {
+            let pairs = self.posterior.get(first + i).map_or(&[][..], Vec::as_slice);
+            if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, self.num_pdfs)) {
+                return Err(Error::data(format!(
+                    "target {index} of frame {} is not between 0 and {}, as --num-pdfs={} asks",
+                    first + i,
+                    self.num_pdfs - 1,
+                    self.num_pdfs
+                )));
+            }
+            let weighted = pairs.iter().map(|&(index, value)| (index, value * weight)).collect();
+            Ok(SparseVector::new(self.num_pdfs, weighted)?)
+        };
+        let rows = weights.iter().enumerate().map(row).collect::<Result<_>>()?;
+        Ok(SparseMatrix { rows }.into())
+    }
+}
+
+/// Rows of a matrix; the last one is repeated. Weights do not count.
+#[derive(Debug)]
+pub struct DenseTargets<'a> {
+    pub matrix: &'a DenseMatrix<f32>,
+    /// The dimension that they must have.
+    pub num_targets: Option<usize>,
+}
+
+impl Targets for DenseTargets<'_> {
+    fn frames(&self) -> usize {
+        self.matrix.rows
+    }
+
+    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
+        let (m, rows) = (self.matrix, weights.len());
+        if let Some(wanted) = self.num_targets.filter(|&wanted| wanted != m.cols) {
+            let found = m.cols;
+            return Err(Error::data(format!(
+                "targets have dimension {found}, --num-targets={wanted} is given"
+            )));
+        }
+        let data = (first..first + rows).flat_map(|t| m.row(t.min(m.rows - 1))).copied().collect();
+        Ok(DenseMatrix { rows, cols: m.cols, data }.into())
+    }
 }
 
 /// What became of an utterance.
@@ -42,7 +106,7 @@ pub enum Cut {
     Mismatch(String),
 }
 
-/// Cuts an utterance. A target index that is not below the number of targets is an error.
+/// Cuts an utterance. Targets that the options do not allow are an error.
 pub fn cut(
     options: &ChunkOptions,
     splitter: &mut UtteranceSplitter,
@@ -60,9 +124,12 @@ pub fn cut(
         }
     }
     let tolerance = options.targets_length_tolerance;
-    let mismatch = splitter.length_mismatch(utterance.key, frames, utterance.targets.len(), tolerance);
-    if let Some(message) = mismatch {
+    let targets = utterance.targets.frames();
+    if let Some(message) = splitter.length_mismatch(utterance.key, frames, targets, tolerance) {
         return Ok(Cut::Mismatch(message));
+    }
+    if targets == 0 {
+        return Ok(Cut::Mismatch(format!("No frame of utterance {} has targets", utterance.key)));
     }
     let chunks = splitter.split(frames);
     if chunks.is_empty() {
@@ -95,38 +162,15 @@ fn chunk_example(
         let ivector = DenseMatrix::from_rows(&[ivectors.row(row)]);
         ios.push(NnetIo::new("ivector", ivector.into(), 0, 1));
     }
-    let targets = chunk_targets(options, splitter.subsampling(), utterance, chunk)?;
-    ios.push(NnetIo::new("output", targets.into(), 0, splitter.subsampling() as i32));
+    let subsampling = splitter.subsampling();
+    let part = utterance.targets.part(chunk.first_frame / subsampling, &chunk.output_weights);
+    let targets = part.map_err(|e| Error::data(format!("utterance '{}': {e}", utterance.key)))?;
+    ios.push(NnetIo::new("output", targets, 0, subsampling as i32));
     let mut example = NnetExample { ios };
     if options.compress {
         example.compress()?;
     }
     Ok(example)
-}
-
-/// Weighted targets of a chunk's output frames; empty rows where the targets of the utterance have ended.
-fn chunk_targets(
-    options: &ChunkOptions,
-    subsampling: usize,
-    utterance: Utterance<'_>,
-    chunk: &Chunk,
-) -> Result<SparseMatrix> {
-    let first = chunk.first_frame / subsampling;
-    let row = |(i, &weight): (usize, &f32)| {
-        let frame = first + i;
-        let pairs = utterance.targets.get(frame).map_or(&[][..], Vec::as_slice);
-        if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, options.num_pdfs)) {
-            return Err(Error::data(format!(
-                "target {index} of frame {frame} of utterance '{}' is not between 0 and {}, as --num-pdfs={} asks",
-                utterance.key,
-                options.num_pdfs - 1,
-                options.num_pdfs
-            )));
-        }
-        let weighted = pairs.iter().map(|&(index, value)| (index, value * weight)).collect();
-        Ok(SparseVector::new(options.num_pdfs, weighted)?)
-    };
-    Ok(SparseMatrix { rows: chunk.output_weights.iter().enumerate().map(row).collect::<Result<_>>()? })
 }
 
 fn in_range(index: i32, count: usize) -> bool {
@@ -139,13 +183,7 @@ mod tests {
     use crate::split::SplitOptions;
 
     fn options() -> ChunkOptions {
-        ChunkOptions {
-            num_pdfs: 4,
-            compress: false,
-            ivector_period: 2,
-            length_tolerance: 3,
-            targets_length_tolerance: 0,
-        }
+        ChunkOptions { compress: false, ivector_period: 2, length_tolerance: 3, targets_length_tolerance: 0 }
     }
 
     fn features(frames: usize) -> GeneralMatrix {
@@ -164,6 +202,10 @@ mod tests {
         UtteranceSplitter::new(&options).unwrap()
     }
 
+    fn pdfs(posterior: &Posterior) -> PosteriorTargets<'_> {
+        PosteriorTargets { posterior, num_pdfs: 4 }
+    }
+
     fn examples(cut: Cut) -> Vec<(String, NnetExample)> {
         match cut {
             Cut::Examples(examples) => examples,
@@ -177,7 +219,7 @@ mod tests {
         let ivectors = DenseMatrix::from_rows(&[[1.0f32], [2.0], [3.0], [4.0], [5.0]]);
         let feats = features(12);
         let utterance =
-            Utterance { key: "u", features: &feats, ivectors: Some(&ivectors), targets: &targets };
+            Utterance { key: "u", features: &feats, ivectors: Some(&ivectors), targets: &pdfs(&targets) };
         let made = examples(cut(&options(), &mut splitter(1), utterance).unwrap());
         assert_eq!(made.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["u-0", "u-6"]);
         let first_column = |example: &NnetExample| -> Vec<f32> {
@@ -198,7 +240,7 @@ mod tests {
     fn subsampled_targets_are_taken_at_their_own_rate() {
         let targets: Posterior = (0..4).map(|t| vec![(t, 1.0)]).collect();
         let feats = features(12);
-        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &pdfs(&targets) };
         let made = examples(cut(&options(), &mut splitter(3), utterance).unwrap());
         let output = made[1].1.io("output").unwrap();
         assert_eq!(output.indexes.iter().map(|i| i.t).collect::<Vec<_>>(), [0, 3]);
@@ -210,17 +252,42 @@ mod tests {
         let feats = features(12);
         let mut targets: Posterior = vec![vec![]; 11];
         let ivectors = DenseMatrix::new(1, 1);
-        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &pdfs(&targets) };
         assert!(matches!(cut(&options(), &mut splitter(1), utterance), Ok(Cut::Mismatch(_))));
         let with_ivectors = Utterance { ivectors: Some(&ivectors), ..utterance };
         assert!(matches!(cut(&options(), &mut splitter(1), with_ivectors), Ok(Cut::Mismatch(_))));
         let short = features(5);
         let targets_of_short = vec![vec![]; 5];
-        let too_short = Utterance { features: &short, targets: &targets_of_short, ..utterance };
+        let too_short = Utterance { features: &short, targets: &pdfs(&targets_of_short), ..utterance };
         assert!(matches!(cut(&options(), &mut splitter(1), too_short), Ok(Cut::TooShort(_))));
         targets.push(vec![(4, 1.0)]);
-        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &targets };
+        let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &pdfs(&targets) };
         let error = cut(&options(), &mut splitter(1), utterance).unwrap_err().to_string();
-        assert!(error.contains("target 4 of frame 11 of utterance 'u'"), "{error}");
+        assert!(error.contains("utterance 'u': target 4 of frame 11"), "{error}");
+    }
+
+    #[test]
+    fn dense_targets() {
+        let feats = features(12);
+        let rows: Vec<[f32; 2]> = (0..3).map(|t| [t as f32, 9.0]).collect();
+        let matrix = DenseMatrix::from_rows(&rows);
+        let cut_with = |targets: &DenseTargets<'_>, compress| {
+            let options = ChunkOptions { targets_length_tolerance: 1, compress, ..options() };
+            cut(&options, &mut splitter(3), Utterance { key: "u", features: &feats, ivectors: None, targets })
+        };
+        let made =
+            examples(cut_with(&DenseTargets { matrix: &matrix, num_targets: Some(2) }, false).unwrap());
+        let output = made[1].1.io("output").unwrap();
+        assert_eq!(output.indexes.iter().map(|i| i.t).collect::<Vec<_>>(), [0, 3]);
+        // The third of four rows is repeated.
+        assert_eq!(output.features.to_dense().data, [2., 9., 2., 9.]);
+        let made = examples(cut_with(&DenseTargets { matrix: &matrix, num_targets: None }, true).unwrap());
+        assert!(matches!(made[0].1.io("output").unwrap().features, GeneralMatrix::Compressed(_)));
+        let error = cut_with(&DenseTargets { matrix: &matrix, num_targets: Some(3) }, false).unwrap_err();
+        assert!(error.to_string().contains("utterance 'u': targets have dimension 2"), "{error}");
+        let empty = DenseTargets { matrix: &DenseMatrix::default(), num_targets: None };
+        let short = Utterance { key: "u", features: &features(3), ivectors: None, targets: &empty };
+        let tolerant = ChunkOptions { targets_length_tolerance: 1, ..options() };
+        assert!(matches!(cut(&tolerant, &mut splitter(3), short), Ok(Cut::Mismatch(_))));
     }
 }

@@ -16,6 +16,7 @@ pub mod copy;
 pub mod diagnostics;
 pub mod error;
 pub mod example;
+pub mod forward;
 pub mod max_change;
 pub mod merge;
 pub mod merge_sizes;

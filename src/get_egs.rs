@@ -1,0 +1,101 @@
+//! From features and targets to examples: `nnet3-get-egs` and its variant with dense targets.
+
+use anyhow::Result;
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::{GeneralMatrixHolder, Holder, MatrixHolder};
+use kaldi_io::log::{self, Site};
+use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
+use nnet3_train::ExampleHolder;
+use nnet3_train::chunk::{Cut, Targets, Utterance, cut};
+use nnet3_train::split::UtteranceSplitter;
+
+use crate::options::egs::EgsOptions;
+use crate::{progress, tables};
+
+const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
+/// Of each line of the splitter's statistics.
+const STATISTICS: [u32; 3] = [373, 383, 400];
+
+/// What is read and written, and where messages come from.
+pub struct GetEgs<'a> {
+    pub options: &'a EgsOptions,
+    pub features_rspecifier: &'a str,
+    pub targets_rspecifier: &'a str,
+    pub egs_wspecifier: &'a str,
+    /// What targets are called in a message about missing ones.
+    pub targets_name: &'a str,
+    pub main: Site,
+    pub process: Site,
+}
+
+impl GetEgs<'_> {
+    /// Makes examples with the targets that `targets` makes of a value of the table of targets.
+    pub fn run<H: Holder>(&self, targets: impl for<'t> Fn(&'t H::T) -> Box<dyn Targets + 't>) -> Result<u8> {
+        let chunk_options = self.options.chunk_options()?;
+        let mut splitter = UtteranceSplitter::new(&self.options.generation.split_options())?;
+        if let Some(message) = splitter.rounding() {
+            kaldi_log!(ROUNDING, "{message}");
+        }
+        let mut features = SequentialReader::<GeneralMatrixHolder>::open(self.features_rspecifier)?;
+        let mut first = features.next()?;
+        if first.is_none() {
+            features.close()?;
+            let table = self.features_rspecifier;
+            log::error(&self.main, &format!("{table}: expected at least one utterance, found none"));
+            return Ok(NOTHING_DONE);
+        }
+        let mut table = RandomReader::<H>::open(self.targets_rspecifier)?;
+        let mut ivectors = tables::open_optional::<MatrixHolder>(self.options.ivector_rspecifier())?;
+        let mut writer = TableWriter::<ExampleHolder>::open(self.egs_wspecifier)?;
+        let progress = progress::counter("utterances");
+        let warn = |message: String| progress.suspend(|| kaldi_warn!(self.process, "{message}"));
+        let mut errors = 0;
+        while let Some((key, features)) =
+            first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
+        {
+            progress.inc(1);
+            let Some(value) = table.get(&key)? else {
+                warn(format!("No {} for key {key}", self.targets_name));
+                errors += 1;
+                continue;
+            };
+            let ivectors = match &mut ivectors {
+                None => None,
+                Some(table) => match table.get(&key)? {
+                    Some(matrix) => Some(matrix),
+                    None => {
+                        warn(format!("No iVectors for utterance {key}"));
+                        errors += 1;
+                        continue;
+                    }
+                },
+            };
+            let targets = targets(value);
+            let utterance = Utterance { key: &key, features: &features, ivectors, targets: targets.as_ref() };
+            match cut(&chunk_options, &mut splitter, utterance)? {
+                Cut::Examples(examples) => {
+                    for (key, example) in &examples {
+                        writer.write(key, example)?;
+                    }
+                }
+                Cut::TooShort(message) => warn(message),
+                Cut::Mismatch(message) => {
+                    warn(message);
+                    errors += 1;
+                }
+            }
+        }
+        progress.finish_and_clear();
+        features.close()?;
+        table.close()?;
+        ivectors.map_or(Ok(()), RandomReader::close)?;
+        writer.close()?;
+        if errors > 0 {
+            kaldi_warn!(self.main, "{errors} utterances had errors and could not be processed.");
+        }
+        for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
+            kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");
+        }
+        Ok(u8::from(splitter.counts().chunk_frames == 0))
+    }
+}
