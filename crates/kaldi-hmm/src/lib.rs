@@ -1,0 +1,27 @@
+//! Kaldi's HMMs: topologies, phonetic decision trees, transition models, and what alignments and posteriors mean in
+//! them. Nothing here knows networks or features.
+//!
+//! A [`topology::HmmTopology`] says which states each phone has. A [`tree::ContextDependency`] gives the pdf of a state
+//! of a phone in its context. A [`transitions::TransitionModel`] lists all combinations (phone, state, pdf) that the two
+//! allow, its transition states, and numbers the transitions out of them from 1: transition-ids, of which alignments
+//! consist. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert sequences of ids.
+
+pub mod alignment;
+mod build;
+mod describe;
+pub mod error;
+pub mod event_map;
+pub mod posterior;
+mod store;
+#[cfg(test)]
+mod testing;
+pub mod topology;
+mod topology_store;
+pub mod transitions;
+pub mod tree;
+pub mod update;
+
+pub use error::{Error, Result};
+pub use topology::{HmmState, HmmTopology};
+pub use transitions::{TransitionId, TransitionModel, TransitionState};
+pub use tree::ContextDependency;

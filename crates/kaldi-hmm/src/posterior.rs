@@ -1,0 +1,124 @@
+//! Posteriors of transition-ids as posteriors of pdfs or phones. Entries of a frame are sorted; zeros are left out.
+
+use crate::error::{Error, Result};
+use crate::transitions::{TransitionId, TransitionModel};
+use kaldi_io::Posterior;
+use std::collections::BTreeMap;
+
+impl TransitionModel {
+    /// Sums of the posteriors of the transition-ids of each pdf.
+    pub fn posterior_of_pdfs(&self, posterior: &Posterior) -> Result<Posterior> {
+        self.sum_by(posterior, |id| self.pdf(id))
+    }
+
+    /// Sums of the posteriors of the transition-ids of each phone.
+    pub fn posterior_of_phones(&self, posterior: &Posterior) -> Result<Posterior> {
+        self.sum_by(posterior, |id| self.phone(id))
+    }
+
+    fn sum_by(&self, posterior: &Posterior, class: impl Fn(TransitionId) -> i32) -> Result<Posterior> {
+        map_frames(posterior, |id, weight, sums| {
+            *sums.entry(class(self.transition_id(id)?)).or_insert(0.0) += weight;
+            Ok(())
+        })
+    }
+}
+
+type Sums = BTreeMap<i32, f32>;
+
+/// For each frame, calls `add` with every entry and collects the sums.
+fn map_frames(posterior: &Posterior, add: impl Fn(i32, f32, &mut Sums) -> Result<()>) -> Result<Posterior> {
+    let frame = |(t, entries): (usize, &Vec<(i32, f32)>)| {
+        let mut sums = Sums::new();
+        for &(id, weight) in entries {
+            add(id, weight, &mut sums).map_err(|e| e.at_frame(t))?;
+        }
+        Ok(sums.into_iter().filter(|entry| entry.1 != 0.0).collect())
+    };
+    posterior.iter().enumerate().map(frame).collect()
+}
+
+/// How likely each phone is, given the pdf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhonesOfPdfs(Vec<Sums>);
+
+impl PhonesOfPdfs {
+    /// From counts of transition-ids (the first element means nothing). Phones of a pdf without counts are equally likely.
+    pub fn new(model: &TransitionModel, counts: &[f32]) -> Result<PhonesOfPdfs> {
+        let expected = model.num_transition_ids() + 1;
+        if counts.len() != expected {
+            return Err(Error::Value(format!(
+                "expected {expected} counts (one a transition-id and one more), found {}",
+                counts.len()
+            )));
+        }
+        let mut phones = vec![Sums::new(); model.num_pdfs()];
+        for id in model.ids() {
+            // Only a self-loop without a pdf has none, and that the model does not allow.
+            let pdf = model.pdf(id) as usize;
+            *phones[pdf].entry(model.phone(id)).or_insert(0.0) += counts[id.get()];
+        }
+        for sums in &mut phones {
+            let (total, count) = (sums.values().sum::<f32>(), sums.len() as f32);
+            sums.values_mut().for_each(|p| *p = if total != 0.0 { *p / total } else { 1.0 / count });
+        }
+        Ok(PhonesOfPdfs(phones))
+    }
+
+    /// Posteriors of pdfs as posteriors of phones.
+    pub fn posterior_of_phones(&self, posterior: &Posterior) -> Result<Posterior> {
+        map_frames(posterior, |pdf, weight, sums| {
+            let phones = usize::try_from(pdf).ok().and_then(|pdf| self.0.get(pdf));
+            let phones = phones.ok_or(Error::PdfId { id: pdf, count: self.0.len() })?;
+            for (&phone, &probability) in phones.iter().filter(|entry| *entry.1 != 0.0) {
+                *sums.entry(phone).or_insert(0.0) += weight * probability;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::from_text;
+
+    /// Ids 1 and 2 are of phone 1 and pdf 0; 3 and 4 of phone 2 and pdf 0; 5 and 6 of phone 3 and pdf 1.
+    fn model() -> TransitionModel {
+        let topology = "<Topology> <TopologyEntry> <ForPhones> 1 2 3 </ForPhones> \
+            <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> \
+            </TopologyEntry> </Topology> ";
+        let tree = "ContextDependency 1 0 ToPdf SE 0 [ 1 2 ] { CE 0 CE 1 } EndContextDependency ";
+        TransitionModel::new(&from_text(tree).unwrap(), from_text(topology).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn sums_by_pdf_and_phone() {
+        let model = model();
+        let posterior =
+            vec![vec![(6, 0.25), (4, 0.25), (1, 0.25), (3, 0.125)], vec![], vec![(2, 1.0), (1, -1.0)]];
+        assert_eq!(
+            model.posterior_of_pdfs(&posterior).unwrap(),
+            [vec![(0, 0.625), (1, 0.25)], vec![], vec![]]
+        );
+        assert_eq!(
+            model.posterior_of_phones(&posterior).unwrap(),
+            [vec![(1, 0.25), (2, 0.375), (3, 0.25)], vec![], vec![]]
+        );
+        let error = model.posterior_of_pdfs(&vec![vec![(1, 1.0)], vec![(7, 1.0)]]).unwrap_err();
+        assert_eq!(error.to_string(), "frame 1");
+    }
+
+    #[test]
+    fn phones_from_pdfs() {
+        let model = model();
+        let phones = PhonesOfPdfs::new(&model, &[0.0, 1.0, 2.0, 0.5, 0.5, 0.0, 0.0]).unwrap();
+        let posterior = vec![vec![(0, 0.5), (1, 0.25)], vec![(1, 1.0)]];
+        assert_eq!(
+            phones.posterior_of_phones(&posterior).unwrap(),
+            [vec![(1, 0.375), (2, 0.125), (3, 0.25)], vec![(3, 1.0)]]
+        );
+        assert!(PhonesOfPdfs::new(&model, &[0.0; 6]).is_err());
+        assert!(phones.posterior_of_phones(&vec![vec![(2, 1.0)]]).is_err());
+    }
+}
