@@ -16,7 +16,7 @@ pub trait KaldiObject: Sized {
 pub fn read_object<T: KaldiObject>(rxfilename: &str) -> Result<T> {
     let mut r = KaldiReader::open(rxfilename)?;
     let object = T::read(&mut r)?;
-    finish(r)?;
+    r.finish()?;
     Ok(object)
 }
 
@@ -32,10 +32,4 @@ pub fn write_object<T: KaldiObject>(wxfilename: &str, binary: bool, value: &T) -
     let mut w = KaldiWriter::create(wxfilename, binary)?;
     value.write(&mut w)?;
     w.finish()
-}
-
-/// Closes a reader whose object was read. A command that has said all it has to say must have succeeded; one that
-/// would say more is stopped by the closed pipe, which is not its failure.
-fn finish(mut r: KaldiReader) -> Result<()> {
-    if r.at_eof()? { r.close() } else { Ok(()) }
 }

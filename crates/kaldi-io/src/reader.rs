@@ -158,6 +158,12 @@ impl KaldiReader {
         self.source.close()
     }
 
+    /// Ends reading after an object. A command that has said all it has to say must have succeeded; one that would say
+    /// more is stopped by the closed pipe, which is not its failure.
+    pub fn finish(mut self) -> Result<()> {
+        if self.at_eof()? { self.close() } else { Ok(()) }
+    }
+
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -242,6 +248,29 @@ impl KaldiReader {
             self.next_byte()?;
         }
         Ok(())
+    }
+
+    /// Consumes everything up to and including the next occurrence of `mark`.
+    pub fn skip_past(&mut self, mark: &str) -> Result<()> {
+        let mark = mark.as_bytes();
+        loop {
+            self.fill(mark.len())?;
+            let bytes = self.buffered();
+            let found = bytes.windows(mark.len()).position(|window| window == mark);
+            let skipped = match found {
+                Some(at) => at + mark.len(),
+                // Its beginning may be the end of what is here.
+                None if bytes.len() >= mark.len() => bytes.len() - (mark.len() - 1),
+                None => {
+                    return Err(self.error(format!("the file ends before '{}'", excerpt(mark))));
+                }
+            };
+            self.line += bytes[..skipped].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.consume(skipped);
+            if found.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Appends to `out` the bytes up to the next whitespace or the end, consuming them.

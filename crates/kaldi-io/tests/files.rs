@@ -36,6 +36,24 @@ fn files_and_pipes() {
     assert!(message(read_object::<DenseMatrix<f32>>("/")).contains('/'));
 }
 
+/// Marks at any place relative to the reader's buffer, and one that begins like the mark and is none.
+#[test]
+fn skipping_to_a_mark() {
+    for before in [0, 1, 5, 131_066, 131_071, 131_072, 300_000] {
+        let bytes =
+            [&b"<ma<".repeat(before / 4)[..], &b"\n".repeat(before % 4), b"<mark> next <mark>!"].concat();
+        let mut r = KaldiReader::from_read("test", std::io::Cursor::new(bytes));
+        r.skip_past("<mark>").unwrap();
+        assert_eq!(r.read_token().unwrap(), "next", "{before}");
+        r.skip_past("<mark>").unwrap();
+        let error = message(r.skip_past("<mark>"));
+        assert!(
+            error.contains(&format!("line {}: the file ends before '<mark>'", 1 + before % 4)),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn a_file_is_complete_or_not_there() {
     let folder = Folder::new();

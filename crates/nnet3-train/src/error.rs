@@ -12,6 +12,9 @@ pub enum Error {
     #[error(transparent)]
     Core(#[from] nnet3_core::Error),
 
+    #[error(transparent)]
+    Hmm(#[from] kaldi_hmm::Error),
+
     /// Options that make no sense.
     #[error("{0}")]
     Options(String),

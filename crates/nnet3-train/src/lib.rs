@@ -6,9 +6,11 @@
 //! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`copy`], [`shuffle`], [`subset`]
 //! and [`merge`] (examples → minibatches). A minibatch becomes a [`request`], whose program [`trainer`] or
 //! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
-//! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks.
+//! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks; [`acoustic`] joins a network
+//! with a transition model and priors.
 
 pub mod accuracy;
+pub mod acoustic;
 pub mod average;
 pub mod chunk;
 pub mod combine;

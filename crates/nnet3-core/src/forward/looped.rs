@@ -1,7 +1,7 @@
 //! A network over whole utterances as if they came in live: equal chunks of new frames, what recurrences and splicing
 //! need of earlier ones kept in the program (spec binaries §10.2).
 
-use super::{Ivectors, check_dims};
+use super::{Ivectors, OutputScaling, check_dims};
 use crate::compile::looped::{
     LoopedOptions, chunk_size, compile_looped, looped_requests, set_ivector_period,
 };
@@ -31,8 +31,7 @@ pub struct LoopedForward {
     program: Arc<Program>,
     requests: [ComputationRequest; 3],
     options: LoopedOptions,
-    /// Multiplies the outputs.
-    scale: f32,
+    scaling: OutputScaling,
     executor: Executor,
     random: Random,
 }
@@ -44,10 +43,12 @@ impl LoopedForward {
         mut nnet: Nnet,
         device: &Device,
         streaming: &Streaming,
-        scale: f32,
+        scaling: impl Into<OutputScaling>,
         optimize: &OptimizeOptions,
     ) -> Result<LoopedForward> {
         let subsampling = streaming.frame_subsampling_factor;
+        let scaling = scaling.into();
+        scaling.check(nnet.output_dim("output").unwrap_or(0))?;
         let chunk = chunk_size(&nnet, subsampling, streaming.frames_per_chunk)?;
         let (left, right_context) = nnet.context()?;
         set_ivector_period(&mut nnet, chunk)?;
@@ -62,7 +63,7 @@ impl LoopedForward {
         let requests = looped_requests(&nnet, &options)?;
         let program = Arc::new(Program::new(&nnet, compile_looped(&nnet, optimize, &requests)?)?);
         let (executor, random) = (Executor::new(device), Random::new(0));
-        Ok(LoopedForward { nnet, program, requests, options, scale, executor, random })
+        Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random })
     }
 
     /// New frames of each chunk.
@@ -116,9 +117,7 @@ impl LoopedForward {
             self.executor.device().download_into(output.row_range(0..wanted), &mut outputs.data[first..]);
             begin = end;
         }
-        if self.scale != 1.0 {
-            outputs.data.iter_mut().for_each(|value| *value *= self.scale);
-        }
+        self.scaling.apply(&mut outputs.data);
         Ok(outputs)
     }
 }

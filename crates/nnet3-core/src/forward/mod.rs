@@ -3,21 +3,25 @@
 //! Times are shifted so that each chunk's first output is at 0; chunks of one length are then one request, compiled
 //! once.
 
+pub mod batch;
+mod batch_chunks;
 pub mod chunk;
 pub mod looped;
+mod runner;
+pub mod scaling;
 
+pub use batch::{BatchForward, BatchOptions};
 pub use chunk::{Chunk, Chunking};
 pub use looped::{LoopedForward, Streaming};
+pub use scaling::OutputScaling;
 
 use crate::compile::cache::CachingCompiler;
 use crate::error::{Error, Result};
-use crate::execute::{Executor, Model};
-use crate::index::Index;
+use crate::execute::Executor;
 use crate::nnet::Nnet;
-use crate::random::Random;
-use crate::request::{ComputationRequest, IoSpecification};
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::Device;
+use runner::{Runner, Shape};
 
 /// An i-vector may be this many frames too short for its utterance.
 const MOST_MISSING_IVECTOR_FRAMES: usize = 50;
@@ -37,15 +41,11 @@ pub enum Ivectors<'a> {
 
 /// Runs one network on utterances, one after another. The network should be in test mode.
 pub struct Forward<'a> {
-    nnet: &'a Nnet,
+    runner: Runner<'a>,
     chunking: Chunking,
-    /// Multiplies the outputs.
-    scale: f32,
+    scaling: OutputScaling,
     left_context: i32,
     right_context: i32,
-    compiler: CachingCompiler,
-    executor: Executor,
-    random: Random,
 }
 
 impl<'a> Forward<'a> {
@@ -55,30 +55,24 @@ impl<'a> Forward<'a> {
         nnet: &'a Nnet,
         device: &Device,
         chunking: Chunking,
-        scale: f32,
+        scaling: impl Into<OutputScaling>,
         compiler: CachingCompiler,
     ) -> Result<Forward<'a>> {
         chunking.check()?;
         let (left_context, right_context) = nnet.context()?;
-        Ok(Forward {
-            nnet,
-            chunking,
-            scale,
-            left_context,
-            right_context,
-            compiler,
-            executor: Executor::new(device),
-            random: Random::new(0),
-        })
+        let scaling = scaling.into();
+        scaling.check(nnet.output_dim("output").unwrap_or(0))?;
+        let runner = Runner::new(nnet, device, chunking.frame_subsampling_factor, compiler);
+        Ok(Forward { runner, chunking, scaling, left_context, right_context })
     }
 
     /// Programs compiled so far, and the time that took.
     pub fn compiler(&self) -> &CachingCompiler {
-        &self.compiler
+        &self.runner.compiler
     }
 
     pub fn executor(&mut self) -> &mut Executor {
-        &mut self.executor
+        &mut self.runner.executor
     }
 
     /// Scaled values of the node `output` for an utterance: a row for every output frame. `features` has a row for
@@ -88,58 +82,24 @@ impl<'a> Forward<'a> {
         features: &DenseMatrix<f32>,
         ivectors: Ivectors<'_>,
     ) -> Result<DenseMatrix<f32>> {
-        check_dims(self.nnet, features.cols, ivectors)?;
+        let nnet = self.runner.nnet;
+        check_dims(nnet, features.cols, ivectors)?;
         let rows = self.chunking.output_rows(features.rows);
-        let cols = self.nnet.output_dim("output").unwrap_or(0);
+        let cols = nnet.output_dim("output").unwrap_or(0);
         let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
         let mut input = Vec::new();
         for chunk in self.chunking.chunks(features.rows, self.left_context, self.right_context) {
             input.clear();
             chunk.input_frames(features.rows).for_each(|t| input.extend_from_slice(features.row(t)));
-            let ivector = ivectors.of_chunk(&chunk)?;
-            self.compute_chunk(&chunk, &input, ivector, &mut outputs.data)?;
+            let shape = Shape {
+                first_input: chunk.first_input - chunk.first_output,
+                inputs: (chunk.last_input - chunk.first_input + 1) as usize,
+                outputs: chunk.rows,
+            };
+            self.runner.run(&shape, 1, &input, ivectors.of_chunk(&chunk)?, &mut outputs.data)?;
         }
-        if self.scale != 1.0 {
-            outputs.data.iter_mut().for_each(|value| *value *= self.scale);
-        }
+        self.scaling.apply(&mut outputs.data);
         Ok(outputs)
-    }
-
-    fn compute_chunk(
-        &mut self,
-        chunk: &Chunk,
-        input: &[f32],
-        ivector: Option<&[f32]>,
-        outputs: &mut Vec<f32>,
-    ) -> Result<()> {
-        let program = self.compiler.program(self.nnet, &self.request(chunk, ivector.is_some()))?;
-        let (nnet, executor) = (self.nnet, &mut self.executor);
-        executor.start(&program);
-        let frames = (chunk.last_input - chunk.first_input + 1) as usize;
-        executor.accept_input(nnet, "input", frames, input.len() / frames, input)?;
-        if let Some(ivector) = ivector {
-            executor.accept_input(nnet, "ivector", 1, ivector.len(), ivector)?;
-        }
-        executor.run(&mut Model::Frozen(nnet), &self.random)?;
-        let output = executor.output(nnet, "output")?;
-        let first = outputs.len();
-        outputs.resize(first + output.rows() * output.cols(), 0.0);
-        executor.device().download_into(output, &mut outputs[first..]);
-        Ok(())
-    }
-
-    fn request(&self, chunk: &Chunk, with_ivector: bool) -> ComputationRequest {
-        let shifted = |t: i32| t - chunk.first_output;
-        let step = self.chunking.frame_subsampling_factor as usize;
-        let input_times = shifted(chunk.first_input)..shifted(chunk.last_input) + 1;
-        let output_times = (0..=shifted(chunk.last_output)).step_by(step);
-        let mut inputs = vec![IoSpecification::new("input", 1, input_times, false)];
-        if with_ivector {
-            let indexes = vec![Index::new(0, 0, 0)];
-            inputs.push(IoSpecification { name: "ivector".to_string(), indexes, has_deriv: false });
-        }
-        let outputs = vec![IoSpecification::new("output", 1, output_times, false)];
-        ComputationRequest { inputs, outputs, ..Default::default() }
     }
 }
 
@@ -181,18 +141,26 @@ impl<'a> Ivectors<'a> {
     /// The i-vector for a chunk: of online ones, that of the chunk's middle.
     fn of_chunk(&self, chunk: &Chunk) -> Result<Option<&'a [f32]>> {
         let frame = (chunk.first_output + (chunk.last_output - chunk.first_output) / 2) as usize;
-        if let Ivectors::Online { matrix, period } = *self
-            && period > 0
-            && (frame / period).saturating_sub(matrix.rows.saturating_sub(1)) * period
-                > MOST_MISSING_IVECTOR_FRAMES
-        {
-            return Err(Error::Execution(format!(
-                "no i-vector for frame {frame}: there are {} of them, one every {period} frames (is \
-                 online-ivector-period right?)",
-                matrix.rows
-            )));
-        }
+        self.check_enough(frame, MOST_MISSING_IVECTOR_FRAMES)?;
         self.at_frame(frame)
+    }
+
+    /// An error if the last i-vector is more than this many frames too early for a frame.
+    fn check_enough(&self, frame: usize, most_missing: usize) -> Result<()> {
+        match *self {
+            Ivectors::Online { matrix, period }
+                if period > 0
+                    && (frame / period).saturating_sub(matrix.rows.saturating_sub(1)) * period
+                        > most_missing =>
+            {
+                Err(Error::Execution(format!(
+                    "no i-vector for frame {frame}: there are {} of them, one every {period} frames (is \
+                     online-ivector-period right?)",
+                    matrix.rows
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The i-vector that was current at this frame, or the last one.

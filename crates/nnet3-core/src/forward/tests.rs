@@ -4,6 +4,7 @@ use super::*;
 use crate::compile::cache::CompilerOptions;
 use crate::config::parse_config;
 use crate::optimize::OptimizeOptions;
+use crate::random::Random;
 use kaldi_io::DenseMatrix;
 
 /// A spliced linear layer, whose parameters are read back for the calculation by hand.

@@ -3,11 +3,11 @@
 //! Every `component-node name=N` is two consecutive nodes: `N_input`, a descriptor, and `N`, the component. An output
 //! node is a descriptor that no component follows.
 
-mod acoustic;
 pub mod check;
 pub mod collapse;
 pub mod config;
 pub mod context;
+mod convert;
 pub mod edit;
 pub mod info;
 pub mod store;

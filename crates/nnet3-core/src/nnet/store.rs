@@ -1,6 +1,5 @@
 //! The model file (spec compiler §2.9): node lines as text, then the components.
 
-use super::acoustic::skip_transition_model;
 use super::{Nnet, Node};
 use crate::component::registry;
 use crate::config::{is_valid_name, parse_config};
@@ -54,10 +53,12 @@ impl Nnet {
         })
     }
 
-    /// Reads `<Nnet3> … </Nnet3>`, or the network of an acoustic model. The result has been checked.
+    /// Reads `<Nnet3> … </Nnet3>`, or the network of an acoustic model (`.mdl`): whatever is between
+    /// `<TransitionModel>` and `</TransitionModel>` is skipped. The result has been checked.
     pub fn read(r: &mut KaldiReader) -> Result<Nnet> {
         if r.peek_token()? == Some(b'T') {
-            skip_transition_model(r)?;
+            r.expect_token("<TransitionModel>")?;
+            r.skip_past("</TransitionModel>")?;
         }
         r.expect_token("<Nnet3>")?;
         let mut lines = Vec::new();
@@ -126,11 +127,11 @@ impl Nnet {
         Ok(())
     }
 
-    /// Reads a raw network from a file, pipe or `-`.
+    /// Reads a raw network, or the network of an acoustic model, from a file, pipe or `-`.
     pub fn load(rxfilename: &str) -> Result<Nnet> {
         let mut r = KaldiReader::open(rxfilename)?;
         let nnet = Nnet::read(&mut r)?;
-        r.close()?;
+        r.finish()?;
         Ok(nnet)
     }
 

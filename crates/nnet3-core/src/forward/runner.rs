@@ -1,0 +1,82 @@
+//! Runs a network on equal chunks of one or more sequences at a time.
+
+use crate::compile::cache::CachingCompiler;
+use crate::error::Result;
+use crate::execute::{Executor, Model};
+use crate::index::Index;
+use crate::nnet::Nnet;
+use crate::random::Random;
+use crate::request::{ComputationRequest, IoSpecification};
+use nnet3_matrix::Device;
+
+/// What chunks that may run together have in common. Times are counted from the first output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shape {
+    /// Time of the first input frame.
+    pub first_input: i32,
+    /// Input frames.
+    pub inputs: usize,
+    /// Output frames.
+    pub outputs: usize,
+}
+
+pub(super) struct Runner<'a> {
+    pub nnet: &'a Nnet,
+    frame_subsampling_factor: i32,
+    pub compiler: CachingCompiler,
+    pub executor: Executor,
+    random: Random,
+}
+
+impl<'a> Runner<'a> {
+    /// `nnet` lies on `device`.
+    pub fn new(
+        nnet: &'a Nnet,
+        device: &Device,
+        frame_subsampling_factor: i32,
+        compiler: CachingCompiler,
+    ) -> Self {
+        let executor = Executor::new(device);
+        Runner { nnet, frame_subsampling_factor, compiler, executor, random: Random::new(0) }
+    }
+
+    /// Appends to `outputs` the output frames of `sequences` chunks. `inputs` has their input frames, `ivectors` an
+    /// i-vector for each, one chunk after another.
+    pub fn run(
+        &mut self,
+        shape: &Shape,
+        sequences: usize,
+        inputs: &[f32],
+        ivectors: Option<&[f32]>,
+        outputs: &mut Vec<f32>,
+    ) -> Result<()> {
+        let request = self.request(shape, sequences, ivectors.is_some());
+        let program = self.compiler.program(self.nnet, &request)?;
+        let (nnet, executor) = (self.nnet, &mut self.executor);
+        executor.start(&program);
+        let rows = sequences * shape.inputs;
+        executor.accept_input(nnet, "input", rows, inputs.len() / rows, inputs)?;
+        if let Some(ivectors) = ivectors {
+            executor.accept_input(nnet, "ivector", sequences, ivectors.len() / sequences, ivectors)?;
+        }
+        executor.run(&mut Model::Frozen(nnet), &self.random)?;
+        let output = executor.output(nnet, "output")?;
+        let first = outputs.len();
+        outputs.resize(first + output.rows() * output.cols(), 0.0);
+        executor.device().download_into(output, &mut outputs[first..]);
+        Ok(())
+    }
+
+    fn request(&self, shape: &Shape, sequences: usize, with_ivectors: bool) -> ComputationRequest {
+        let n = sequences as i32;
+        let input_times = shape.first_input..shape.first_input + shape.inputs as i32;
+        let output_times = (0..shape.outputs as i32).map(|i| i * self.frame_subsampling_factor);
+        let mut inputs = vec![IoSpecification::new("input", n, input_times, false)];
+        if with_ivectors {
+            let indexes = (0..n).map(|n| Index::new(n, 0, 0)).collect();
+            inputs.push(IoSpecification { name: "ivector".to_string(), indexes, has_deriv: false });
+        }
+        let outputs = vec![IoSpecification::new("output", n, output_times, false)];
+        ComputationRequest { inputs, outputs, ..Default::default() }
+    }
+}
