@@ -1,5 +1,6 @@
 //! What the programs in `src/bin` share: groups of options, progress, and how library results become log lines.
 
+pub mod acoustic;
 pub mod compiler;
 pub mod examples;
 pub mod get_egs;

@@ -2,8 +2,7 @@
 
 use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;
-use nnet3_core::Random;
-use nnet3_core::config::{parse_config, read_config};
+use nnet3::options::edit::EditOptions;
 use nnet3_core::nnet::Nnet;
 use std::process::ExitCode;
 
@@ -13,27 +12,8 @@ struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// If supplied, all the learning rates of updatable components are set to this value times their
-    /// learning-rate-factor
-    #[arg(long, default_value_t = -1.0)]
-    learning_rate: f32,
-    /// Name of nnet3 config file that can be used to add or replace components or nodes of the neural network (the same
-    /// as you would give to nnet3-init)
-    #[arg(long, default_value = "")]
-    nnet_config: String,
-    /// Name of edits-config file that can be used to modify the network
-    #[arg(long, default_value = "")]
-    edits_config: String,
-    /// Edits as in --edits-config, several separated by ';'
-    #[arg(long, default_value = "")]
-    edits: String,
-    /// The parameters and stored statistics are multiplied by this
-    #[arg(long, default_value_t = 1.0)]
-    scale: f32,
-    /// Prepare the network for test: sets batch-norm and dropout components to test mode and merges components where
-    /// that is possible
-    #[arg(long, default_value_t = false)]
-    prepare_for_test: bool,
+    #[command(flatten)]
+    edit: EditOptions,
     /// Sets the test mode of batch-norm components
     #[arg(long, default_value_t = false)]
     batchnorm_test_mode: bool,
@@ -47,21 +27,12 @@ const SITE: Site = Site::main("nnet3-copy.cc", 130);
 
 fn copy(options: Options) -> anyhow::Result<u8> {
     let mut nnet = Nnet::load(&options.nnet_in)?;
-    if !options.nnet_config.is_empty() {
-        nnet.read_config(read_config(&options.nnet_config)?, &Random::new(0))?;
-        nnet3::report::orphans(&nnet);
-    }
-    if options.learning_rate >= 0.0 {
-        nnet.set_learning_rate(options.learning_rate);
-    }
-    nnet.scale(options.scale);
-    if !options.edits_config.is_empty() {
-        nnet3::report::edits(&nnet.edit(read_config(&options.edits_config)?)?);
-    }
-    if !options.edits.is_empty() {
-        nnet3::report::edits(&nnet.edit(parse_config("--edits", options.edits.split(';'))?)?);
-    }
-    if options.prepare_for_test {
+    let edit = &options.edit;
+    edit.apply_config(&mut nnet)?;
+    edit.apply_learning_rate(&mut nnet);
+    nnet.scale(edit.scale);
+    edit.apply_edits(&mut nnet)?;
+    if edit.prepare_for_test {
         nnet3::prepare::for_test(&mut nnet)?;
     } else {
         nnet.set_batchnorm_test_mode(options.batchnorm_test_mode);

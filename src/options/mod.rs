@@ -5,6 +5,7 @@
 pub mod cmvn;
 pub mod compute;
 pub mod device;
+pub mod edit;
 pub mod egs;
 pub mod forward;
 pub mod prob;

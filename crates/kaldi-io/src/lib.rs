@@ -5,7 +5,7 @@
 //!
 //! - [`reader`], [`writer`], [`text`]: tokens, numbers, headers (`base/io-funcs` of Kaldi).
 //! - [`filename`]: files, pipes, offsets and ranges as file arguments (`util/kaldi-io`).
-//! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`]: what is stored.
+//! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: what is stored.
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`log`], [`cli`]: log lines and option syntax.
 
@@ -27,6 +27,7 @@ pub mod reader;
 mod sink;
 mod source;
 pub mod sparse;
+pub mod symbols;
 pub mod table;
 pub mod text;
 pub mod writer;

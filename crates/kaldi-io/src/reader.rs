@@ -135,6 +135,11 @@ impl KaldiReader {
         self.position
     }
 
+    /// The line of a text, from 1, that the next unread byte is in.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
     /// A format error at the present place.
     pub fn error(&self, message: impl Into<String>) -> IoError {
         let position = if self.binary { Position::Byte(self.position) } else { Position::Line(self.line) };

@@ -1,12 +1,13 @@
 //! The formats.
 
 use super::Target;
+use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
 use kaldi_io::filename::{RxFilename, WxFilename};
 use kaldi_io::holder::*;
 use kaldi_io::table::specifier::{Rspecifier, Wspecifier};
 use kaldi_io::{
-    CompressedMatrix, CompressionMethod, DenseMatrix, GeneralMatrix, KaldiReader, KaldiWriter, PackedMatrix,
-    SparseMatrix, SparseVector,
+    CompressedMatrix, CompressionMethod, DenseMatrix, GeneralMatrix, KaldiObject, KaldiReader, KaldiWriter,
+    PackedMatrix, SparseMatrix, SparseVector,
 };
 use nnet3_core::component::registry;
 use nnet3_core::computation::Computation;
@@ -28,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "examples", read: read_example, corpus: corpus_examples, memory: SMALL },
     Target { name: "requests", read: read_request, corpus: corpus_requests, memory: SMALL },
     Target { name: "computations", read: read_computation, corpus: corpus_computations, memory: LARGE },
+    Target { name: "hmms", read: read_hmm, corpus: corpus_hmms, memory: LARGE },
     Target { name: "models", read: read_model, corpus: corpus_models, memory: LARGE },
     Target { name: "configs", read: read_config, corpus: corpus_configs, memory: LARGE },
     Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
@@ -316,6 +318,34 @@ fn corpus_descriptors() -> Vec<Vec<u8>> {
     ]
     .map(|text| text.as_bytes().to_vec())
     .into()
+}
+
+// ---- topologies, trees, transition models ----------------------------------------------------------------------
+
+fn read_hmm(input: &[u8]) {
+    let _ = HmmTopology::read(&mut reader(input));
+    let _ = ContextDependency::read(&mut reader(input));
+    if let Ok(model) = TransitionModel::read(&mut reader(input)) {
+        for id in model.ids() {
+            let _ = (model.pdf(id), model.next_hmm_state(id));
+        }
+    }
+}
+
+fn corpus_hmms() -> Vec<Vec<u8>> {
+    let topology = "<Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones> \
+        <State> 0 <ForwardPdfClass> 0 <SelfLoopPdfClass> 1 <Transition> 0 0.5 <Transition> 1 0.5 </State> \
+        <State> 1 <ForwardPdfClass> 1 <SelfLoopPdfClass> 1 <Transition> 2 1 </State> <State> 2 </State> \
+        </TopologyEntry> </Topology> ";
+    let tree = "ContextDependency 2 1 ToPdf TE 1 3 ( NULL SE 0 [ 1 2 ] { CE 0 CE 1 } TE -1 2 ( CE 2 CE 3 ) ) \
+        EndContextDependency ";
+    let topology = HmmTopology::read(&mut reader(topology.as_bytes())).expect("a topology");
+    let tree = ContextDependency::read(&mut reader(tree.as_bytes())).expect("a tree");
+    let model = TransitionModel::new(&tree, topology.clone()).expect("a transition model");
+    let mut corpus = both(|w| topology.write(w).expect("in memory"));
+    corpus.extend(both(|w| tree.write(w).expect("in memory")));
+    corpus.extend(both(|w| model.write(w).expect("in memory")));
+    corpus
 }
 
 // ---- names of files and tables ---------------------------------------------------------------------------------

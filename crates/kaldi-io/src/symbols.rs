@@ -1,0 +1,78 @@
+//! OpenFst's symbol tables as text: a name and a number a line.
+
+use crate::error::{IoError, Position, Result};
+use crate::reader::KaldiReader;
+use std::collections::HashMap;
+
+/// Names by number.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SymbolTable {
+    names: HashMap<i64, String>,
+}
+
+impl SymbolTable {
+    pub fn load(rxfilename: &str) -> Result<SymbolTable> {
+        let mut r = KaldiReader::open_raw(rxfilename)?;
+        let table = SymbolTable::read(&mut r)?;
+        r.close()?;
+        Ok(table)
+    }
+
+    /// Reads to the end of the file. Empty lines are nothing.
+    pub fn read(r: &mut KaldiReader) -> Result<SymbolTable> {
+        let mut names = HashMap::new();
+        loop {
+            // The line that a message names is the one that begins here.
+            let at_line = r.line();
+            let Some(line) = r.read_line()? else { return Ok(SymbolTable { names }) };
+            let bad = |message: String| {
+                Err(IoError::Format { name: r.name().to_owned(), position: Position::Line(at_line), message })
+            };
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let entry = match words[..] {
+                [] => continue,
+                [name, number] => number.parse().ok().map(|number: i64| (number, name.to_owned())),
+                _ => None,
+            };
+            let Some((number, name)) = entry.filter(|(number, _)| *number >= 0) else {
+                return bad(format!("expected a name and a number, found '{line}'"));
+            };
+            if let Some(other) = names.insert(number, name) {
+                return bad(format!("'{other}' has the number {number} already"));
+            }
+        }
+    }
+
+    pub fn name(&self, number: i64) -> Option<&str> {
+        self.names.get(&number).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<SymbolTable> {
+        SymbolTable::read(&mut KaldiReader::from_bytes("phones.txt", text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn names_by_number() {
+        let table = read("<eps> 0\nSIL\t1\n\n#0 7").unwrap();
+        assert_eq!([0, 1, 7, 2].map(|n| table.name(n)), [Some("<eps>"), Some("SIL"), Some("#0"), None]);
+    }
+
+    #[test]
+    fn wrong_lines() {
+        for (text, words) in [
+            ("a 1\nb\n", "phones.txt, line 2: expected a name and a number, found 'b'"),
+            ("a x\n", "line 1: expected a name and a number, found 'a x'"),
+            ("a -1\n", "found 'a -1'"),
+            ("a 1 2\n", "found 'a 1 2'"),
+            ("a 1\nb 1\n", "line 2: 'a' has the number 1 already"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

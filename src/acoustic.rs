@@ -1,0 +1,17 @@
+//! What the programs that change acoustic models have in common.
+
+use kaldi_io::kaldi_warn;
+use kaldi_io::log::Site;
+use nnet3_train::acoustic::PriorsRemoved;
+
+const SET_NNET: Site = Site::new("SetNnet", "am-nnet-simple.cc", 60);
+
+/// Warns about priors that do not fit a changed network any more.
+pub fn warn_of_removed_priors(removed: Option<PriorsRemoved>) {
+    if let Some(PriorsRemoved { num_priors, num_pdfs }) = removed {
+        kaldi_warn!(
+            SET_NNET,
+            "Removing priors since there is a dimension mismatch after changing the nnet: {num_priors} vs. {num_pdfs}"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! Prints sizes of a transition model.
+
+use kaldi_hmm::TransitionModel;
+use kaldi_io::read_object;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Write to standard output various properties of a model, of any type (reads only the transition model).
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n am-info 1.mdl")]
+struct Options {
+    model_in: String,
+}
+
+fn info(options: Options) -> anyhow::Result<u8> {
+    let model: TransitionModel = read_object(&options.model_in)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "number of phones {}", model.topology().phones().len())?;
+    writeln!(out, "number of pdfs {}", model.num_pdfs())?;
+    writeln!(out, "number of transition-ids {}", model.num_transition_ids())?;
+    writeln!(out, "number of transition-states {}", model.states().len())?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(info)
+}

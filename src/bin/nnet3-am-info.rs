@@ -1,0 +1,22 @@
+//! Prints what an acoustic model is.
+
+use nnet3_train::acoustic::AmNnet;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Print some text information about an nnet3 neural network acoustic model, to standard output.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n nnet3-am-info 0.mdl\nSee also: nnet3-info, am-info")]
+struct Options {
+    nnet: String,
+}
+
+fn info(options: Options) -> anyhow::Result<u8> {
+    let model = AmNnet::load(&options.nnet)?;
+    std::io::stdout().lock().write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(info)
+}

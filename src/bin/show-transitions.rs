@@ -1,0 +1,33 @@
+//! Prints a transition model for people.
+
+use anyhow::Context;
+use kaldi_hmm::TransitionModel;
+use kaldi_io::read_object;
+use kaldi_io::symbols::SymbolTable;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Print debugging info from transition model, in human-readable form.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n show-transitions phones.txt 1.mdl 1.occs")]
+struct Options {
+    /// <phones-symbol-table> <transition/model-file> [<occs-file>]
+    #[arg(num_args = 2..=3, required = true)]
+    files: Vec<String>,
+}
+
+fn show(options: Options) -> anyhow::Result<u8> {
+    let [symbols, model_file, occupancies @ ..] = &options.files[..] else {
+        unreachable!("two or three files")
+    };
+    let symbols = SymbolTable::load(symbols)?;
+    let model: TransitionModel = read_object(model_file)?;
+    let occupancies: Option<Vec<f64>> = occupancies.first().map(|file| read_object(file)).transpose()?;
+    let text = model.describe(|phone| symbols.name(i64::from(phone)), occupancies.as_deref());
+    std::io::stdout().lock().write_all(text.with_context(|| options.files.join(", "))?.as_bytes())?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(show)
+}

@@ -1,0 +1,25 @@
+//! Prints what a decision tree is.
+
+use kaldi_hmm::ContextDependency;
+use kaldi_io::read_object;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Print information about decision tree (mainly the number of pdfs), to stdout.
+#[derive(clap::Parser)]
+struct Options {
+    tree_in: String,
+}
+
+fn info(options: Options) -> anyhow::Result<u8> {
+    let tree: ContextDependency = read_object(&options.tree_in)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "num-pdfs {}", tree.num_pdfs())?;
+    writeln!(out, "context-width {}", tree.context_width())?;
+    writeln!(out, "central-position {}", tree.central_position())?;
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(info)
+}

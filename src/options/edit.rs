@@ -1,0 +1,64 @@
+//! How a network is changed while it is copied.
+
+use anyhow::Result;
+use clap::Args;
+use nnet3_core::Random;
+use nnet3_core::config::{parse_config, read_config};
+use nnet3_core::nnet::Nnet;
+
+use crate::report;
+
+// In which order these are done differs between programs.
+#[derive(Args, Clone, Debug)]
+pub struct EditOptions {
+    /// If supplied, all the learning rates of updatable components are set to this value times their
+    /// learning-rate-factor
+    #[arg(long, default_value_t = -1.0)]
+    pub learning_rate: f32,
+    /// Name of nnet3 config file that can be used to add or replace components or nodes of the neural network (the same
+    /// as you would give to nnet3-init)
+    #[arg(long, default_value = "")]
+    pub nnet_config: String,
+    /// Name of edits-config file that can be used to modify the network (applied after nnet-config)
+    #[arg(long, default_value = "")]
+    pub edits_config: String,
+    /// Edits as in --edits-config, several separated by ';'
+    #[arg(long, default_value = "")]
+    pub edits: String,
+    /// The parameters and stored statistics are multiplied by this
+    #[arg(long, default_value_t = 1.0)]
+    pub scale: f32,
+    /// Prepare the network for test: sets batch-norm and dropout components to test mode and merges components where
+    /// that is possible
+    #[arg(long, default_value_t = false)]
+    pub prepare_for_test: bool,
+}
+
+impl EditOptions {
+    /// `--nnet-config`
+    pub fn apply_config(&self, nnet: &mut Nnet) -> Result<()> {
+        if !self.nnet_config.is_empty() {
+            nnet.read_config(read_config(&self.nnet_config)?, &Random::new(0))?;
+            report::orphans(nnet);
+        }
+        Ok(())
+    }
+
+    /// `--learning-rate`
+    pub fn apply_learning_rate(&self, nnet: &mut Nnet) {
+        if self.learning_rate >= 0.0 {
+            nnet.set_learning_rate(self.learning_rate);
+        }
+    }
+
+    /// `--edits-config`, then `--edits`
+    pub fn apply_edits(&self, nnet: &mut Nnet) -> Result<()> {
+        if !self.edits_config.is_empty() {
+            report::edits(&nnet.edit(read_config(&self.edits_config)?)?);
+        }
+        if !self.edits.is_empty() {
+            report::edits(&nnet.edit(parse_config("--edits", self.edits.split(';'))?)?);
+        }
+        Ok(())
+    }
+}
