@@ -5,6 +5,7 @@ pub mod compiler;
 pub mod examples;
 pub mod get_egs;
 pub mod lda;
+pub mod forward;
 pub mod messages;
 pub mod options;
 pub mod prepare;

@@ -1,4 +1,4 @@
-//! `nnet3-compute` as a program: against the reference's figures where they are, and on a network small enough to
+//! `nnet3-compute` and `nnet3-compute-batch` as programs: against the reference's figures where they are, and on a network small enough to
 //! calculate by hand.
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,13 @@ use kaldi_io::{DenseMatrix, SequentialReader};
 
 type Table = Vec<(String, DenseMatrix<f32>)>;
 
+fn run(program: &str, folder: &Path, arguments: &[&str]) -> Output {
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-compute")).with_file_name(program);
+    Command::new(path).current_dir(folder).args(arguments).output().unwrap()
+}
+
 fn compute(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nnet3-compute")).current_dir(folder).args(arguments).output().unwrap()
+    run("nnet3-compute", folder, arguments)
 }
 
 fn stderr(output: &Output) -> String {
@@ -61,17 +66,24 @@ fn figures_of_the_reference() {
         let (last, arguments) = words.split_last().unwrap();
         let name = last.strip_prefix("ark:").unwrap();
         let result = format!("ark:{}", out.join(name).display());
-        let output = compute(&inputs, &[arguments, &[result.as_str()]].concat());
-        assert!(output.status.success(), "{command}{}", stderr(&output));
-        assert!(stderr(&output).contains("Done 5 utterances, failed for 0"));
-        let (ours, theirs) = (read(&result), read(&format!("ark:{}", inputs.join(name).display())));
-        assert_eq!(ours.len(), theirs.len());
-        for ((key, a), (their_key, b)) in ours.iter().zip(&theirs) {
-            assert_eq!(key, their_key);
-            let difference = relative_difference(a, b);
-            assert!(difference <= 1e-4, "{name} {key}: {difference}");
+        let theirs = read(&format!("ark:{}", inputs.join(name).display()));
+        // Where the last chunk begins matters to recurrent networks only.
+        let minibatches = ["--minibatch-size=3", "--edge-minibatch-size=2"];
+        let batch: &[_] =
+            if name.starts_with("tdnn") { &[("nnet3-compute-batch", &minibatches[..])] } else { &[] };
+        for (program, options) in [&[("nnet3-compute", &[][..])], batch].concat() {
+            let output = run(program, &inputs, &[options, arguments, &[result.as_str()]].concat());
+            assert!(output.status.success(), "{program} {command}{}", stderr(&output));
+            assert!(stderr(&output).contains("Done 5 utterances, failed for 0"));
+            let ours = read(&result);
+            assert_eq!(ours.len(), theirs.len());
+            for ((key, a), (their_key, b)) in ours.iter().zip(&theirs) {
+                assert_eq!(key, their_key);
+                let difference = relative_difference(a, b);
+                assert!(difference <= 1e-4, "{program} {name} {key}: {difference}");
+            }
+            cases += 1;
         }
-        cases += 1;
     }
     assert!(cases > 0, "no cases in {}", inputs.display());
 }
@@ -148,6 +160,85 @@ fn looped() {
     );
 }
 
+/// The same figures and order, whatever runs together; the last one of three frames also from padded chunks.
+#[test]
+fn minibatches() {
+    let dir = small_case("compute-batch");
+    let expected = "s1-a  [\n  13 \n  15 \n  17 ]\ns1-b  [\n  18 ]\n";
+    for options in [
+        &["--minibatch-size=1", "--frames-per-chunk=1"][..],
+        &["--minibatch-size=2", "--frames-per-chunk=2", "--partial-minibatch-factor=0"],
+        &["--extra-left-context=3", "--extra-left-context-initial=0", "--frames-per-chunk=2"],
+        &["--ensure-exact-final-context=true"],
+        &[],
+    ] {
+        let files = ["net.raw", "ark:feats.ark", "ark,t:-"];
+        let arguments = [&IVECTORS[..], options, &["--use-gpu=no"], &files].concat();
+        let output = run("nnet3-compute-batch", &dir, &arguments);
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{options:?}");
+        let log = stderr(&output);
+        assert!(log.contains("No iVector available for utterance s2-unknown"), "{log}");
+        assert!(log.contains("frames-in:frames-out*minibatch-size=num-done(percent-full%)  0."), "{log}");
+        assert!(log.contains(") Done 2 utterances, failed for 2\n"), "{log}");
+    }
+    let wrong = ["--partial-minibatch-factor=1", "net.raw", "ark:feats.ark", "ark:out.ark"];
+    let output = run("nnet3-compute-batch", &dir, &wrong);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(stderr(&output).contains("partial-minibatch-factor must be"), "{}", stderr(&output));
+}
+
+/// An acoustic model of the small network, with these priors.
+fn write_model(dir: &Path, file: &str, priors: &str) {
+    let transitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/am/transitions.mdl");
+    let text = run("copy-transition-model", dir, &["--binary=false", transitions.to_str().unwrap(), "-"]);
+    let transitions = String::from_utf8(text.stdout).unwrap();
+    let tail = format!("<LeftContext> 1 <RightContext> 1 <Priors>  [ {priors}]\n");
+    std::fs::write(dir.join(file), format!("{transitions}{NETWORK}{tail}")).unwrap();
+}
+
+/// (y - ln 0.5) / 2.
+#[test]
+fn priors() {
+    let dir = small_case("compute-priors");
+    write_model(&dir, "half.mdl", "0.5 ");
+    write_model(&dir, "none.mdl", "");
+    write_model(&dir, "two.mdl", "0.5 0.5 ");
+    let io = ["ark:feats.ark", "ark,t:-"];
+    let with = |program: &str, priors: &str, options: &[&str]| {
+        let arguments = [&IVECTORS[..], options, &["--acoustic-scale=0.5", priors], &io].concat();
+        run(program, &dir, &arguments)
+    };
+    let (use_priors, looped) = (["--use-priors=true"], ["--use-priors=true", "--looped=true"]);
+    let cases = [
+        ("nnet3-compute", &use_priors[..]),
+        ("nnet3-compute", &looped),
+        ("nnet3-compute-batch", &use_priors),
+    ];
+    for (program, options) in cases {
+        let output = with(program, "half.mdl", options);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "s1-a  [\n  6.846574 \n  7.846574 \n  8.846574 ]\ns1-b  [\n  9.346574 ]\n",
+            "{program}: {}",
+            stderr(&output)
+        );
+        let output = with(program, "none.mdl", options);
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("s1-a  [\n  6.5 \n"));
+        assert!(stderr(&output).contains("WARNING") && stderr(&output).contains("the model has no priors"));
+        for (model, words) in [
+            ("two.mdl", "two.mdl: the network's output has dimension 1, but there are 2 priors"),
+            ("net.raw", "found a raw network"),
+        ] {
+            let output = with(program, model, options);
+            assert_eq!(output.status.code(), Some(255));
+            assert!(stderr(&output).contains(words), "{}", stderr(&output));
+        }
+    }
+    let output = with("nnet3-compute", "half.mdl", &[]);
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("s1-a  [\n  6.5 \n"));
+}
+
 #[test]
 fn scale_exp_and_subsampling() {
     let dir = small_case("compute-scale");
@@ -199,7 +290,7 @@ fn statuses() {
     check(&["--no-such=1", "a", "b", "c"], 255, "Invalid option --no-such=1");
     check(&["--help"], 0, "--optimization.min-deriv-time");
     check(&["--use-gpu=maybe", "a", "b", "c"], 255, "--use-gpu=maybe");
-    check(&["--use-priors=true", "a", "b", "c"], 255, "--use-priors");
+    check(&["--acoustic-scale=0", "net.raw", "b", "c"], 255, "--acoustic-scale");
     check(&["--frames-per-chunk=0", "net.raw", "ark:feats.ark", "ark:out.ark"], 255, "frames-per-chunk");
     check(&[&IVECTORS[..], &io("ark:none.ark")].concat(), 1, "Done 0 utterances, failed for 0");
     check(

@@ -1,0 +1,85 @@
+//! Features in, outputs of a network out; chunks of several utterances run together.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use kaldi_io::log::{Site, num};
+use kaldi_io::{cli, kaldi_log};
+use nnet3::forward::{self, ForwardOptions};
+use nnet3::options::device;
+use nnet3::training_log;
+use nnet3_core::forward::{BatchForward, BatchOptions};
+
+const SITE: Site = Site::main("nnet3-compute-batch.cc", 1);
+const STATS: Site = Site::new("PrintMinibatchStats", "nnet-batch-compute.cc", 112);
+
+/// Propagate features through a raw neural network and write its output, many chunks at a time.
+///
+/// All chunks of utterances are equally long: the last one begins earlier, and an utterance shorter than a chunk is
+/// continued with its last frame. With recurrent networks the output therefore may differ from nnet3-compute's. If
+/// --apply-exp=true, apply the exponential function to the output before writing it.
+#[derive(Parser)]
+#[command(
+    after_help = "e.g.: nnet3-compute-batch final.raw scp:feats.scp ark:nnet_prediction.ark\nSee also: nnet3-compute"
+)]
+struct Options {
+    /// Number of chunks per minibatch (see also edge-minibatch-size)
+    #[arg(long, default_value_t = 128)]
+    minibatch_size: usize,
+    /// Number of chunks per minibatch: this applies to chunks at the beginnings and ends of utterances, in cases (such as
+    /// recurrent models) when the computation would be different from the usual one
+    #[arg(long, default_value_t = 32)]
+    edge_minibatch_size: usize,
+    /// If true, for utterances shorter than --frames-per-chunk, use exact-length, special computations. If false, pad with
+    /// repeats of the last frame. Would only affect the output for backwards-recurrent models, but would negatively impact
+    /// speed in all cases
+    #[arg(long)]
+    ensure_exact_final_context: bool,
+    /// Factor that controls how small partial minibatches will be when they become necessary: they may have sizes
+    /// partial-minibatch-factor^n * minibatch-size for n = 0, 1, 2, ... Set it to 0.0 to use only the specified minibatch
+    /// sizes
+    #[arg(long, default_value_t = 0.5)]
+    partial_minibatch_factor: f32,
+    #[command(flatten)]
+    forward: ForwardOptions,
+    /// Network in test mode or not; it is used in test mode
+    nnet_in: String,
+    features_rspecifier: String,
+    matrix_wspecifier: String,
+}
+
+fn main() -> ExitCode {
+    cli::run(run)
+}
+
+fn run(options: Options) -> Result<u8> {
+    let start = Instant::now();
+    let simple = &options.forward.simple;
+    let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
+    let device = device::select(&options.forward.use_gpu)?;
+    let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
+    let batch = BatchOptions {
+        minibatch_size: options.minibatch_size,
+        edge_minibatch_size: options.edge_minibatch_size,
+        ensure_exact_final_context: options.ensure_exact_final_context,
+        partial_minibatch_factor: options.partial_minibatch_factor,
+    };
+    let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
+    let forward = BatchForward::new(&nnet, &device, chunking, batch, scaling, compiler);
+    let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+    simple.observe(forward.executor());
+    let counts = forward::compute(SITE, &options.forward, tables, &mut forward)?;
+    let (minibatches, tasks, seconds) = forward.stats().totals();
+    kaldi_log!(
+        STATS,
+        "Minibatch stats: seconds-taken,frames-in:frames-out*minibatch-size=num-done(percent-full%)  {}",
+        forward.stats()
+    );
+    kaldi_log!(STATS, "Did {tasks} tasks in {minibatches} minibatches, taking {} seconds.", num(seconds));
+    training_log::compilation(forward.compiler());
+    kaldi_log!(SITE, "Time taken {}s", num(start.elapsed().as_secs_f64()));
+    kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);
+    Ok(if counts.done > 0 { 0 } else { cli::NOTHING_DONE })
+}

@@ -1,0 +1,206 @@
+//! Features in, outputs of a network out: what `nnet3-compute` and `nnet3-compute-batch` have in common.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::log::{self, Site};
+use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_warn};
+use nnet3_core::forward::{BatchForward, Ivectors, OutputScaling};
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+use nnet3_train::acoustic::AmNnet;
+
+use crate::options::device::DeviceOptions;
+use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
+use crate::{messages, prepare, progress};
+
+// Options of both programs.
+#[derive(Args, Clone, Debug)]
+pub struct ForwardOptions {
+    /// Multiply the output by this
+    #[arg(long, default_value_t = 1.0)]
+    pub acoustic_scale: f32,
+    /// Apply the exponential function to the output
+    #[arg(long)]
+    pub apply_exp: bool,
+    /// yes|no|optional|wait: which device to use
+    #[arg(long, default_value = "yes")]
+    pub use_gpu: String,
+    /// Subtract the logarithms of the priors stored with the model (which must then be an acoustic model, .mdl)
+    #[arg(long)]
+    pub use_priors: bool,
+    #[command(flatten)]
+    pub simple: SimpleOptions,
+    #[command(flatten)]
+    pub ivector: IvectorOptions,
+    #[command(flatten)]
+    pub device: DeviceOptions,
+}
+
+impl ForwardOptions {
+    /// The network in test mode on the device, with components merged where that changes nothing, and what becomes of its
+    /// outputs.
+    pub fn load(&self, rxfilename: &str, device: &Device) -> Result<(Nnet, OutputScaling)> {
+        let scale = self.acoustic_scale;
+        if scale.is_nan() || scale <= 0.0 {
+            bail!("--acoustic-scale must be greater than 0, found {scale}");
+        }
+        let (mut nnet, log_priors) = if self.use_priors {
+            let model = AmNnet::load(rxfilename)?;
+            let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
+            if log_priors.is_empty() {
+                messages::warn(&format!("{rxfilename}: --use-priors=true, but the model has no priors"));
+            }
+            (model.into_nnet(), log_priors)
+        } else {
+            (Nnet::load(rxfilename)?, Vec::new())
+        };
+        prepare::for_test(&mut nnet)?;
+        nnet.to_device(device);
+        Ok((nnet, OutputScaling { log_priors, scale }))
+    }
+}
+
+/// Something that computes outputs, at once or later, in the order of the utterances.
+pub trait Compute {
+    fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> nnet3_core::Result<()>;
+    /// No more utterances come.
+    fn finish(&mut self) -> nnet3_core::Result<()>;
+    /// The next output that is there.
+    fn next_output(&mut self) -> Option<DenseMatrix<f32>>;
+}
+
+impl Compute for BatchForward<'_> {
+    fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> nnet3_core::Result<()> {
+        BatchForward::accept(self, features, ivectors)
+    }
+    fn finish(&mut self) -> nnet3_core::Result<()> {
+        BatchForward::finish(self)
+    }
+    fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
+        BatchForward::next_output(self)
+    }
+}
+
+/// See [`one_by_one`].
+pub struct OneByOne<F> {
+    compute: F,
+    output: Option<DenseMatrix<f32>>,
+}
+
+/// A computation that gives the output of an utterance when it gets its features.
+pub fn one_by_one<F>(compute: F) -> OneByOne<F>
+where
+    F: FnMut(&DenseMatrix<f32>, Ivectors<'_>) -> nnet3_core::Result<DenseMatrix<f32>>,
+{
+    OneByOne { compute, output: None }
+}
+
+impl<F> Compute for OneByOne<F>
+where
+    F: FnMut(&DenseMatrix<f32>, Ivectors<'_>) -> nnet3_core::Result<DenseMatrix<f32>>,
+{
+    fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> nnet3_core::Result<()> {
+        self.output = Some((self.compute)(features, ivectors)?);
+        Ok(())
+    }
+    fn finish(&mut self) -> nnet3_core::Result<()> {
+        Ok(())
+    }
+    fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
+        self.output.take()
+    }
+}
+
+/// What has been computed.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub done: usize,
+    pub failed: usize,
+    /// Of the utterances that are done.
+    pub frames: usize,
+}
+
+/// All utterances of the features, in their order; those that cannot be computed are left out with a warning.
+pub fn compute(
+    site: Site,
+    options: &ForwardOptions,
+    (features, outputs): (&str, &str),
+    compute: &mut impl Compute,
+) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut ivectors = options.ivector.open()?;
+    let mut reader = SequentialReader::<MatrixHolder>::open(features)?;
+    let mut next = reader.next()?;
+    if next.is_none() {
+        reader.close()?;
+        log::error(&site, &format!("{features}: expected at least one utterance, found none"));
+        return Ok(counts);
+    }
+    let mut writer =
+        Writer { table: TableWriter::open(outputs)?, apply_exp: options.apply_exp, waiting: VecDeque::new() };
+    let progress = progress::counter("utterances");
+    while let Some((utterance, matrix)) = next {
+        let accepted = accept(compute, &utterance, &matrix, &mut ivectors);
+        match accepted.with_context(|| format!("utterance {utterance}"))? {
+            Ok(()) => {
+                writer.waiting.push_back(utterance);
+                writer.write(compute)?;
+                counts.done += 1;
+                counts.frames += matrix.rows;
+            }
+            Err(reason) => {
+                counts.failed += 1;
+                progress.suspend(|| kaldi_warn!(site, "{reason}"));
+            }
+        }
+        progress.inc(1);
+        next = reader.next()?;
+    }
+    reader.close()?;
+    compute.finish()?;
+    writer.write(compute)?;
+    writer.table.close()?;
+    progress.finish_and_clear();
+    Ok(counts)
+}
+
+/// Gives an utterance to the computation, or the reason for which it is left out.
+fn accept(
+    compute: &mut impl Compute,
+    utterance: &str,
+    features: &DenseMatrix<f32>,
+    ivectors: &mut IvectorReader,
+) -> Result<std::result::Result<(), String>> {
+    if features.rows == 0 {
+        return Ok(Err(format!("Zero-length utterance: {utterance}")));
+    }
+    let kind = ivectors.kind();
+    Ok(match ivectors.get(utterance)? {
+        Some(ivectors) => Ok(compute.accept(features, ivectors)?),
+        None => Err(format!("No {kind} available for utterance {utterance}")),
+    })
+}
+
+struct Writer {
+    table: TableWriter<MatrixHolder>,
+    apply_exp: bool,
+    /// Utterances whose outputs have not been written.
+    waiting: VecDeque<String>,
+}
+
+impl Writer {
+    /// Writes the outputs that are there.
+    fn write(&mut self, compute: &mut impl Compute) -> Result<()> {
+        while let Some(mut output) = compute.next_output() {
+            let Some(utterance) = self.waiting.pop_front() else { bail!("an output without an utterance") };
+            if self.apply_exp {
+                output.data.iter_mut().for_each(|value| *value = value.exp());
+            }
+            self.table.write(&utterance, &output)?;
+        }
+        Ok(())
+    }
+}
