@@ -25,7 +25,7 @@ struct Options {
     /// If true, allow an LDA dimension larger than the number of classes.
     #[arg(long)]
     allow_large_dim: bool,
-    /// (Deprecated) If 1.0, do conventional LDA where the within-class variance will be unit in the projected space. May be
+    /// Deprecated. If 1.0, do conventional LDA where the within-class variance will be unit in the projected space. May be
     /// set to less than 1.0, which scales the features to have less variance where between-class variance is small.
     #[arg(long, default_value_t = 1.0)]
     within_class_factor: f32,

@@ -1,5 +1,6 @@
 //! `feat-to-len`: the number of frames of features.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -28,7 +29,7 @@ fn run(options: Options) -> Result<u8> {
         total += features.rows;
         Ok(())
     })?;
-    println!("{total}");
+    writeln!(std::io::stdout(), "{total}")?;
     Ok(0)
 }
 

@@ -34,8 +34,8 @@ pub trait Targets: std::fmt::Debug {
     fn frames(&self) -> usize;
 
     /// Targets of output frames from `first` on, one for each weight. Not all of them need to exist: utterances may be a
-    /// few frames longer than their targets. Targets that the options do not allow are an error.
-    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix>;
+    /// few frames longer than their targets. Targets that the options do not allow are an error, which names `utterance`.
+    fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix>;
 }
 
 /// Ids with probabilities, which become weighted sparse rows; empty ones after the last.
@@ -50,12 +50,12 @@ impl Targets for PosteriorTargets<'_> {
         self.posterior.len()
     }
 
-    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
+    fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
         let row = |(i, &weight): (usize, &f32)| {
             let pairs = self.posterior.get(first + i).map_or(&[][..], Vec::as_slice);
             if let Some((index, _)) = pairs.iter().find(|(index, _)| !in_range(*index, self.num_pdfs)) {
                 return Err(Error::data(format!(
-                    "target {index} of frame {} is not between 0 and {}, as --num-pdfs={} asks",
+                    "target {index} of frame {} of utterance '{utterance}' is not between 0 and {}, as --num-pdfs={} asks",
                     first + i,
                     self.num_pdfs - 1,
                     self.num_pdfs
@@ -82,12 +82,12 @@ impl Targets for DenseTargets<'_> {
         self.matrix.rows
     }
 
-    fn part(&self, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
+    fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
         let (m, rows) = (self.matrix, weights.len());
         if let Some(wanted) = self.num_targets.filter(|&wanted| wanted != m.cols) {
             let found = m.cols;
             return Err(Error::data(format!(
-                "targets have dimension {found}, --num-targets={wanted} is given"
+                "targets of utterance '{utterance}' have dimension {found}, --num-targets={wanted} is given"
             )));
         }
         let data = (first..first + rows).flat_map(|t| m.row(t.min(m.rows - 1))).copied().collect();
@@ -163,8 +163,8 @@ fn chunk_example(
         ios.push(NnetIo::new("ivector", ivector.into(), 0, 1));
     }
     let subsampling = splitter.subsampling();
-    let part = utterance.targets.part(chunk.first_frame / subsampling, &chunk.output_weights);
-    let targets = part.map_err(|e| Error::data(format!("utterance '{}': {e}", utterance.key)))?;
+    let first_target = chunk.first_frame / subsampling;
+    let targets = utterance.targets.part(utterance.key, first_target, &chunk.output_weights)?;
     ios.push(NnetIo::new("output", targets, 0, subsampling as i32));
     let mut example = NnetExample { ios };
     if options.compress {
@@ -263,7 +263,7 @@ mod tests {
         targets.push(vec![(4, 1.0)]);
         let utterance = Utterance { key: "u", features: &feats, ivectors: None, targets: &pdfs(&targets) };
         let error = cut(&options(), &mut splitter(1), utterance).unwrap_err().to_string();
-        assert!(error.contains("utterance 'u': target 4 of frame 11"), "{error}");
+        assert!(error.contains("target 4 of frame 11 of utterance 'u'"), "{error}");
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
         let made = examples(cut_with(&DenseTargets { matrix: &matrix, num_targets: None }, true).unwrap());
         assert!(matches!(made[0].1.io("output").unwrap().features, GeneralMatrix::Compressed(_)));
         let error = cut_with(&DenseTargets { matrix: &matrix, num_targets: Some(3) }, false).unwrap_err();
-        assert!(error.to_string().contains("utterance 'u': targets have dimension 2"), "{error}");
+        assert!(error.to_string().contains("targets of utterance 'u' have dimension 2"), "{error}");
         let empty = DenseTargets { matrix: &DenseMatrix::default(), num_targets: None };
         let short = Utterance { key: "u", features: &features(3), ivectors: None, targets: &empty };
         let tolerant = ChunkOptions { targets_length_tolerance: 1, ..options() };
