@@ -285,6 +285,52 @@ fn alignments_and_posteriors() {
     assert_eq!(run("post-to-tacc", &[&model, &none, &folder.path("none.tacc")]).status, 1);
 }
 
+/// Ids 1 and 3 have pdfs 0 and 1.
+#[test]
+fn discriminant_statistics() {
+    let folder = Folder::new("am-lda");
+    let table = |name: &str, text: &str| format!("ark:{}", folder.write(name, text));
+    let features = table("feats", "a  [\n  1 2\n  3 -1 ]\nb  [\n  0 1 ]\nc  [\n  1 1 ]\nd  [\n  1 1 1 ]\n");
+    let posteriors = table("post", "a [ 1 0.5 2 0.25 3 0.25 ] [ 3 1 ] \nc [ 1 1 ] [ 1 1 ] \nd [ 1 1 ] \n");
+    let (model, stats) = (data("transitions.mdl"), folder.path("acc"));
+    let log = succeed("acc-lda", &["--binary=false", &model, &features, &posteriors, &stats]);
+    for words in [
+        "No posteriors for utterance b",
+        "c: 2 frames of",
+        "d: features of dimension 3",
+        "Done 1 files, failed for 3",
+    ] {
+        assert!(log.contains(words), "{log}");
+    }
+    let text = folder.read("acc");
+    assert!(
+        text.starts_with("<LDAACCS> <VECSIZE> 2 <NUMCLASSES> 22 <ZERO_ACCS>  [ 0.75 1.25 0 0 "),
+        "{text}"
+    );
+    assert!(text.contains("<FIRST_ACCS>  [\n  0.75 1.5 \n  3.25 -0.5 \n  0 0 \n"), "{text}");
+    // Squares minus those of the means: 10 - 0.75 - 3.25²/1.25, -1 - 1.5 + 3.25·0.5/1.25, 5 - 3 - 0.5²/1.25.
+    assert!(text.contains("<SECOND_ACCS> [\n0.8 \n-1.2 1.8 ]\n"), "{text}");
+
+    let pruned = |threshold: &str| {
+        succeed("acc-lda", &["--binary=false", threshold, &model, &features, &posteriors, &stats]);
+        let text = folder.read("acc");
+        let counts = text.split("<ZERO_ACCS>  [ ").nth(1).unwrap().split_whitespace();
+        counts.take(2).map(|word| word.parse::<f32>().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(pruned("--rand-prune=0.25"), [0.75, 1.25]);
+    let counts = pruned("--rand-prune=2");
+    assert!(counts.iter().all(|count| count % 2.0 == 0.0), "{counts:?}");
+    let none = table("none", "");
+    assert_eq!(run("acc-lda", &[&model, &features, &none, &stats]).status, 1);
+    let wrong = table("wrong", "a [ 99 1 ] [ 1 1 ] \n");
+    fails(
+        &folder,
+        "acc-lda",
+        &[&model, &features, &wrong, &folder.path("old")],
+        &["key 'a'", "wrong", "frame 0", "99 is not"],
+    );
+}
+
 #[test]
 fn transitions_for_people() {
     let folder = Folder::new("am-show");
