@@ -1,8 +1,15 @@
-//! A compiler from the option groups of a program.
+//! Programs to run: a compiler from the option groups of a program, or a stored computation.
+
+use anyhow::{Context, Result};
 
 use crate::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3_core::compile::{CachingCompiler, CompilerOptions};
+use nnet3_core::computation::Computation;
+use nnet3_core::computation::check::{CheckOptions, check};
+use nnet3_core::execute::Program;
+use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
+use std::sync::Arc;
 
 impl From<&OptimizationOptions> for OptimizeOptions {
     fn from(o: &OptimizationOptions) -> OptimizeOptions {
@@ -38,4 +45,12 @@ pub fn new(optimization: &OptimizationOptions, caching: &CachingOptions) -> Cach
         cache_capacity: caching.cache_capacity as usize,
     };
     CachingCompiler::new(options, optimization.into())
+}
+
+/// The program of a stored computation (text or binary), which must fit the network.
+pub fn load(nnet: &Nnet, rxfilename: &str) -> Result<Arc<Program>> {
+    let computation = Computation::load(rxfilename)?;
+    let fits = check(nnet, &computation, CheckOptions { unused_variables: false, ..CheckOptions::default() });
+    fits.with_context(|| format!("{rxfilename} does not fit the network"))?;
+    Ok(Arc::new(Program::new(nnet, computation)?))
 }

@@ -1,11 +1,14 @@
 //! Shows what a request compiles to.
 
+use anyhow::{Result, bail};
+use kaldi_io::writer::KaldiWriter;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3_core::compile::compile;
-use nnet3_core::computation::print::{Names, print};
 use nnet3_core::execute::Program;
-use nnet3_core::flops;
+use nnet3_core::graph::explain::{explain_output, parse_output};
+use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};
 use nnet3_core::nnet::Nnet;
+use nnet3_core::optimize::Stage;
 use nnet3_core::request::ComputationRequest;
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,14 +20,42 @@ use std::time::{Duration, Instant};
 /// Without a request file, the request is the one that training or forward computing would make: --num-sequences
 /// sequences of --num-frames output frames with the context that the network needs.
 #[derive(clap::Parser)]
+#[command(
+    after_help = "e.g.: nnet3-compile-info --num-sequences=64 --derivatives=true --profile=true 0.raw\n \
+                        nnet3-compile-info --format=dot 0.raw request.txt | dot -Tsvg > computation.svg\n \
+                        nnet3-compile-info --explain-output=output:0,3 0.raw request.txt"
+)]
 struct Options {
     /// If false, print the computation as it was compiled, without optimization passes
     #[arg(id = "run-passes", long = "optimize", default_value_t = true)]
     optimize: bool,
+    /// text: the commands; json: commands and matrices for programs; dot: a graph for Graphviz; stored: the text form of
+    /// files, which --computation of this program and of nnet3-compute-request reads
+    #[arg(long, default_value = "text")]
+    format: String,
     /// Print a summary (commands, matrices, peak bytes, arena bytes after planning, operations of matrix products,
     /// compile time) instead of the commands
     #[arg(long, default_value_t = false)]
     summary: bool,
+    /// Print a table instead of the commands: for each optimization pass commands, matrices and bytes before and after, and
+    /// its time
+    #[arg(long, default_value_t = false)]
+    passes: bool,
+    /// Run it with random inputs; the commands are printed with their times and rates, and tables by kind of command
+    #[arg(long, default_value_t = false)]
+    profile: bool,
+    /// How long --profile=true goes on running it
+    #[arg(long, default_value_t = 0.5)]
+    profile_seconds: f64,
+    /// If false, --profile=true computes the plain gradient, not the natural gradient of training
+    #[arg(long, default_value_t = true)]
+    natural_gradient: bool,
+    /// NODE:N,T or NODE:N,T,X: say why this row of an output can or cannot be computed, and from what
+    #[arg(long, default_value = "")]
+    explain_output: String,
+    /// Show this computation, in the form of --format=stored or binary, instead of compiling a request
+    #[arg(long, default_value = "")]
+    computation: String,
     /// Number of sequences, if there is no request file
     #[arg(long, default_value_t = 1)]
     num_sequences: i32,
@@ -47,46 +78,100 @@ struct Options {
     request: Option<String>,
 }
 
-fn summary(nnet: &Nnet, program: &Program, time: Duration) -> String {
-    let (computation, plan) = (program.computation(), program.plan());
-    let flops = flops::count(nnet, computation);
-    let lines = [
-        ("commands", computation.commands.len().to_string()),
-        ("matrices", (computation.matrices.len() - 1).to_string()),
-        ("peak-bytes", computation.peak_bytes().to_string()),
-        ("arena-bytes", plan.arena_bytes().to_string()),
-        ("live-bytes", plan.peak_live_bytes().to_string()),
-        ("gemm-flops-forward", flops.forward.to_string()),
-        ("gemm-flops-backward", flops.backward.to_string()),
-        ("compile-ms", format!("{:.3}", time.as_secs_f64() * 1e3)),
-    ];
-    lines.map(|(key, value)| format!("{key}: {value}\n")).concat()
+impl Options {
+    fn check(&self) -> Result<()> {
+        if !["text", "json", "dot", "stored"].contains(&self.format.as_str()) {
+            bail!("--format={}: expected text, json, dot or stored", self.format);
+        }
+        if !(0.0..=3600.0).contains(&self.profile_seconds) {
+            bail!("--profile-seconds={}: expected a number from 0 to 3600", self.profile_seconds);
+        }
+        if self.computation.is_empty() {
+            return Ok(());
+        }
+        match &self.request {
+            Some(request) => {
+                bail!("--computation={} and the request {request}: give one of them", self.computation)
+            }
+            None if self.passes => bail!("--passes=true: a stored computation is not compiled"),
+            None if !self.explain_output.is_empty() => {
+                bail!("--explain-output is about a request, not about a stored computation")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn request(&self, nnet: &Nnet) -> Result<ComputationRequest> {
+        Ok(match &self.request {
+            Some(file) => ComputationRequest::load(file)?,
+            None => nnet.ordinary_request(
+                self.num_sequences,
+                self.num_frames,
+                self.frame_subsampling_factor,
+                self.derivatives,
+            )?,
+        })
+    }
+
+    /// The program, and the time that compiling took.
+    fn program(&self, nnet: &Nnet, passes: &mut Passes) -> Result<(Arc<Program>, Option<Duration>)> {
+        if !self.computation.is_empty() {
+            return Ok((nnet3::compiler::load(nnet, &self.computation)?, None));
+        }
+        let request = self.request(nnet)?;
+        let started = Instant::now();
+        let program = if self.optimize {
+            let mut compiler = nnet3::compiler::new(&self.optimization, &self.compiler);
+            compiler.keep_debug_info(!self.summary);
+            match self.passes {
+                true => compiler.program_observed(nnet, &request, &mut |stage| passes.add(stage))?,
+                false => compiler.program(nnet, &request)?,
+            }
+        } else {
+            let computation = compile(nnet, std::slice::from_ref(&request))?;
+            passes.add(Stage { name: "compile", computation: &computation, time: started.elapsed() });
+            Arc::new(Program::new(nnet, computation)?)
+        };
+        Ok((program, Some(started.elapsed())))
+    }
+
+    fn print(&self, inspection: &Inspection<'_>) -> Result<String> {
+        let (summary, passes) = (self.summary, inspection.passes.filter(|_| self.passes));
+        Ok(match self.format.as_str() {
+            "json" => inspection.json(),
+            "dot" => inspection.dot(),
+            "stored" => {
+                let mut w = KaldiWriter::in_memory(false);
+                inspection.program.computation().write(&mut w)?;
+                String::from_utf8(w.into_bytes())?
+            }
+            _ if summary || passes.is_some() => {
+                let summary = if summary { inspection.summary() } else { String::new() };
+                summary + &passes.map_or(String::new(), Passes::table) + &inspection.profile_tables()
+            }
+            _ => inspection.text(),
+        })
+    }
 }
 
-fn info(options: Options) -> anyhow::Result<u8> {
+fn info(options: Options) -> Result<u8> {
+    options.check()?;
     let nnet = Nnet::load(&options.nnet)?;
-    let request = match &options.request {
-        Some(file) => ComputationRequest::load(file)?,
-        None => nnet.ordinary_request(
-            options.num_sequences,
-            options.num_frames,
-            options.frame_subsampling_factor,
-            options.derivatives,
-        )?,
-    };
-    let started = Instant::now();
-    let program = match options.optimize {
-        true => {
-            let mut compiler = nnet3::compiler::new(&options.optimization, &options.compiler);
-            compiler.keep_debug_info(!options.summary);
-            compiler.program(&nnet, &request)?
-        }
-        false => Arc::new(Program::new(&nnet, compile(&nnet, std::slice::from_ref(&request))?)?),
-    };
-    let time = started.elapsed();
-    let text = match options.summary {
-        true => summary(&nnet, &program, time),
-        false => print(program.computation(), &Names::of(&nnet)),
+    let text = if options.explain_output.is_empty() {
+        let mut passes = Passes::default();
+        let (program, compile_time) = options.program(&nnet, &mut passes)?;
+        let (natural_gradient, time) =
+            (options.natural_gradient, Duration::from_secs_f64(options.profile_seconds));
+        let measure = ProfileOptions { natural_gradient, time };
+        let profile = match options.profile {
+            true => Some(Profile::measure(&nnet, &program, &nnet3_matrix::cpu(), &measure)?),
+            false => None,
+        };
+        let (passes, profile) = (options.passes.then_some(&passes), profile.as_ref());
+        options.print(&Inspection { nnet: &nnet, program: &program, compile_time, passes, profile })?
+    } else {
+        let (name, index) = parse_output(&options.explain_output)?;
+        explain_output(&nnet, &options.request(&nnet)?, name, index)?
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(0)

@@ -19,6 +19,9 @@ struct Options {
     /// If false, run the computation as it was compiled, without optimization passes
     #[arg(id = "run-passes", long = "optimize", default_value_t = true)]
     optimize: bool,
+    /// Run this computation, as nnet3-compile-info --format=stored prints it, instead of compiling the request
+    #[arg(long, default_value = "")]
+    computation: String,
     /// Table of derivatives with respect to the outputs; needed if the request wants derivatives
     #[arg(long, default_value = "")]
     output_derivs: String,
@@ -39,7 +42,7 @@ struct Options {
     #[command(flatten)]
     compiler: CachingOptions,
     #[command(flatten)]
-    computation: ComputationOptions,
+    computing: ComputationOptions,
     /// <raw-nnet-in>
     nnet: String,
     /// <request-in>
@@ -82,13 +85,14 @@ fn run(options: Options) -> anyhow::Result<u8> {
         anyhow::bail!("--gradient is given, but {} does not ask for the model's derivative", options.request);
     }
     let program = match options.optimize {
+        _ if !options.computation.is_empty() => nnet3::compiler::load(&nnet, &options.computation)?,
         true => nnet3::compiler::new(&options.optimization, &options.compiler).program(&nnet, &request)?,
         false => Arc::new(Program::new(&nnet, compile(&nnet, std::slice::from_ref(&request))?)?),
     };
     let inputs = read_table(&options.inputs)?;
     let output_derivs = if derivatives { read_table(&options.output_derivs)? } else { NamedMatrices::new() };
     let mut executor = Executor::new(&nnet3_matrix::cpu());
-    options.computation.observe(&mut executor);
+    options.computing.observe(&mut executor);
     let random = Random::new(options.srand);
     let results = run_request(&nnet, &request, &program, &mut executor, &inputs, &output_derivs, &random)?;
     write_table(&options.outputs, &results.outputs)?;

@@ -28,24 +28,32 @@ fn linear_elements(component: &dyn Component) -> usize {
     }
 }
 
-/// Counts two operations for each element of a product: forward one product, backward one for the input's derivative
-/// and one for the parameters'.
+/// Operations of one command: two for each element of a product; a propagate is one product, a backprop one for the
+/// input's derivative and one for the parameters'.
+pub fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
+    let product = |component, rows| 2 * (rows * linear_elements(nnet.component(component))) as u64;
+    match *command {
+        Command::Propagate { component, output, .. } => {
+            product(component, computation.submatrix(output).rows)
+        }
+        Command::Backprop { component, out_deriv, in_deriv, update_model, .. } => {
+            let products =
+                u64::from(in_deriv.is_some()) + u64::from(update_model && computation.need_model_derivative);
+            products * product(component, computation.submatrix(out_deriv).rows)
+        }
+        _ => 0,
+    }
+}
+
+/// The sums over all commands.
 pub fn count(nnet: &Nnet, computation: &Computation) -> Flops {
     let mut flops = Flops::default();
     for command in &computation.commands {
-        match *command {
-            Command::Propagate { component, output, .. } => {
-                let rows = computation.submatrix(output).rows;
-                flops.forward += 2 * (rows * linear_elements(nnet.component(component))) as u64;
-            }
-            Command::Backprop { component, out_deriv, in_deriv, update_model, .. } => {
-                let products = u64::from(in_deriv.is_some())
-                    + u64::from(update_model && computation.need_model_derivative);
-                let rows = computation.submatrix(out_deriv).rows;
-                flops.backward += 2 * products * (rows * linear_elements(nnet.component(component))) as u64;
-            }
-            _ => {}
-        }
+        let sum = match command {
+            Command::Backprop { .. } => &mut flops.backward,
+            _ => &mut flops.forward,
+        };
+        *sum += of_command(nnet, computation, command);
     }
     flops
 }

@@ -17,6 +17,7 @@ pub mod flops;
 pub mod forward;
 pub mod graph;
 pub mod index;
+pub mod inspect;
 pub mod natural_gradient;
 pub mod nnet;
 pub mod optimize;

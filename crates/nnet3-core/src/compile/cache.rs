@@ -6,7 +6,7 @@ use crate::computation::check::{CheckOptions, check};
 use crate::error::Result;
 use crate::execute::Program;
 use crate::nnet::Nnet;
-use crate::optimize::{OptimizeOptions, optimize_observed};
+use crate::optimize::{Observer, OptimizeOptions, Stage, optimize_observed};
 use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -121,6 +121,17 @@ impl CachingCompiler {
 
     /// The program of a request, compiled if need be.
     pub fn program(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Arc<Program>> {
+        self.program_observed(nnet, request, &mut |_| ())
+    }
+
+    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand` and `plan`, those that
+    /// are done.
+    pub fn program_observed(
+        &mut self,
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        observer: Observer<'_>,
+    ) -> Result<Arc<Program>> {
         let computation = match self.find(request) {
             Some(Compiled::Program(program)) => return Ok(program.clone()),
             Some(Compiled::Computation(computation)) => Some(computation.clone()),
@@ -129,30 +140,43 @@ impl CachingCompiler {
         let start = Instant::now();
         let computation = match computation {
             Some(computation) => (*computation).clone(),
-            None => self.create(nnet, request)?,
+            None => self.create(nnet, request, observer)?,
         };
         let planning = Instant::now();
         let program = Arc::new(Program::new(nnet, computation)?);
-        self.timing.indexes += planning.elapsed();
+        let time = planning.elapsed();
+        self.timing.indexes += time;
+        observer(Stage { name: "plan", computation: program.computation(), time });
         self.timing.total += start.elapsed();
         self.insert(request.clone(), Compiled::Program(program.clone()));
         Ok(program)
     }
 
-    fn create(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Computation> {
+    fn create(
+        &mut self,
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        observer: Observer<'_>,
+    ) -> Result<Computation> {
         if self.options.use_shortcut
             && let Some((mini, count)) = shortcut::mini_request(request)
-            && let Some(computation) = self.expand(nnet, mini, count)?
+            && let Some(computation) = self.expand(nnet, mini, count, observer)?
         {
             return Ok(computation);
         }
-        self.compile(nnet, request)
+        self.compile(nnet, request, observer)
     }
 
     /// None if the computation for two sequences cannot be expanded.
-    fn expand(&mut self, nnet: &Nnet, mini: ComputationRequest, count: usize) -> Result<Option<Computation>> {
+    fn expand(
+        &mut self,
+        nnet: &Nnet,
+        mini: ComputationRequest,
+        count: usize,
+        observer: Observer<'_>,
+    ) -> Result<Option<Computation>> {
         if self.find(&mini).is_none() {
-            let compiled = Compiled::Computation(Arc::new(self.compile(nnet, &mini)?));
+            let compiled = Compiled::Computation(Arc::new(self.compile(nnet, &mini, observer)?));
             self.insert(mini.clone(), compiled);
         }
         let Some(entry) = self.entries.get(&mini) else {
@@ -160,24 +184,33 @@ impl CachingCompiler {
         };
         let start = Instant::now();
         let expanded = shortcut::expand(nnet, entry.compiled.computation(), count, self.keep_debug_info);
-        self.timing.expand += start.elapsed();
+        let time = start.elapsed();
+        self.timing.expand += time;
         let Ok(expanded) = expanded else {
             return Ok(None);
         };
+        observer(Stage { name: "expand", computation: &expanded, time });
         if self.check_all {
             self.check(nnet, &expanded, CheckOptions::default())?;
         }
         Ok(Some(expanded))
     }
 
-    fn compile(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Computation> {
+    fn compile(
+        &mut self,
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        observer: Observer<'_>,
+    ) -> Result<Computation> {
         let start = Instant::now();
         let mut computation = compile(nnet, std::slice::from_ref(request))?;
-        self.timing.compile += start.elapsed();
+        let time = start.elapsed();
+        self.timing.compile += time;
+        observer(Stage { name: "compile", computation: &computation, time });
         self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
         let start = Instant::now();
         let max_time = request.max_output_time()?;
-        optimize_observed(&self.optimize, nnet, max_time, &mut computation, self.check_all, &mut |_, _| ())?;
+        optimize_observed(&self.optimize, nnet, max_time, &mut computation, self.check_all, observer)?;
         self.timing.optimize += start.elapsed();
         self.check(nnet, &computation, CheckOptions::default())?;
         Ok(computation)

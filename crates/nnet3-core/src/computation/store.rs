@@ -53,6 +53,14 @@ impl Computation {
         })
     }
 
+    /// Reads a computation from a file, pipe or `-`, text or binary.
+    pub fn load(rxfilename: &str) -> Result<Computation> {
+        let mut r = KaldiReader::open(rxfilename)?;
+        let computation = Computation::read(&mut r)?;
+        r.close()?;
+        Ok(computation)
+    }
+
     pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         w.write_token("<NnetComputation>")?;
         w.write_token("<Version>")?;

@@ -1,10 +1,61 @@
-//! Why an output cannot be computed: the chain of missing inputs, for people.
+//! Why an output can or cannot be computed: the chain of what it needs, for people.
 
 use super::build::{CindexId, Computable, GraphBuilder};
-use crate::index::{Cindex, print_cindex};
+use crate::error::{Error, Result};
+use crate::index::{Cindex, Index, NodeId, print_cindex, print_cindexes, print_indexes};
 use crate::nnet::{Nnet, Node};
-use crate::request::ComputationRequest;
+use crate::request::{ComputationRequest, IoSpecification};
 use std::collections::HashSet;
+
+/// Longest explanation, in lines.
+const MAX_LINES: usize = 100;
+
+/// Says whether the output node `name` can be computed at `index` from the inputs of the request (its outputs do not
+/// matter), and shows what it is computed from, or what is missing. An error if there is no such output.
+pub fn explain_output(nnet: &Nnet, request: &ComputationRequest, name: &str, index: Index) -> Result<String> {
+    let Some(node) = nnet.find_output(name) else {
+        let names: Vec<&str> = nnet.output_nodes().map(|id| nnet.node_name(id)).collect();
+        return Err(Error::Request(format!(
+            "the network has no output '{name}'; its outputs are {}",
+            names.join(", ")
+        )));
+    };
+    let wanted = IoSpecification { name: name.to_string(), indexes: vec![index], has_deriv: false };
+    let only =
+        ComputationRequest { inputs: request.inputs.clone(), outputs: vec![wanted], ..Default::default() };
+    let mut builder = GraphBuilder::new(nnet);
+    builder.compute(&only)?;
+    let cindex = Cindex::new(node, index);
+    let text = print_cindex(cindex, nnet.node_names());
+    let asked_for = request.output(name).is_some_and(|io| io.indexes.contains(&index));
+    let note = if asked_for { "" } else { " (the request does not ask for it)" };
+    if builder.all_outputs_are_computable() {
+        builder.prune();
+        let chain = builder.explain_success(nnet, cindex);
+        return Ok(format!("{text} can be computed from the inputs given{note}.\n{chain}"));
+    }
+    let mut out = format!("{text} cannot be computed from the inputs given{note}.\n");
+    for io in &request.inputs {
+        out += &format!("given: {} at {}\n", io.name, print_indexes(&io.indexes));
+    }
+    if let Some(id) = builder.graph.find(cindex) {
+        out += &builder.explain(nnet, id);
+    }
+    Ok(out)
+}
+
+/// The output and index of a text such as `output:0,3` (n and t) or `output:0,3,1` (n, t and x).
+pub fn parse_output(text: &str) -> Result<(&str, Index)> {
+    let wrong = || Error::Request(format!("'{text}': expected NODE:N,T or NODE:N,T,X, such as output:0,3"));
+    let (name, numbers) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let numbers: Vec<i32> =
+        numbers.split(',').map(|n| n.trim().parse().map_err(|_| wrong())).collect::<Result<_>>()?;
+    match numbers[..] {
+        [n, t] => Ok((name, Index::new(n, t, 0))),
+        [n, t, x] => Ok((name, Index::new(n, t, x))),
+        _ => Err(wrong()),
+    }
+}
 
 impl GraphBuilder<'_> {
     /// A text that names the outputs which are not computable and, for the first of them, what is missing.
@@ -32,21 +83,12 @@ impl GraphBuilder<'_> {
         out
     }
 
-    /// The cindexes that `id` needs and that are not computable, one a line, nearest first.
+    /// What `id` needs and what of that is not computable, nearest first, cindexes of a node together.
     pub fn explain(&self, nnet: &Nnet, id: CindexId) -> String {
-        let print = |id: CindexId| print_cindex(self.graph.cindexes[id as usize], nnet.node_names());
-        let mut out = String::new();
-        let mut seen = HashSet::from([id]);
-        let mut queue = std::collections::VecDeque::from([id]);
-        while let Some(id) = queue.pop_front() {
-            if seen.len() > 100 {
-                out += "...\n";
-                break;
-            }
+        let (chain, ends) = self.walk(nnet, id, |id| {
             let node = self.graph.cindexes[id as usize].node;
             if let (Node::Input { .. }, false) = (nnet.node(node), self.graph.is_input[id as usize]) {
-                out += &format!("{} is not among the inputs given\n", print(id));
-                continue;
+                return (NOT_GIVEN, Vec::new());
             }
             let of_status = |status| {
                 let dependencies = self.graph.dependencies[id as usize].iter().copied();
@@ -57,15 +99,107 @@ impl GraphBuilder<'_> {
             if needs.is_empty() {
                 needs = of_status(Computable::Unknown);
             }
-            let names: Vec<String> = needs.iter().map(|&d| print(d)).collect();
-            let why = match (self.computable(id), names.is_empty()) {
-                (Computable::Unknown, _) => format!("depends on itself through {}", names.join(", ")),
-                (_, true) => "is not computable".to_string(),
-                (_, false) => format!("needs {}", names.join(", ")),
-            };
-            out += &format!("{} {why}\n", print(id));
-            queue.extend(needs.into_iter().filter(|d| seen.insert(*d)));
+            match (self.computable(id), needs.is_empty()) {
+                (Computable::Unknown, _) => ("depends on itself through", needs),
+                (_, true) => ("is not computable", needs),
+                (_, false) => ("needs", needs),
+            }
+        });
+        match ends.is_empty() {
+            true => chain,
+            false => format!("{chain}missing rows of inputs: {}: {}\n", ends.len(), self.names(nnet, ends)),
         }
-        out
     }
+
+    /// What a computable cindex of a pruned graph is computed from, nearest first, cindexes of a node together, and the
+    /// rows of inputs that it uses in the end.
+    fn explain_success(&self, nnet: &Nnet, cindex: Cindex) -> String {
+        let Some(id) = self.graph.find(cindex) else {
+            return String::new();
+        };
+        let (chain, ends) = self.walk(nnet, id, |id| {
+            let from = self.graph.dependencies[id as usize].clone();
+            match (self.graph.is_input[id as usize], from.is_empty()) {
+                (true, _) => (GIVEN, Vec::new()),
+                (false, true) => ("needs nothing", from),
+                (false, false) => ("from", from),
+            }
+        });
+        match ends.is_empty() {
+            true => chain,
+            false => format!("{chain}rows of inputs used: {}: {}\n", ends.len(), self.names(nnet, ends)),
+        }
+    }
+
+    /// Breadth first from `id`: what is to be said of each cindex, and where to go from there. A line for those of a node
+    /// at the same distance of which the same is to be said. Gives the lines, and the inputs at the ends.
+    fn walk(
+        &self,
+        nnet: &Nnet,
+        id: CindexId,
+        step: impl Fn(CindexId) -> (&'static str, Vec<CindexId>),
+    ) -> (String, Vec<CindexId>) {
+        let mut lines = Vec::new();
+        let mut ends = Vec::new();
+        let mut seen = HashSet::from([id]);
+        let mut level = vec![id];
+        while !level.is_empty() {
+            let mut groups: Vec<Group> = Vec::new();
+            for id in level {
+                let (what, next) = step(id);
+                if what == GIVEN || what == NOT_GIVEN {
+                    ends.push(id);
+                }
+                let node = self.graph.cindexes[id as usize].node;
+                match groups.iter_mut().find(|group| (group.node, group.what) == (node, what)) {
+                    Some(group) => {
+                        group.ids.push(id);
+                        group.next.extend(next);
+                    }
+                    None => groups.push(Group { node, what, ids: vec![id], next }),
+                }
+            }
+            level = Vec::new();
+            for Group { what, ids, next, .. } in groups {
+                let to = if next.is_empty() {
+                    String::new()
+                } else {
+                    " ".to_string() + &self.names(nnet, next.clone())
+                };
+                lines.push(format!("{} {what}{to}\n", self.names(nnet, ids)));
+                level.extend(next.into_iter().filter(|d| seen.insert(*d)));
+            }
+        }
+        let more = lines.len().saturating_sub(MAX_LINES);
+        let mut text: String = lines.into_iter().take(MAX_LINES).collect();
+        if more > 0 {
+            text += &format!("... and {more} more lines\n");
+        }
+        (text, ends)
+    }
+
+    /// `a(0,1), b[(0,-1:1)]`
+    fn names(&self, nnet: &Nnet, ids: Vec<CindexId>) -> String {
+        let mut cindexes: Vec<Cindex> = ids.into_iter().map(|id| self.graph.cindexes[id as usize]).collect();
+        cindexes.sort_unstable();
+        cindexes.dedup();
+        let names = nnet.node_names();
+        let run = |run: &[Cindex]| match run {
+            [one] => print_cindex(*one, names),
+            more => print_cindexes(more, names),
+        };
+        cindexes.chunk_by(|a, b| a.node == b.node).map(run).collect::<Vec<_>>().join(", ")
+    }
+}
+
+const GIVEN: &str = "is given";
+const NOT_GIVEN: &str = "is not among the inputs given";
+
+/// Cindexes of a node of which the same is to be said.
+struct Group {
+    node: NodeId,
+    what: &'static str,
+    ids: Vec<CindexId>,
+    /// Where that leads.
+    next: Vec<CindexId>,
 }

@@ -27,9 +27,19 @@ pub use options::OptimizeOptions;
 use crate::computation::{Command, Computation, check};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
+use std::time::{Duration, Instant};
 
-/// Is called after each pass that ran, with its name.
-pub type Observer<'a> = &'a mut dyn FnMut(&'static str, &Computation);
+/// A pass, or another stage of compiling, that has been done.
+pub struct Stage<'a> {
+    pub name: &'static str,
+    /// What came out.
+    pub computation: &'a Computation,
+    /// How long it took, without checking.
+    pub time: Duration,
+}
+
+/// Is called after each stage.
+pub type Observer<'a> = &'a mut dyn FnMut(Stage<'_>);
 
 /// Runs the passes that `options` ask for. `max_output_time` is the largest time of any requested output.
 pub fn optimize(
@@ -38,7 +48,7 @@ pub fn optimize(
     max_output_time: i32,
     computation: &mut Computation,
 ) -> Result<()> {
-    optimize_observed(options, nnet, max_output_time, computation, cfg!(debug_assertions), &mut |_, _| ())
+    optimize_observed(options, nnet, max_output_time, computation, cfg!(debug_assertions), &mut |_| ())
 }
 
 /// As [`optimize`]. `check` runs the checker after each pass.
@@ -104,12 +114,14 @@ impl Pipeline<'_, '_> {
         if !wanted {
             return Ok(());
         }
+        let start = Instant::now();
         run(self.nnet, self.computation)?;
+        let time = start.elapsed();
         if self.check {
             let options = check::CheckOptions::default();
             check::check(self.nnet, self.computation, options).map_err(|e| after_pass(name, e))?;
         }
-        (self.observer)(name, self.computation);
+        (self.observer)(Stage { name, computation: self.computation, time });
         Ok(())
     }
 }

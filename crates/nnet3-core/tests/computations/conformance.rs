@@ -59,7 +59,7 @@ impl Case {
     ) -> Result<Computation, String> {
         let mut out = computation.clone();
         let max_time = self.request.max_output_time().unwrap();
-        optimize_observed(options, &self.nnet, max_time, &mut out, true, &mut |_, _| ())
+        optimize_observed(options, &self.nnet, max_time, &mut out, true, &mut |_| ())
             .map_err(|e| e.to_string())?;
         Ok(out)
     }

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod golden;
+mod inspect;
 mod looped;
 mod mutations;
 mod plan;

@@ -1,0 +1,145 @@
+//! The computation as a graph for Graphviz: commands and matrices with their lives.
+
+use super::{Inspection, milliseconds};
+use crate::computation::{Command, MatrixId, SubmatrixId, print};
+use crate::optimize::analysis::{AccessKind, submatrix_accesses};
+use std::fmt::Write;
+
+/// Longest line in a box.
+const WIDTH: usize = 60;
+
+impl Inspection<'_> {
+    /// Ellipses are commands, those of a segment in a frame; boxes are matrices with size, contents, life and place. Arrows
+    /// lead from what a command reads and to what it writes; dashed ones from a matrix to the one that takes over its
+    /// memory. Commands that only size matrices or do nothing are left out.
+    pub fn dot(&self) -> String {
+        let mut out = String::from(
+            "digraph computation {\n  // Large ones are to be drawn in seconds, not minutes.\n  nslimit=1; nslimit1=1; mclimit=0.2;\n  \
+             node [fontname=\"monospace\", fontsize=10];\n",
+        );
+        self.matrix_boxes(&mut out);
+        let shown = self.command_ellipses(&mut out);
+        for &c in &shown {
+            self.arrows(c, &mut out);
+        }
+        self.swaps(&mut out);
+        out + "}\n"
+    }
+
+    fn matrix_boxes(&self, out: &mut String) {
+        let (computation, plan) = (self.program.computation(), self.program.plan());
+        for (m, matrix) in computation.matrices.iter().enumerate().skip(1) {
+            let mut lines = vec![format!("m{m}: {} x {}", matrix.rows, matrix.cols)];
+            if let Some(info) = computation.debug_info.get(m) {
+                let what = if info.is_deriv { "deriv" } else { "value" };
+                let indexes = crate::index::print_cindexes(&info.cindexes, self.nnet.node_names());
+                lines.push(cut(&format!("{what}: {indexes}")));
+            }
+            if let Some((first, last)) = self.life(MatrixId::from(m)) {
+                let (bytes, offset) = (matrix.bytes(), 4 * plan.matrix_offsets[m]);
+                lines.push(format!("lives c{first} to c{last}: {bytes} bytes at {offset}"));
+            }
+            let _ = writeln!(out, "  m{m} [shape=box, label={}];", label(&lines));
+        }
+    }
+
+    /// A cluster for each segment. Gives the numbers of the commands that are shown.
+    fn command_ellipses(&self, out: &mut String) -> Vec<usize> {
+        let computation = self.program.computation();
+        let names = print::Names::of(self.nnet);
+        let mut shown = Vec::new();
+        let mut segment = 0;
+        let _ = writeln!(out, "  subgraph cluster_{segment} {{\n    label=\"segment 1\";");
+        for (c, command) in computation.commands.iter().enumerate() {
+            match command {
+                Command::Marker if c + 1 < computation.commands.len() => {
+                    segment += 1;
+                    let title = segment + 1;
+                    let _ = writeln!(
+                        out,
+                        "  }}\n  subgraph cluster_{segment} {{\n    label=\"segment {title}\";"
+                    );
+                }
+                Command::Marker
+                | Command::Allocate { .. }
+                | Command::Deallocate { .. }
+                | Command::Swap { .. }
+                | Command::NoOp
+                | Command::NoOpPermanent => {}
+                _ => {
+                    let mut lines =
+                        vec![format!("c{c}: {}", cut(&print::command(computation, &names, command)))];
+                    let nodes = self.nodes_of(command).join(", ");
+                    if !nodes.is_empty() {
+                        lines.push(cut(&nodes));
+                    }
+                    if let Some(work) = self.work(c) {
+                        let rate = work.gflops().map_or(String::new(), |rate| format!(", {rate:.1} GFLOP/s"));
+                        lines.push(format!("{:.4} ms{rate}", milliseconds(work.time)));
+                    }
+                    let _ = writeln!(out, "    c{c} [label={}];", label(&lines));
+                    shown.push(c);
+                }
+            }
+        }
+        out.push_str("  }\n");
+        shown
+    }
+
+    /// From what the command reads, to what it writes; one for each matrix, with the parts that are meant.
+    fn arrows(&self, c: usize, out: &mut String) {
+        let computation = self.program.computation();
+        if let Command::Goto { target } = computation.commands[c] {
+            let _ = writeln!(out, "  c{c} -> c{target} [style=bold, constraint=false];");
+        }
+        let mut accesses = Vec::new();
+        submatrix_accesses(self.nnet, computation, &computation.commands[c], &mut accesses);
+        let mut arrows: Vec<(MatrixId, bool, Vec<SubmatrixId>)> = Vec::new();
+        for (s, kind) in accesses {
+            let m = computation.matrix_of(s);
+            let directions = [(false, kind != AccessKind::Write), (true, kind.writes())];
+            for (writes, _) in directions.into_iter().filter(|(_, does)| *does) {
+                match arrows.iter_mut().find(|arrow| (arrow.0, arrow.1) == (m, writes)) {
+                    Some(arrow) => arrow.2.push(s),
+                    None => arrows.push((m, writes, vec![s])),
+                }
+            }
+        }
+        for (m, writes, mut parts) in arrows {
+            parts.sort_unstable();
+            parts.dedup();
+            parts.retain(|&s| !computation.is_whole(s));
+            let text: Vec<String> = parts.iter().map(|&s| print::submatrix(computation, s)).collect();
+            let (from, to) =
+                if writes { (format!("c{c}"), format!("m{m}")) } else { (format!("m{m}"), format!("c{c}")) };
+            let style = match text.is_empty() {
+                true => String::new(),
+                false => format!(" [fontsize=8, label={}]", label(&[cut(&text.join(" "))])),
+            };
+            let _ = writeln!(out, "  {from} -> {to}{style};");
+        }
+    }
+
+    fn swaps(&self, out: &mut String) {
+        let computation = self.program.computation();
+        for (c, command) in computation.commands.iter().enumerate() {
+            if let Command::Swap { first, second } = *command {
+                let (to, from) = (computation.matrix_of(first), computation.matrix_of(second));
+                let _ = writeln!(out, "  m{from} -> m{to} [style=dashed, label=\"c{c}\"];");
+            }
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.chars().count() > WIDTH {
+        true => text.chars().take(WIDTH - 3).chain("...".chars()).collect(),
+        false => text.to_string(),
+    }
+}
+
+/// A quoted label of some lines.
+fn label(lines: &[String]) -> String {
+    let escaped = lines.iter().map(|line| line.replace('\\', "\\\\").replace('"', "\\\""));
+    format!("\"{}\"", escaped.collect::<Vec<_>>().join("\\n"))
+}

@@ -1,0 +1,136 @@
+//! Compiled computations for people: what the passes did, what runs where and for how long, pictures.
+
+mod dot;
+mod json;
+pub mod passes;
+pub mod profile;
+mod text;
+
+pub use passes::{Pass, Passes};
+pub use profile::{Profile, ProfileOptions};
+
+use crate::computation::{Command, MatrixId, SubmatrixId};
+use crate::execute::Program;
+use crate::flops;
+use crate::index::NodeId;
+use crate::nnet::{Nnet, Node};
+use std::time::Duration;
+
+/// A program with all that is known of it. Its forms: [`Inspection::text`], [`Inspection::json`], [`Inspection::dot`],
+/// [`Inspection::summary`].
+pub struct Inspection<'a> {
+    pub nnet: &'a Nnet,
+    pub program: &'a Program,
+    /// Of the whole compilation, if it was compiled here.
+    pub compile_time: Option<Duration>,
+    /// What the stages of compiling did, if they were observed.
+    pub passes: Option<&'a Passes>,
+    /// Times of the commands, if it has been run.
+    pub profile: Option<&'a Profile>,
+}
+
+impl Inspection<'_> {
+    /// `key: value` lines: commands, matrices, bytes, operations of matrix products, compile time.
+    pub fn summary(&self) -> String {
+        self.summary_items().iter().map(|(key, value)| format!("{key}: {value}\n")).collect()
+    }
+
+    fn summary_items(&self) -> Vec<(&'static str, String)> {
+        let (computation, plan) = (self.program.computation(), self.program.plan());
+        let flops = flops::count(self.nnet, computation);
+        let mut items = vec![
+            ("commands", computation.commands.len().to_string()),
+            ("matrices", (computation.matrices.len() - 1).to_string()),
+            ("peak-bytes", computation.peak_bytes().to_string()),
+            ("arena-bytes", plan.arena_bytes().to_string()),
+            ("live-bytes", plan.peak_live_bytes().to_string()),
+            ("gemm-flops-forward", flops.forward.to_string()),
+            ("gemm-flops-backward", flops.backward.to_string()),
+        ];
+        if let Some(time) = self.compile_time {
+            items.push(("compile-ms", format!("{:.3}", milliseconds(time))));
+        }
+        items
+    }
+
+    /// Names of the nodes that a command works for: those of the rows that it writes, as far as debug info tells and,
+    /// for a component's command, as they use that component.
+    fn nodes_of(&self, command: &Command) -> Vec<&str> {
+        let nodes = match *command {
+            Command::AcceptInput { node, .. } | Command::ProvideOutput { node, .. } => vec![node],
+            Command::Propagate { component, output, .. } => {
+                self.of_component(component, self.rows_of(output))
+            }
+            Command::Backprop { component, out_deriv, .. } => {
+                self.of_component(component, self.rows_of(out_deriv))
+            }
+            Command::SetConst { dest, .. }
+            | Command::Copy { dest, .. }
+            | Command::Add { dest, .. }
+            | Command::CopyRows { dest, .. }
+            | Command::AddRows { dest, .. }
+            | Command::CopyRowsMulti { dest, .. }
+            | Command::AddRowsMulti { dest, .. }
+            | Command::AddRowRanges { dest, .. } => self.rows_of(dest),
+            Command::CopyToRowsMulti { rows, .. } | Command::AddToRowsMulti { rows, .. } => {
+                let list = &self.program.computation().multi_indexes[rows.index()];
+                let mut places: Vec<SubmatrixId> = list.iter().flatten().map(|&(s, _)| s).collect();
+                places.sort_unstable();
+                places.dedup();
+                sorted(places.into_iter().flat_map(|s| self.rows_of(s)).collect())
+            }
+            _ => Vec::new(),
+        };
+        nodes.into_iter().map(|node| self.nnet.node_name(node)).collect()
+    }
+
+    /// The nodes of the rows of a sub-matrix.
+    fn rows_of(&self, s: SubmatrixId) -> Vec<NodeId> {
+        let computation = self.program.computation();
+        let s = computation.submatrix(s);
+        let info = computation.debug_info.get(s.matrix.index());
+        let rows = info.and_then(|info| info.cindexes.get(s.row_offset..s.row_offset + s.rows));
+        sorted(rows.unwrap_or_default().iter().map(|c| c.node).collect())
+    }
+
+    /// Those of `nodes` that use the component, or all that do. (Where matrices have been merged, debug info is that of
+    /// only one of them.)
+    fn of_component(&self, component: crate::index::ComponentId, nodes: Vec<NodeId>) -> Vec<NodeId> {
+        let uses = |&node: &NodeId| matches!(self.nnet.node(node), Node::Component { component: c } if *c == component);
+        let those: Vec<NodeId> = nodes.into_iter().filter(uses).collect();
+        match those.is_empty() {
+            true => self.nnet.node_ids().filter(uses).collect(),
+            false => those,
+        }
+    }
+
+    /// First and last command between which a matrix has storage, both included.
+    fn life(&self, m: MatrixId) -> Option<(usize, usize)> {
+        let computation = self.program.computation();
+        let of = |s: SubmatrixId| computation.matrix_of(s) == m;
+        let mut commands = computation.commands.iter();
+        let begins = |command: &Command| match *command {
+            Command::Allocate { matrix } | Command::AcceptInput { matrix, .. } => of(matrix),
+            Command::Swap { first, .. } => of(first),
+            _ => false,
+        };
+        let ends = |command: &Command| match *command {
+            Command::Deallocate { matrix } => of(matrix),
+            Command::Swap { second, .. } => of(second),
+            _ => false,
+        };
+        let first = commands.position(begins)?;
+        let last = computation.commands[first + 1..].iter().position(ends).map(|c| first + 1 + c);
+        Some((first, last.unwrap_or(computation.commands.len() - 1)))
+    }
+}
+
+fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,105 @@
+//! Runs a program with random inputs and takes the time of every command.
+
+use crate::computation::Command;
+use crate::error::Result;
+use crate::execute::{Executor, Model, Moment, Observer, Program};
+use crate::nnet::Nnet;
+use crate::random::Random;
+use nnet3_matrix::Device;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileOptions {
+    /// Backprop as in training, with natural gradient where components use it; else the plain gradient.
+    pub natural_gradient: bool,
+    /// Runs go on for this long, after one that is not counted.
+    pub time: Duration,
+}
+
+impl Default for ProfileOptions {
+    fn default() -> ProfileOptions {
+        ProfileOptions { natural_gradient: true, time: Duration::from_millis(500) }
+    }
+}
+
+/// Times of commands.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Runs that were counted.
+    pub runs: usize,
+    /// For each command: how often it ran and for how long, in all runs. (Commands of a loop run several times.)
+    pub commands: Vec<(usize, Duration)>,
+}
+
+impl Observer for Profile {
+    fn before(&mut self, _: &Moment<'_>) {}
+
+    fn after(&mut self, at: &Moment<'_>, time: Duration) {
+        let (count, sum) = &mut self.commands[at.command];
+        *count += 1;
+        *sum += time;
+    }
+}
+
+impl Profile {
+    /// Runs `program` on `device` with normally distributed inputs and output derivatives. A loop is gone
+    /// through once.
+    pub fn measure(
+        nnet: &Nnet,
+        program: &Arc<Program>,
+        device: &Device,
+        options: &ProfileOptions,
+    ) -> Result<Profile> {
+        let (mut nnet, random) = (nnet.clone(), Random::new(0));
+        nnet.to_device(device);
+        let mut delta = nnet.clone();
+        delta.scale(0.0);
+        if !options.natural_gradient {
+            delta.set_as_gradient();
+        }
+        let mut model = match options.natural_gradient {
+            true => Model::Train { nnet: &mut nnet, delta: &mut delta },
+            false => Model::Gradient { nnet: &mut nnet, gradient: &mut delta },
+        };
+        let mut executor = Executor::new(device);
+        let count = program.computation().commands.len();
+        let new = || Profile { runs: 0, commands: vec![(0, Duration::ZERO); count] };
+        new().run(&mut executor, program, &mut model, &random)?;
+        let (mut profile, started) = (new(), Instant::now());
+        while profile.runs == 0 || started.elapsed() < options.time {
+            profile.run(&mut executor, program, &mut model, &random)?;
+        }
+        Ok(profile)
+    }
+
+    fn run(
+        &mut self,
+        executor: &mut Executor,
+        program: &Arc<Program>,
+        model: &mut Model<'_>,
+        random: &Random,
+    ) -> Result<()> {
+        let device = executor.device().clone();
+        let markers = program.computation().commands.iter().filter(|c| **c == Command::Marker);
+        executor.start(program);
+        for _ in 0..=markers.count() {
+            if executor.finished() {
+                break;
+            }
+            while let Some(node) = executor.wants() {
+                let nnet = model.nnet();
+                device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
+            }
+            executor.run_observed(model, random, self)?;
+        }
+        self.runs += 1;
+        Ok(())
+    }
+
+    /// Mean time of a run of the command; none if it is not executed.
+    pub fn mean(&self, command: usize) -> Option<Duration> {
+        let (count, time) = self.commands[command];
+        (count > 0).then(|| time / u32::try_from(self.runs).unwrap_or(u32::MAX))
+    }
+}
