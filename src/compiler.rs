@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::options::compute::{CachingOptions, OptimizationOptions};
-use nnet3_core::compile::{CachingCompiler, CompilerOptions};
+use nnet3_core::compile::CachingCompiler;
 use nnet3_core::computation::Computation;
 use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::execute::Program;
@@ -40,11 +40,7 @@ impl From<&OptimizationOptions> for OptimizeOptions {
 
 /// A caching compiler with these options.
 pub fn new(optimization: &OptimizationOptions, caching: &CachingOptions) -> CachingCompiler {
-    let options = CompilerOptions {
-        use_shortcut: caching.use_shortcut,
-        cache_capacity: caching.cache_capacity as usize,
-    };
-    CachingCompiler::new(options, optimization.into())
+    CachingCompiler::new(caching.compiler_options(), optimization.into())
 }
 
 /// The program of a stored computation (text or binary), which must fit the network.

@@ -102,10 +102,20 @@ impl OptimizationOptions {
     }
 }
 
+/// With `--verbose=3` computations are checked after every pass.
+pub fn compiler_defaults() -> CompilerOptions {
+    let defaults = CompilerOptions::default();
+    CompilerOptions { check_all: defaults.check_all || log::verbose() >= 3, ..defaults }
+}
+
 impl CachingOptions {
     /// As the library takes them.
     pub fn compiler_options(&self) -> CompilerOptions {
-        CompilerOptions { use_shortcut: self.use_shortcut, cache_capacity: self.cache_capacity as usize }
+        CompilerOptions {
+            use_shortcut: self.use_shortcut,
+            cache_capacity: self.cache_capacity as usize,
+            ..compiler_defaults()
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
-use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
+use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::execute::Executor;
 use nnet3_core::forward::{Chunking, Ivectors, Streaming};
 use nnet3_core::nnet::Nnet;
 
-use super::compute::{ComputationOptions, OptimizationOptions};
+use super::compute::{ComputationOptions, OptimizationOptions, compiler_defaults};
 use kaldi_io::log::Site;
 
 const SITE: Site = Site::new("CheckAndFixConfigs", "nnet-am-decodable-simple.cc", 1);
@@ -49,7 +49,7 @@ pub struct SimpleOptions {
 impl SimpleOptions {
     /// A compiler with these options. It keeps a few more programs than usual, as the lengths of last chunks differ.
     pub fn compiler(&self) -> Result<CachingCompiler> {
-        let mut options = CompilerOptions::default();
+        let mut options = compiler_defaults();
         options.cache_capacity += usize::try_from(self.frames_per_chunk).unwrap_or(0);
         Ok(CachingCompiler::new(options, self.optimization.optimize_options()?))
     }

@@ -21,11 +21,13 @@ pub struct CompilerOptions {
     pub use_shortcut: bool,
     /// Number of compiled requests to keep, at least 1; the least recently used go first.
     pub cache_capacity: usize,
+    /// Run the checker after every pass and on what was expanded, not only before and after optimisation.
+    pub check_all: bool,
 }
 
 impl Default for CompilerOptions {
     fn default() -> CompilerOptions {
-        CompilerOptions { use_shortcut: true, cache_capacity: 64 }
+        CompilerOptions { use_shortcut: true, cache_capacity: 64, check_all: cfg!(debug_assertions) }
     }
 }
 
@@ -92,7 +94,6 @@ pub struct CachingCompiler {
     entries: HashMap<ComputationRequest, Entry>,
     uses: u64,
     timing: Timing,
-    check_all: bool,
     keep_debug_info: bool,
 }
 
@@ -104,14 +105,8 @@ impl CachingCompiler {
             entries: HashMap::new(),
             uses: 0,
             timing: Timing::default(),
-            check_all: cfg!(debug_assertions),
             keep_debug_info: false,
         }
-    }
-
-    /// Runs the checker between all passes and on what was expanded, not only before and after optimisation.
-    pub fn check_all(&mut self, on: bool) {
-        self.check_all = on;
     }
 
     /// Expanded computations say what their rows are; useful only for printing.
@@ -190,7 +185,7 @@ impl CachingCompiler {
             return Ok(None);
         };
         observer(Stage { name: "expand", computation: &expanded, time });
-        if self.check_all {
+        if self.options.check_all {
             self.check(nnet, &expanded, CheckOptions::default())?;
         }
         Ok(Some(expanded))
@@ -210,7 +205,14 @@ impl CachingCompiler {
         self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
         let start = Instant::now();
         let max_time = request.max_output_time()?;
-        optimize_observed(&self.optimize, nnet, max_time, &mut computation, self.check_all, observer)?;
+        optimize_observed(
+            &self.optimize,
+            nnet,
+            max_time,
+            &mut computation,
+            self.options.check_all,
+            observer,
+        )?;
         self.timing.optimize += start.elapsed();
         self.check(nnet, &computation, CheckOptions::default())?;
         Ok(computation)
