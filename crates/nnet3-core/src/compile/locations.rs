@@ -5,7 +5,8 @@ use super::Compiler;
 use crate::computation::{RowOf, SubmatrixId};
 use crate::descriptor::Sum;
 use crate::error::{Error, Result};
-use crate::index::{Cindex, NO_TIME, NodeId};
+use crate::graph::steps::Rows;
+use crate::index::{Cindex, NodeId};
 
 /// For each row the rows of other sub-matrices that are added into it, in one flat list.
 pub struct Locations {
@@ -38,6 +39,20 @@ impl Locations {
     }
 }
 
+/// What one id reads, in all sequences.
+struct Source<'a> {
+    submatrix: SubmatrixId,
+    rows: Rows<'a>,
+    /// Position of its scale.
+    group: usize,
+}
+
+/// `starts[i] .. starts[i + 1]` are the sources of id i.
+struct Sources<'a> {
+    starts: Vec<u32>,
+    items: Vec<Source<'a>>,
+}
+
 /// Whether the values or the derivatives of the source steps are meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
@@ -50,33 +65,50 @@ impl Compiler<'_> {
     /// are left out.
     pub(super) fn locations_by_scale(&self, s: usize, part: &Sum, of: Of) -> Result<Vec<(f32, Locations)>> {
         let scales = self.scales(part)?;
-        let ids = &self.infos[s].step.ids;
+        let sources = self.sources(s, part, of, &scales);
+        let step = &self.infos[s].step;
+        let rows = step.num_rows(self.num_sequences);
         let mut out: Vec<(f32, Locations)> =
-            scales.iter().map(|&(scale, _)| (scale, Locations::with_rows(ids.len()))).collect();
-        let exists = |c: Cindex| self.graph.find(c).is_some();
-        let mut used = Vec::new();
-        for &id in ids {
-            let index = self.graph.cindexes[id as usize].index;
-            used.clear();
-            if index.t != NO_TIME {
-                part.is_computable(index, &exists, Some(&mut used));
-                used.sort_unstable();
-            }
-            for input in &used {
-                let (step, row) = match self.graph.find(*input) {
-                    Some(id) => self.locations[id as usize],
-                    None => continue,
-                };
-                let info = &self.infos[step.index()];
-                let source = if of == Of::Value { info.value } else { info.deriv };
-                let group = scales.iter().position(|(_, nodes)| nodes.contains(&input.node));
-                if let (Some(source), Some(group)) = (source, group) {
-                    out[group].1.items.push((source, row));
+            scales.iter().map(|&(scale, _)| (scale, Locations::with_rows(rows))).collect();
+        step.for_each_row(self.num_sequences, |place| {
+            if let Some((i, n)) = place {
+                for source in &sources.items[sources.starts[i] as usize..sources.starts[i + 1] as usize] {
+                    out[source.group].1.items.push((source.submatrix, source.rows.of_sequence(n)));
                 }
             }
             out.iter_mut().for_each(|(_, locations)| locations.end_row());
-        }
+        });
         Ok(out)
+    }
+
+    /// What the ids of step `s` read for a part, in the order of cindexes.
+    fn sources(&self, s: usize, part: &Sum, of: Of, scales: &[(f32, Vec<NodeId>)]) -> Sources<'_> {
+        let ids = &self.infos[s].step.ids;
+        let exists = |c: Cindex| self.graph.find(c).is_some();
+        let mut out =
+            Sources { starts: Vec::with_capacity(ids.len() + 1), items: Vec::with_capacity(ids.len()) };
+        out.starts.push(0);
+        let mut used = Vec::new();
+        for &id in ids {
+            used.clear();
+            part.is_computable(self.graph.cindexes[id as usize].index, &exists, Some(&mut used));
+            used.sort_unstable();
+            for input in &used {
+                let Some(id) = self.graph.find(*input) else {
+                    continue;
+                };
+                let (step, position) = self.locations[id as usize];
+                let info = &self.infos[step.index()];
+                let source = if of == Of::Value { info.value } else { info.deriv };
+                let group = scales.iter().position(|(_, nodes)| nodes.contains(&input.node));
+                if let (Some(submatrix), Some(group)) = (source, group) {
+                    let rows = info.step.rows(position as usize, self.num_sequences);
+                    out.items.push(Source { submatrix, rows, group });
+                }
+            }
+            out.starts.push(out.items.len() as u32);
+        }
+        out
     }
 
     /// The distinct scales of a part, ascending, each with its nodes.

@@ -6,15 +6,16 @@ mod forward;
 mod locations;
 pub mod looped;
 pub mod shortcut;
+#[cfg(test)]
+mod tests;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixDebugInfo, Precomputed, PrecomputedId, SubmatrixId};
 use crate::error::{Error, Result};
-use crate::graph::build::ComputationGraph;
-use crate::graph::steps::{Step, StepId, Steps, steps};
-use crate::graph::{GraphBuilder, phases};
+use crate::graph::steps::{Step, StepId, Steps};
+use crate::graph::{self, ComputationGraph};
 use crate::index::{Cindex, ComponentId, Index, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::optimize::consolidate_io;
@@ -23,39 +24,56 @@ use std::sync::Arc;
 
 /// Compiles one request, or several that follow each other in time (the segments of a looped computation).
 pub fn compile(nnet: &Nnet, requests: &[ComputationRequest]) -> Result<Computation> {
-    let need_derivatives = requests[0].need_derivatives()?;
+    compile_observed(nnet, requests, &mut |_| ())
+}
+
+/// As [`compile`]. The observer is called after each stage with its name.
+pub fn compile_observed(
+    nnet: &Nnet,
+    requests: &[ComputationRequest],
+    done: &mut dyn FnMut(&'static str),
+) -> Result<Computation> {
+    requests[0].need_derivatives()?;
     if requests.len() > 1 {
         check_segments(requests)?;
     }
-    let mut builder = GraphBuilder::new(nnet);
-    for request in requests {
-        builder.compute(request)?;
-        if !builder.all_outputs_are_computable() {
-            return Err(Error::NotComputable(builder.explain_failure(nnet, request)));
-        }
-        builder.prune();
-    }
-    let mut graph = builder.graph;
-    let phases = phases::phases(nnet, &graph)?;
-    let Steps { steps, locations } = steps(nnet, requests, &mut graph, phases)?;
+    let (graph, steps) = graph::graph_and_steps(nnet, requests, done)?;
+    generate(nnet, requests, graph, steps, done)
+}
+
+/// The commands for a graph and its steps.
+fn generate(
+    nnet: &Nnet,
+    requests: &[ComputationRequest],
+    graph: ComputationGraph,
+    steps: Steps,
+    done: &mut dyn FnMut(&'static str),
+) -> Result<Computation> {
+    let Steps { steps, locations, num_sequences } = steps;
     let mut compiler = Compiler {
         nnet,
         requests,
-        need_derivatives,
+        need_derivatives: requests[0].need_derivatives()?,
         graph,
         locations,
+        num_sequences,
         infos: Vec::with_capacity(steps.len()),
         out: Computation { need_model_derivative: requests[0].need_model_derivative, ..Computation::new() },
     };
     compiler.create_matrices(steps)?;
     compiler.allocate();
+    done("matrices");
     compiler.precompute_indexes()?;
+    done("precompute-indexes");
     compiler.forward()?;
+    done("forward");
     compiler.out.commands.push(Command::Marker);
     compiler.backward()?;
+    done("backward");
     compiler.deallocate();
     compiler.add_debug_info();
     consolidate_io::run(&mut compiler.out);
+    done("debug-info");
     Ok(compiler.out)
 }
 
@@ -91,15 +109,17 @@ struct Compiler<'a> {
     requests: &'a [ComputationRequest],
     need_derivatives: bool,
     graph: ComputationGraph,
-    /// Step and row of each cindex.
+    /// Step of each cindex, and its position in the step's ids.
     locations: Vec<(StepId, u32)>,
+    /// For how many sequences each cindex stands.
+    num_sequences: usize,
     infos: Vec<StepInfo>,
     out: Computation,
 }
 
 impl Compiler<'_> {
     fn index_list(&self, step: usize) -> Vec<Index> {
-        self.infos[step].step.ids.iter().map(|&id| self.graph.cindexes[id as usize].index).collect()
+        self.infos[step].step.indexes(&self.graph, self.num_sequences)
     }
 
     fn component(&self, node: NodeId) -> Option<(ComponentId, Properties)> {
@@ -133,7 +153,7 @@ impl Compiler<'_> {
                 _ => step
                     .ids
                     .iter()
-                    .flat_map(|&id| self.graph.dependencies[id as usize].iter())
+                    .flat_map(|&id| self.graph.dependencies(id).iter())
                     .any(|&d| needed[self.locations[d as usize].0.index()]),
             };
             needed[s] = of_its_own || inherited();
@@ -159,9 +179,9 @@ impl Compiler<'_> {
             return Ok(info);
         }
         let node = info.step.node;
-        let (rows, cols) = (info.step.ids.len(), self.nnet.node_dim(node));
+        let (rows, cols) = (info.step.num_rows(self.num_sequences), self.nnet.node_dim(node));
         if let Node::DimRange { dim, offset, .. } = self.nnet.node(node) {
-            let source = info.step.ids.iter().find_map(|&id| self.graph.dependencies[id as usize].first());
+            let source = info.step.ids.iter().find_map(|&id| self.graph.dependencies(id).first());
             let source = source.map(|&d| self.locations[d as usize].0.index());
             let source = source.ok_or_else(|| Error::computation("a dim-range step reads nothing"))?;
             let columns = *offset..offset + dim;
@@ -293,8 +313,8 @@ impl Compiler<'_> {
             if !self.out.debug_info[matrix].cindexes.is_empty() {
                 continue;
             }
-            let cindexes: Vec<Cindex> =
-                info.step.ids.iter().map(|&id| self.graph.cindexes[id as usize]).collect();
+            let indexes = info.step.indexes(&self.graph, self.num_sequences);
+            let cindexes: Vec<Cindex> = indexes.into_iter().map(|i| Cindex::new(info.step.node, i)).collect();
             if let Some(deriv) = info.deriv.filter(|&d| self.out.is_whole(d)) {
                 let matrix = self.out.matrix_of(deriv).index();
                 self.out.debug_info[matrix] = MatrixDebugInfo { is_deriv: true, cindexes: cindexes.clone() };

@@ -8,67 +8,15 @@ use crate::computation::{
     SubmatrixId,
 };
 use crate::error::{Error, Result};
-use crate::index::{Cindex, ComponentId, Index, NodeId};
+use crate::graph::sequences::{change_sequences, reduce, sequence_stride, stride_of};
+use crate::index::{Cindex, ComponentId, Index};
 use crate::nnet::Nnet;
-use crate::request::{ComputationRequest, IoSpecification};
+use crate::request::ComputationRequest;
 use std::sync::Arc;
 
 /// The same request for two sequences and the number of sequences of `request`, if that is a regular number > 2.
 pub fn mini_request(request: &ComputationRequest) -> Option<(ComputationRequest, usize)> {
-    let count = request.inputs.first()?.indexes.last()?.n + 1;
-    if count <= 2 {
-        return None;
-    }
-    let convert = |io: &IoSpecification| {
-        let stride =
-            sequence_stride(&io.indexes).filter(|_| io.indexes.last().is_some_and(|i| i.n + 1 == count))?;
-        let indexes = change_sequences(&io.indexes, stride, count as usize, 2);
-        Some(IoSpecification { name: io.name.clone(), indexes, has_deriv: io.has_deriv })
-    };
-    let mini = ComputationRequest {
-        inputs: request.inputs.iter().map(convert).collect::<Option<_>>()?,
-        outputs: request.outputs.iter().map(convert).collect::<Option<_>>()?,
-        ..*request
-    };
-    Some((mini, count as usize))
-}
-
-/// The distance of rows that differ by one in n, if the list consists of blocks in which it is the same everywhere.
-pub fn sequence_stride(indexes: &[Index]) -> Option<usize> {
-    stride_of(indexes.len(), |i| Cindex { node: NodeId(0), index: indexes[i] })
-}
-
-fn stride_of(size: usize, at: impl Fn(usize) -> Cindex) -> Option<usize> {
-    let with_n = |i: usize, n: i32| {
-        let mut cindex = at(i);
-        cindex.index.n = n;
-        cindex
-    };
-    let count = usize::try_from(at(size.checked_sub(1)?).index.n).ok()?.checked_add(1)?;
-    if count <= 1 || at(0).index.n != 0 || !size.is_multiple_of(count) {
-        return None;
-    }
-    let second = with_n(0, 1);
-    let rest = (2..size / count).filter(|s| size.is_multiple_of(*s));
-    let stride = [1, size / count].into_iter().chain(rest).find(|&s| at(s) == second)?;
-    let block = stride * count;
-    let regular = size.is_multiple_of(block)
-        && (0..size).all(|i| {
-            let n = i % block / stride;
-            at(i).index.n == n as i32 && (n == 0 || at(i) == with_n(i - stride, n as i32))
-        });
-    regular.then_some(stride)
-}
-
-/// The list with `new` instead of `old` sequences.
-fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
-    let mut out = Vec::with_capacity(indexes.len() / old * new);
-    for block in indexes.chunks(stride * old) {
-        for n in 0..new {
-            out.extend(block[..stride].iter().map(|&index| Index { n: n as i32, ..index }));
-        }
-    }
-    out
+    reduce(request, 2)
 }
 
 /// Turns a computation for two sequences into one for `count`. An error if it lacks the structure for that.
@@ -303,34 +251,5 @@ impl Expander<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn list(items: &[(i32, i32)]) -> Vec<Index> {
-        items.iter().map(|&(n, t)| Index::new(n, t, 0)).collect()
-    }
-
-    #[test]
-    fn strides_of_regular_lists() {
-        let by_time = list(&[(0, 5), (1, 5), (2, 5), (0, 6), (1, 6), (2, 6)]);
-        let by_sequence = list(&[(0, 5), (0, 6), (1, 5), (1, 6), (2, 5), (2, 6)]);
-        assert_eq!(sequence_stride(&by_time), Some(1));
-        assert_eq!(sequence_stride(&by_sequence), Some(2));
-        let mut blocks = Vec::new();
-        for base in [0, 10] {
-            for n in 0..3 {
-                blocks.extend(list(&[(n, base), (n, base + 1)]));
-            }
-        }
-        assert_eq!(sequence_stride(&blocks), Some(2));
-        assert_eq!(change_sequences(&by_sequence, 2, 3, 2), by_sequence[..4]);
-        assert_eq!(change_sequences(&by_time[..2], 1, 2, 3), by_time[..3]);
-        assert_eq!(sequence_stride(&list(&[(0, 5), (1, 5), (0, 6), (1, 7)])), None);
-        assert_eq!(sequence_stride(&list(&[(0, 5), (0, 6)])), None);
-        assert_eq!(sequence_stride(&[]), None);
     }
 }

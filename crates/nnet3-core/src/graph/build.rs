@@ -1,76 +1,12 @@
 //! Grows the graph from the outputs, level by level, and finds out what is computable (spec compiler §3.2).
 
-use crate::component::Component;
+use super::{CindexId, ComputationGraph};
+use crate::component::{Component, Properties};
+use crate::descriptor::{Descriptor, Sum};
 use crate::error::{Error, Result};
 use crate::index::{Cindex, Index, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Position of a cindex in a [`ComputationGraph`].
-pub type CindexId = u32;
-
-/// A fast hash for cindexes; iteration order is never used.
-#[derive(Clone, Copy, Default)]
-pub struct CindexHasher(u64);
-
-impl Hasher for CindexHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u32(b as u32));
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.0 = (self.0.rotate_left(23) ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn write_i32(&mut self, value: i32) {
-        self.write_u32(value as u32);
-    }
-}
-
-/// A map keyed by cindexes or indexes.
-pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<CindexHasher>>;
-
-/// Cindexes and what each is computed from.
-#[derive(Clone, Default)]
-pub struct ComputationGraph {
-    pub cindexes: Vec<Cindex>,
-    pub is_input: Vec<bool>,
-    /// Without repeats, ascending.
-    pub dependencies: Vec<Vec<CindexId>>,
-    /// End of each segment's ids; a request is one segment.
-    pub segment_ends: Vec<usize>,
-    ids: FastMap<Cindex, CindexId>,
-}
-
-impl ComputationGraph {
-    pub fn find(&self, cindex: Cindex) -> Option<CindexId> {
-        self.ids.get(&cindex).copied()
-    }
-
-    /// The id of a cindex, and whether it is new.
-    pub fn find_or_add(&mut self, cindex: Cindex, is_input: bool) -> (CindexId, bool) {
-        let next = self.cindexes.len() as CindexId;
-        match self.ids.entry(cindex) {
-            std::collections::hash_map::Entry::Occupied(entry) => (*entry.get(), false),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(next);
-                self.cindexes.push(cindex);
-                self.is_input.push(is_input);
-                self.dependencies.push(Vec::new());
-                (next, true)
-            }
-        }
-    }
-
-    /// The ids of each segment.
-    pub fn segments(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let starts = std::iter::once(0).chain(self.segment_ends.iter().copied());
-        starts.zip(self.segment_ends.iter().copied()).map(|(start, end)| start..end)
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computable {
@@ -82,22 +18,34 @@ pub enum Computable {
 #[derive(Clone)]
 struct Info {
     computable: Computable,
+    queued: bool,
+    dependencies_added: bool,
     /// 1 if a requested output, plus the number of cindexes that depend on this one, are used themselves and are not
     /// known to be not computable.
     usable_count: u32,
-    queued: bool,
-    dependencies_added: bool,
+    /// The first of a chain in `dependents`.
+    first_dependent: u32,
 }
+
+const END: u32 = u32::MAX;
 
 /// Builds a graph for one request, or for several in turn (looped computations). `compute` and `prune` alternate.
 pub struct GraphBuilder<'n> {
     nnet: &'n Nnet,
     pub graph: ComputationGraph,
     info: Vec<Info>,
-    /// The transpose of the graph's dependencies.
-    dependents: Vec<Vec<CindexId>>,
+    /// The transpose of the graph's dependencies: a cindex, and the next item of the chain.
+    dependents: Vec<(CindexId, u32)>,
+    /// For each node, whether it needs all its dependencies.
+    needs_all: Vec<bool>,
     current_queue: Vec<CindexId>,
     next_queue: Vec<CindexId>,
+    stays_in_sequence: bool,
+    // Scratch space.
+    inputs: Vec<Cindex>,
+    indexes: Vec<Index>,
+    ids: Vec<CindexId>,
+    stack: Vec<CindexId>,
 }
 
 /// Levels after which the dependencies are taken to be endless.
@@ -110,8 +58,14 @@ impl<'n> GraphBuilder<'n> {
             graph: ComputationGraph::default(),
             info: Vec::new(),
             dependents: Vec::new(),
+            needs_all: nnet.node_ids().map(|id| needs_all(nnet, id)).collect(),
             current_queue: Vec::new(),
             next_queue: Vec::new(),
+            stays_in_sequence: true,
+            inputs: Vec::new(),
+            indexes: Vec::new(),
+            ids: Vec::new(),
+            stack: Vec::new(),
         }
     }
 
@@ -132,6 +86,11 @@ impl<'n> GraphBuilder<'n> {
              {}): a recurrence needs IfDefined or Failover to begin somewhere",
             names.join(", ")
         )))
+    }
+
+    /// Whether no cindex seen so far depends on another sequence than its own.
+    pub fn stays_in_sequence(&self) -> bool {
+        self.stays_in_sequence
     }
 
     fn name_of(&self, id: CindexId) -> &'n str {
@@ -190,11 +149,11 @@ impl<'n> GraphBuilder<'n> {
         if new {
             self.info.push(Info {
                 computable: Computable::Unknown,
-                usable_count: 0,
                 queued: false,
                 dependencies_added: false,
+                usable_count: 0,
+                first_dependent: END,
             });
-            self.dependents.push(Vec::new());
         }
         (id, new)
     }
@@ -223,22 +182,28 @@ impl<'n> GraphBuilder<'n> {
 
     fn add_dependencies(&mut self, id: CindexId) {
         let cindex = self.graph.cindexes[id as usize];
-        let mut inputs = Vec::new();
+        let mut inputs = std::mem::take(&mut self.inputs);
+        inputs.clear();
         match self.nnet.node(cindex.node) {
             Node::Input { .. } => {}
             Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
                 descriptor.dependencies(cindex.index, &mut inputs)
             }
+            Node::Component { .. } if self.needs_all[cindex.node.index()] => {
+                inputs.push(Cindex::new(NodeId(cindex.node.0 - 1), cindex.index));
+            }
             Node::Component { component } => {
-                let mut indexes = Vec::new();
-                self.nnet.component(*component).input_indexes(cindex.index, &mut indexes);
+                self.indexes.clear();
+                self.nnet.component(*component).input_indexes(cindex.index, &mut self.indexes);
                 let node = NodeId(cindex.node.0 - 1);
-                inputs.extend(indexes.into_iter().map(|index| Cindex::new(node, index)));
+                inputs.extend(self.indexes.iter().map(|&index| Cindex::new(node, index)));
             }
             Node::DimRange { source, .. } => inputs.push(Cindex::new(*source, cindex.index)),
         }
-        let mut ids: Vec<CindexId> = Vec::with_capacity(inputs.len());
-        for input in inputs {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        for &input in &inputs {
+            self.stays_in_sequence &= input.index.n == cindex.index.n;
             let (input_id, new) = self.add(input, false);
             if new {
                 self.enqueue(input_id);
@@ -247,22 +212,23 @@ impl<'n> GraphBuilder<'n> {
         }
         ids.sort_unstable();
         ids.dedup();
+        self.graph.set_dependencies(id, &ids);
         for &input in &ids {
-            self.dependents[input as usize].push(id);
-        }
-        self.graph.dependencies[id as usize] = ids.clone();
-        for input in ids {
+            let first = &mut self.info[input as usize].first_dependent;
+            self.dependents.push((id, *first));
+            *first = self.dependents.len() as u32 - 1;
             self.increment_usable(input);
         }
+        (self.inputs, self.ids) = (inputs, ids);
     }
 
     fn increment_usable(&mut self, id: CindexId) {
-        let mut stack = vec![id];
-        while let Some(id) = stack.pop() {
+        self.stack.push(id);
+        while let Some(id) = self.stack.pop() {
             let info = &mut self.info[id as usize];
             info.usable_count += 1;
             if info.usable_count == 1 && info.computable != Computable::No {
-                stack.extend(self.graph.dependencies[id as usize].iter().rev());
+                self.stack.extend(self.graph.dependencies(id).iter().rev());
                 if info.computable == Computable::Unknown {
                     self.enqueue(id);
                 }
@@ -271,12 +237,12 @@ impl<'n> GraphBuilder<'n> {
     }
 
     fn decrement_usable(&mut self, id: CindexId) {
-        let mut stack = vec![id];
-        while let Some(id) = stack.pop() {
+        self.stack.push(id);
+        while let Some(id) = self.stack.pop() {
             let info = &mut self.info[id as usize];
             info.usable_count -= 1;
             if info.usable_count == 0 && info.computable != Computable::No {
-                stack.extend(self.graph.dependencies[id as usize].iter().rev());
+                self.stack.extend(self.graph.dependencies(id).iter().rev());
             }
         }
     }
@@ -290,15 +256,17 @@ impl<'n> GraphBuilder<'n> {
         if status == Computable::Unknown {
             return;
         }
-        for i in 0..self.dependents[id as usize].len() {
-            let dependent = self.dependents[id as usize][i];
+        let mut next = self.info[id as usize].first_dependent;
+        while next != END {
+            let (dependent, following) = self.dependents[next as usize];
             if self.info[dependent as usize].computable == Computable::Unknown {
                 self.enqueue(dependent);
             }
+            next = following;
         }
         if status == Computable::No {
-            for i in 0..self.graph.dependencies[id as usize].len() {
-                self.decrement_usable(self.graph.dependencies[id as usize][i]);
+            for i in 0..self.graph.dependencies(id).len() {
+                self.decrement_usable(self.graph.dependencies(id)[i]);
             }
         }
     }
@@ -314,6 +282,15 @@ impl<'n> GraphBuilder<'n> {
 
     fn status(&self, id: CindexId) -> Computable {
         let cindex = self.graph.cindexes[id as usize];
+        if self.needs_all[cindex.node.index()] && self.info[id as usize].dependencies_added {
+            let of = |&d: &CindexId| self.computable(d);
+            let dependencies = self.graph.dependencies(id);
+            return match () {
+                () if dependencies.iter().all(|d| of(d) == Computable::Yes) => Computable::Yes,
+                () if dependencies.iter().any(|d| of(d) == Computable::No) => Computable::No,
+                () => Computable::Unknown,
+            };
+        }
         let certain = |c: Cindex| self.known(c) == Some(Computable::Yes);
         let possible = |c: Cindex| self.known(c).is_some_and(|k| k != Computable::No);
         let decide = |yes: bool, maybe: &dyn Fn() -> bool| match yes {
@@ -372,77 +349,61 @@ impl<'n> GraphBuilder<'n> {
     /// Keeps of the current segment the inputs and what the outputs use, with the dependencies that are used.
     pub fn prune(&mut self) {
         let start = self.segment_start();
-        self.reduce_dependencies(start);
+        for id in start..self.graph.cindexes.len() {
+            self.reduce_dependencies(id as CindexId);
+        }
         let keep = self.required(start);
-        let graph = &mut self.graph;
-        let mut new_ids: Vec<CindexId> = (0..graph.cindexes.len() as CindexId).collect();
-        let mut next = start;
-        for id in start..graph.cindexes.len() {
-            if keep[id - start] {
-                new_ids[id] = next as CindexId;
-                graph.cindexes[next] = graph.cindexes[id];
-                graph.is_input[next] = graph.is_input[id];
-                graph.dependencies[next] = std::mem::take(&mut graph.dependencies[id]);
-                graph.ids.insert(graph.cindexes[next], next as CindexId);
-                next += 1;
-            } else {
-                graph.ids.remove(&graph.cindexes[id]);
-            }
-        }
-        graph.cindexes.truncate(next);
-        graph.is_input.truncate(next);
-        graph.dependencies.truncate(next);
-        for list in &mut graph.dependencies[start..] {
-            list.iter_mut().for_each(|d| *d = new_ids[*d as usize]);
-        }
-        graph.segment_ends.push(next);
-        self.info.truncate(next);
+        self.graph.retain(start, &keep);
+        let end = self.graph.cindexes.len();
+        self.graph.segment_ends.push(end);
+        self.info.truncate(end);
         for info in &mut self.info[start..] {
             *info = Info {
                 computable: Computable::Yes,
-                usable_count: 1,
                 queued: false,
                 dependencies_added: true,
+                usable_count: 1,
+                first_dependent: END,
             };
         }
-        self.dependents.truncate(start);
-        self.dependents.resize(next, Vec::new());
-        for list in &mut self.dependents[..start] {
-            list.retain(|&d| (d as usize) < start);
-        }
+        // What is left is known to be computable; nothing will be told to its dependents any more.
+        self.dependents.clear();
+        self.info[..start].iter_mut().for_each(|info| info.first_dependent = END);
     }
 
-    /// Leaves only those dependencies that computing each cindex really uses.
-    fn reduce_dependencies(&mut self, start: usize) {
-        for id in start..self.graph.cindexes.len() {
-            if self.info[id].computable == Computable::No || self.info[id].usable_count == 0 {
-                self.graph.dependencies[id].clear();
-                continue;
-            }
-            let cindex = self.graph.cindexes[id];
-            let available = |c: Cindex| self.known(c) == Some(Computable::Yes);
-            let mut used = Vec::new();
-            match self.nnet.node(cindex.node) {
-                Node::Input { .. } | Node::DimRange { .. } => continue,
-                Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
-                    descriptor.is_computable(cindex.index, &available, Some(&mut used));
-                }
-                Node::Component { component } => {
-                    let node = NodeId(cindex.node.0 - 1);
-                    let mut indexes = Vec::new();
-                    self.nnet.component(*component).is_computable(
-                        cindex.index,
-                        &|i| available(Cindex::new(node, i)),
-                        Some(&mut indexes),
-                    );
-                    used.extend(indexes.into_iter().map(|i| Cindex::new(node, i)));
-                }
-            }
-            let mut ids: Vec<CindexId> = used.into_iter().filter_map(|c| self.graph.find(c)).collect();
-            ids.sort_unstable();
-            ids.dedup();
-            self.graph.dependencies[id] = ids;
+    /// Leaves only those dependencies that computing the cindex really uses.
+    fn reduce_dependencies(&mut self, id: CindexId) {
+        let info = &self.info[id as usize];
+        if info.computable == Computable::No || info.usable_count == 0 {
+            self.graph.set_dependencies(id, &[]);
+            return;
         }
+        let cindex = self.graph.cindexes[id as usize];
+        if self.needs_all[cindex.node.index()] {
+            return;
+        }
+        let (mut used, mut indexes) = (std::mem::take(&mut self.inputs), std::mem::take(&mut self.indexes));
+        used.clear();
+        indexes.clear();
+        let available = |c: Cindex| self.known(c) == Some(Computable::Yes);
+        match self.nnet.node(cindex.node) {
+            Node::Input { .. } | Node::DimRange { .. } => {}
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
+                descriptor.is_computable(cindex.index, &available, Some(&mut used));
+            }
+            Node::Component { component } => {
+                let node = NodeId(cindex.node.0 - 1);
+                let available = |i: Index| available(Cindex::new(node, i));
+                self.nnet.component(*component).is_computable(cindex.index, &available, Some(&mut indexes));
+                used.extend(indexes.iter().map(|&i| Cindex::new(node, i)));
+            }
+        }
+        self.ids.clear();
+        self.ids.extend(used.iter().filter_map(|&c| self.graph.find(c)));
+        self.ids.sort_unstable();
+        self.ids.dedup();
+        self.graph.set_dependencies(id, &self.ids);
+        (self.inputs, self.indexes) = (used, indexes);
     }
 
     fn required(&self, start: usize) -> Vec<bool> {
@@ -456,12 +417,32 @@ impl<'n> GraphBuilder<'n> {
             keep[id as usize - start] = true;
         }
         while let Some(id) = stack.pop() {
-            for &d in &graph.dependencies[id as usize] {
+            for &d in graph.dependencies(id) {
                 if d as usize >= start && !std::mem::replace(&mut keep[d as usize - start], true) {
                     stack.push(d);
                 }
             }
         }
         keep
+    }
+}
+
+/// Whether a cindex of the node is computable exactly if all its dependencies are, and uses them all.
+fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
+    fn sum_needs_all(sum: &Sum) -> bool {
+        match sum {
+            Sum::Simple(_) | Sum::Const { .. } => true,
+            Sum::Sum(a, b) => sum_needs_all(a) && sum_needs_all(b),
+            Sum::Failover(..) | Sum::IfDefined(_) => false,
+        }
+    }
+    let descriptor_needs_all = |d: &Descriptor| d.parts.iter().all(sum_needs_all);
+    match nnet.node(id) {
+        Node::Input { .. } => false,
+        Node::DimRange { .. } => true,
+        Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
+            descriptor_needs_all(descriptor)
+        }
+        Node::Component { component } => nnet.component(*component).properties().has(Properties::SIMPLE),
     }
 }

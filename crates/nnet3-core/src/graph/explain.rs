@@ -1,6 +1,7 @@
 //! Why an output can or cannot be computed: the chain of what it needs, for people.
 
-use super::build::{CindexId, Computable, GraphBuilder};
+use super::CindexId;
+use super::build::{Computable, GraphBuilder};
 use crate::error::{Error, Result};
 use crate::index::{Cindex, Index, NodeId, print_cindex, print_cindexes, print_indexes};
 use crate::nnet::{Nnet, Node};
@@ -91,7 +92,7 @@ impl GraphBuilder<'_> {
                 return (NOT_GIVEN, Vec::new());
             }
             let of_status = |status| {
-                let dependencies = self.graph.dependencies[id as usize].iter().copied();
+                let dependencies = self.graph.dependencies(id).iter().copied();
                 dependencies.filter(|&d| self.computable(d) == status).collect::<Vec<CindexId>>()
             };
             // What was not decided matters only where nothing else is in the way.
@@ -118,7 +119,7 @@ impl GraphBuilder<'_> {
             return String::new();
         };
         let (chain, ends) = self.walk(nnet, id, |id| {
-            let from = self.graph.dependencies[id as usize].clone();
+            let from = self.graph.dependencies(id).clone();
             match (self.graph.is_input[id as usize], from.is_empty()) {
                 (true, _) => (GIVEN, Vec::new()),
                 (false, true) => ("needs nothing", from),

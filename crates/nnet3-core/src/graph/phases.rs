@@ -1,7 +1,7 @@
 //! Cindexes in groups that can be computed together, in order (spec compiler §3.3).
 
-use super::build::{CindexId, ComputationGraph};
 use super::epochs::node_epochs;
+use super::{CindexId, ComputationGraph};
 use crate::error::{Error, Result};
 use crate::index::print_cindex;
 use crate::nnet::Nnet;
@@ -54,7 +54,7 @@ fn split_recurrence(
     let mut waiting_for = vec![0usize; last - start];
     let mut dependents: Vec<Vec<CindexId>> = vec![Vec::new(); last - start];
     for &id in &ids {
-        for &d in &graph.dependencies[id as usize] {
+        for &d in graph.dependencies(id) {
             if inside(d) {
                 waiting_for[id as usize - start] += 1;
                 dependents[d as usize - start].push(id);
@@ -82,9 +82,9 @@ fn split_recurrence(
     let Some(first) = ids.into_iter().find(waits) else { return Ok(()) };
     let mut path = vec![first];
     loop {
-        let last = path[path.len() - 1] as usize;
+        let last = path[path.len() - 1];
         let next =
-            graph.dependencies[last].iter().copied().find(waits).expect("waiting for something that waits");
+            graph.dependencies(last).iter().copied().find(waits).expect("waiting for something that waits");
         if let Some(begin) = path.iter().position(|&id| id == next) {
             return Err(path.split_off(begin));
         }

@@ -1,11 +1,13 @@
 //! Steps: lists of cindexes, one matrix each, in an order in which they can be computed (spec compiler §3.4).
 
-use super::build::{CindexId, ComputationGraph};
+use super::sequences::sequence_stride;
+use super::{CindexId, ComputationGraph};
 use crate::component::Properties;
 use crate::error::{Error, Result};
 use crate::index::{Cindex, Index, NO_TIME, NodeId, id_type};
 use crate::nnet::{Nnet, Node};
 use crate::request::{ComputationRequest, IoSpecification};
+use std::sync::Arc;
 
 id_type!(
     /// Position of a step.
@@ -16,30 +18,132 @@ id_type!(
 #[derive(Clone, Debug)]
 pub struct Step {
     pub node: NodeId,
-    /// One cindex a row. Empty only for the input of a component that needs none.
+    /// What it computes, without padding; where one sequence stands for all, for that one. Empty only for the input of
+    /// a component that needs none.
     pub ids: Vec<CindexId>,
+    pub layout: Layout,
     /// Which request it belongs to.
     pub segment: usize,
+}
+
+/// Where the rows of a step's ids are.
+#[derive(Clone, Debug)]
+pub enum Layout {
+    /// Blocks of `stride` ids, each repeated for all sequences.
+    Regular { stride: usize },
+    /// In a component's own order, with padding.
+    Listed(Arc<Listed>),
+}
+
+#[derive(Debug)]
+pub struct Listed {
+    /// One a row.
+    pub indexes: Vec<Index>,
+    /// The row of id number i of sequence n, at i × number of sequences + n.
+    pub rows: Vec<u32>,
+}
+
+/// The rows of one id, sequence by sequence.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    Regular { first: u32, stride: u32 },
+    Listed(&'a [u32]),
+}
+
+impl Rows<'_> {
+    pub fn of_sequence(self, n: usize) -> u32 {
+        match self {
+            Rows::Regular { first, stride } => first + n as u32 * stride,
+            Rows::Listed(rows) => rows[n],
+        }
+    }
 }
 
 /// All steps, and where each cindex is computed.
 pub struct Steps {
     pub steps: Vec<Step>,
-    /// Step and row of each cindex. Component inputs may occur in two steps; theirs is the later one.
+    /// Step of each cindex, and its position in the step's ids. Component inputs may occur in two steps; theirs is the
+    /// later one.
     pub locations: Vec<(StepId, u32)>,
+    /// For how many sequences, numbered from 0, each cindex stands.
+    pub num_sequences: usize,
+}
+
+impl Step {
+    pub fn num_rows(&self, num_sequences: usize) -> usize {
+        match &self.layout {
+            Layout::Regular { .. } => self.ids.len() * num_sequences,
+            Layout::Listed(listed) => listed.indexes.len(),
+        }
+    }
+
+    /// The index of every row.
+    pub fn indexes(&self, graph: &ComputationGraph, num_sequences: usize) -> Vec<Index> {
+        let stride = match &self.layout {
+            Layout::Regular { stride } => *stride,
+            Layout::Listed(listed) => return listed.indexes.clone(),
+        };
+        let of = |&id: &CindexId| graph.cindexes[id as usize].index;
+        if num_sequences == 1 {
+            return self.ids.iter().map(of).collect();
+        }
+        let mut out = Vec::with_capacity(self.ids.len() * num_sequences);
+        for block in self.ids.chunks(stride) {
+            for n in 0..num_sequences as i32 {
+                out.extend(block.iter().map(|id| Index { n, ..of(id) }));
+            }
+        }
+        out
+    }
+
+    /// The rows of the id at `position`.
+    pub fn rows(&self, position: usize, num_sequences: usize) -> Rows<'_> {
+        match &self.layout {
+            Layout::Regular { stride } => {
+                let first = position / stride * stride * num_sequences + position % stride;
+                Rows::Regular { first: first as u32, stride: *stride as u32 }
+            }
+            Layout::Listed(listed) => Rows::Listed(&listed.rows[position * num_sequences..][..num_sequences]),
+        }
+    }
+
+    /// For each row the position of its id and its sequence; `None` for padding.
+    pub fn for_each_row(&self, num_sequences: usize, mut f: impl FnMut(Option<(usize, usize)>)) {
+        match &self.layout {
+            Layout::Regular { stride } => {
+                for first in (0..self.ids.len()).step_by((*stride).max(1)) {
+                    for n in 0..num_sequences {
+                        (first..self.ids.len().min(first + stride)).for_each(|i| f(Some((i, n))));
+                    }
+                }
+            }
+            Layout::Listed(listed) => {
+                let mut places = vec![None; listed.indexes.len()];
+                for (k, &row) in listed.rows.iter().enumerate() {
+                    places[row as usize] = Some((k / num_sequences, k % num_sequences));
+                }
+                places.into_iter().for_each(f);
+            }
+        }
+    }
 }
 
 const NOWHERE: (StepId, u32) = (StepId(u32::MAX), 0);
+const UNLISTED: u32 = u32::MAX;
 
-/// Turns the phases of every segment into steps. May add cindexes to the graph: padding, and rows of dim-range nodes.
+/// Turns the phases of every segment into steps. Graph and phases are those of the requests' first sequence if
+/// `num_sequences` > 1; `requests` have all. May add cindexes to the graph: rows of dim-range nodes, and what
+/// components ask for when they reorder their rows.
 pub fn steps(
     nnet: &Nnet,
     requests: &[ComputationRequest],
+    num_sequences: usize,
     graph: &mut ComputationGraph,
     phases: Vec<Vec<Vec<CindexId>>>,
 ) -> Result<Steps> {
     let locations = vec![NOWHERE; graph.cindexes.len()];
-    let mut maker = StepMaker { nnet, graph, out: Steps { steps: Vec::new(), locations }, segment: 0 };
+    let out = Steps { steps: Vec::new(), locations, num_sequences };
+    let mut maker = StepMaker { nnet, graph, out, segment: 0, positions: Vec::new() };
     for (segment, segment_phases) in phases.into_iter().enumerate() {
         maker.segment = segment;
         for phase in segment_phases {
@@ -55,18 +159,19 @@ struct StepMaker<'a> {
     graph: &'a mut ComputationGraph,
     out: Steps,
     segment: usize,
+    /// Scratch space of [`StepMaker::add_listed`]: for each id `UNLISTED`.
+    positions: Vec<u32>,
 }
 
 impl StepMaker<'_> {
     fn add_phase(&mut self, mut ids: Vec<CindexId>, request: &ComputationRequest) -> Result<()> {
         ids.sort_unstable_by_key(|&id| self.graph.cindexes[id as usize]);
-        let cindexes = &self.graph.cindexes;
-        let groups: Vec<Vec<CindexId>> = ids
-            .chunk_by(|&a, &b| cindexes[a as usize].node == cindexes[b as usize].node)
-            .map(<[_]>::to_vec)
-            .collect();
-        for group in groups {
-            let node = self.graph.cindexes[group[0] as usize].node;
+        let mut rest = ids.as_slice();
+        while let Some(&first) = rest.first() {
+            let node = self.graph.cindexes[first as usize].node;
+            let count = rest.partition_point(|&id| self.graph.cindexes[id as usize].node == node);
+            let (group, others) = rest.split_at(count);
+            rest = others;
             match self.nnet.node(node) {
                 Node::ComponentInput { .. } => {}
                 Node::Input { .. } => self.add_io(node, request.input(self.nnet.node_name(node)))?,
@@ -78,105 +183,154 @@ impl StepMaker<'_> {
         Ok(())
     }
 
-    fn add_step(&mut self, node: NodeId, ids: Vec<CindexId>) {
+    fn add_step(&mut self, node: NodeId, ids: Vec<CindexId>, layout: Layout) {
         let step = StepId::from(self.out.steps.len());
         self.out.locations.resize(self.graph.cindexes.len(), NOWHERE);
-        for (row, &id) in ids.iter().enumerate() {
-            self.out.locations[id as usize] = (step, row as u32);
+        for (position, &id) in ids.iter().enumerate() {
+            self.out.locations[id as usize] = (step, position as u32);
         }
-        self.out.steps.push(Step { node, ids, segment: self.segment });
+        self.out.steps.push(Step { node, ids, layout, segment: self.segment });
+    }
+
+    /// A step whose rows are sorted, all sequences of an index together.
+    fn add_sorted(&mut self, node: NodeId, ids: Vec<CindexId>) {
+        self.add_step(node, ids, Layout::Regular { stride: 1 });
     }
 
     /// Rows in the request's order.
     fn add_io(&mut self, node: NodeId, io: Option<&IoSpecification>) -> Result<()> {
         let missing = || Error::Request(format!("'{}' is not part of it", self.nnet.node_name(node)));
         let io = io.ok_or_else(missing)?;
+        let all = self.out.num_sequences;
+        let stride = match all {
+            1 => 1,
+            _ => sequence_stride(&io.indexes).ok_or_else(missing)?,
+        };
+        let first_sequence =
+            io.indexes.chunks(stride * all).flat_map(|block| &block[..stride.min(block.len())]);
         let find = |&index: &Index| self.graph.find(Cindex::new(node, index));
-        let ids = io.indexes.iter().map(find).collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        self.add_step(node, ids);
+        let ids = first_sequence.map(find).collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        self.add_step(node, ids, Layout::Regular { stride });
         Ok(())
     }
 
-    fn add_component(&mut self, node: NodeId, ids: Vec<CindexId>) -> Result<()> {
+    fn add_component(&mut self, node: NodeId, ids: &[CindexId]) -> Result<()> {
         let input_node = NodeId(node.0 - 1);
         let Some(component) = self.nnet.component_of(node).map(|c| self.nnet.component(c)) else {
             return Ok(());
         };
         let properties = component.properties();
         if properties.has(Properties::SIMPLE) {
-            let input_of = |&id: &CindexId| {
-                let index = self.graph.cindexes[id as usize].index;
-                self.graph.find(Cindex::new(input_node, index))
-            };
-            let inputs = ids.iter().map(input_of).collect::<Option<Vec<_>>>();
+            let inputs = ids.iter().map(|&id| self.graph.dependencies(id).first().copied());
+            let inputs = inputs.collect::<Option<Vec<_>>>();
             let inputs = inputs.ok_or_else(|| Error::computation("a simple component lacks an input row"))?;
-            self.add_step(input_node, inputs);
-            self.add_step(node, ids);
+            self.add_sorted(input_node, inputs);
+            self.add_sorted(node, ids.to_vec());
             return Ok(());
         }
         let mut input_ids: Vec<CindexId> =
-            ids.iter().flat_map(|&id| self.graph.dependencies[id as usize].iter().copied()).collect();
+            ids.iter().flat_map(|&id| self.graph.dependencies(id).iter().copied()).collect();
         input_ids.sort_unstable();
         input_ids.dedup();
         input_ids.sort_unstable_by_key(|&id| self.graph.cindexes[id as usize]);
         if !properties.has(Properties::REORDERS_INDEXES) {
-            self.add_step(input_node, input_ids);
-            self.add_step(node, ids);
+            self.add_sorted(input_node, input_ids);
+            self.add_sorted(node, ids.to_vec());
             return Ok(());
         }
-        let index_of = |&id: &CindexId| self.graph.cindexes[id as usize].index;
-        let mut inputs: Vec<Index> = input_ids.iter().map(index_of).collect();
-        let mut outputs: Vec<Index> = ids.iter().map(index_of).collect();
+        let mut inputs = self.all_sequences(&input_ids);
+        let mut outputs = self.all_sequences(ids);
         component.reorder_indexes(&mut inputs, &mut outputs)?;
         for (node, indexes) in [(input_node, inputs), (node, outputs)] {
-            let ids =
-                indexes.into_iter().map(|i| self.graph.find_or_add(Cindex::new(node, i), false).0).collect();
-            self.add_step(node, ids);
+            self.add_listed(node, indexes)?;
         }
         Ok(())
     }
 
+    /// Indexes of all sequences, in sorted order if the ids are.
+    fn all_sequences(&self, ids: &[CindexId]) -> Vec<Index> {
+        let of = |&id: &CindexId| self.graph.cindexes[id as usize].index;
+        match self.out.num_sequences as i32 {
+            1 => ids.iter().map(of).collect(),
+            all => ids.iter().flat_map(|id| (0..all).map(move |n| Index { n, ..of(id) })).collect(),
+        }
+    }
+
+    /// A step with rows in the order of `indexes`, which may contain padding.
+    fn add_listed(&mut self, node: NodeId, indexes: Vec<Index>) -> Result<()> {
+        let all = self.out.num_sequences;
+        let mut ids: Vec<CindexId> = Vec::with_capacity(indexes.len() / all);
+        let mut rows: Vec<u32> = Vec::with_capacity(indexes.len());
+        for (row, &index) in indexes.iter().enumerate().filter(|(_, index)| index.t != NO_TIME) {
+            let (sequence, first) = match all {
+                1 => (0, index),
+                _ => (index.n as usize, Index { n: 0, ..index }),
+            };
+            let (id, _) = self.graph.find_or_add(Cindex::new(node, first), false);
+            if id as usize >= self.positions.len() {
+                self.positions.resize(self.graph.cindexes.len(), UNLISTED);
+            }
+            // The sequences of an index need not follow each other.
+            let position = &mut self.positions[id as usize];
+            if *position == UNLISTED {
+                *position = ids.len() as u32;
+                ids.push(id);
+                rows.resize(rows.len() + all, u32::MAX);
+            }
+            if let Some(place) = rows.get_mut(*position as usize * all + sequence) {
+                *place = row as u32;
+            }
+        }
+        ids.iter().for_each(|&id| self.positions[id as usize] = UNLISTED);
+        if rows.contains(&u32::MAX) {
+            let name = self.nnet.node_name(node);
+            return Err(Error::computation(format!(
+                "rows of some sequences are missing after reordering {name}"
+            )));
+        }
+        self.add_step(node, ids, Layout::Listed(Arc::new(Listed { indexes, rows })));
+        Ok(())
+    }
+
     /// One step for each step of the source that is read, with all its rows.
-    fn add_dim_range(&mut self, node: NodeId, ids: Vec<CindexId>) {
+    fn add_dim_range(&mut self, node: NodeId, ids: &[CindexId]) {
         let mut sources: Vec<StepId> = ids
             .iter()
-            .flat_map(|&id| self.graph.dependencies[id as usize].iter())
+            .flat_map(|&id| self.graph.dependencies(id).iter())
             .map(|&d| self.out.locations[d as usize].0)
             .collect();
         sources.sort_unstable();
         sources.dedup();
         for source in sources {
-            let rows = self.out.steps[source.index()].ids.clone();
+            let Step { ids: rows, layout, .. } = self.out.steps[source.index()].clone();
             let ids: Vec<CindexId> = rows
                 .iter()
                 .map(|&row| {
                     let index = self.graph.cindexes[row as usize].index;
                     let (id, _) = self.graph.find_or_add(Cindex::new(node, index), false);
-                    if self.graph.dependencies[id as usize].is_empty() {
-                        self.graph.dependencies[id as usize].push(row);
+                    if self.graph.dependencies(id).is_empty() {
+                        self.graph.set_dependencies(id, &[row]);
                     }
                     id
                 })
                 .collect();
             if self.out.locations.get(ids[0] as usize).is_none_or(|&location| location == NOWHERE) {
-                self.add_step(node, ids);
+                self.add_step(node, ids, layout);
             }
         }
     }
 
-    /// Every row must be where its location says, but for padding.
+    /// Every cindex must be where its location says.
     fn check(&self) -> Result<()> {
         for (s, step) in self.out.steps.iter().enumerate() {
-            for (row, &id) in step.ids.iter().enumerate() {
-                let cindex = self.graph.cindexes[id as usize];
-                let is_input = matches!(self.nnet.node(cindex.node), Node::ComponentInput { .. });
-                let found = self.out.locations[id as usize];
-                if !is_input && cindex.index.t != NO_TIME && found != (StepId::from(s), row as u32) {
-                    let name = self.nnet.node_name(cindex.node);
-                    return Err(Error::computation(format!(
-                        "{name} at {:?} is computed twice",
-                        cindex.index
-                    )));
+            if matches!(self.nnet.node(step.node), Node::ComponentInput { .. }) {
+                continue;
+            }
+            for (position, &id) in step.ids.iter().enumerate() {
+                if self.out.locations[id as usize] != (StepId::from(s), position as u32) {
+                    let name = self.nnet.node_name(step.node);
+                    let index = self.graph.cindexes[id as usize].index;
+                    return Err(Error::computation(format!("{name} at {index:?} is computed twice")));
                 }
             }
         }

@@ -1,0 +1,72 @@
+//! Where one sequence stands for all, the computation must be that of a graph with every sequence in it.
+
+use super::{compile, generate};
+use crate::computation::Computation;
+use crate::graph::{of_all_sequences, sequences};
+use crate::index::Index;
+use crate::nnet::Nnet;
+use crate::request::ComputationRequest;
+use kaldi_io::writer::KaldiWriter;
+use std::path::{Path, PathBuf};
+
+fn cases() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance");
+    let below = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let kinds = ["arch", "component", "random"].map(|kind| below(root.join(kind)).collect::<Vec<_>>());
+    let mut out = kinds.concat();
+    out.sort();
+    out
+}
+
+fn stored(computation: &Computation) -> String {
+    let mut w = KaldiWriter::in_memory(false);
+    computation.write(&mut w).unwrap();
+    String::from_utf8(w.into_bytes()).unwrap()
+}
+
+/// A request for one sequence several times, row by row or list by list.
+fn repeated(request: &ComputationRequest, times: i32, interleaved: bool) -> ComputationRequest {
+    let mut out = request.clone();
+    for io in out.inputs.iter_mut().chain(&mut out.outputs) {
+        let first = std::mem::take(&mut io.indexes);
+        io.indexes = match interleaved {
+            true => first.iter().flat_map(|&i| (0..times).map(move |n| Index { n, ..i })).collect(),
+            false => (0..times).flat_map(|n| first.iter().map(move |&i| Index { n, ..i })).collect(),
+        };
+    }
+    out
+}
+
+/// The request as it is and, if its sequences are alike, with other numbers of sequences.
+fn variants(request: ComputationRequest) -> Vec<ComputationRequest> {
+    let first = match sequences::reduce(&request, 1) {
+        Some((first, _)) => first,
+        None if request.outputs.iter().any(|io| io.indexes.iter().any(|i| i.n > 0)) => return vec![request],
+        None => request.clone(),
+    };
+    let numbers = [(2, true), (2, false), (3, true), (5, false)];
+    let mut out = numbers.map(|(times, interleaved)| repeated(&first, times, interleaved)).to_vec();
+    out.push(request);
+    out
+}
+
+#[test]
+fn one_sequence_stands_for_all() {
+    let mut compared = 0;
+    for case in cases() {
+        let file = |name: &str| case.join(name).to_str().unwrap().to_string();
+        let nnet = Nnet::load(&file("model.raw")).unwrap();
+        let request = ComputationRequest::load(&file("request.txt")).unwrap();
+        for request in variants(request) {
+            let requests = std::slice::from_ref(&request);
+            if sequences::first_sequence(requests).is_none() {
+                continue;
+            }
+            let (graph, steps) = of_all_sequences(&nnet, requests).unwrap();
+            let all = generate(&nnet, requests, graph, steps, &mut |_| ()).unwrap();
+            assert_eq!(stored(&compile(&nnet, requests).unwrap()), stored(&all), "{}", case.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 150, "{compared}");
+}
