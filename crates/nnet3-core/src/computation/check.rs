@@ -134,26 +134,27 @@ impl Lives<'_> {
     }
 
     fn check_matrix(&self, m: usize) -> Result<()> {
-        let life = &self.analysis.matrices[m];
+        let life = &self.analysis.lives[m];
+        let accesses = self.analysis.matrix_accesses(MatrixId::from(m));
         let Some(allocate) = life.allocate else {
-            return match life.accesses.first() {
-                Some(first) => self.fail(first.command, format!("matrix m{m} is used but never allocated")),
+            return match accesses.first() {
+                Some(first) => self.fail(first.command(), format!("matrix m{m} is used but never allocated")),
                 None => Err(Error::computation(format!("matrix m{m} is never allocated"))),
             };
         };
-        let (Some(first), Some(last)) = (life.accesses.first(), life.accesses.last()) else {
+        let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {
             return self.fail(allocate, format!("matrix m{m} is never used"));
         };
-        if first.command < allocate {
+        if first.command() < allocate {
             return self
-                .fail(first.command, format!("matrix m{m} is used before it is allocated by c{allocate}"));
+                .fail(first.command(), format!("matrix m{m} is used before it is allocated by c{allocate}"));
         }
         match life.deallocate {
             Some(free) if free <= allocate => {
                 self.fail(free, format!("matrix m{m} is freed before it exists"))
             }
-            Some(free) if last.command >= free => {
-                self.fail(last.command, format!("matrix m{m} is used after c{free} has freed it"))
+            Some(free) if last.command() >= free => {
+                self.fail(last.command(), format!("matrix m{m} is used after c{free} has freed it"))
             }
             _ => Ok(()),
         }
@@ -162,35 +163,36 @@ impl Lives<'_> {
     fn check_compression(&self) -> Result<()> {
         let commands = &self.computation.commands;
         let middle = commands.iter().position(|c| *c == Command::Marker);
-        for life in &self.analysis.matrices[1..] {
-            let command = |i: usize| life.accesses.get(i).map(|a| a.command);
+        for m in 1..self.computation.matrices.len() {
+            let accesses = self.analysis.matrix_accesses(MatrixId::from(m));
+            let command = |i: usize| accesses.get(i).map(|a| a.command());
             let is = |i: Option<usize>, f: fn(&Command) -> bool| {
                 i.and_then(command).is_some_and(|c| f(&commands[c]))
             };
             let is_compress = |c: &Command| matches!(c, Command::Compress { .. });
             let is_decompress = |c: &Command| matches!(c, Command::Decompress { .. });
-            for (i, access) in life.accesses.iter().enumerate() {
-                match commands[access.command] {
+            for (i, access) in accesses.iter().enumerate() {
+                match commands[access.command()] {
                     Command::Decompress { .. } if !is(i.checked_sub(1), is_compress) => {
                         return self.fail(
-                            access.command,
+                            access.command(),
                             "what is decompressed has not been compressed just before",
                         );
                     }
                     Command::Compress { kind, range, .. } => {
                         let next = command(i + 1);
                         let around =
-                            matches!((middle, next), (Some(m), Some(n)) if access.command < m && m < n);
+                            matches!((middle, next), (Some(m), Some(n)) if access.command() < m && m < n);
                         if !is(Some(i + 1), is_decompress) || !around {
                             let message = "what is compressed must be decompressed next, after the marker";
-                            return self.fail(access.command, message);
+                            return self.fail(access.command(), message);
                         }
-                        let last = (life.accesses.len() == i + 3).then(|| command(i + 2)).flatten();
+                        let last = (accesses.len() == i + 3).then(|| command(i + 2)).flatten();
                         let for_relu = last.is_some_and(|c| self.is_relu_update(c));
                         if range == 0.0 && !(i > 0 && kind == Compression::Uint8 && for_relu) {
                             let message = "keeping only signs, as uint8, is right for the output of a \
                                            RectifiedLinearComponent that only its backprop reads";
-                            return self.fail(access.command, message);
+                            return self.fail(access.command(), message);
                         }
                     }
                     _ => {}
@@ -221,11 +223,11 @@ impl Lives<'_> {
             }
             None => Ok(()),
             Some(first) if first.kind == AccessKind::Write => Ok(()),
-            Some(first) if matches!(self.computation.commands[first.command], Command::Compress { .. }) => {
+            Some(first) if matches!(self.computation.commands[first.command()], Command::Compress { .. }) => {
                 Ok(())
             }
             Some(first) => {
-                self.fail(first.command, format!("{} is read before it is written", variables.describe(v)))
+                self.fail(first.command(), format!("{} is read before it is written", variables.describe(v)))
             }
         }
     }
@@ -244,7 +246,7 @@ impl Lives<'_> {
             Some(write) => {
                 let what = self.analysis.variables.describe(v);
                 self.fail(
-                    write.command,
+                    write.command(),
                     format!("{what} is changed after it was read, which is not expected before optimisation"),
                 )
             }

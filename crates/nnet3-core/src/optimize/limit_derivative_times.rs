@@ -307,7 +307,7 @@ impl<'a> Limiter<'a> {
     fn shrink_matrices(&mut self, nnet: &Nnet) -> Result<()> {
         let analysis = Analysis::new(nnet, self.computation)?;
         let mut shrunk: Vec<Option<Range<usize>>> = vec![None; self.computation.matrices.len()];
-        for (m, life) in analysis.matrices.iter().enumerate().skip(1) {
+        for (m, life) in analysis.lives.iter().enumerate().skip(1) {
             let id = MatrixId::from(m);
             if life.is_input || life.is_output || !self.is_deriv(id) {
                 continue;
@@ -316,9 +316,10 @@ impl<'a> Limiter<'a> {
             match &self.inside[m] {
                 Inside::All => {}
                 Inside::None => {
-                    if life.accesses.iter().all(|a| is_zeroing(&commands[a.command])) {
+                    let accesses = analysis.matrix_accesses(id);
+                    if accesses.iter().all(|a| is_zeroing(&commands[a.command()])) {
                         let sizing = life.allocate.into_iter().chain(life.deallocate);
-                        let unused = sizing.chain(life.accesses.iter().map(|a| a.command));
+                        let unused = sizing.chain(accesses.iter().map(|a| a.command()));
                         unused.for_each(|c| commands[c] = Command::NoOp);
                     }
                 }
@@ -327,7 +328,7 @@ impl<'a> Limiter<'a> {
                         let (area, _) = analysis.variables.area(v);
                         let outside = area.end <= rows.start || area.start >= rows.end;
                         let is_set = |c: usize| matches!(commands[c], Command::SetConst { .. });
-                        !outside || analysis.accesses(v).iter().all(|a| is_set(a.command))
+                        !outside || analysis.accesses(v).iter().all(|a| is_set(a.command()))
                     };
                     if analysis.variables.of_matrix(id).all(only_set) {
                         shrunk[m] = Some(rows.clone());

@@ -18,18 +18,20 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
     let analysis = Analysis::new(nnet, computation)?;
     let whole = computation.whole_submatrices();
     let mut insertions = Vec::new();
-    for (m, life) in analysis.matrices.iter().enumerate().skip(1) {
-        let forward = life.accesses.iter().rev().find(|a| a.command < middle);
-        let backward = life.accesses.iter().find(|a| a.command > middle);
+    for (m, life) in analysis.lives.iter().enumerate().skip(1) {
+        let accesses = analysis.matrix_accesses(MatrixId::from(m));
+        let forward = accesses.iter().rev().find(|a| a.command() < middle);
+        let backward = accesses.iter().find(|a| a.command() > middle);
         let (Some(forward), Some(backward), Some(matrix)) = (forward, backward, whole[m]) else {
             continue;
         };
         if life.is_output {
             continue;
         }
-        let only_reader = analysis.last_matrix_access(MatrixId::from(m)) == Some(backward.command)
+        let only_reader = analysis.last_matrix_access(MatrixId::from(m)) == Some(backward.command())
             && backward.kind == AccessKind::Read;
-        let (kind, range) = if only_reader && is_relu_update(nnet, &computation.commands[backward.command]) {
+        let (kind, range) = if only_reader && is_relu_update(nnet, &computation.commands[backward.command()])
+        {
             (Compression::Uint8, 0.0)
         } else if level >= 2 {
             (Compression::Int16, RANGE)
@@ -37,8 +39,8 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
             continue;
         };
         let compress = Command::Compress { matrix, kind, truncate: true, range };
-        insertions.push((forward.command + 1, compress));
-        insertions.push((backward.command, Command::Decompress { matrix }));
+        insertions.push((forward.command() + 1, compress));
+        insertions.push((backward.command(), Command::Decompress { matrix }));
     }
     insert_commands(computation, insertions);
     Ok(())

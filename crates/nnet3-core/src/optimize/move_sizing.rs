@@ -1,7 +1,7 @@
 //! Matrices are allocated just before their first use and freed just after their last (spec compiler §6.10).
 
 use super::analysis::{Analysis, is_zeroing};
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
@@ -11,21 +11,22 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let count = computation.commands.len();
     let mut keys: Vec<usize> = (0..count).map(|c| 3 * c).collect();
     let mut zeroed_with: Vec<Option<usize>> = vec![None; count];
-    for accesses in &analysis.matrices[1..] {
-        if let Some(c) = accesses.allocate
+    for (m, life) in analysis.lives.iter().enumerate().skip(1) {
+        let accesses = analysis.matrix_accesses(MatrixId::from(m));
+        if let Some(c) = life.allocate
             && let Command::Allocate { matrix } = computation.commands[c]
         {
             let paired = computation.commands.get(c + 1).is_some_and(|next| zeroes(next, matrix));
             zeroed_with[c] = paired.then_some(c + 1);
-            let first = accesses.accesses.iter().map(|a| a.command).find(|&a| zeroed_with[c] != Some(a));
+            let first = accesses.iter().map(|a| a.command()).find(|&a| zeroed_with[c] != Some(a));
             if let Some(first) = first {
                 keys[c] = 3 * first - 1;
             }
         }
-        if let (Some(c), Some(last)) = (accesses.deallocate, accesses.accesses.last())
+        if let (Some(c), Some(last)) = (life.deallocate, accesses.last())
             && let Command::Deallocate { .. } = computation.commands[c]
         {
-            keys[c] = 3 * last.command + 1;
+            keys[c] = 3 * last.command() + 1;
         }
     }
     let mut moves_along = vec![false; count];

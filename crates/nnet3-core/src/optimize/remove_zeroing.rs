@@ -8,8 +8,9 @@ use crate::nnet::Nnet;
 /// Leaves no-ops behind.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let analysis = Analysis::new(nnet, computation)?;
-    for (m, matrix) in analysis.matrices.iter().enumerate().skip(1) {
-        let Some(first) = matrix.accesses.first().map(|a| a.command) else {
+    for (m, life) in analysis.lives.iter().enumerate().skip(1) {
+        let matrix = MatrixId::from(m);
+        let Some(first) = analysis.matrix_accesses(matrix).first().map(|a| a.command()) else {
             continue;
         };
         if !is_zeroing(&computation.commands[first]) {
@@ -17,9 +18,9 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
         }
         let unneeded = |v: usize| match analysis.accesses(v).get(1) {
             Some(second) => second.kind == AccessKind::Write,
-            None => !matrix.is_output,
+            None => !life.is_output,
         };
-        if analysis.variables.of_matrix(MatrixId::from(m)).all(unneeded) {
+        if analysis.variables.of_matrix(matrix).all(unneeded) {
             computation.commands[first] = Command::NoOp;
         }
     }

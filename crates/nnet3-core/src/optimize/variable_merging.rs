@@ -92,7 +92,7 @@ impl Merger<'_> {
         if m1 == m2 || !untouched(s1) || !untouched(s2) {
             return None;
         }
-        let (a1, a2) = (&analysis.matrices[m1.index()], &analysis.matrices[m2.index()]);
+        let (a1, a2) = (&analysis.lives[m1.index()], &analysis.lives[m2.index()]);
         if (a1.is_input && a2.is_input) || (a1.is_output && a2.is_output) {
             return None;
         }
@@ -153,7 +153,7 @@ impl Merger<'_> {
 
     /// One allocation and one deallocation remain.
     fn remove_sizing(&mut self, kept: MatrixId, discarded: MatrixId) {
-        let lives = &self.analysis.matrices;
+        let lives = &self.analysis.lives;
         let commands = &mut self.computation.commands;
         let deallocate = lives[discarded.index()].deallocate.or(lives[kept.index()].deallocate);
         // The position at which the user supplies a matrix matters.
@@ -162,7 +162,7 @@ impl Merger<'_> {
             allocate.is_some_and(|c| matches!(commands[c], Command::AcceptInput { .. }))
         };
         let unallocated = if is_supplied(discarded) { kept } else { discarded };
-        let zeroing = lives[unallocated.index()].accesses.first().map(|a| a.command);
+        let zeroing = self.analysis.matrix_accesses(unallocated).first().map(|a| a.command());
         let zeroing = zeroing.filter(|&c| is_zeroing(&commands[c]));
         for c in [deallocate, lives[unallocated.index()].allocate, zeroing].into_iter().flatten() {
             commands[c] = Command::NoOp;

@@ -1,57 +1,36 @@
 //! Who reads and writes what, and when: the questions that the passes and the checker ask (spec compiler §7.1).
 
+mod accesses;
 mod variables;
 
+pub use accesses::{Access, AccessKind};
 pub use variables::Variables;
 
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixId, MultiIndexesId, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
+use accesses::{AccessLists, Recorder};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    Read,
-    Write,
-    ReadWrite,
-}
-
-impl AccessKind {
-    pub fn writes(self) -> bool {
-        self != AccessKind::Read
-    }
-    fn with(self, other: AccessKind) -> AccessKind {
-        if self == other { self } else { AccessKind::ReadWrite }
-    }
-}
-
-/// One command's access to a variable or a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    pub command: usize,
-    pub kind: AccessKind,
-}
-
-/// The life of a matrix. Allocation, deallocation and swaps are no accesses; exchanges with the user are.
-#[derive(Clone, Debug, Default)]
-pub struct MatrixAccesses {
+/// The life of a matrix.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Life {
     /// The command from which on it has storage: an allocation, a swap, or being supplied by the user.
     pub allocate: Option<usize>,
     /// The command that takes its storage away.
     pub deallocate: Option<usize>,
     pub is_input: bool,
     pub is_output: bool,
-    pub accesses: Vec<Access>,
 }
 
 /// What each command does to variables and matrices. It describes the computation as it was when analysed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Analysis {
     pub variables: Variables,
-    pub matrices: Vec<MatrixAccesses>,
-    /// Accesses to variables by variable, then command; `starts[v] .. starts[v + 1]` are those of variable v.
-    accesses: Vec<Access>,
-    starts: Vec<u32>,
+    /// By matrix.
+    pub lives: Vec<Life>,
+    of_variables: AccessLists,
+    of_matrices: AccessLists,
     is_zeroing: Vec<bool>,
 }
 
@@ -126,61 +105,41 @@ pub fn submatrix_accesses(
     }
 }
 
+/// The accesses of variables and of matrices.
+fn accesses(nnet: &Nnet, computation: &Computation, variables: &Variables) -> (AccessLists, AccessLists) {
+    let expected = 3 * computation.commands.len();
+    let mut of_variables = Recorder::new(variables.count(), expected);
+    let mut of_matrices = Recorder::new(computation.matrices.len(), expected);
+    let mut list = Vec::new();
+    for (c, command) in computation.commands.iter().enumerate() {
+        list.clear();
+        submatrix_accesses(nnet, computation, command, &mut list);
+        for &(s, kind) in &list {
+            variables.of(s).for_each(|v| of_variables.record(v, c, kind));
+            let partial_write = kind.writes() && !computation.is_whole(s);
+            let kind = if partial_write { AccessKind::ReadWrite } else { kind };
+            of_matrices.record(computation.matrix_of(s).index(), c, kind);
+        }
+    }
+    (of_variables.finish(), of_matrices.finish())
+}
+
 impl Analysis {
     /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
+        let variables = Variables::new(computation);
+        let (of_variables, of_matrices) = accesses(nnet, computation, &variables);
         let mut out = Analysis {
-            variables: Variables::new(computation),
-            matrices: vec![MatrixAccesses::default(); computation.matrices.len()],
+            variables,
+            lives: vec![Life::default(); computation.matrices.len()],
+            of_variables,
+            of_matrices,
             is_zeroing: computation.commands.iter().map(is_zeroing).collect(),
-            ..Analysis::default()
         };
-        out.collect_accesses(nnet, computation);
         for c in 0..computation.commands.len() {
             out.collect_sizing(computation, c)?;
         }
         Ok(out)
-    }
-
-    fn collect_accesses(&mut self, nnet: &Nnet, computation: &Computation) {
-        let mut flat: Vec<(u32, Access)> = Vec::new();
-        let mut latest = vec![u32::MAX; self.variables.count()];
-        let mut list = Vec::new();
-        for (command, what) in computation.commands.iter().enumerate() {
-            list.clear();
-            submatrix_accesses(nnet, computation, what, &mut list);
-            for &(s, kind) in &list {
-                for v in self.variables.of(s) {
-                    match flat.get_mut(latest[v] as usize) {
-                        Some((_, access)) if access.command == command => {
-                            access.kind = access.kind.with(kind)
-                        }
-                        _ => {
-                            latest[v] = flat.len() as u32;
-                            flat.push((v as u32, Access { command, kind }));
-                        }
-                    }
-                }
-                let partial_write = kind.writes() && !computation.is_whole(s);
-                let kind = if partial_write { AccessKind::ReadWrite } else { kind };
-                let accesses = &mut self.matrices[computation.matrix_of(s).index()].accesses;
-                match accesses.last_mut() {
-                    Some(access) if access.command == command => access.kind = access.kind.with(kind),
-                    _ => accesses.push(Access { command, kind }),
-                }
-            }
-        }
-        self.starts = vec![0; self.variables.count() + 1];
-        flat.iter().for_each(|&(v, _)| self.starts[v as usize + 1] += 1);
-        for v in 0..self.variables.count() {
-            self.starts[v + 1] += self.starts[v];
-        }
-        let mut next = self.starts.clone();
-        self.accesses = vec![Access { command: 0, kind: AccessKind::Read }; flat.len()];
-        for (v, access) in flat {
-            self.accesses[next[v as usize] as usize] = access;
-            next[v as usize] += 1;
-        }
     }
 
     fn collect_sizing(&mut self, computation: &Computation, c: usize) -> Result<()> {
@@ -199,18 +158,18 @@ impl Analysis {
                 self.set_deallocated(whole(second)?, c)?;
             }
             Command::AcceptInput { matrix, .. } => {
-                let accesses = &mut self.matrices[whole(matrix)?.index()];
-                accesses.is_input = true;
-                accesses.allocate.get_or_insert(c);
+                let life = &mut self.lives[whole(matrix)?.index()];
+                life.is_input = true;
+                life.allocate.get_or_insert(c);
             }
-            Command::ProvideOutput { matrix, .. } => self.matrices[whole(matrix)?.index()].is_output = true,
+            Command::ProvideOutput { matrix, .. } => self.lives[whole(matrix)?.index()].is_output = true,
             _ => {}
         }
         Ok(())
     }
 
     fn set_allocated(&mut self, m: MatrixId, c: usize) -> Result<()> {
-        match self.matrices[m.index()].allocate.replace(c) {
+        match self.lives[m.index()].allocate.replace(c) {
             Some(earlier) => Err(Error::computation(format!(
                 "command c{c} allocates matrix m{m}, which c{earlier} has allocated already"
             ))),
@@ -219,7 +178,7 @@ impl Analysis {
     }
 
     fn set_deallocated(&mut self, m: MatrixId, c: usize) -> Result<()> {
-        match self.matrices[m.index()].deallocate.replace(c) {
+        match self.lives[m.index()].deallocate.replace(c) {
             Some(earlier) => Err(Error::computation(format!(
                 "command c{c} frees matrix m{m}, which c{earlier} has freed already"
             ))),
@@ -229,7 +188,13 @@ impl Analysis {
 
     /// The accesses of a variable, in order, one a command.
     pub fn accesses(&self, variable: usize) -> &[Access] {
-        &self.accesses[self.starts[variable] as usize..self.starts[variable + 1] as usize]
+        self.of_variables.of(variable)
+    }
+
+    /// The accesses of a matrix, in order, one a command. Allocation, deallocation and swaps are no accesses; exchanges
+    /// with the user are. Writing to a part counts as reading, too.
+    pub fn matrix_accesses(&self, m: MatrixId) -> &[Access] {
+        self.of_matrices.of(m.index())
     }
 
     /// The first command that does more to some part of `s` than set it to zero.
@@ -239,43 +204,47 @@ impl Analysis {
 
     /// The first command that touches some part of `s`.
     pub fn first_access(&self, s: SubmatrixId) -> Option<usize> {
-        self.variables.of(s).filter_map(|v| self.accesses(v).first()).map(|a| a.command).min()
+        self.variables.of(s).filter_map(|v| self.accesses(v).first()).map(|a| a.command()).min()
     }
 
     /// The last command that touches some part of `s`.
     pub fn last_access(&self, s: SubmatrixId) -> Option<usize> {
-        self.variables.of(s).filter_map(|v| self.accesses(v).last()).map(|a| a.command).max()
+        self.variables.of(s).filter_map(|v| self.accesses(v).last()).map(|a| a.command()).max()
     }
 
     /// The last command that writes to some part of `s`; for what the user may fetch, the end of the computation.
     pub fn last_write_access(&self, computation: &Computation, s: SubmatrixId) -> Option<usize> {
-        if self.matrices[computation.matrix_of(s).index()].is_output {
+        if self.lives[computation.matrix_of(s).index()].is_output {
             return Some(self.is_zeroing.len());
         }
         let last_write = |v: usize| self.accesses(v).iter().rev().find(|a| a.kind.writes());
-        self.variables.of(s).filter_map(last_write).map(|a| a.command).max()
+        self.variables.of(s).filter_map(last_write).map(|a| a.command()).max()
     }
 
     /// The first command after `command` that changes or frees some part of `s`, or the number of commands.
     pub fn data_invalidated(&self, computation: &Computation, command: usize, s: SubmatrixId) -> usize {
-        let next_write = |v: usize| self.accesses(v).iter().find(|a| a.kind.writes() && a.command > command);
-        let write = self.variables.of(s).filter_map(next_write).map(|a| a.command).min();
-        let free = self.matrices[computation.matrix_of(s).index()].deallocate;
+        let next_write = |v: usize| {
+            let accesses = self.accesses(v);
+            let later = accesses.partition_point(|a| a.command() <= command);
+            accesses[later..].iter().find(|a| a.kind.writes())
+        };
+        let write = self.variables.of(s).filter_map(next_write).map(|a| a.command()).min();
+        let free = self.lives[computation.matrix_of(s).index()].deallocate;
         write.into_iter().chain(free).min().unwrap_or(self.is_zeroing.len())
     }
 
     /// The first command that does more to the matrix than set it to zero.
     pub fn first_nontrivial_matrix_access(&self, m: MatrixId) -> Option<usize> {
-        self.first_nontrivial(&self.matrices[m.index()].accesses)
+        self.first_nontrivial(self.matrix_accesses(m))
     }
 
     /// The last command that touches the matrix.
     pub fn last_matrix_access(&self, m: MatrixId) -> Option<usize> {
-        self.matrices[m.index()].accesses.last().map(|a| a.command)
+        self.matrix_accesses(m).last().map(|a| a.command())
     }
 
     fn first_nontrivial(&self, accesses: &[Access]) -> Option<usize> {
-        accesses.iter().map(|a| a.command).find(|&c| !self.is_zeroing[c])
+        accesses.iter().map(|a| a.command()).find(|&c| !self.is_zeroing[c])
     }
 }
 

@@ -3,25 +3,33 @@
 //! All row and column boundaries of a matrix's sub-matrices make a grid; each cell is a variable, numbered by matrix,
 //! then row cell, then column cell. Every sub-matrix is exactly a block of cells.
 
-use crate::computation::{Computation, MatrixId, SubmatrixId};
+use crate::computation::{Computation, MatrixId, Submatrix, SubmatrixId};
 use std::ops::Range;
 
-/// The cells of one sub-matrix: a block of its matrix's grid.
+/// The cells of one sub-matrix: `rows` runs of `cols` cells each, `stride` apart.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     first: u32,
     rows: u32,
     cols: u32,
-    /// Columns of cells of the whole matrix.
     stride: u32,
 }
 
+/// The first cell of a matrix, and its boundaries as ranges of [`Variables::boundaries`].
 #[derive(Clone, Debug, Default)]
 struct Grid {
     first: u32,
-    /// Boundaries, from 0 to the matrix's size.
-    rows: Vec<u32>,
-    cols: Vec<u32>,
+    rows: Range<u32>,
+    cols: Range<u32>,
+}
+
+impl Grid {
+    fn num_rows(&self) -> usize {
+        self.rows.len() - 1
+    }
+    fn num_cols(&self) -> usize {
+        self.cols.len() - 1
+    }
 }
 
 /// The variables of a computation and how sub-matrices consist of them.
@@ -31,45 +39,58 @@ pub struct Variables {
     blocks: Vec<Block>,
     /// The matrix of each variable.
     matrices: Vec<MatrixId>,
+    /// Ascending in each range of a grid, from 0 to the matrix's size.
+    boundaries: Vec<u32>,
 }
 
 impl Variables {
     pub fn new(computation: &Computation) -> Variables {
-        let mut grids: Vec<Grid> = computation
-            .matrices
-            .iter()
-            .map(|m| Grid { first: 0, rows: vec![0, m.rows as u32], cols: vec![0, m.cols as u32] })
-            .collect();
-        for s in &computation.submatrices[1..] {
-            let grid = &mut grids[s.matrix.index()];
-            add_boundaries(&mut grid.rows, s.row_offset, s.rows);
-            add_boundaries(&mut grid.cols, s.col_offset, s.cols);
-        }
-        let mut out = Variables::default();
-        for (m, grid) in grids.iter_mut().enumerate() {
-            for list in [&mut grid.rows, &mut grid.cols] {
-                list.sort_unstable();
-                list.dedup();
-            }
-            grid.first = out.matrices.len() as u32;
-            let count = (grid.rows.len() - 1) * (grid.cols.len() - 1);
-            out.matrices.extend(std::iter::repeat_n(MatrixId::from(m), count));
+        let mut out = Variables {
+            grids: Vec::with_capacity(computation.matrices.len()),
+            blocks: Vec::with_capacity(computation.submatrices.len()),
+            matrices: Vec::with_capacity(2 * computation.matrices.len()),
+            boundaries: Vec::with_capacity(5 * computation.matrices.len()),
+        };
+        let parts = parts(computation);
+        let mut parts = parts.as_slice();
+        for (m, matrix) in computation.matrices.iter().enumerate() {
+            let id = MatrixId::from(m);
+            let (of_matrix, others) = parts.split_at(parts.partition_point(|s| s.matrix == id));
+            parts = others;
+            let rows = out.add_boundaries(matrix.rows, of_matrix.iter().map(|s| (s.row_offset, s.rows)));
+            let cols = out.add_boundaries(matrix.cols, of_matrix.iter().map(|s| (s.col_offset, s.cols)));
+            let grid = Grid { first: out.matrices.len() as u32, rows, cols };
+            out.matrices.extend(std::iter::repeat_n(id, grid.num_rows() * grid.num_cols()));
+            out.grids.push(grid);
         }
         out.blocks.push(Block::default());
-        for s in &computation.submatrices[1..] {
-            let grid = &grids[s.matrix.index()];
-            let rows = cells(&grid.rows, s.row_offset, s.rows);
-            let cols = cells(&grid.cols, s.col_offset, s.cols);
-            let stride = grid.cols.len() - 1;
-            out.blocks.push(Block {
-                first: grid.first + (rows.start * stride + cols.start) as u32,
-                rows: rows.len() as u32,
-                cols: cols.len() as u32,
-                stride: stride as u32,
-            });
-        }
-        out.grids = grids;
+        out.blocks.extend(computation.submatrices[1..].iter().map(|s| block(&out.grids, &out.boundaries, s)));
         out
+    }
+
+    /// Appends the boundaries of 0 .. `size` and these offsets and sizes.
+    fn add_boundaries(&mut self, size: usize, parts: impl Iterator<Item = (usize, usize)>) -> Range<u32> {
+        let start = self.boundaries.len();
+        self.boundaries.push(0);
+        if size > 0 {
+            self.boundaries.push(size as u32);
+        }
+        for (offset, size) in parts {
+            self.boundaries.extend([offset as u32, (offset + size) as u32]);
+        }
+        let list = &mut self.boundaries[start..];
+        if list.len() > 2 {
+            list.sort_unstable();
+            let mut count = 1;
+            for i in 1..list.len() {
+                if list[i] != list[count - 1] {
+                    list[count] = list[i];
+                    count += 1;
+                }
+            }
+            self.boundaries.truncate(start + count);
+        }
+        start as u32..self.boundaries.len() as u32
     }
 
     pub fn count(&self) -> usize {
@@ -89,7 +110,7 @@ impl Variables {
     pub fn of_matrix(&self, m: MatrixId) -> Range<usize> {
         let grid = &self.grids[m.index()];
         let first = grid.first as usize;
-        first..first + (grid.rows.len() - 1) * (grid.cols.len() - 1)
+        first..first + grid.num_rows() * grid.num_cols()
     }
 
     pub fn matrix(&self, variable: usize) -> MatrixId {
@@ -100,9 +121,11 @@ impl Variables {
     pub fn area(&self, variable: usize) -> (Range<usize>, Range<usize>) {
         let grid = &self.grids[self.matrices[variable].index()];
         let cell = variable - grid.first as usize;
-        let (r, c) = (cell / (grid.cols.len() - 1), cell % (grid.cols.len() - 1));
-        let range = |list: &[u32], i: usize| list[i] as usize..list[i + 1] as usize;
-        (range(&grid.rows, r), range(&grid.cols, c))
+        let range = |list: &Range<u32>, i: usize| {
+            let first = list.start as usize + i;
+            self.boundaries[first] as usize..self.boundaries[first + 1] as usize
+        };
+        (range(&grid.rows, cell / grid.num_cols()), range(&grid.cols, cell % grid.num_cols()))
     }
 
     /// `m1`, or `m1(r0:r1,c0:c1)` with `:` for a dimension that is not divided.
@@ -110,29 +133,47 @@ impl Variables {
         let matrix = self.matrices[variable];
         let grid = &self.grids[matrix.index()];
         let (rows, cols) = self.area(variable);
-        let text = |range: Range<usize>, list: &[u32]| match list.len() {
-            2 => ":".to_string(),
+        let text = |range: Range<usize>, parts: usize| match parts {
+            1 => ":".to_string(),
             _ => format!("{}:{}", range.start, range.end - 1),
         };
-        match (text(rows, &grid.rows).as_str(), text(cols, &grid.cols).as_str()) {
+        match (text(rows, grid.num_rows()).as_str(), text(cols, grid.num_cols()).as_str()) {
             (":", ":") => format!("m{matrix}"),
             (r, c) => format!("m{matrix}({r},{c})"),
         }
     }
 }
 
-fn add_boundaries(list: &mut Vec<u32>, offset: usize, size: usize) {
-    for boundary in [offset as u32, (offset + size) as u32] {
-        // Sub-matrices of one matrix often repeat their columns, or follow each other.
-        if !list[list.len().saturating_sub(4)..].contains(&boundary) {
-            list.push(boundary);
-        }
-    }
+/// The sub-matrices that are not whole matrices, by matrix.
+fn parts(computation: &Computation) -> Vec<Submatrix> {
+    let is_part = |i: &usize| !computation.is_whole(SubmatrixId::from(*i));
+    let parts = (1..computation.submatrices.len()).filter(is_part);
+    let mut parts: Vec<Submatrix> = parts.map(|i| computation.submatrices[i]).collect();
+    parts.sort_by_key(|s| s.matrix);
+    parts
 }
 
-fn cells(boundaries: &[u32], offset: usize, size: usize) -> Range<usize> {
-    let position = |value: usize| boundaries.partition_point(|&b| (b as usize) < value);
-    position(offset)..position(offset + size)
+fn block(grids: &[Grid], boundaries: &[u32], s: &Submatrix) -> Block {
+    let grid = &grids[s.matrix.index()];
+    let cells = |list: &Range<u32>, offset: usize, size: usize| {
+        let list = &boundaries[list.start as usize..list.end as usize];
+        match list.len() {
+            2 => 0..1,
+            _ => {
+                let position = |value: usize| list.partition_point(|&b| (b as usize) < value) as u32;
+                position(offset)..position(offset + size)
+            }
+        }
+    };
+    let (rows, cols) = (cells(&grid.rows, s.row_offset, s.rows), cells(&grid.cols, s.col_offset, s.cols));
+    let stride = grid.num_cols() as u32;
+    let first = grid.first + rows.start * stride + cols.start;
+    let (rows, cols) = (rows.len() as u32, cols.len() as u32);
+    // Whole rows are one run.
+    if cols == stride {
+        return Block { first, rows: 1, cols: rows * cols, stride };
+    }
+    Block { first, rows, cols, stride }
 }
 
 #[cfg(test)]
