@@ -13,6 +13,7 @@ pub mod config;
 pub mod descriptor;
 pub mod error;
 pub mod execute;
+mod fast_hash;
 pub mod flops;
 pub mod forward;
 pub mod graph;

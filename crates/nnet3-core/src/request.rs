@@ -5,15 +5,26 @@ use crate::index::{Index, print_indexes, read_indexes, write_indexes};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// One named input or output.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoSpecification {
     pub name: String,
     /// One index a row, in the order of the matrix's rows.
     pub indexes: Vec<Index>,
     /// For an input: its derivative is wanted. For an output: its derivative will be supplied.
     pub has_deriv: bool,
+}
+
+/// Of the name, the number of indexes and some of them: lists can be long, and those that differ rarely do so in a few
+/// places only.
+impl Hash for IoSpecification {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.name, self.has_deriv, self.indexes.len()).hash(state);
+        let step = self.indexes.len() / 16 + 1;
+        self.indexes.iter().step_by(step).chain(self.indexes.last()).for_each(|index| index.hash(state));
+    }
 }
 
 /// A request. Equality compares everything, in order; it is the key of compiled-computation caches.

@@ -350,6 +350,10 @@ impl Component for Attention {
         inputs.extend(self.window(output).map(|(input, _)| input));
     }
 
+    fn has_optional_inputs(&self) -> bool {
+        (self.num_left_required, self.num_right_required) != (self.num_left, self.num_right)
+    }
+
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
         let computable = self.window(output).all(|(input, required)| !required || available(input));
         if let (true, Some(used)) = (computable, used) {

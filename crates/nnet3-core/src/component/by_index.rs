@@ -36,6 +36,9 @@ pub fn run(
         assert_eq!(component.is_computable(output, available, None), computable);
         let mut possible = Vec::new();
         component.input_indexes(output, &mut possible);
+        if !component.has_optional_inputs() {
+            assert_eq!(computable, possible.iter().all(|&i| available(i)));
+        }
         if computable {
             assert!(used.iter().all(|i| available(*i) && possible.contains(i)));
             assert!(possible.iter().all(|i| !available(*i) || used.contains(i)));

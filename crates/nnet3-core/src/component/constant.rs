@@ -151,14 +151,6 @@ impl Component for Constant {
         }
     }
 
-    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        let computable = self.input_dim.is_none() || available(output);
-        if let (true, true, Some(used)) = (self.input_dim.is_some(), computable, used) {
-            used.push(output);
-        }
-        computable
-    }
-
     fn propagate(
         &self,
         context: Context<'_>,

@@ -4,8 +4,7 @@ use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::registry::PrecomputedReader;
 use super::{
-    Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-    precomputed,
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -145,15 +144,6 @@ impl Component for Distribute {
 
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
         inputs.push(self.source(output).0);
-    }
-
-    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        let (input, _) = self.source(output);
-        let computable = available(input);
-        if let (true, Some(used)) = (computable, used) {
-            used.push(input);
-        }
-        computable
     }
 
     fn precompute_indexes(

@@ -3,9 +3,7 @@
 
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
-use super::{
-    Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-};
+use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -236,14 +234,6 @@ impl Component for DropoutMask {
         Ok(())
     }
     fn input_indexes(&self, _output: Index, _inputs: &mut Vec<Index>) {}
-    fn is_computable(
-        &self,
-        _output: Index,
-        _available: Available<'_>,
-        _used: Option<&mut Vec<Index>>,
-    ) -> bool {
-        true
-    }
     fn propagate(
         &self,
         context: Context<'_>,

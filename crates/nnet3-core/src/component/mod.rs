@@ -229,11 +229,19 @@ pub trait Component: Any + Send + Sync {
         inputs.push(output);
     }
 
+    /// Whether some outputs can be computed without some of the inputs that `input_indexes` lists. If not,
+    /// `is_computable` need not be asked.
+    fn has_optional_inputs(&self) -> bool {
+        false
+    }
+
     /// Whether `output` can be computed from the available inputs; if so, appends those used to `used`.
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        let computable = available(output);
+        let mut inputs = Vec::new();
+        self.input_indexes(output, &mut inputs);
+        let computable = inputs.iter().all(|&input| available(input));
         if let (true, Some(used)) = (computable, used) {
-            used.push(output);
+            used.append(&mut inputs);
         }
         computable
     }

@@ -231,6 +231,10 @@ impl Component for Pooling {
         inputs.extend(self.window(output));
     }
 
+    fn has_optional_inputs(&self) -> bool {
+        true
+    }
+
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
         any_available(self.window(output), available, used)
     }

@@ -154,6 +154,10 @@ impl Component for Extraction {
         inputs.extend(self.group(output));
     }
 
+    fn has_optional_inputs(&self) -> bool {
+        self.output_period > self.input_period
+    }
+
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
         any_available(self.group(output), available, used)
     }

@@ -377,14 +377,6 @@ impl Component for Tdnn {
         inputs.extend(self.time_offsets.iter().map(|&offset| shifted(output, offset)));
     }
 
-    fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
-        let computable = self.time_offsets.iter().all(|&offset| available(shifted(output, offset)));
-        if let (true, Some(used)) = (computable, used) {
-            self.input_indexes(output, used);
-        }
-        computable
-    }
-
     fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
         (*inputs, *outputs) = Tdnn::grid(inputs, outputs)?.arrange(inputs, outputs)?;
         Ok(())

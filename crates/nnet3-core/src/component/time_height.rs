@@ -301,6 +301,10 @@ impl Component for TimeHeightConvolution {
         inputs.extend(self.times(output).map(|(input, _)| input));
     }
 
+    fn has_optional_inputs(&self) -> bool {
+        self.model.time_offsets.iter().any(|(_, required)| !required)
+    }
+
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
         let computable = self.times(output).all(|(input, required)| !required || available(input));
         if let (true, Some(used)) = (computable, used) {

@@ -8,7 +8,7 @@ mod commands;
 use super::{Command, Compression, Computation, MatrixId, SubmatrixId, print};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, Analysis};
+use crate::optimize::analysis::{AccessKind, Analysis, MatrixAnalysis};
 use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
@@ -135,26 +135,26 @@ impl Lives<'_> {
 
     fn check_matrix(&self, m: usize) -> Result<()> {
         let life = &self.analysis.lives[m];
-        let accesses = self.analysis.matrix_accesses(MatrixId::from(m));
+        let id = MatrixId::from(m);
+        let accessed = (self.analysis.first_matrix_access(id), self.analysis.last_matrix_access(id));
         let Some(allocate) = life.allocate else {
-            return match accesses.first() {
-                Some(first) => self.fail(first.command(), format!("matrix m{m} is used but never allocated")),
+            return match accessed.0 {
+                Some(first) => self.fail(first, format!("matrix m{m} is used but never allocated")),
                 None => Err(Error::computation(format!("matrix m{m} is never allocated"))),
             };
         };
-        let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {
+        let (Some(first), Some(last)) = accessed else {
             return self.fail(allocate, format!("matrix m{m} is never used"));
         };
-        if first.command() < allocate {
-            return self
-                .fail(first.command(), format!("matrix m{m} is used before it is allocated by c{allocate}"));
+        if first < allocate {
+            return self.fail(first, format!("matrix m{m} is used before it is allocated by c{allocate}"));
         }
         match life.deallocate {
             Some(free) if free <= allocate => {
                 self.fail(free, format!("matrix m{m} is freed before it exists"))
             }
-            Some(free) if last.command() >= free => {
-                self.fail(last.command(), format!("matrix m{m} is used after c{free} has freed it"))
+            Some(free) if last >= free => {
+                self.fail(last, format!("matrix m{m} is used after c{free} has freed it"))
             }
             _ => Ok(()),
         }
@@ -162,9 +162,14 @@ impl Lives<'_> {
 
     fn check_compression(&self) -> Result<()> {
         let commands = &self.computation.commands;
+        let compresses = |c: &Command| matches!(c, Command::Compress { .. } | Command::Decompress { .. });
+        if !commands.iter().any(compresses) {
+            return Ok(());
+        }
+        let analysis = MatrixAnalysis::new(self.nnet, self.computation)?;
         let middle = commands.iter().position(|c| *c == Command::Marker);
         for m in 1..self.computation.matrices.len() {
-            let accesses = self.analysis.matrix_accesses(MatrixId::from(m));
+            let accesses = analysis.accesses(MatrixId::from(m));
             let command = |i: usize| accesses.get(i).map(|a| a.command());
             let is = |i: Option<usize>, f: fn(&Command) -> bool| {
                 i.and_then(command).is_some_and(|c| f(&commands[c]))

@@ -1,10 +1,10 @@
 //! Grows the graph from the outputs, level by level, and finds out what is computable (spec compiler §3.2).
 
 use super::{CindexId, ComputationGraph};
-use crate::component::{Component, Properties};
+use crate::component::Component;
 use crate::descriptor::{Descriptor, Sum};
 use crate::error::{Error, Result};
-use crate::index::{Cindex, Index, NodeId};
+use crate::index::{Cindex, Index, NO_TIME, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
 
@@ -23,6 +23,8 @@ struct Info {
     /// 1 if a requested output, plus the number of cindexes that depend on this one, are used themselves and are not
     /// known to be not computable.
     usable_count: u32,
+    /// Where all dependencies are needed: the number of those whose computability is not known.
+    waiting_for: u32,
     /// The first of a chain in `dependents`.
     first_dependent: u32,
 }
@@ -34,7 +36,7 @@ pub struct GraphBuilder<'n> {
     nnet: &'n Nnet,
     pub graph: ComputationGraph,
     info: Vec<Info>,
-    /// The transpose of the graph's dependencies: a cindex, and the next item of the chain.
+    /// Chains of cindexes that wait for one they depend on: a cindex, and the next item of the chain.
     dependents: Vec<(CindexId, u32)>,
     /// For each node, whether it needs all its dependencies.
     needs_all: Vec<bool>,
@@ -55,7 +57,7 @@ impl<'n> GraphBuilder<'n> {
     pub fn new(nnet: &'n Nnet) -> GraphBuilder<'n> {
         GraphBuilder {
             nnet,
-            graph: ComputationGraph::default(),
+            graph: ComputationGraph::new(nnet.num_nodes()),
             info: Vec::new(),
             dependents: Vec::new(),
             needs_all: nnet.node_ids().map(|id| needs_all(nnet, id)).collect(),
@@ -71,6 +73,7 @@ impl<'n> GraphBuilder<'n> {
 
     /// Adds all that the request's outputs may depend on, and decides what is computable.
     pub fn compute(&mut self, request: &ComputationRequest) -> Result<()> {
+        self.expect_times(request);
         self.add_inputs(request)?;
         self.add_outputs(request)?;
         for _ in 0..MAX_DISTANCE {
@@ -95,6 +98,14 @@ impl<'n> GraphBuilder<'n> {
 
     fn name_of(&self, id: CindexId) -> &'n str {
         self.nnet.node_name(self.graph.cindexes[id as usize].node)
+    }
+
+    fn expect_times(&mut self, request: &ComputationRequest) {
+        let lists = || request.inputs.iter().chain(&request.outputs).map(|io| &io.indexes);
+        let times = || lists().flatten().map(|index| index.t).filter(|&t| t != NO_TIME);
+        if let (Some(first), Some(last)) = (times().min(), times().max()) {
+            self.graph.expect_times(first, last, lists().map(Vec::len).sum());
+        }
     }
 
     fn add_inputs(&mut self, request: &ComputationRequest) -> Result<()> {
@@ -152,6 +163,7 @@ impl<'n> GraphBuilder<'n> {
                 queued: false,
                 dependencies_added: false,
                 usable_count: 0,
+                waiting_for: 0,
                 first_dependent: END,
             });
         }
@@ -172,15 +184,17 @@ impl<'n> GraphBuilder<'n> {
             info.queued = false;
             if !info.dependencies_added && info.usable_count != 0 {
                 info.dependencies_added = true;
-                self.add_dependencies(id);
-                self.enqueue(id);
+                if self.add_dependencies(id) {
+                    self.enqueue(id);
+                }
             } else if info.computable == Computable::Unknown {
                 self.update_computable(id);
             }
         }
     }
 
-    fn add_dependencies(&mut self, id: CindexId) {
+    /// Returns whether it may be known now if the cindex is computable.
+    fn add_dependencies(&mut self, id: CindexId) -> bool {
         let cindex = self.graph.cindexes[id as usize];
         let mut inputs = std::mem::take(&mut self.inputs);
         inputs.clear();
@@ -188,9 +202,6 @@ impl<'n> GraphBuilder<'n> {
             Node::Input { .. } => {}
             Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
                 descriptor.dependencies(cindex.index, &mut inputs)
-            }
-            Node::Component { .. } if self.needs_all[cindex.node.index()] => {
-                inputs.push(Cindex::new(NodeId(cindex.node.0 - 1), cindex.index));
             }
             Node::Component { component } => {
                 self.indexes.clear();
@@ -213,13 +224,37 @@ impl<'n> GraphBuilder<'n> {
         ids.sort_unstable();
         ids.dedup();
         self.graph.set_dependencies(id, &ids);
+        let mut waiting_for = 0;
+        let mut may_be_known = !self.needs_all[cindex.node.index()];
         for &input in &ids {
-            let first = &mut self.info[input as usize].first_dependent;
-            self.dependents.push((id, *first));
-            *first = self.dependents.len() as u32 - 1;
+            let info = &mut self.info[input as usize];
+            match info.computable {
+                Computable::Unknown => {
+                    waiting_for += 1;
+                    self.dependents.push((id, info.first_dependent));
+                    info.first_dependent = self.dependents.len() as u32 - 1;
+                }
+                Computable::No => may_be_known = true,
+                Computable::Yes => {}
+            }
             self.increment_usable(input);
         }
+        self.info[id as usize].waiting_for = waiting_for;
         (self.inputs, self.ids) = (inputs, ids);
+        may_be_known || waiting_for == 0
+    }
+
+    /// `id`, which depends on a cindex of now known status, may have a known status now.
+    fn notify(&mut self, id: CindexId, status: Computable) {
+        let node = self.graph.cindexes[id as usize].node;
+        let info = &mut self.info[id as usize];
+        info.waiting_for -= 1;
+        let needs_all = self.needs_all[node.index()];
+        if info.computable == Computable::Unknown
+            && (!needs_all || info.waiting_for == 0 || status == Computable::No)
+        {
+            self.enqueue(id);
+        }
     }
 
     fn increment_usable(&mut self, id: CindexId) {
@@ -259,9 +294,7 @@ impl<'n> GraphBuilder<'n> {
         let mut next = self.info[id as usize].first_dependent;
         while next != END {
             let (dependent, following) = self.dependents[next as usize];
-            if self.info[dependent as usize].computable == Computable::Unknown {
-                self.enqueue(dependent);
-            }
+            self.notify(dependent, status);
             next = following;
         }
         if status == Computable::No {
@@ -282,13 +315,12 @@ impl<'n> GraphBuilder<'n> {
 
     fn status(&self, id: CindexId) -> Computable {
         let cindex = self.graph.cindexes[id as usize];
-        if self.needs_all[cindex.node.index()] && self.info[id as usize].dependencies_added {
-            let of = |&d: &CindexId| self.computable(d);
-            let dependencies = self.graph.dependencies(id);
+        if self.needs_all[cindex.node.index()] {
+            let is_impossible = |&d: &CindexId| self.computable(d) == Computable::No;
             return match () {
-                () if dependencies.iter().all(|d| of(d) == Computable::Yes) => Computable::Yes,
-                () if dependencies.iter().any(|d| of(d) == Computable::No) => Computable::No,
-                () => Computable::Unknown,
+                () if self.graph.dependencies(id).iter().any(is_impossible) => Computable::No,
+                () if self.info[id as usize].waiting_for > 0 => Computable::Unknown,
+                () => Computable::Yes,
             };
         }
         let certain = |c: Cindex| self.known(c) == Some(Computable::Yes);
@@ -363,6 +395,7 @@ impl<'n> GraphBuilder<'n> {
                 queued: false,
                 dependencies_added: true,
                 usable_count: 1,
+                waiting_for: 0,
                 first_dependent: END,
             };
         }
@@ -443,6 +476,6 @@ fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
         Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
             descriptor_needs_all(descriptor)
         }
-        Node::Component { component } => nnet.component(*component).properties().has(Properties::SIMPLE),
+        Node::Component { component } => !nnet.component(*component).has_optional_inputs(),
     }
 }

@@ -21,6 +21,10 @@ pub struct ComputationGraph {
 }
 
 impl ComputationGraph {
+    pub fn new(num_nodes: usize) -> ComputationGraph {
+        ComputationGraph { table: CindexTable::new(num_nodes), ..ComputationGraph::default() }
+    }
+
     pub fn find(&self, cindex: Cindex) -> Option<CindexId> {
         self.table.get(cindex)
     }
@@ -36,6 +40,11 @@ impl ComputationGraph {
         self.is_input.push(is_input);
         self.dependencies.push(0..0);
         (id, true)
+    }
+
+    /// Prepares for the cindexes of a request with `count` indexes of these times.
+    pub(super) fn expect_times(&mut self, first: i32, last: i32, count: usize) {
+        self.table.expect_times(first, last, count);
     }
 
     /// What `id` is computed from, without repeats, ascending.
@@ -64,6 +73,9 @@ impl ComputationGraph {
 
     /// Keeps of the ids from `start` on those that are marked. They must depend on none that is not.
     pub(super) fn retain(&mut self, start: usize, keep: &[bool]) {
+        if !keep.contains(&false) {
+            return;
+        }
         let mut new_ids = vec![CindexId::MAX; keep.len()];
         let mut next = start;
         for (i, &kept) in keep.iter().enumerate() {
@@ -80,9 +92,6 @@ impl ComputationGraph {
                 self.table.change(self.cindexes[next], Some(next as CindexId));
             }
             next += 1;
-        }
-        if next == start + keep.len() {
-            return;
         }
         self.cindexes.truncate(next);
         self.is_input.truncate(next);

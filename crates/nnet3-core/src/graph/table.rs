@@ -1,93 +1,45 @@
 //! Finds the id of a cindex.
 
 use super::CindexId;
+use crate::fast_hash::FastMap;
 use crate::index::{Cindex, NO_TIME};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// A fast hash for cindexes; iteration order is never used.
-#[derive(Clone, Copy, Default)]
-struct CindexHasher(u64);
-
-impl Hasher for CindexHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u32(b as u32));
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.0 = (self.0.rotate_left(23) ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn write_i32(&mut self, value: i32) {
-        self.write_u32(value as u32);
-    }
-}
 
 const NONE: CindexId = CindexId::MAX;
 
-/// A map from cindexes to ids. Nearly all cindexes have x = 0, few n and times close together: those are found by
-/// position, the others by hash.
+/// A map from cindexes to ids. Nearly all cindexes have x = 0, few n and times close together: those lie in a box and
+/// are found by position, the others by hash. Nodes are below the number of nodes.
 #[derive(Clone, Default)]
 pub struct CindexTable {
-    /// By node, then n.
-    lanes: Vec<Vec<Lane>>,
-    others: HashMap<Cindex, CindexId, BuildHasherDefault<CindexHasher>>,
-}
-
-/// Ids by time, for one node and one n.
-#[derive(Clone, Default)]
-struct Lane {
+    num_nodes: usize,
+    /// The box's first time, and its number of times.
     first: i32,
+    width: usize,
+    /// That of n, node and t is at (n · num_nodes + node) · width + t − first.
     ids: Vec<CindexId>,
-}
-
-impl Lane {
-    fn slot(&self, t: i32) -> Option<usize> {
-        let slot = t.wrapping_sub(self.first) as u32 as usize;
-        (slot < self.ids.len()).then_some(slot)
-    }
-
-    /// Makes room for time `t`, unless it is far from the others.
-    fn reach(&mut self, t: i32) -> Option<usize> {
-        if let Some(slot) = self.slot(t) {
-            return Some(slot);
-        }
-        if self.ids.is_empty() {
-            self.first = t;
-        }
-        let before = usize::try_from(self.first as i64 - t as i64).unwrap_or(0);
-        let after =
-            usize::try_from(t as i64 + 1 - self.first as i64).unwrap_or(0).saturating_sub(self.ids.len());
-        if t == NO_TIME || before + after > 256 + self.ids.len() {
-            return None;
-        }
-        if before > 0 {
-            // Room for what may come next.
-            let room = before.max(self.ids.len() / 2).min(self.first.abs_diff(NO_TIME) as usize);
-            self.ids.splice(0..0, std::iter::repeat_n(NONE, room));
-            self.first -= room as i32;
-        }
-        self.ids.resize(self.ids.len() + after, NONE);
-        self.slot(t)
-    }
+    others: FastMap<Cindex, CindexId>,
+    /// How often something was added.
+    added: usize,
 }
 
 impl CindexTable {
+    pub fn new(num_nodes: usize) -> CindexTable {
+        CindexTable { num_nodes, ..CindexTable::default() }
+    }
+
     pub fn get(&self, cindex: Cindex) -> Option<CindexId> {
-        if let Some(lane) = self.lane(cindex)
-            && let Some(slot) = lane.slot(cindex.index.t)
-            && lane.ids[slot] != NONE
+        if let Some(position) = self.position(cindex)
+            && self.ids[position] != NONE
         {
-            return Some(lane.ids[slot]);
+            return Some(self.ids[position]);
         }
         if self.others.is_empty() { None } else { self.others.get(&cindex).copied() }
     }
 
     /// Adds a cindex that is not in the table.
     pub fn add(&mut self, cindex: Cindex, id: CindexId) {
-        match self.place(cindex) {
-            Some(place) => *place = id,
+        self.added += 1;
+        match self.position(cindex).or_else(|| self.reach(cindex)) {
+            Some(position) => self.ids[position] = id,
             None => {
                 self.others.insert(cindex, id);
             }
@@ -96,49 +48,77 @@ impl CindexTable {
 
     /// Changes the id of a cindex that is in the table, or removes it.
     pub fn change(&mut self, cindex: Cindex, id: Option<CindexId>) {
-        if let Some(lane) = self.lane_mut(cindex)
-            && let Some(slot) = lane.slot(cindex.index.t)
-            && lane.ids[slot] != NONE
-        {
-            lane.ids[slot] = id.unwrap_or(NONE);
+        match (self.position(cindex).filter(|&position| self.ids[position] != NONE), id) {
+            (Some(position), id) => self.ids[position] = id.unwrap_or(NONE),
+            (None, Some(id)) => *self.others.entry(cindex).or_default() = id,
+            (None, None) => {
+                self.others.remove(&cindex);
+            }
+        }
+    }
+
+    /// Makes the box wide enough for these times and some around them, unless that is too wide for `count` cindexes.
+    pub fn expect_times(&mut self, first: i32, last: i32, count: usize) {
+        let range = last.abs_diff(first) as usize;
+        if range <= 256 + 4 * count {
+            let margin = 16 + range as i64 / 4;
+            self.widen(first as i64 - margin, last as i64 + margin, count);
+        }
+    }
+
+    fn position(&self, cindex: Cindex) -> Option<usize> {
+        let (n, time) =
+            (cindex.index.n as u32 as usize, cindex.index.t.wrapping_sub(self.first) as u32 as usize);
+        let position = (n * self.num_nodes + cindex.node.index()) * self.width + time;
+        let inside = cindex.index.x == 0 && time < self.width && position < self.ids.len();
+        inside.then_some(position)
+    }
+
+    /// Makes the box larger to hold a cindex, unless that leaves it too empty.
+    #[cold]
+    fn reach(&mut self, cindex: Cindex) -> Option<usize> {
+        let (n, t) = (cindex.index.n, cindex.index.t);
+        if cindex.index.x != 0 || n < 0 || t == NO_TIME {
+            return None;
+        }
+        if t.wrapping_sub(self.first) as u32 as usize >= self.width {
+            // Room for what may come next.
+            let more = 64 + self.width as i64 / 2;
+            match t < self.first {
+                true => self.widen(t as i64 - more, t as i64, 0),
+                false => self.widen(t as i64, t as i64 + more, 0),
+            }
+        }
+        let length = (n as usize + 1) * self.num_nodes * self.width;
+        if length > self.ids.len() && self.is_not_too_large(length, 0) {
+            self.ids.resize(length, NONE);
+        }
+        self.position(cindex)
+    }
+
+    fn is_not_too_large(&self, length: usize, expected: usize) -> bool {
+        length <= 8 * self.num_nodes * (256 + self.added + expected)
+    }
+
+    /// To hold these times, too.
+    fn widen(&mut self, mut first: i64, mut last: i64, expected: usize) {
+        if self.width > 0 {
+            first = first.min(self.first as i64);
+            last = last.max(self.first as i64 + self.width as i64 - 1);
+        }
+        let first = first.clamp(NO_TIME as i64 + 1, i32::MAX as i64) as i32;
+        let last = last.clamp(first as i64, i32::MAX as i64);
+        let width = (last - first as i64 + 1) as usize;
+        let rows = self.ids.len() / self.width.max(1);
+        if !self.is_not_too_large(rows.max(self.num_nodes).saturating_mul(width), expected) {
             return;
         }
-        match id {
-            Some(id) => self.others.insert(cindex, id),
-            None => self.others.remove(&cindex),
-        };
-    }
-
-    fn lane(&self, cindex: Cindex) -> Option<&Lane> {
-        match cindex.index.x {
-            0 => self.lanes.get(cindex.node.index())?.get(cindex.index.n as u32 as usize),
-            _ => None,
+        let mut ids = vec![NONE; rows.max(self.num_nodes) * width];
+        let start = self.first.wrapping_sub(first) as u32 as usize;
+        for (old, new) in self.ids.chunks_exact(self.width.max(1)).zip(ids.chunks_exact_mut(width)) {
+            new[start..start + self.width].copy_from_slice(old);
         }
-    }
-
-    fn lane_mut(&mut self, cindex: Cindex) -> Option<&mut Lane> {
-        match cindex.index.x {
-            0 => self.lanes.get_mut(cindex.node.index())?.get_mut(cindex.index.n as u32 as usize),
-            _ => None,
-        }
-    }
-
-    /// The position for a new cindex, if it is to have one.
-    fn place(&mut self, cindex: Cindex) -> Option<&mut CindexId> {
-        let n = usize::try_from(cindex.index.n).ok().filter(|_| cindex.index.x == 0)?;
-        let node = cindex.node.index();
-        if node >= self.lanes.len() {
-            self.lanes.resize_with(node + 1, Vec::new);
-        }
-        let lanes = &mut self.lanes[node];
-        if n >= lanes.len() {
-            if n > 64 + 2 * lanes.len() {
-                return None;
-            }
-            lanes.resize_with(n + 1, Lane::default);
-        }
-        let slot = lanes[n].reach(cindex.index.t)?;
-        Some(&mut lanes[n].ids[slot])
+        (self.first, self.width, self.ids) = (first, width, ids);
     }
 }
 
@@ -146,12 +126,13 @@ impl CindexTable {
 mod tests {
     use super::*;
     use crate::index::{Index, NodeId};
+    use std::collections::HashMap;
 
     /// Against a plain hash map, with times and sequences near and far.
     #[test]
     fn finds_what_was_added() {
         let mut random = fastrand::Rng::with_seed(3);
-        let mut table = CindexTable::default();
+        let mut table = CindexTable::new(4);
         let mut plain: HashMap<Cindex, CindexId> = HashMap::new();
         for _ in 0..30_000 {
             let t = match random.u8(0..10) {
@@ -175,6 +156,21 @@ mod tests {
             };
         }
         assert!(plain.iter().all(|(&c, &id)| table.get(c) == Some(id)));
-        assert!(plain.len() > 1000 && table.others.len() > 100 && table.others.len() < plain.len());
+        let in_box = table.ids.iter().filter(|&&id| id != NONE).count();
+        assert_eq!(in_box + table.others.len(), plain.len());
+        assert!(in_box > 1000 && table.others.len() > 1000, "{in_box} {}", table.others.len());
+    }
+
+    #[test]
+    fn grows_in_both_directions() {
+        let mut table = CindexTable::new(2);
+        let cindex = |node, n, t| Cindex::new(NodeId(node), Index::new(n, t, 0));
+        table.expect_times(0, 100, 100);
+        let times = (0..2000i32).map(|i| if i % 2 == 0 { i } else { -i });
+        let all = || times.clone().flat_map(|t| (0..3).map(move |n| cindex(t.unsigned_abs() % 2, n, t)));
+        all().enumerate().for_each(|(id, c)| table.add(c, id as CindexId));
+        assert!(all().enumerate().all(|(id, c)| table.get(c) == Some(id as CindexId)));
+        assert!(table.others.is_empty());
+        assert_eq!(table.get(cindex(0, 0, 1)), None);
     }
 }

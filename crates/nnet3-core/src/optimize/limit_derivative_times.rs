@@ -316,10 +316,10 @@ impl<'a> Limiter<'a> {
             match &self.inside[m] {
                 Inside::All => {}
                 Inside::None => {
-                    let accesses = analysis.matrix_accesses(id);
-                    if accesses.iter().all(|a| is_zeroing(&commands[a.command()])) {
+                    let accesses = || analysis.variables.of_matrix(id).flat_map(|v| analysis.accesses(v));
+                    if accesses().all(|a| is_zeroing(&commands[a.command()])) {
                         let sizing = life.allocate.into_iter().chain(life.deallocate);
-                        let unused = sizing.chain(accesses.iter().map(|a| a.command()));
+                        let unused = sizing.chain(accesses().map(|a| a.command()));
                         unused.for_each(|c| commands[c] = Command::NoOp);
                     }
                 }

@@ -1,6 +1,6 @@
 //! What waits for the backward pass is kept in fewer bits (spec compiler §6.13).
 
-use super::analysis::{AccessKind, Analysis};
+use super::analysis::{AccessKind, MatrixAnalysis};
 use super::renumber::insert_commands;
 use crate::computation::{Command, Compression, Computation, MatrixId};
 use crate::error::Result;
@@ -15,11 +15,14 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
     let (Some(middle), None) = (markers.next(), markers.next()) else {
         return Ok(());
     };
-    let analysis = Analysis::new(nnet, computation)?;
+    if level < 2 && !computation.commands.iter().any(|command| is_relu_update(nnet, command)) {
+        return Ok(());
+    }
+    let analysis = MatrixAnalysis::new(nnet, computation)?;
     let whole = computation.whole_submatrices();
     let mut insertions = Vec::new();
     for (m, life) in analysis.lives.iter().enumerate().skip(1) {
-        let accesses = analysis.matrix_accesses(MatrixId::from(m));
+        let accesses = analysis.accesses(MatrixId::from(m));
         let forward = accesses.iter().rev().find(|a| a.command() < middle);
         let backward = accesses.iter().find(|a| a.command() > middle);
         let (Some(forward), Some(backward), Some(matrix)) = (forward, backward, whole[m]) else {
@@ -28,8 +31,7 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
         if life.is_output {
             continue;
         }
-        let only_reader = analysis.last_matrix_access(MatrixId::from(m)) == Some(backward.command())
-            && backward.kind == AccessKind::Read;
+        let only_reader = accesses.last() == Some(backward) && backward.kind == AccessKind::Read;
         let (kind, range) = if only_reader && is_relu_update(nnet, &computation.commands[backward.command()])
         {
             (Compression::Uint8, 0.0)

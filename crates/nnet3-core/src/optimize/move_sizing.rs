@@ -1,18 +1,18 @@
 //! Matrices are allocated just before their first use and freed just after their last (spec compiler §6.10).
 
-use super::analysis::{Analysis, is_zeroing};
+use super::analysis::{MatrixAnalysis, is_zeroing};
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
 /// A zeroing right after its allocation moves with it. Not for computations that have their goto already.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
-    let analysis = Analysis::new(nnet, computation)?;
+    let analysis = MatrixAnalysis::new(nnet, computation)?;
     let count = computation.commands.len();
     let mut keys: Vec<usize> = (0..count).map(|c| 3 * c).collect();
     let mut zeroed_with: Vec<Option<usize>> = vec![None; count];
     for (m, life) in analysis.lives.iter().enumerate().skip(1) {
-        let accesses = analysis.matrix_accesses(MatrixId::from(m));
+        let accesses = analysis.accesses(MatrixId::from(m));
         if let Some(c) = life.allocate
             && let Command::Allocate { matrix } = computation.commands[c]
         {

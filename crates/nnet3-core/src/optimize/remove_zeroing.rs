@@ -10,7 +10,7 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let analysis = Analysis::new(nnet, computation)?;
     for (m, life) in analysis.lives.iter().enumerate().skip(1) {
         let matrix = MatrixId::from(m);
-        let Some(first) = analysis.matrix_accesses(matrix).first().map(|a| a.command()) else {
+        let Some(first) = analysis.first_matrix_access(matrix) else {
             continue;
         };
         if !is_zeroing(&computation.commands[first]) {

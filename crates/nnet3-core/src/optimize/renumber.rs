@@ -2,22 +2,36 @@
 //! (spec compiler §6.5).
 
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, RangesId, SubmatrixId,
+    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, RangesId, Submatrix, SubmatrixId,
 };
 use crate::error::{Error, Result};
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use crate::fast_hash::{FastHasher, FastMap};
+use std::hash::{Hash, Hasher};
 
 pub fn run(computation: &mut Computation) -> Result<()> {
-    keep_used_lists(computation);
-    renumber_submatrices(computation);
-    join_equal_lists(computation);
+    let used = Used::new(computation);
+    let submatrices = renumber_submatrices(computation, &used.submatrices);
+    for (s, _) in computation.multi_indexes.iter_mut().flatten().flatten() {
+        *s = submatrices[s.index()];
+    }
+    let indexes = join_equal(&mut computation.indexes, &used.indexes);
+    let multi_indexes = join_equal(&mut computation.multi_indexes, &used.multi_indexes);
+    let ranges = join_equal(&mut computation.ranges, &used.ranges);
+    for command in &mut computation.commands {
+        command.for_each_submatrix(|s| *s = submatrices[s.index()]);
+        match list_of(command) {
+            Some(List::Indexes(id)) => id.0 = indexes[id.index()],
+            Some(List::MultiIndexes(id)) => id.0 = multi_indexes[id.index()],
+            Some(List::Ranges(id)) => id.0 = ranges[id.index()],
+            None => {}
+        }
+    }
     renumber_memos(computation)
 }
 
 /// Deletes the no-ops. The goto follows its label.
 pub fn remove_no_ops(computation: &mut Computation) {
-    computation.commands.retain(|c| *c != Command::NoOp);
+    computation.commands.retain(|c| !matches!(c, Command::NoOp));
     fix_goto(computation);
 }
 
@@ -47,91 +61,99 @@ pub fn fix_goto(computation: &mut Computation) {
     }
 }
 
-/// The list of rows of any sub-matrices that a command uses.
-pub fn multi_indexes_of(command: &mut Command) -> Option<&mut MultiIndexesId> {
+/// The list of rows that a command uses.
+pub enum List<'a> {
+    Indexes(&'a mut IndexesId),
+    MultiIndexes(&'a mut MultiIndexesId),
+    Ranges(&'a mut RangesId),
+}
+
+pub fn list_of(command: &mut Command) -> Option<List<'_>> {
     match command {
+        Command::CopyRows { rows, .. } | Command::AddRows { rows, .. } => Some(List::Indexes(rows)),
         Command::CopyRowsMulti { rows, .. }
         | Command::CopyToRowsMulti { rows, .. }
         | Command::AddRowsMulti { rows, .. }
-        | Command::AddToRowsMulti { rows, .. } => Some(rows),
+        | Command::AddToRowsMulti { rows, .. } => Some(List::MultiIndexes(rows)),
+        Command::AddRowRanges { ranges, .. } => Some(List::Ranges(ranges)),
         _ => None,
     }
 }
 
-fn indexes_of(command: &mut Command) -> Option<&mut IndexesId> {
-    match command {
-        Command::CopyRows { rows, .. } | Command::AddRows { rows, .. } => Some(rows),
-        _ => None,
-    }
+/// What commands refer to, themselves or through lists.
+struct Used {
+    submatrices: Vec<bool>,
+    indexes: Vec<bool>,
+    multi_indexes: Vec<bool>,
+    ranges: Vec<bool>,
 }
 
-fn ranges_of(command: &mut Command) -> Option<&mut RangesId> {
-    match command {
-        Command::AddRowRanges { ranges, .. } => Some(ranges),
-        _ => None,
-    }
-}
-
-/// Drops the lists of rows that no command uses, so that they do not keep sub-matrices alive.
-fn keep_used_lists(computation: &mut Computation) {
-    let mut used = vec![false; computation.multi_indexes.len()];
-    computation.commands.iter_mut().filter_map(multi_indexes_of).for_each(|id| used[id.index()] = true);
-    for (list, used) in computation.multi_indexes.iter_mut().zip(used) {
-        if !used {
-            list.clear();
+impl Used {
+    fn new(computation: &mut Computation) -> Used {
+        let mut used = Used {
+            submatrices: vec![false; computation.submatrices.len()],
+            indexes: vec![false; computation.indexes.len()],
+            multi_indexes: vec![false; computation.multi_indexes.len()],
+            ranges: vec![false; computation.ranges.len()],
+        };
+        for command in &mut computation.commands {
+            command.for_each_submatrix(|s| used.submatrices[s.index()] = true);
+            match list_of(command) {
+                Some(List::Indexes(id)) => used.indexes[id.index()] = true,
+                Some(List::MultiIndexes(id)) => used.multi_indexes[id.index()] = true,
+                Some(List::Ranges(id)) => used.ranges[id.index()] = true,
+                None => {}
+            }
         }
+        for (list, _) in computation.multi_indexes.iter().zip(&used.multi_indexes).filter(|(_, used)| **used)
+        {
+            list.iter().flatten().for_each(|(s, _)| used.submatrices[s.index()] = true);
+        }
+        used
     }
 }
 
-fn renumber_submatrices(computation: &mut Computation) {
-    let mut used = vec![false; computation.submatrices.len()];
-    for command in &mut computation.commands {
-        command.for_each_submatrix(|s| used[s.index()] = true);
+/// Keeps the used sub-matrices, the first of each set of equal ones, and the matrices that they are part of. Returns
+/// the new ids, 0 for what is gone.
+fn renumber_submatrices(computation: &mut Computation, used: &[bool]) -> Vec<SubmatrixId> {
+    let new_matrices = renumber_matrices(computation, used);
+    let mut new_ids = vec![SubmatrixId(0); used.len()];
+    let mut whole: Vec<Option<SubmatrixId>> = vec![None; computation.matrices.len()];
+    let mut parts: FastMap<Submatrix, SubmatrixId> = FastMap::default();
+    let mut count = 1;
+    for i in (1..used.len()).filter(|&i| used[i]) {
+        let mut s = computation.submatrices[i];
+        s.matrix = new_matrices[s.matrix.index()];
+        computation.submatrices[count] = s;
+        let next = SubmatrixId::from(count);
+        let known = match computation.is_whole(next) {
+            true => whole[s.matrix.index()].get_or_insert(next),
+            false => parts.entry(s).or_insert(next),
+        };
+        new_ids[i] = *known;
+        count += (*known == next) as usize;
     }
-    for &(s, _) in computation.multi_indexes.iter().flatten().flatten() {
-        used[s.index()] = true;
-    }
+    computation.submatrices.truncate(count);
+    new_ids
+}
 
-    let mut matrix_used = vec![false; computation.matrices.len()];
-    matrix_used[0] = true;
-    for (s, &used) in computation.submatrices.iter().zip(&used) {
-        matrix_used[s.matrix.index()] |= used;
+/// Keeps the matrices of used sub-matrices, and the empty one. Returns the new ids.
+fn renumber_matrices(computation: &mut Computation, used: &[bool]) -> Vec<MatrixId> {
+    let mut kept = vec![false; computation.matrices.len()];
+    kept[0] = true;
+    for (s, &used) in computation.submatrices.iter().zip(used) {
+        kept[s.matrix.index()] |= used;
     }
-    let mut new_matrices = vec![MatrixId(0); computation.matrices.len()];
     let mut count = 0;
-    for (m, &used) in matrix_used.iter().enumerate() {
-        if used {
-            new_matrices[m] = MatrixId::from(count);
-            count += 1;
-        }
-    }
-    retain_marked(&mut computation.matrices, &matrix_used);
-    retain_marked(&mut computation.debug_info, &matrix_used);
-
-    let mut new_ids = vec![SubmatrixId(0); computation.submatrices.len()];
-    let mut kept = vec![computation.submatrices[0]];
-    let mut known = HashMap::new();
-    for (i, s) in computation.submatrices.iter().enumerate().skip(1) {
-        if used[i] {
-            let mut s = *s;
-            s.matrix = new_matrices[s.matrix.index()];
-            new_ids[i] = *known.entry(s).or_insert_with(|| {
-                kept.push(s);
-                SubmatrixId::from(kept.len() - 1)
-            });
-        }
-    }
-    let changed = kept.len() != computation.submatrices.len();
-    computation.submatrices = kept;
-    if !changed {
-        return;
-    }
-    for command in &mut computation.commands {
-        command.for_each_submatrix(|s| *s = new_ids[s.index()]);
-    }
-    for (s, _) in computation.multi_indexes.iter_mut().flatten().flatten() {
-        *s = new_ids[s.index()];
-    }
+    let number = |&kept: &bool| {
+        let id = MatrixId::from(count);
+        count += kept as usize;
+        id
+    };
+    let new_ids = kept.iter().map(number).collect();
+    retain_marked(&mut computation.matrices, &kept);
+    retain_marked(&mut computation.debug_info, &kept);
+    new_ids
 }
 
 fn retain_marked<T>(list: &mut Vec<T>, marks: &[bool]) {
@@ -139,47 +161,34 @@ fn retain_marked<T>(list: &mut Vec<T>, marks: &[bool]) {
     list.retain(|_| *marks.next().expect("a mark each"));
 }
 
-fn join_equal_lists(computation: &mut Computation) {
-    let Computation { commands, indexes, multi_indexes, ranges, .. } = computation;
-    join_equal(commands, multi_indexes, |c| multi_indexes_of(c).map(|id| &mut id.0));
-    join_equal(commands, indexes, |c| indexes_of(c).map(|id| &mut id.0));
-    join_equal(commands, ranges, |c| ranges_of(c).map(|id| &mut id.0));
-}
-
-/// Keeps the first of each set of equal lists that are used.
-fn join_equal<T: Hash + Eq>(
-    commands: &mut [Command],
-    lists: &mut Vec<Vec<T>>,
-    id_of: impl Fn(&mut Command) -> Option<&mut u32>,
-) {
-    let mut used = vec![false; lists.len()];
-    commands.iter_mut().filter_map(&id_of).for_each(|id| used[*id as usize] = true);
-    // By hash of the contents; candidates are compared in full.
-    let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
-    let mut new_ids = vec![0u32; lists.len()];
+/// Keeps the used lists, the first of each set of equal ones. Returns the new positions.
+fn join_equal<T: Hash + Eq>(lists: &mut Vec<Vec<T>>, used: &[bool]) -> Vec<u32> {
+    const END: u32 = u32::MAX;
+    // Lists of equal hash are chained; they are compared in full.
+    let mut known: FastMap<u64, u32> = FastMap::default();
+    let mut next: Vec<u32> = Vec::new();
+    let mut new_ids = vec![0; lists.len()];
     let mut kept: Vec<Vec<T>> = Vec::with_capacity(lists.len());
-    for (i, list) in std::mem::take(lists).into_iter().enumerate() {
-        if !used[i] {
-            continue;
+    for (i, list) in std::mem::take(lists).into_iter().enumerate().filter(|&(i, _)| used[i]) {
+        let first = known.entry(hash(&list)).or_insert(END);
+        let mut k = *first;
+        while k != END && kept[k as usize] != list {
+            k = next[k as usize];
         }
-        let candidates = known.entry(hash(&list)).or_default();
-        new_ids[i] = match candidates.iter().find(|&&k| kept[k as usize] == list) {
-            Some(&k) => k,
-            None => {
-                let k = kept.len() as u32;
-                candidates.push(k);
-                kept.push(list);
-                k
-            }
-        };
+        if k == END {
+            k = kept.len() as u32;
+            kept.push(list);
+            next.push(std::mem::replace(first, k));
+        }
+        new_ids[i] = k;
     }
     *lists = kept;
-    commands.iter_mut().filter_map(&id_of).for_each(|id| *id = new_ids[*id as usize]);
+    new_ids
 }
 
 /// Of the length and some elements.
 fn hash<T: Hash>(list: &[T]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FastHasher::default();
     list.len().hash(&mut hasher);
     let step = list.len() / 16 + 1;
     list.iter().step_by(step).chain(list.last()).for_each(|item| item.hash(&mut hasher));
@@ -188,7 +197,7 @@ fn hash<T: Hash>(list: &[T]) -> u64 {
 
 /// 1, 2, … in the order of the propagates that make them.
 fn renumber_memos(computation: &mut Computation) -> Result<()> {
-    let mut pending: HashMap<MemoId, MemoId> = HashMap::new();
+    let mut pending: FastMap<MemoId, MemoId> = FastMap::default();
     let mut count = 0;
     for command in &mut computation.commands {
         match command {

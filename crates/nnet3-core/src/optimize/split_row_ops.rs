@@ -1,7 +1,7 @@
 //! Row operations on several sub-matrices whose rows come in one or two blocks become one or two operations on one
 //! sub-matrix each (spec compiler §6.6).
 
-use super::renumber::insert_commands;
+use super::renumber::{List, insert_commands, list_of};
 use crate::computation::{Command, Computation, RowOf, SubmatrixId};
 
 /// Source rows may span at most this many times as many rows as are used.
@@ -27,9 +27,10 @@ pub fn run(computation: &mut Computation) -> bool {
     let mut changed = false;
     for c in 0..computation.commands.len() {
         let mut command = computation.commands[c];
-        let Some(rows) = super::renumber::multi_indexes_of(&mut command).map(|rows| *rows) else {
+        let Some(List::MultiIndexes(rows)) = list_of(&mut command) else {
             continue;
         };
+        let rows = *rows;
         let Some(blocks) = &blocks[rows.index()] else {
             continue;
         };

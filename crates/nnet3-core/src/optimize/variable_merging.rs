@@ -162,7 +162,7 @@ impl Merger<'_> {
             allocate.is_some_and(|c| matches!(commands[c], Command::AcceptInput { .. }))
         };
         let unallocated = if is_supplied(discarded) { kept } else { discarded };
-        let zeroing = self.analysis.matrix_accesses(unallocated).first().map(|a| a.command());
+        let zeroing = self.analysis.first_matrix_access(unallocated);
         let zeroing = zeroing.filter(|&c| is_zeroing(&commands[c]));
         for c in [deallocate, lives[unallocated.index()].allocate, zeroing].into_iter().flatten() {
             commands[c] = Command::NoOp;

@@ -1,38 +1,18 @@
 //! Who reads and writes what, and when: the questions that the passes and the checker ask (spec compiler §7.1).
 
 mod accesses;
+mod lives;
 mod variables;
 
 pub use accesses::{Access, AccessKind};
+pub use lives::Life;
 pub use variables::Variables;
 
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixId, MultiIndexesId, SubmatrixId};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::nnet::Nnet;
 use accesses::{AccessLists, Recorder};
-
-/// The life of a matrix.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Life {
-    /// The command from which on it has storage: an allocation, a swap, or being supplied by the user.
-    pub allocate: Option<usize>,
-    /// The command that takes its storage away.
-    pub deallocate: Option<usize>,
-    pub is_input: bool,
-    pub is_output: bool,
-}
-
-/// What each command does to variables and matrices. It describes the computation as it was when analysed.
-#[derive(Clone, Debug)]
-pub struct Analysis {
-    pub variables: Variables,
-    /// By matrix.
-    pub lives: Vec<Life>,
-    of_variables: AccessLists,
-    of_matrices: AccessLists,
-    is_zeroing: Vec<bool>,
-}
 
 /// Appends the sub-matrices that a command reads and writes, those in lists of rows once each (unless they alternate).
 pub fn submatrix_accesses(
@@ -105,106 +85,81 @@ pub fn submatrix_accesses(
     }
 }
 
-/// The accesses of variables and of matrices.
-fn accesses(nnet: &Nnet, computation: &Computation, variables: &Variables) -> (AccessLists, AccessLists) {
-    let expected = 3 * computation.commands.len();
-    let mut of_variables = Recorder::new(variables.count(), expected);
-    let mut of_matrices = Recorder::new(computation.matrices.len(), expected);
+/// Calls `f` with command, sub-matrix and kind of every access, command by command.
+fn for_each_access(
+    nnet: &Nnet,
+    computation: &Computation,
+    mut f: impl FnMut(usize, SubmatrixId, AccessKind),
+) {
     let mut list = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
-        list.clear();
         submatrix_accesses(nnet, computation, command, &mut list);
-        for &(s, kind) in &list {
-            variables.of(s).for_each(|v| of_variables.record(v, c, kind));
+        list.drain(..).for_each(|(s, kind)| f(c, s, kind));
+    }
+}
+
+/// What each command does to matrices, all parts of them together. It describes the computation as it was when
+/// analysed.
+#[derive(Clone, Debug)]
+pub struct MatrixAnalysis {
+    /// By matrix.
+    pub lives: Vec<Life>,
+    accesses: AccessLists,
+}
+
+impl MatrixAnalysis {
+    /// Errors as [`Analysis::new`].
+    pub fn new(nnet: &Nnet, computation: &Computation) -> Result<MatrixAnalysis> {
+        let mut recorder = Recorder::new(computation.matrices.len(), 3 * computation.commands.len());
+        for_each_access(nnet, computation, |c, s, kind| {
             let partial_write = kind.writes() && !computation.is_whole(s);
             let kind = if partial_write { AccessKind::ReadWrite } else { kind };
-            of_matrices.record(computation.matrix_of(s).index(), c, kind);
-        }
+            recorder.record(computation.matrix_of(s).index(), c, kind);
+        });
+        Ok(MatrixAnalysis { lives: lives::lives(computation)?, accesses: recorder.finish() })
     }
-    (of_variables.finish(), of_matrices.finish())
+
+    /// The accesses of a matrix, in order, one a command. Allocation, deallocation and swaps are no accesses; exchanges
+    /// with the user are. Writing to a part counts as reading, too.
+    pub fn accesses(&self, m: MatrixId) -> &[Access] {
+        self.accesses.of(m.index())
+    }
+}
+
+/// What each command does to variables. It describes the computation as it was when analysed.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    pub variables: Variables,
+    /// By matrix.
+    pub lives: Vec<Life>,
+    accesses: AccessLists,
+    is_zeroing: Vec<bool>,
 }
 
 impl Analysis {
     /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
         let variables = Variables::new(computation);
-        let (of_variables, of_matrices) = accesses(nnet, computation, &variables);
-        let mut out = Analysis {
+        let mut recorder = Recorder::new(variables.count(), 3 * computation.commands.len());
+        for_each_access(nnet, computation, |c, s, kind| {
+            variables.of(s).for_each(|v| recorder.record(v, c, kind));
+        });
+        Ok(Analysis {
             variables,
-            lives: vec![Life::default(); computation.matrices.len()],
-            of_variables,
-            of_matrices,
+            lives: lives::lives(computation)?,
+            accesses: recorder.finish(),
             is_zeroing: computation.commands.iter().map(is_zeroing).collect(),
-        };
-        for c in 0..computation.commands.len() {
-            out.collect_sizing(computation, c)?;
-        }
-        Ok(out)
-    }
-
-    fn collect_sizing(&mut self, computation: &Computation, c: usize) -> Result<()> {
-        let whole = |s: SubmatrixId| match computation.is_whole(s) {
-            true => Ok(computation.matrix_of(s)),
-            false => Err(Error::computation(format!(
-                "command c{c} resizes or exchanges a part of matrix m{}, not the whole",
-                computation.matrix_of(s)
-            ))),
-        };
-        match computation.commands[c] {
-            Command::Allocate { matrix } => self.set_allocated(whole(matrix)?, c)?,
-            Command::Deallocate { matrix } => self.set_deallocated(whole(matrix)?, c)?,
-            Command::Swap { first, second } => {
-                self.set_allocated(whole(first)?, c)?;
-                self.set_deallocated(whole(second)?, c)?;
-            }
-            Command::AcceptInput { matrix, .. } => {
-                let life = &mut self.lives[whole(matrix)?.index()];
-                life.is_input = true;
-                life.allocate.get_or_insert(c);
-            }
-            Command::ProvideOutput { matrix, .. } => self.lives[whole(matrix)?.index()].is_output = true,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn set_allocated(&mut self, m: MatrixId, c: usize) -> Result<()> {
-        match self.lives[m.index()].allocate.replace(c) {
-            Some(earlier) => Err(Error::computation(format!(
-                "command c{c} allocates matrix m{m}, which c{earlier} has allocated already"
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    fn set_deallocated(&mut self, m: MatrixId, c: usize) -> Result<()> {
-        match self.lives[m.index()].deallocate.replace(c) {
-            Some(earlier) => Err(Error::computation(format!(
-                "command c{c} frees matrix m{m}, which c{earlier} has freed already"
-            ))),
-            None => Ok(()),
-        }
+        })
     }
 
     /// The accesses of a variable, in order, one a command.
     pub fn accesses(&self, variable: usize) -> &[Access] {
-        self.of_variables.of(variable)
-    }
-
-    /// The accesses of a matrix, in order, one a command. Allocation, deallocation and swaps are no accesses; exchanges
-    /// with the user are. Writing to a part counts as reading, too.
-    pub fn matrix_accesses(&self, m: MatrixId) -> &[Access] {
-        self.of_matrices.of(m.index())
+        self.accesses.of(variable)
     }
 
     /// The first command that does more to some part of `s` than set it to zero.
     pub fn first_nontrivial_access(&self, s: SubmatrixId) -> Option<usize> {
         self.variables.of(s).filter_map(|v| self.first_nontrivial(self.accesses(v))).min()
-    }
-
-    /// The first command that touches some part of `s`.
-    pub fn first_access(&self, s: SubmatrixId) -> Option<usize> {
-        self.variables.of(s).filter_map(|v| self.accesses(v).first()).map(|a| a.command()).min()
     }
 
     /// The last command that touches some part of `s`.
@@ -233,14 +188,16 @@ impl Analysis {
         write.into_iter().chain(free).min().unwrap_or(self.is_zeroing.len())
     }
 
-    /// The first command that does more to the matrix than set it to zero.
-    pub fn first_nontrivial_matrix_access(&self, m: MatrixId) -> Option<usize> {
-        self.first_nontrivial(self.matrix_accesses(m))
+    /// The first command that touches some part of the matrix.
+    pub fn first_matrix_access(&self, m: MatrixId) -> Option<usize> {
+        let first = |v| self.accesses(v).first().map(Access::command);
+        self.variables.of_matrix(m).filter_map(first).min()
     }
 
-    /// The last command that touches the matrix.
+    /// The last command that touches some part of the matrix.
     pub fn last_matrix_access(&self, m: MatrixId) -> Option<usize> {
-        self.matrix_accesses(m).last().map(|a| a.command())
+        let last = |v| self.accesses(v).last().map(Access::command);
+        self.variables.of_matrix(m).filter_map(last).max()
     }
 
     fn first_nontrivial(&self, accesses: &[Access]) -> Option<usize> {
