@@ -3,9 +3,9 @@
 pub mod acoustic;
 pub mod compiler;
 pub mod examples;
+pub mod forward;
 pub mod get_egs;
 pub mod lda;
-pub mod forward;
 pub mod messages;
 pub mod options;
 pub mod prepare;

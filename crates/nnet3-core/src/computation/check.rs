@@ -221,7 +221,7 @@ impl Lives<'_> {
         match self.analysis.accesses(v).first() {
             None if options.rewrite || (options.unused_variables && !self.may_be_unused(v)) => {
                 let message = format!("{} is never used", variables.describe(v));
-                match self.analysis.matrices[variables.matrix(v).index()].allocate {
+                match self.analysis.lives[variables.matrix(v).index()].allocate {
                     Some(allocate) => self.fail(allocate, message),
                     None => Err(Error::computation(message)),
                 }

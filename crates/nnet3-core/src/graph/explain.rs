@@ -119,7 +119,7 @@ impl GraphBuilder<'_> {
             return String::new();
         };
         let (chain, ends) = self.walk(nnet, id, |id| {
-            let from = self.graph.dependencies(id).clone();
+            let from = self.graph.dependencies(id).to_vec();
             match (self.graph.is_input[id as usize], from.is_empty()) {
                 (true, _) => (GIVEN, Vec::new()),
                 (false, true) => ("needs nothing", from),
