@@ -160,6 +160,8 @@ fn commands_are_logged_on_request() {
         assert!(times.keys().any(|name| name.ends_with(".Propagate")), "{option}: {times:?}");
         assert!(!times.keys().any(|name| name.ends_with(".Backprop")), "{option}: {times:?}");
     }
+    let progress = succeed("nnet3-show-progress", &["--computation.debug=true", &network, &to, &egs]);
+    assert!(debug_times(&progress).keys().any(|name| name.ends_with(".Backprop")), "{progress}");
     let quiet = succeed("nnet3-train", &["--use-gpu=no", &network, &egs, &to]);
     assert!(debug_times(&quiet).is_empty(), "{quiet}");
 }

@@ -46,7 +46,6 @@ fn run(options: Options) -> Result<u8> {
         prepare::collapse(&mut nnet)?;
     }
     let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
-    options.prob.observe(&mut computer);
     let mut egs = ExampleReader::open(&options.training_examples_in)?;
     if egs.at_end()? {
         return examples::nothing(&SITE, egs);

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::log::{self, sites::COMPUTE_DEBUG};
 use nnet3_core::compile::cache::CompilerOptions;
-use nnet3_core::execute::{Executor, Trace};
+use nnet3_core::execute::{Executor, Observer, Trace};
 use nnet3_core::optimize::OptimizeOptions;
 
 // [OPTIM]
@@ -122,8 +122,13 @@ impl CachingOptions {
 impl ComputationOptions {
     /// Lets `executor` log each command, if that is asked for here or by `--verbose=5`.
     pub fn observe(&self, executor: &mut Executor) {
-        if self.debug || log::verbose() >= 5 {
-            executor.observe(Box::new(Trace::new(|line: &str| log::log(&COMPUTE_DEBUG, line))));
-        }
+        self.observer().into_iter().for_each(|new| executor.observe(new()));
+    }
+
+    /// What makes an observer that logs each command, if that is asked for.
+    pub fn observer(&self) -> Option<fn() -> Box<dyn Observer>> {
+        let new: fn() -> Box<dyn Observer> =
+            || Box::new(Trace::new(|line: &str| log::log(&COMPUTE_DEBUG, line)));
+        (self.debug || log::verbose() >= 5).then_some(new)
     }
 }

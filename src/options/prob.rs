@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use nnet3_train::diagnostics::{ProbComputer, ProbOptions};
+use nnet3_train::diagnostics::ProbOptions;
 use nnet3_train::minibatch::CompileOptions;
 
 use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
@@ -30,7 +30,9 @@ pub struct ComputeProbOptions {
 impl ComputeProbOptions {
     /// As the library takes them.
     pub fn prob_options(&self) -> Result<ProbOptions> {
+        let debug = self.computation.debug || self.debug_computation;
         Ok(ProbOptions {
+            observer: ComputationOptions { debug }.observer(),
             accuracy: self.compute_accuracy,
             per_dim_accuracy: self.compute_accuracy && self.compute_per_dim_accuracy,
             compile: CompileOptions {
@@ -39,10 +41,5 @@ impl ComputeProbOptions {
             },
             ..ProbOptions::default()
         })
-    }
-    /// Lets `computer` log each command, if that is asked for.
-    pub fn observe(&self, computer: &mut ProbComputer) {
-        let debug = self.computation.debug || self.debug_computation;
-        ComputationOptions { debug }.observe(computer.runner().executor());
     }
 }

@@ -257,7 +257,7 @@ fn missing_inputs_are_named() {
         &request(0..6, 0..5),
         &["2 of 5", "output(0,0)", "a(0,-1)", "input(0,-1) is not among the inputs given"],
     );
-    not_compiled(&nnet, &request(0..0, 0..1), &["1 of 1", "input(0,-1)", "input(0,2)"]);
+    not_compiled(&nnet, &request(0..0, 0..1), &["1 of 1", "input[(0,-1), (0,2)] is not among the inputs"]);
     let both = with_lines(
         "input-node name=ivector dim=2\noutput-node name=output input=Append(a, ReplaceIndex(ivector, t, 0))",
     );

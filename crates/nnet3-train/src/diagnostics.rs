@@ -8,7 +8,7 @@ use crate::example::NnetExample;
 use crate::minibatch::{CompileOptions, Runner};
 use crate::objective::{Evaluator, ObjectiveValue, function_of};
 use kaldi_io::log::num;
-use nnet3_core::execute::{Executor, Model};
+use nnet3_core::execute::{Executor, Model, Observer};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_matrix::Device;
@@ -24,6 +24,8 @@ pub struct ProbOptions {
     /// Add activation and batch-norm statistics to the network. Not together with `derivative`.
     pub store_component_stats: bool,
     pub compile: CompileOptions,
+    /// Makes what watches the programs run.
+    pub observer: Option<fn() -> Box<dyn Observer>>,
 }
 
 /// Sums for one output.
@@ -57,8 +59,10 @@ impl ProbComputer {
             gradient.scale(0.0);
             gradient.set_as_gradient();
         }
+        let mut executor = Executor::new(device);
+        options.observer.into_iter().for_each(|new| executor.observe(new()));
         ProbComputer {
-            runner: Runner::new(&options.compile, Executor::new(device)),
+            runner: Runner::new(&options.compile, executor),
             evaluator: Evaluator::new(device),
             random: Random::new(0),
             totals: BTreeMap::new(),

@@ -202,8 +202,8 @@ fn compiled(nnet: &Nnet, request: &ComputationRequest, stopwatch: &mut Stopwatch
     check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
     stopwatch.done("check");
     let (options, max_time) = (OptimizeOptions::default(), request.max_output_time()?);
-    optimize_observed(&options, nnet, max_time, &mut computation, false, &mut |pass, _| {
-        stopwatch.done(pass)
+    optimize_observed(&options, nnet, max_time, &mut computation, false, &mut |stage| {
+        stopwatch.done(stage.name)
     })?;
     check(nnet, &computation, CheckOptions::default())?;
     stopwatch.done("check");
