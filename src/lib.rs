@@ -2,6 +2,7 @@
 
 pub mod acoustic;
 pub mod compiler;
+pub mod config_dir;
 pub mod examples;
 pub mod forward;
 pub mod get_egs;

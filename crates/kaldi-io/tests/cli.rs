@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use common::Folder;
-use kaldi_io::cli::{Parsed, Stop, parse};
+use kaldi_io::cli::{Parsed, Stop, attach_values, parse};
 
 /// Copy a neural network
 ///
@@ -217,4 +217,38 @@ fn flattened_standard_options() {
     let parsed = parse::<Flat>(["p", "--verbose=3", "f"].map(OsString::from)).unwrap();
     assert_eq!((parsed.options.standard.verbose, parsed.options.file.as_str()), (3, "f"));
     assert_eq!(parsed.standard, parsed.options.standard);
+}
+
+#[test]
+fn values_after_a_blank() {
+    /// A script.
+    #[derive(clap::Parser)]
+    struct Script {
+        /// Text
+        #[arg(long, default_value = "")]
+        some_file: String,
+        /// Number
+        #[arg(long, default_value_t = 0)]
+        count: i32,
+        /// Switch
+        #[arg(long, default_value_t = false)]
+        quick: bool,
+        /// Rest
+        files: Vec<String>,
+    }
+    let attached = |text: &str| -> Vec<String> {
+        let argv = text.split(' ').map(std::ffi::OsString::from);
+        attach_values::<Script>(argv).into_iter().map(|arg| arg.into_string().unwrap()).collect()
+    };
+    assert_eq!(attached("x --some-file a --count -3 b c"), ["x", "--some-file=a", "--count=-3", "b", "c"]);
+    assert_eq!(attached("x --some-file=a --Some_File b"), ["x", "--some-file=a", "--Some_File=b"]);
+    assert_eq!(attached("x --some-file  c"), ["x", "--some-file=", "c"]);
+    assert_eq!(attached("x --quick a --verbose 2"), ["x", "--quick", "a", "--verbose=2"]);
+    assert_eq!(attached("x --some-file --count 3"), ["x", "--some-file", "--count=3"]);
+    assert_eq!(attached("x --unknown a --count"), ["x", "--unknown", "a", "--count"]);
+    let parsed =
+        parse::<Script>(attached("x --some-file a --count -3 b").into_iter().map(Into::into)).unwrap();
+    let options = parsed.options;
+    assert_eq!((options.some_file.as_str(), options.count, options.quick), ("a", -3, false));
+    assert_eq!(options.files, ["b"]);
 }

@@ -80,6 +80,29 @@ pub fn command<A: clap::Parser>() -> Command {
         })
 }
 
+/// For a program in the place of a script whose options are written `--name value`: makes `--name=value` of each option
+/// without a value and the argument after it, unless that one is an option. Switches keep what follows them.
+pub fn attach_values<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let command = command::<A>();
+    let takes_value = |arg: &OsString| {
+        let name = arg.to_str().and_then(|arg| arg.strip_prefix("--")).map(normal_name);
+        let is_named = |option: &&Arg| option.get_long().map(normal_name) == name;
+        name.is_some() && command.get_opts().find(is_named).is_some_and(|o| Kind::of(o) != Kind::Bool)
+    };
+    let mut out: Vec<OsString> = Vec::new();
+    let mut argv = argv.into_iter().peekable();
+    while let Some(mut arg) = argv.next() {
+        if takes_value(&arg)
+            && let Some(value) = argv.next_if(|next| !next.to_string_lossy().starts_with("--"))
+        {
+            arg.push("=");
+            arg.push(value);
+        }
+        out.push(arg);
+    }
+    out
+}
+
 /// A command line, understood as far as it goes without types.
 pub(super) struct Arguments {
     /// Program name, `--name=value` for each option, `--`, positionals.

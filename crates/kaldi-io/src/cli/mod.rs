@@ -55,7 +55,7 @@ use std::process::ExitCode;
 use clap::{Args, FromArgMatches};
 
 use crate::log::{self, Site};
-pub use arguments::command;
+pub use arguments::{attach_values, command};
 pub use escape::shell_escape;
 pub use signal::restore_sigpipe;
 
@@ -132,8 +132,17 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
+    run_with(std::env::args_os().collect(), program)
+}
+
+/// As [`run`], for a command line that is not the process's own as it is; see [`attach_values`].
+pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
     restore_sigpipe();
-    let argv: Vec<OsString> = std::env::args_os().collect();
     log::init(&program_name(&argv));
     if let Some(status) = documentation::<A>(&argv) {
         return ExitCode::from(status);
