@@ -267,7 +267,11 @@ fn missing_inputs_are_named() {
         &["3 of 3", "ivector(0,0) is not among the inputs given"],
     );
     let optional = with_lines("output-node name=output input=Failover(Offset(a, 1), Offset(a, -1))");
-    not_compiled(&network(&optional), &request(5..7, 0..1), &["input(0,1)", "input(0,-1)"]);
+    not_compiled(
+        &network(&optional),
+        &request(5..7, 0..1),
+        &["input[(0,-1), (0,1)] is not among the inputs"],
+    );
 }
 
 #[test]
