@@ -1,0 +1,31 @@
+//! Why an operation cannot be carried out on an FST.
+
+use crate::fst::StateId;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("the FST has no start state")]
+    Empty,
+    #[error("state {state} can be reached from itself, but the FST must not have cycles")]
+    Cyclic { state: StateId },
+    #[error("state {state} can be reached from itself without a label")]
+    EpsilonCycle { state: StateId },
+    #[error(
+        "an arc of state {state} has input label {ilabel} and output label {olabel}; they must be the same"
+    )]
+    NotAcceptor { state: StateId, ilabel: i32, olabel: i32 },
+    #[error("an arc of state {state} has no label")]
+    Epsilon { state: StateId },
+    #[error("two arcs of state {state} have label {label}")]
+    Nondeterministic { state: StateId, label: i32 },
+    #[error("there are paths of {first} and of {second} labels to state {state}")]
+    UnequalPaths { state: StateId, first: usize, second: usize },
+    #[error("there are final states after {first} and after {second} labels")]
+    UnequalLengths { first: usize, second: usize },
+    #[error("state {state} cannot be reached, or leads to no final state")]
+    NotConnected { state: StateId },
+    #[error("there would be more than {limit} states")]
+    TooManyStates { limit: usize },
+}

@@ -1,0 +1,145 @@
+//! Strongly connected components (Tarjan's algorithm), and which states paths from the start to a final state use.
+
+use crate::fst::{Fst, StateId};
+
+/// For each state.
+pub struct Components {
+    /// The component; arcs between components lead to lower numbers.
+    pub number: Vec<u32>,
+    /// Whether the start leads to the state.
+    pub accessible: Vec<bool>,
+    /// Whether the state leads to a final state.
+    pub coaccessible: Vec<bool>,
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+impl Components {
+    pub fn of(fst: &Fst) -> Components {
+        Components {
+            number: Search::over(fst),
+            accessible: reached(fst.start.into_iter().collect(), &|s| arcs_of(fst, s), fst.states.len()),
+            coaccessible: coaccessible(fst),
+        }
+    }
+
+    /// Whether two states lie in one component: an arc between such states is part of a cycle.
+    pub fn same(&self, a: usize, b: usize) -> bool {
+        self.number[a] == self.number[b]
+    }
+
+    /// Whether the state can be reached from itself.
+    pub fn cyclic(&self, fst: &Fst, state: usize) -> bool {
+        fst.states[state].arcs.iter().any(|arc| self.same(state, arc.next as usize))
+    }
+}
+
+fn arcs_of(fst: &Fst, state: StateId) -> impl Iterator<Item = StateId> {
+    fst.state(state).arcs.iter().map(|arc| arc.next)
+}
+
+/// Which of `count` states `from` leads to.
+fn reached<I: Iterator<Item = StateId>>(
+    from: Vec<StateId>,
+    next: &impl Fn(StateId) -> I,
+    count: usize,
+) -> Vec<bool> {
+    let mut seen = vec![false; count];
+    let mut waiting = from;
+    waiting.iter().for_each(|&s| seen[s as usize] = true);
+    while let Some(state) = waiting.pop() {
+        for next in next(state) {
+            if !seen[next as usize] {
+                seen[next as usize] = true;
+                waiting.push(next);
+            }
+        }
+    }
+    seen
+}
+
+fn coaccessible(fst: &Fst) -> Vec<bool> {
+    let mut before: Vec<Vec<StateId>> = vec![Vec::new(); fst.states.len()];
+    for (s, state) in fst.numbered() {
+        state.arcs.iter().for_each(|arc| before[arc.next as usize].push(s));
+    }
+    let ends = fst.numbered().filter(|(_, state)| state.is_final()).map(|(s, _)| s).collect();
+    reached(ends, &|s| before[s as usize].iter().copied(), fst.states.len())
+}
+
+/// Depth-first search with an explicit stack: FSTs may be deeper than the program's stack.
+struct Search<'f> {
+    fst: &'f Fst,
+    order: Vec<u32>,
+    low: Vec<u32>,
+    number: Vec<u32>,
+    /// States whose component is not known yet.
+    open: Vec<StateId>,
+    orders: u32,
+    components: u32,
+}
+
+impl Search<'_> {
+    fn over(fst: &Fst) -> Vec<u32> {
+        let unseen = vec![UNSEEN; fst.states.len()];
+        let mut search = Search {
+            fst,
+            order: unseen.clone(),
+            low: unseen.clone(),
+            number: unseen,
+            open: Vec::new(),
+            orders: 0,
+            components: 0,
+        };
+        for state in 0..fst.states.len() as StateId {
+            if search.order[state as usize] == UNSEEN {
+                search.visit(state);
+            }
+        }
+        search.number
+    }
+
+    fn visit(&mut self, root: StateId) {
+        let mut path = vec![(root, 0)];
+        self.enter(root);
+        while let Some((state, position)) = path.last_mut() {
+            let (s, at) = (*state as usize, *position);
+            *position += 1;
+            if let Some(arc) = self.fst.states[s].arcs.get(at) {
+                let next = arc.next as usize;
+                if self.order[next] == UNSEEN {
+                    self.enter(arc.next);
+                    path.push((arc.next, 0));
+                } else if self.number[next] == UNSEEN {
+                    self.low[s] = self.low[s].min(self.order[next]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some(&(parent, _)) = path.last() {
+                self.low[parent as usize] = self.low[parent as usize].min(self.low[s]);
+            }
+            if self.low[s] == self.order[s] {
+                self.close(s);
+            }
+        }
+    }
+
+    fn enter(&mut self, state: StateId) {
+        self.order[state as usize] = self.orders;
+        self.low[state as usize] = self.orders;
+        self.orders += 1;
+        self.open.push(state);
+    }
+
+    /// The open states down to this one are a component.
+    fn close(&mut self, state: usize) {
+        while let Some(member) = self.open.pop() {
+            self.number[member as usize] = self.components;
+            if member as usize == state {
+                break;
+            }
+        }
+        self.components += 1;
+    }
+}

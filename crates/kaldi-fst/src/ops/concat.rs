@@ -1,0 +1,31 @@
+//! One FST after the other.
+
+use crate::fst::{Arc, EPSILON, Fst, StateId};
+
+/// The FST whose paths are a path of each, in order. An arc without label leads from each final state of one to the
+/// start of the next; [`remove_epsilons`](super::remove_epsilons) takes these away. If one of them is empty, so is the
+/// result.
+pub fn concatenate<'f>(fsts: impl IntoIterator<Item = &'f Fst>) -> Fst {
+    let mut out = Fst::default();
+    let mut open: Option<std::ops::Range<usize>> = None;
+    for fst in fsts {
+        let Some(start) = fst.start else { return Fst::default() };
+        let shift = out.states.len() as StateId;
+        match open {
+            None => out.start = Some(start),
+            Some(previous) => {
+                for state in out.states[previous].iter_mut().filter(|state| state.is_final()) {
+                    let arc = Arc::new(EPSILON, state.final_weight, start + shift);
+                    state.final_weight = f32::INFINITY;
+                    state.arcs.push(arc);
+                }
+            }
+        }
+        out.states.extend(fst.states.iter().cloned().map(|mut state| {
+            state.arcs.iter_mut().for_each(|arc| arc.next += shift);
+            state
+        }));
+        open = Some(shift as usize..out.states.len());
+    }
+    out
+}

@@ -1,0 +1,95 @@
+//! Removing arcs without labels.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::error::{Error, Result};
+use crate::fst::{Arc, Fst, StateId};
+use crate::ops::connect::connect;
+use crate::ops::order::filtered_order;
+
+/// Replaces arcs without labels by what follows them, and removes the states that no path uses afterwards. Such arcs must
+/// not form a cycle.
+///
+/// States keep their order, and the arcs of a state come out in the order of OpenFst's `RmEpsilon`: so merged
+/// supervision is, byte for byte, what others write.
+pub fn remove_epsilons(fst: &mut Fst) -> Result<()> {
+    let Some(start) = fst.start else { return Ok(()) };
+    let order = filtered_order(fst, Arc::is_epsilon).map_err(|state| Error::EpsilonCycle { state })?;
+    // Which states are entered with a label: the others are only passed through.
+    let mut entered = vec![false; fst.states.len()];
+    entered[start as usize] = true;
+    for arc in fst.states.iter().flat_map(|state| &state.arcs).filter(|arc| !arc.is_epsilon()) {
+        entered[arc.next as usize] = true;
+    }
+    let mut ranks = vec![0; fst.states.len()];
+    order.iter().enumerate().for_each(|(rank, &state)| ranks[state as usize] = rank);
+    let mut expansion = Expansion::default();
+    for &state in order.iter().rev().filter(|&&state| entered[state as usize]) {
+        expansion.expand(fst, &ranks, state);
+    }
+    for (state, _) in fst.states.iter_mut().zip(entered).filter(|(_, entered)| !entered) {
+        state.arcs.clear();
+    }
+    connect(fst);
+    Ok(())
+}
+
+/// What the arcs without label of one state lead to.
+#[derive(Default)]
+struct Expansion {
+    /// Costs of the states reached, from the state that is expanded.
+    distance: HashMap<StateId, f32>,
+    /// Positions of arcs by labels and destination.
+    known: HashMap<(i32, i32, StateId), usize>,
+    arcs: Vec<Arc>,
+}
+
+impl Expansion {
+    fn expand(&mut self, fst: &mut Fst, ranks: &[usize], state: StateId) {
+        self.measure(fst, ranks, state);
+        self.known.clear();
+        self.arcs.clear();
+        let mut final_weight = f32::INFINITY;
+        let mut waiting = vec![state];
+        while let Some(from) = waiting.pop() {
+            // Each state is passed once: its distance is taken.
+            let Some(distance) = self.distance.remove(&from) else { continue };
+            let data = fst.state(from);
+            for arc in &data.arcs {
+                if arc.is_epsilon() {
+                    waiting.push(arc.next);
+                } else {
+                    self.add(Arc { weight: distance + arc.weight, ..*arc });
+                }
+            }
+            final_weight = final_weight.min(distance + data.final_weight);
+        }
+        let data = fst.state_mut(state);
+        data.final_weight = final_weight;
+        data.arcs.clear();
+        data.arcs.extend(self.arcs.iter().rev());
+    }
+
+    fn add(&mut self, arc: Arc) {
+        let position = *self.known.entry((arc.ilabel, arc.olabel, arc.next)).or_insert(self.arcs.len());
+        match self.arcs.get_mut(position) {
+            Some(same) => same.weight = same.weight.min(arc.weight),
+            None => self.arcs.push(arc),
+        }
+    }
+
+    /// The distances along arcs without label: states in topological order are looked at once.
+    fn measure(&mut self, fst: &Fst, ranks: &[usize], state: StateId) {
+        self.distance.clear();
+        self.distance.insert(state, 0.0);
+        let mut waiting = BTreeMap::from([(ranks[state as usize], state)]);
+        while let Some((_, from)) = waiting.pop_first() {
+            let distance = self.distance[&from];
+            for arc in fst.state(from).arcs.iter().filter(|arc| arc.is_epsilon()) {
+                let known = self.distance.entry(arc.next).or_insert(f32::INFINITY);
+                *known = known.min(distance + arc.weight);
+                waiting.insert(ranks[arc.next as usize], arc.next);
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! OpenFst's binary files: a header, then states and arcs, all little-endian without size bytes.
+//!
+//! Two types are known. A `vector` file has for each state its final weight and its arcs. A `compact_acceptor` file, the
+//! form of supervision in chain examples, has an offset for each state into one list of (label, weight, next state);
+//! a final weight is an element with -1 for label and state, before the arcs of its state.
+//!
+//! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
+
+mod header;
+
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+use crate::fst::{Arc, Fst, State, StateId};
+use crate::properties;
+use crate::text::is_weight;
+use header::{Header, read_raw};
+
+/// Label and state of an element that is a final weight.
+const NONE: i32 = -1;
+
+const VECTOR: &str = "vector";
+const COMPACT_ACCEPTOR: &str = "compact_acceptor";
+
+/// Reads the FST in a file: one of the two binary types.
+pub fn read_fst(rxfilename: &str) -> kaldi_io::Result<Fst> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    r.set_binary(true);
+    let fst = read(&mut r)?;
+    r.finish()?;
+    Ok(fst)
+}
+
+/// Writes a file of type `vector`, as Kaldi reads it; it is complete or not there.
+pub fn write_fst(wxfilename: &str, fst: &Fst) -> kaldi_io::Result<()> {
+    let mut w = KaldiWriter::create(wxfilename, false)?;
+    write_vector(&mut w, fst)?;
+    w.finish()
+}
+
+/// Reads header and FST, which begin right here.
+pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst> {
+    let header = Header::read(r)?;
+    if header.arc_type != "standard" {
+        return Err(
+            r.error(format!("expected an FST with arcs of type 'standard', found '{}'", header.arc_type))
+        );
+    }
+    let states = match header.fst_type.as_str() {
+        VECTOR => read_vector_states(r, &header)?,
+        COMPACT_ACCEPTOR => read_compact_states(r, &header)?,
+        other => {
+            return Err(r.error(format!(
+                "expected an FST of type '{VECTOR}' or '{COMPACT_ACCEPTOR}', found '{other}'"
+            )));
+        }
+    };
+    check(r, &header, states)
+}
+
+/// States may be named before they are read, so what the numbers say is checked at the end.
+fn check(r: &KaldiReader, header: &Header, states: Vec<State>) -> kaldi_io::Result<Fst> {
+    let count = states.len();
+    for (s, state) in states.iter().enumerate() {
+        if !is_weight(state.final_weight) {
+            return Err(r.error(format!("state {s} has the final weight {}", state.final_weight)));
+        }
+        for arc in &state.arcs {
+            let Arc { ilabel, olabel, weight, next } = *arc;
+            if next as usize >= count {
+                return Err(r.error(format!("an arc leads to state {}, but there are {count}", next as i32)));
+            }
+            if ilabel < 0 || olabel < 0 || !is_weight(weight) {
+                return Err(r.error(format!(
+                    "an arc of state {s} has the labels {ilabel} and {olabel} and the weight {weight}"
+                )));
+            }
+        }
+    }
+    let start = match header.start {
+        -1 => None,
+        start => match usize::try_from(start) {
+            Ok(id) if id < count => Some(id as StateId),
+            _ => return Err(r.error(format!("the start is state {start}, but there are {count}"))),
+        },
+    };
+    Ok(Fst { start, states })
+}
+
+fn read_vector_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State>> {
+    let mut states = Vec::new();
+    loop {
+        let ended = match header.states {
+            -1 => r.at_eof()?,
+            count => states.len() as i64 >= count,
+        };
+        if ended {
+            return Ok(states);
+        }
+        let final_weight = f32::from_le_bytes(read_raw(r)?);
+        let count = i64::from_le_bytes(read_raw(r)?);
+        let count = usize::try_from(count)
+            .map_err(|_| r.error(format!("{count} is not a possible number of arcs")))?;
+        let mut arcs = Vec::new();
+        for _ in 0..count {
+            let raw: [u8; 16] = read_raw(r)?;
+            let [ilabel, olabel, weight, next] = words(&raw);
+            arcs.push(Arc { ilabel, olabel, weight: f32::from_bits(weight as u32), next: next as StateId });
+        }
+        states.push(State { final_weight, arcs });
+    }
+}
+
+/// Little-endian 32-bit integers.
+fn words<const N: usize>(raw: &[u8]) -> [i32; N] {
+    std::array::from_fn(|i| i32::from_le_bytes(std::array::from_fn(|byte| raw[4 * i + byte])))
+}
+
+fn read_compact_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State>> {
+    let count = usize::try_from(header.states).ok().filter(|&n| n < StateId::MAX as usize);
+    let count =
+        count.ok_or_else(|| r.error(format!("{} is not a possible number of states", header.states)))?;
+    header.align(r)?;
+    let offsets: Vec<[u8; 4]> = r.read_growing(count + 1, |r, out| r.read_exact(out.as_flattened_mut()))?;
+    let offset = |s: usize| u32::from_le_bytes(offsets[s]) as usize;
+    if offset(0) != 0 || !(0..count).all(|s| offset(s) <= offset(s + 1)) {
+        return Err(r.error("the offsets of the states do not begin at 0 or are not in order"));
+    }
+    header.align(r)?;
+    let mut states = Vec::with_capacity(count);
+    for s in 0..count {
+        let mut state = State::default();
+        let elements = offset(s + 1) - offset(s);
+        for i in 0..elements {
+            let raw: [u8; 12] = read_raw(r)?;
+            let [label, weight, next] = words(&raw);
+            let weight = f32::from_bits(weight as u32);
+            if i == 0 && label == NONE {
+                state.final_weight = weight;
+                continue;
+            }
+            if i == 0 {
+                state.arcs.reserve(elements.min(1024));
+            }
+            state.arcs.push(Arc::new(label, weight, next as StateId));
+        }
+        states.push(state);
+    }
+    Ok(states)
+}
+
+/// Writes an FST of type `vector`.
+pub fn write_vector(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+    let properties = properties::compute(fst) | properties::EXPANDED | properties::MUTABLE;
+    Header::of(fst, VECTOR, properties, 0).write(w)?;
+    for state in &fst.states {
+        w.write_bytes(&state.final_weight.to_le_bytes())?;
+        w.write_bytes(&(state.arcs.len() as i64).to_le_bytes())?;
+        for arc in &state.arcs {
+            w.write_bytes(&arc.ilabel.to_le_bytes())?;
+            w.write_bytes(&arc.olabel.to_le_bytes())?;
+            w.write_bytes(&arc.weight.to_le_bytes())?;
+            w.write_bytes(&arc.next.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes an acceptor as type `compact_acceptor`. Its input labels are taken; the caller sees to it that the output labels
+/// are the same.
+pub fn write_compact_acceptor(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+    let properties = properties::compute(fst) | properties::EXPANDED;
+    Header::of(fst, COMPACT_ACCEPTOR, properties, fst.num_arcs() as i64).write(w)?;
+    let mut offset = 0u32;
+    w.write_bytes(&offset.to_le_bytes())?;
+    for state in &fst.states {
+        offset += state.arcs.len() as u32 + u32::from(state.is_final());
+        w.write_bytes(&offset.to_le_bytes())?;
+    }
+    let mut element = |label: i32, weight: f32, next: i32| {
+        w.write_bytes(&label.to_le_bytes())?;
+        w.write_bytes(&weight.to_le_bytes())?;
+        w.write_bytes(&next.to_le_bytes())
+    };
+    for state in &fst.states {
+        if state.is_final() {
+            element(NONE, state.final_weight, NONE)?;
+        }
+        state.arcs.iter().try_for_each(|arc| element(arc.ilabel, arc.weight, arc.next as i32))?;
+    }
+    Ok(())
+}

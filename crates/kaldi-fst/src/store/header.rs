@@ -1,0 +1,136 @@
+//! The header of an OpenFst file, and the symbol tables that may follow it.
+
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+use crate::fst::Fst;
+
+const MAGIC: i32 = 2125659606;
+const SYMBOLS_MAGIC: i32 = 2125658996;
+
+/// Files of version 2 are packed, unless a flag says otherwise; those of version 1 are aligned.
+const VERSION: i32 = 2;
+const ALIGNED_VERSION: i32 = 1;
+
+/// Bits of `flags`.
+const HAS_INPUT_SYMBOLS: i32 = 1;
+const HAS_OUTPUT_SYMBOLS: i32 = 2;
+const IS_ALIGNED: i32 = 4;
+
+/// Parts of aligned files begin at multiples of this many bytes from the beginning of the file.
+const ALIGNMENT: u64 = 16;
+
+/// No type has a name of this length.
+const LONGEST_TYPE: i32 = 1000;
+const LONGEST_SYMBOL: i32 = 1 << 20;
+
+pub(super) struct Header {
+    pub fst_type: String,
+    pub arc_type: String,
+    pub start: i64,
+    /// -1 if the number of states is not known.
+    pub states: i64,
+    properties: u64,
+    arcs: i64,
+    aligned: bool,
+}
+
+/// The next bytes.
+pub(super) fn read_raw<const N: usize>(r: &mut KaldiReader) -> kaldi_io::Result<[u8; N]> {
+    let mut raw = [0; N];
+    r.read_exact(&mut raw)?;
+    Ok(raw)
+}
+
+fn read_i32(r: &mut KaldiReader) -> kaldi_io::Result<i32> {
+    read_raw(r).map(i32::from_le_bytes)
+}
+
+fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
+    read_raw(r).map(i64::from_le_bytes)
+}
+
+fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
+    let length = read_i32(r)?;
+    if !(0..=longest).contains(&length) {
+        return Err(r.error(format!("{length} is not a possible length of a name")));
+    }
+    let bytes = r.read_growing(length as usize, |r, out: &mut [u8]| r.read_exact(out))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Header {
+    pub fn of(fst: &Fst, fst_type: &str, properties: u64, arcs: i64) -> Header {
+        Header {
+            fst_type: fst_type.to_owned(),
+            arc_type: "standard".to_owned(),
+            start: fst.start.map_or(-1, i64::from),
+            states: fst.states.len() as i64,
+            properties,
+            arcs,
+            aligned: false,
+        }
+    }
+
+    /// Reads the header; symbol tables are passed over, for labels are what counts.
+    pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Header> {
+        let magic = read_i32(r)?;
+        if magic != MAGIC {
+            return Err(
+                r.error(format!("expected an OpenFst file, which begins with {MAGIC}, found {magic}"))
+            );
+        }
+        let (fst_type, arc_type) = (read_string(r, LONGEST_TYPE)?, read_string(r, LONGEST_TYPE)?);
+        let (version, flags) = (read_i32(r)?, read_i32(r)?);
+        if !(ALIGNED_VERSION..=VERSION).contains(&version) {
+            return Err(r.error(format!("version {version} of FST files is not known")));
+        }
+        let properties = read_raw(r).map(u64::from_le_bytes)?;
+        let (start, states, arcs) = (read_i64(r)?, read_i64(r)?, read_i64(r)?);
+        for flag in [HAS_INPUT_SYMBOLS, HAS_OUTPUT_SYMBOLS] {
+            if flags & flag != 0 {
+                skip_symbols(r)?;
+            }
+        }
+        let aligned = flags & IS_ALIGNED != 0 || version == ALIGNED_VERSION;
+        Ok(Header { fst_type, arc_type, start, states, properties, arcs, aligned })
+    }
+
+    pub fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
+        w.write_bytes(&MAGIC.to_le_bytes())?;
+        for name in [&self.fst_type, &self.arc_type] {
+            w.write_bytes(&(name.len() as i32).to_le_bytes())?;
+            w.write_str(name)?;
+        }
+        let flags = if self.aligned { IS_ALIGNED } else { 0 };
+        w.write_bytes(&VERSION.to_le_bytes())?;
+        w.write_bytes(&flags.to_le_bytes())?;
+        w.write_bytes(&self.properties.to_le_bytes())?;
+        [self.start, self.states, self.arcs].iter().try_for_each(|n| w.write_bytes(&n.to_le_bytes()))
+    }
+
+    /// Goes to where the next part of an aligned file begins.
+    pub fn align(&self, r: &mut KaldiReader) -> kaldi_io::Result<()> {
+        let beyond = r.position() % ALIGNMENT;
+        if self.aligned && beyond != 0 {
+            let mut padding = [0; ALIGNMENT as usize];
+            r.read_exact(&mut padding[beyond as usize..])?;
+        }
+        Ok(())
+    }
+}
+
+fn skip_symbols(r: &mut KaldiReader) -> kaldi_io::Result<()> {
+    let magic = read_i32(r)?;
+    if magic != SYMBOLS_MAGIC {
+        return Err(
+            r.error(format!("expected a symbol table, which begins with {SYMBOLS_MAGIC}, found {magic}"))
+        );
+    }
+    read_string(r, LONGEST_SYMBOL)?;
+    let _available_label = read_i64(r)?;
+    for _ in 0..read_i64(r)? {
+        read_string(r, LONGEST_SYMBOL)?;
+        let _label = read_i64(r)?;
+    }
+    Ok(())
+}
