@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::example::{NnetExample, NnetIo};
+use crate::example::{Example, NnetExample, NnetIo};
 use kaldi_io::GeneralMatrix;
 use nnet3_core::CRand;
 
 /// Inputs whose times do not move with the others.
-const NOT_SHIFTED: &str = "ivector";
+pub const NOT_SHIFTED: &str = "ivector";
 
 /// Which output frames are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,21 +53,29 @@ pub struct Copier {
 }
 
 /// A copy, and the warnings that it gives rise to.
-pub type Copied<'e> = (Cow<'e, NnetExample>, Vec<String>);
+pub type Copied<'e, E = NnetExample> = (Cow<'e, E>, Vec<String>);
 
-impl Copier {
-    pub fn new(options: CopyOptions) -> Copier {
-        Copier { options, warned: [false; 2] }
-    }
-
-    /// The example as the options want it; `None` if it does not have the frame that is to be kept.
+/// A kind of example that can be copied with changes.
+pub trait CopyExample: Example {
+    /// The example as the options of the copier want it; `None` if it does not have the frame that is to be kept.
     /// Merged examples are an error, unless nothing but copying is asked for.
-    pub fn copy<'e>(&mut self, example: &'e NnetExample, rand: &mut CRand) -> Result<Option<Copied<'e>>> {
-        if self.options == CopyOptions::default() {
+    fn copy<'e>(&'e self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<'e, Self>>>;
+
+    /// Multiplies the targets of `output`, or how much they count.
+    fn scale_targets(&mut self, weight: f32) -> Result<()>;
+
+    /// Gives `output` another name.
+    fn rename_output(&mut self, name: &str) -> Result<()>;
+}
+
+impl CopyExample for NnetExample {
+    fn copy<'e>(&'e self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<'e>>> {
+        let example = self;
+        if copier.options == CopyOptions::default() {
             return Ok(Some((Cow::Borrowed(example), Vec::new())));
         }
         let (mut input, mut output) = time_ranges(example)?;
-        match self.options.frame {
+        match copier.options.frame {
             FrameChoice::All => {}
             FrameChoice::Random => {
                 let t = rand.int(output.0, output.1);
@@ -76,7 +84,7 @@ impl Copier {
             FrameChoice::At(t) if output.0 <= t && t <= output.1 => output = (t, t),
             FrameChoice::At(_) => return Ok(None),
         }
-        let warnings = self.trim(&mut input, output);
+        let warnings = copier.trim(&mut input, output);
         let mut copy = NnetExample { ios: Vec::with_capacity(example.ios.len()) };
         for io in &example.ios {
             copy.ios.push(match io.name.as_str() {
@@ -86,13 +94,43 @@ impl Copier {
             });
         }
         for io in copy.ios.iter_mut().filter(|io| io.name != NOT_SHIFTED) {
-            io.indexes.iter_mut().for_each(|index| index.t += self.options.frame_shift);
+            io.indexes.iter_mut().for_each(|index| index.t += copier.options.frame_shift);
         }
         Ok(Some((Cow::Owned(copy), warnings)))
     }
 
-    /// Reduces the range of input times to what the options leave around the outputs.
-    fn trim(&mut self, input: &mut (i32, i32), output: (i32, i32)) -> Vec<String> {
+    fn scale_targets(&mut self, weight: f32) -> Result<()> {
+        if weight == 1.0 {
+            return Ok(());
+        }
+        match &mut output_of(self)?.features {
+            GeneralMatrix::Full(m) => m.data.iter_mut().for_each(|value| *value *= weight),
+            GeneralMatrix::Compressed(m) => m.scale(weight),
+            GeneralMatrix::Sparse(m) => {
+                m.rows.iter_mut().flat_map(|row| &mut row.pairs).for_each(|(_, value)| *value *= weight)
+            }
+        }
+        Ok(())
+    }
+
+    fn rename_output(&mut self, name: &str) -> Result<()> {
+        name.clone_into(&mut output_of(self)?.name);
+        Ok(())
+    }
+}
+
+impl Copier {
+    pub fn new(options: CopyOptions) -> Copier {
+        Copier { options, warned: [false; 2] }
+    }
+
+    pub fn options(&self) -> &CopyOptions {
+        &self.options
+    }
+
+    /// Reduces the range of input times to what the options leave around the outputs. Gives warnings about context
+    /// that is not there, each once.
+    pub fn trim(&mut self, input: &mut (i32, i32), output: (i32, i32)) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut warn = |warned: &mut bool, side: &str, edge: &str, wanted: i32, present: i32| {
             if present < wanted && !*warned {
@@ -131,7 +169,7 @@ fn time_ranges(example: &NnetExample) -> Result<((i32, i32), (i32, i32))> {
 }
 
 /// The rows with times in this range, both ends included.
-fn select_times(io: &NnetIo, (first, last): (i32, i32)) -> Result<NnetIo> {
+pub fn select_times(io: &NnetIo, (first, last): (i32, i32)) -> Result<NnetIo> {
     let rows: Vec<usize> =
         (0..io.indexes.len()).filter(|&row| (first..=last).contains(&io.indexes[row].t)).collect();
     let (Some(&start), Some(&end)) = (rows.first(), rows.last()) else {
@@ -145,27 +183,6 @@ fn select_times(io: &NnetIo, (first, last): (i32, i32)) -> Result<NnetIo> {
     };
     let indexes = rows.iter().map(|&row| io.indexes[row]).collect();
     Ok(NnetIo { name: io.name.clone(), indexes, features })
-}
-
-/// Multiplies the targets of `output`.
-pub fn scale_targets(example: &mut NnetExample, weight: f32) -> Result<()> {
-    if weight == 1.0 {
-        return Ok(());
-    }
-    match &mut output_of(example)?.features {
-        GeneralMatrix::Full(m) => m.data.iter_mut().for_each(|value| *value *= weight),
-        GeneralMatrix::Compressed(m) => m.scale(weight),
-        GeneralMatrix::Sparse(m) => {
-            m.rows.iter_mut().flat_map(|row| &mut row.pairs).for_each(|(_, value)| *value *= weight)
-        }
-    }
-    Ok(())
-}
-
-/// Gives `output` another name.
-pub fn rename_output(example: &mut NnetExample, name: &str) -> Result<()> {
-    name.clone_into(&mut output_of(example)?.name);
-    Ok(())
 }
 
 fn output_of(example: &mut NnetExample) -> Result<&mut NnetIo> {
@@ -204,7 +221,8 @@ mod tests {
     }
 
     fn copy(options: CopyOptions) -> Option<NnetExample> {
-        let copied = Copier::new(options).copy(&example(), &mut CRand::default()).unwrap()?.0.into_owned();
+        let copied =
+            example().copy(&mut Copier::new(options), &mut CRand::default()).unwrap()?.0.into_owned();
         Some(copied)
     }
 
@@ -237,13 +255,13 @@ mod tests {
     fn too_much_context_is_warned_about_once() {
         let mut copier = Copier::new(CopyOptions { left_context: Some(5), ..Default::default() });
         let example = example();
-        let (copy, warnings) = copier.copy(&example, &mut CRand::default()).unwrap().unwrap();
+        let (copy, warnings) = example.copy(&mut copier, &mut CRand::default()).unwrap().unwrap();
         assert_eq!(copy.ios[0].indexes.len(), 12);
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].starts_with(
             "You requested --left-context=5, but example only has left-context of 2 (will warn only once"
         ));
-        assert!(copier.copy(&example, &mut CRand::default()).unwrap().unwrap().1.is_empty());
+        assert!(example.copy(&mut copier, &mut CRand::default()).unwrap().unwrap().1.is_empty());
     }
 
     #[test]
@@ -251,19 +269,19 @@ mod tests {
         let mut merged = example();
         merged.ios[2].indexes[7].n = 1;
         let options = CopyOptions { frame: FrameChoice::Random, ..Default::default() };
-        let error = Copier::new(options).copy(&merged, &mut CRand::default()).unwrap_err().to_string();
+        let error = merged.copy(&mut Copier::new(options), &mut CRand::default()).unwrap_err().to_string();
         assert!(error.contains("too late"), "{error}");
-        assert!(Copier::new(CopyOptions::default()).copy(&merged, &mut CRand::default()).is_ok());
+        assert!(merged.copy(&mut Copier::new(CopyOptions::default()), &mut CRand::default()).is_ok());
     }
 
     #[test]
     fn weights_and_names() {
         let mut example = example();
-        scale_targets(&mut example, 0.5).unwrap();
+        example.scale_targets(0.5).unwrap();
         assert_eq!(example.ios[2].features.to_dense().data[3], 1.5);
-        rename_output(&mut example, "output-0").unwrap();
+        example.rename_output("output-0").unwrap();
         assert!(example.io("output").is_none() && example.io("output-0").is_some());
-        assert!(rename_output(&mut example, "x").is_err() && scale_targets(&mut example, 2.0).is_err());
+        assert!(example.rename_output("x").is_err() && example.scale_targets(2.0).is_err());
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Training examples (spec io §5.5): named matrices with an index for each row, and tables of them.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash};
 
 use crate::error::{Error, Result};
+use crate::merge::merge;
 use kaldi_io::holder::ObjectHolder;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use kaldi_io::{GeneralMatrix, IoError, KaldiObject, SequentialReader};
+use kaldi_io::{GeneralMatrix, IoError, KaldiObject};
 use nnet3_core::Index;
 use nnet3_core::index::{read_indexes, write_indexes};
 
@@ -38,11 +39,59 @@ impl NnetIo {
         NnetIo { name: name.to_owned(), indexes, features }
     }
 
+    /// Feeds a hasher with what [`same_structures`] compares.
+    pub fn hash_structure(&self, hasher: &mut DefaultHasher) {
+        self.name.hash(hasher);
+        self.features.cols().hash(hasher);
+        self.indexes.hash(hasher);
+    }
+
+    /// Name, dimension and indexes: the matrix becomes one row of zeros.
+    pub fn without_values(&self) -> NnetIo {
+        NnetIo {
+            name: self.name.clone(),
+            indexes: self.indexes.clone(),
+            features: kaldi_io::DenseMatrix::new(1, self.features.cols()).into(),
+        }
+    }
+
     /// The times of the first and the last of its frames. `None` if it has no rows.
     pub fn time_range(&self) -> Option<(i32, i32)> {
         let times = self.indexes.iter().map(|index| index.t);
         times.clone().min().zip(times.max())
     }
+}
+
+/// The largest number of rows of inputs and outputs.
+pub fn largest_io(ios: &[NnetIo]) -> usize {
+    ios.iter().map(|io| io.indexes.len()).max().unwrap_or(0)
+}
+
+/// Whether inputs and outputs have the same names, dimensions and indexes.
+pub fn same_structures(a: &[NnetIo], b: &[NnetIo]) -> bool {
+    let same = |a: &NnetIo, b: &NnetIo| {
+        a.name == b.name && a.features.cols() == b.features.cols() && a.indexes == b.indexes
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}
+
+/// What reading, merging, shuffling and selecting need to know of a kind of example: plain ones, chain examples.
+pub trait Example: KaldiObject + Clone + Send + 'static {
+    /// The largest number of rows of its inputs and outputs: usually the input frames with their context.
+    fn size(&self) -> usize;
+
+    /// Whether two examples can be in one minibatch: same names, dimensions and indexes.
+    fn same_structure(&self, other: &Self) -> bool;
+
+    /// Feeds a hasher with what [`same_structure`](Self::same_structure) compares.
+    fn hash_structure(&self, hasher: &mut DefaultHasher);
+
+    /// A small example of the same structure.
+    fn without_values(&self) -> Self;
+
+    /// Makes one minibatch of examples of equal structure: the sequences of each get numbers of their own, in the order
+    /// given. `compress` compresses features that are stored in full.
+    fn merge(examples: Vec<Self>, compress: bool) -> Result<Self>;
 }
 
 impl NnetExample {
@@ -52,11 +101,6 @@ impl NnetExample {
     }
     pub fn io_mut(&mut self, name: &str) -> Option<&mut NnetIo> {
         self.ios.iter_mut().find(|io| io.name == name)
-    }
-
-    /// The largest number of rows of its inputs and outputs: usually the input frames with their context.
-    pub fn size(&self) -> usize {
-        self.ios.iter().map(|io| io.indexes.len()).max().unwrap_or(0)
     }
 
     /// Compresses what is stored in full.
@@ -91,28 +135,32 @@ impl NnetExample {
         }
         first.map(|(_, count)| count as usize).ok_or_else(|| Error::data("the example is empty"))
     }
+}
 
-    /// Whether two examples can be in one minibatch: same names, dimensions and indexes.
-    pub fn same_structure(&self, other: &NnetExample) -> bool {
-        let same = |a: &NnetIo, b: &NnetIo| {
-            a.name == b.name && a.features.cols() == b.features.cols() && a.indexes == b.indexes
-        };
-        self.ios.len() == other.ios.len() && self.ios.iter().zip(&other.ios).all(|(a, b)| same(a, b))
+impl Example for NnetExample {
+    fn size(&self) -> usize {
+        largest_io(&self.ios)
     }
 
-    /// A hash of what [`same_structure`](Self::same_structure) compares.
-    pub fn structure_hash(&self) -> u64 {
-        let mut hasher = std::hash::DefaultHasher::new();
-        for io in &self.ios {
-            io.name.hash(&mut hasher);
-            io.features.cols().hash(&mut hasher);
-            io.indexes.hash(&mut hasher);
-        }
-        hasher.finish()
+    fn same_structure(&self, other: &NnetExample) -> bool {
+        same_structures(&self.ios, &other.ios)
+    }
+
+    fn hash_structure(&self, hasher: &mut DefaultHasher) {
+        self.ios.iter().for_each(|io| io.hash_structure(hasher));
+    }
+
+    fn without_values(&self) -> NnetExample {
+        NnetExample { ios: self.ios.iter().map(NnetIo::without_values).collect() }
+    }
+
+    fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> {
+        merge(examples, compress)
     }
 }
 
-fn io_error(e: nnet3_core::Error) -> IoError {
+/// Errors of reading and writing indexes as errors of the file.
+pub fn io_error(e: nnet3_core::Error) -> IoError {
     match e {
         nnet3_core::Error::Io(e) => e,
         other => IoError::Value(other.to_string()),
@@ -161,63 +209,5 @@ impl KaldiObject for NnetExample {
         w.write_i32(self.ios.len() as i32)?;
         self.ios.iter().try_for_each(|io| io.write(w))?;
         w.write_token("</Nnet3Eg>")
-    }
-}
-
-/// A table of examples, read in order, that knows for messages where each came from.
-pub struct ExampleReader {
-    reader: SequentialReader<ExampleHolder>,
-    name: String,
-    /// Read, but not asked for yet.
-    ahead: Option<(String, NnetExample)>,
-    key: String,
-    count: u64,
-}
-
-impl ExampleReader {
-    /// Opens a table; an archive's first example is read at once.
-    pub fn open(rspecifier: &str) -> Result<ExampleReader> {
-        let reader = SequentialReader::open(rspecifier)?;
-        Ok(ExampleReader { reader, name: rspecifier.to_owned(), ahead: None, key: String::new(), count: 0 })
-    }
-
-    /// Whether there is no further example. So asks a program before it touches its outputs.
-    pub fn at_end(&mut self) -> Result<bool> {
-        if self.ahead.is_none() {
-            self.ahead = self.reader.next()?;
-        }
-        Ok(self.ahead.is_none())
-    }
-
-    /// The next key and example; `None` at the end.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<(String, NnetExample)>> {
-        if self.at_end()? {
-            return Ok(None);
-        }
-        let Some((key, example)) = self.ahead.take() else { return Ok(None) };
-        self.key.clone_from(&key);
-        self.count += 1;
-        Ok(Some((key, example)))
-    }
-
-    /// Examples read so far.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The rspecifier.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// An error about the example that was read last.
-    pub fn blame(&self, e: impl Into<Error>) -> Error {
-        e.into().entry(&self.name, &self.key)
-    }
-
-    /// Ends reading: the failure of a command that wrote the table is an error.
-    pub fn close(self) -> Result<()> {
-        Ok(self.reader.close()?)
     }
 }

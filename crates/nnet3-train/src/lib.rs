@@ -18,6 +18,7 @@ pub mod copy;
 pub mod diagnostics;
 pub mod error;
 pub mod example;
+pub mod example_table;
 pub mod forward;
 pub mod max_change;
 pub mod merge;
@@ -37,5 +38,6 @@ pub mod trainer;
 pub mod update;
 
 pub use error::{Error, Result};
-pub use example::{ExampleHolder, ExampleReader, NnetExample, NnetIo};
+pub use example::{Example, ExampleHolder, NnetExample, NnetIo};
+pub use example_table::{EgsReader, ExampleReader};
 pub use nnet3_core::CRand;

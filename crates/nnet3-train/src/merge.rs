@@ -1,9 +1,10 @@
 //! Merging examples of equal structure into minibatches (spec binaries §9.2).
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hasher};
 
 use crate::error::{Error, Result};
-use crate::example::{NnetExample, NnetIo};
+use crate::example::{Example, NnetExample, NnetIo};
 use crate::merge_sizes::MinibatchSizes;
 use kaldi_io::GeneralMatrix;
 use kaldi_io::text::format_g;
@@ -17,21 +18,21 @@ pub const FORMAT_LINE: &str = "Merged specific eg types as follows [format: \
      (note,egs-size == number of input frames including context).";
 
 /// Collects examples and merges them as soon as there are enough of a kind.
-pub struct ExampleMerger {
+pub struct ExampleMerger<E: Example = NnetExample> {
     sizes: MinibatchSizes,
     compress: bool,
-    groups: Vec<Group>,
+    groups: Vec<Group<E>>,
     /// Positions of groups by the hash of their structure.
     by_hash: HashMap<u64, Vec<usize>>,
     written: u64,
 }
 
 /// Examples that can be merged with each other.
-struct Group {
+struct Group<E> {
     /// An example of the group without its values: names, dimensions and indexes.
-    structure: NnetExample,
+    structure: E,
     size: usize,
-    waiting: Vec<NnetExample>,
+    waiting: Vec<E>,
     counts: GroupCounts,
 }
 
@@ -43,15 +44,15 @@ struct GroupCounts {
 }
 
 /// Key and example of a minibatch.
-pub type Minibatch = (String, NnetExample);
+pub type Minibatch<E = NnetExample> = (String, E);
 
-impl ExampleMerger {
-    pub fn new(sizes: MinibatchSizes, compress: bool) -> ExampleMerger {
+impl<E: Example> ExampleMerger<E> {
+    pub fn new(sizes: MinibatchSizes, compress: bool) -> ExampleMerger<E> {
         ExampleMerger { sizes, compress, groups: Vec::new(), by_hash: HashMap::new(), written: 0 }
     }
 
     /// Takes an example; gives the minibatch that it completes.
-    pub fn push(&mut self, example: NnetExample) -> Result<Option<Minibatch>> {
+    pub fn push(&mut self, example: E) -> Result<Option<Minibatch<E>>> {
         let group = self.group_of(&example);
         let largest = self.sizes.largest(self.groups[group].size);
         self.groups[group].waiting.push(example);
@@ -62,7 +63,7 @@ impl ExampleMerger {
     }
 
     /// Minibatches of what is left, group by group in the order of their first examples. What fits none is discarded.
-    pub fn finish(&mut self) -> Result<Vec<Minibatch>> {
+    pub fn finish(&mut self) -> Result<Vec<Minibatch<E>>> {
         let mut out = Vec::new();
         for g in 0..self.groups.len() {
             loop {
@@ -85,8 +86,10 @@ impl ExampleMerger {
         self.written
     }
 
-    fn group_of(&mut self, example: &NnetExample) -> usize {
-        let candidates = self.by_hash.entry(example.structure_hash()).or_default();
+    fn group_of(&mut self, example: &E) -> usize {
+        let mut hasher = DefaultHasher::new();
+        example.hash_structure(&mut hasher);
+        let candidates = self.by_hash.entry(hasher.finish()).or_default();
         let found = candidates.iter().find(|&&g| self.groups[g].structure.same_structure(example));
         if let Some(&group) = found {
             return group;
@@ -94,7 +97,7 @@ impl ExampleMerger {
         let group = self.groups.len();
         candidates.push(group);
         self.groups.push(Group {
-            structure: structure_of(example),
+            structure: example.without_values(),
             size: example.size(),
             waiting: Vec::new(),
             counts: GroupCounts::default(),
@@ -102,9 +105,9 @@ impl ExampleMerger {
         group
     }
 
-    fn take(&mut self, group: usize, count: usize) -> Result<Minibatch> {
+    fn take(&mut self, group: usize, count: usize) -> Result<Minibatch<E>> {
         let group = &mut self.groups[group];
-        let merged = merge(group.waiting.drain(..count).collect(), self.compress)?;
+        let merged = E::merge(group.waiting.drain(..count).collect(), self.compress)?;
         *group.counts.minibatches.entry(count).or_default() += 1;
         let key = format!("merged-{}-{count}", self.written);
         self.written += 1;
@@ -112,23 +115,19 @@ impl ExampleMerger {
     }
 }
 
-/// Names, dimensions and indexes: each matrix becomes one row of zeros.
-fn structure_of(example: &NnetExample) -> NnetExample {
-    let io = |io: &NnetIo| NnetIo {
-        name: io.name.clone(),
-        indexes: io.indexes.clone(),
-        features: kaldi_io::DenseMatrix::new(1, io.features.cols()).into(),
-    };
-    NnetExample { ios: example.ios.iter().map(io).collect() }
-}
-
 /// Merges examples of equal structure: the sequences of each get numbers of their own, in the order given.
 pub fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> {
     let first = examples.first().ok_or_else(|| Error::data("nothing to merge"))?;
     let sequences = first.num_sequences()? as i32;
+    let parts = examples.into_iter().map(|example| example.ios).collect();
+    Ok(NnetExample { ios: merge_ios(parts, sequences, compress)? })
+}
+
+/// Merges the inputs and outputs of examples with this many sequences each. The result is sorted by name.
+pub fn merge_ios(examples: Vec<Vec<NnetIo>>, sequences: i32, compress: bool) -> Result<Vec<NnetIo>> {
     let mut ios: Vec<(NnetIo, Vec<GeneralMatrix>)> = Vec::new();
     for (i, example) in examples.into_iter().enumerate() {
-        for (position, io) in example.ios.into_iter().enumerate() {
+        for (position, io) in example.into_iter().enumerate() {
             if i == 0 {
                 ios.push((NnetIo { name: io.name.clone(), ..NnetIo::default() }, Vec::new()));
             }
@@ -152,17 +151,17 @@ pub fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> 
         }
         Ok(NnetIo { features, ..io })
     };
-    Ok(NnetExample { ios: ios.into_iter().map(join).collect::<Result<_>>()? })
+    ios.into_iter().map(join).collect()
 }
 
 // ---- what was merged ---------------------------------------------------------------------------------------------
 
-impl ExampleMerger {
+impl<E: Example> ExampleMerger<E> {
     /// The line that [`FORMAT_LINE`] explains.
     pub fn specific_line(&self) -> String {
-        let mut groups: Vec<&Group> = self.groups.iter().collect();
+        let mut groups: Vec<&Group<E>> = self.groups.iter().collect();
         groups.sort_by_key(|group| group.size);
-        let describe = |group: &&Group| {
+        let describe = |group: &&Group<E>| {
             let mut items: Vec<String> =
                 group.counts.minibatches.iter().map(|(size, count)| format!("{size}->{count}")).collect();
             items.push(format!("d={}", group.counts.discarded));

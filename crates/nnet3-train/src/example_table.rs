@@ -1,0 +1,68 @@
+//! Tables of examples of any kind.
+
+use kaldi_io::SequentialReader;
+use kaldi_io::holder::ObjectHolder;
+
+use crate::error::{Error, Result};
+use crate::example::{Example, NnetExample};
+
+/// A table of plain examples.
+pub type ExampleReader = EgsReader<NnetExample>;
+
+/// A table of examples, read in order, that knows for messages where each came from.
+pub struct EgsReader<E: Example> {
+    reader: SequentialReader<ObjectHolder<E>>,
+    name: String,
+    /// Read, but not asked for yet.
+    ahead: Option<(String, E)>,
+    key: String,
+    count: u64,
+}
+
+impl<E: Example> EgsReader<E> {
+    /// Opens a table; an archive's first example is read at once.
+    pub fn open(rspecifier: &str) -> Result<EgsReader<E>> {
+        let reader = SequentialReader::open(rspecifier)?;
+        Ok(EgsReader { reader, name: rspecifier.to_owned(), ahead: None, key: String::new(), count: 0 })
+    }
+
+    /// Whether there is no further example. So asks a program before it touches its outputs.
+    pub fn at_end(&mut self) -> Result<bool> {
+        if self.ahead.is_none() {
+            self.ahead = self.reader.next()?;
+        }
+        Ok(self.ahead.is_none())
+    }
+
+    /// The next key and example; `None` at the end.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(String, E)>> {
+        if self.at_end()? {
+            return Ok(None);
+        }
+        let Some((key, example)) = self.ahead.take() else { return Ok(None) };
+        self.key.clone_from(&key);
+        self.count += 1;
+        Ok(Some((key, example)))
+    }
+
+    /// Examples read so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The rspecifier.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// An error about the example that was read last.
+    pub fn blame(&self, e: impl Into<Error>) -> Error {
+        e.into().entry(&self.name, &self.key)
+    }
+
+    /// Ends reading: the failure of a command that wrote the table is an error.
+    pub fn close(self) -> Result<()> {
+        Ok(self.reader.close()?)
+    }
+}
