@@ -1,11 +1,11 @@
 //! What the programs that read tables of examples have in common.
 
 use kaldi_io::log::{self, Site};
-use nnet3_train::{ExampleReader, NnetExample};
+use nnet3_train::{EgsReader, Example, ExampleReader, NnetExample};
 
 /// Says that a table of examples is empty, and gives the exit status for that. Outputs have not been touched. If the table
 /// came from a command that failed, that is the error.
-pub fn nothing(site: &Site, examples: ExampleReader) -> anyhow::Result<u8> {
+pub fn nothing<E: Example>(site: &Site, examples: EgsReader<E>) -> anyhow::Result<u8> {
     let message = format!("{}: expected at least one example, found none", examples.name());
     examples.close()?;
     log::error(site, &message);

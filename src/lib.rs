@@ -3,6 +3,8 @@
 pub mod acoustic;
 pub mod compiler;
 pub mod config_dir;
+pub mod egs_copy;
+pub mod egs_tables;
 pub mod examples;
 pub mod forward;
 pub mod get_egs;

@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use kaldi_io::log::sites::{MERGE_AGGREGATE, MERGE_SPECIFIC, MERGE_SPECIFIC_FORMAT};
-use kaldi_io::{TableWriter, kaldi_log, log::Site};
-use nnet3::examples;
+use kaldi_io::log::Site;
+use nnet3::egs_tables::{self, Merging};
 use nnet3::options::egs::MergeOptions;
-use nnet3_train::merge::FORMAT_LINE;
-use nnet3_train::{ExampleHolder, ExampleReader};
+use nnet3_train::NnetExample;
 
 const SITE: Site = Site::main("nnet3-merge-egs.cc", 80);
 
@@ -19,6 +17,11 @@ const SITE: Site = Site::main("nnet3-merge-egs.cc", 80);
     nnet3-merge-egs --minibatch-size=512 ark:1.egs ark:- | nnet3-train ... \n\
     See also nnet3-copy-egs")]
 struct Options {
+    /// Sizes of minibatches: numbers or ranges separated by commas, as in 64,128 or 1:64. Until the input ends the largest
+    /// is used. Different sizes for examples of different sizes are written as in 128=64:128,256/256=32,64, where
+    /// the numbers before = are numbers of input frames; the nearest rule applies
+    #[arg(long, default_value = "256")]
+    minibatch_size: String,
     #[command(flatten)]
     merging: MergeOptions,
     egs_in: String,
@@ -26,26 +29,10 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    let mut merger = options.merging.merger()?;
-    let mut egs = ExampleReader::open(&options.egs_in)?;
-    if egs.at_end()? {
-        return examples::nothing(&SITE, egs);
-    }
-    let mut writer = TableWriter::<ExampleHolder>::open(&options.egs_out)?;
-    while let Some((_, example)) = egs.next()? {
-        if let Some((key, minibatch)) = merger.push(example).map_err(|e| egs.blame(e))? {
-            writer.write(&key, &minibatch)?;
-        }
-    }
-    egs.close()?;
-    for (key, minibatch) in merger.finish()? {
-        writer.write(&key, &minibatch)?;
-    }
-    writer.close()?;
-    kaldi_log!(MERGE_SPECIFIC_FORMAT, "{FORMAT_LINE}");
-    kaldi_log!(MERGE_SPECIFIC, "{}", merger.specific_line());
-    kaldi_log!(MERGE_AGGREGATE, "{}", merger.aggregate_line());
-    Ok(u8::from(merger.written() == 0))
+    let merger = options.merging.merger::<NnetExample>(&options.minibatch_size)?;
+    let as_they_are =
+        Merging { prepare: |_: &str, _: &mut NnetExample| Ok(()), suffix: |_: &NnetExample| String::new() };
+    egs_tables::merge((&options.egs_in, &options.egs_out), merger, as_they_are, &SITE)
 }
 
 fn main() -> ExitCode {

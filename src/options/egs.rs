@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use kaldi_io::kaldi_warn;
 use kaldi_io::log::Site;
+use nnet3_train::Example;
 use nnet3_train::chunk::ChunkOptions;
 use nnet3_train::merge::ExampleMerger;
 use nnet3_train::split::SplitOptions;
@@ -93,24 +94,20 @@ impl EgsOptions {
     }
 }
 
-// ExampleMergingConfig of the reference, for merging of plain examples.
+// ExampleMergingConfig of the reference. Each program has its own --minibatch-size, for the defaults differ.
 #[derive(clap::Args, Debug, Clone)]
 pub struct MergeOptions {
     /// Compress the merged features (not sparse targets). Not recommended unless you are writing to disk
     #[arg(long, default_value_t = false)]
     pub compress: bool,
-    /// Sizes of minibatches: numbers or ranges separated by commas, as in 64,128 or 1:64. Until the input ends the largest
-    /// is used. Different sizes for examples of different sizes are written as in 128=64:128,256/256=32,64, where
-    /// the numbers before = are numbers of input frames; the nearest rule applies
-    #[arg(long, default_value = "256")]
-    pub minibatch_size: String,
     /// This value is deprecated and ignored
     #[arg(long, default_value = DEPRECATED)]
     pub measure_output_frames: String,
     /// This value is deprecated and ignored
     #[arg(long, default_value = DEPRECATED)]
     pub discard_partial_minibatches: String,
-    /// Only for chain examples of several languages; plain examples are merged in the same way with and without
+    /// For chain examples with keys such as utt?lang=NAME: the output gets the name output-NAME, so that examples of
+    /// different languages are not merged, and minibatches get such keys too. Plain examples are merged as without
     #[arg(long, default_value_t = false)]
     pub multilingual_eg: bool,
 }
@@ -119,7 +116,7 @@ const DEPRECATED: &str = "deprecated";
 const SITE: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 968);
 
 impl MergeOptions {
-    pub fn merger(&self) -> Result<ExampleMerger> {
+    pub fn merger<E: Example>(&self, minibatch_size: &str) -> Result<ExampleMerger<E>> {
         for (name, value) in [
             ("measure-output-frames", &self.measure_output_frames),
             ("discard-partial-minibatches", &self.discard_partial_minibatches),
@@ -128,6 +125,6 @@ impl MergeOptions {
                 kaldi_warn!(SITE, "The --{name} option is deprecated and will be ignored.");
             }
         }
-        Ok(ExampleMerger::new(self.minibatch_size.parse()?, self.compress))
+        Ok(ExampleMerger::new(minibatch_size.parse()?, self.compress))
     }
 }

@@ -7,6 +7,7 @@ pub mod compute;
 pub mod device;
 pub mod edit;
 pub mod egs;
+pub mod egs_tables;
 pub mod forward;
 pub mod prob;
 pub mod training;

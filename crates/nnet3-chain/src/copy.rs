@@ -1,0 +1,87 @@
+//! Copying chain examples with changes (spec chain §5.2).
+
+use std::borrow::Cow;
+
+use nnet3_train::copy::{Copied, Copier, CopyExample, CopyOptions, NOT_SHIFTED, select_times};
+use nnet3_train::{CRand, Error, NnetIo, Result};
+
+use crate::example::{NnetChainExample, NnetChainSupervision};
+
+impl CopyExample for NnetChainExample {
+    fn copy<'e>(&'e self, copier: &mut Copier, _rand: &mut CRand) -> Result<Option<Copied<'e, Self>>> {
+        let options = copier.options().clone();
+        if options == CopyOptions::default() {
+            return Ok(Some((Cow::Borrowed(self), Vec::new())));
+        }
+        let mut copy = self.clone();
+        if options.frame_shift != 0 {
+            shift(&mut copy, options.frame_shift)?;
+        }
+        let mut warnings = Vec::new();
+        if options.left_context.is_some() || options.right_context.is_some() {
+            let (mut input, output) = time_ranges(&copy)?;
+            warnings = copier.trim(&mut input, output);
+            for io in copy.inputs.iter_mut().filter(|io| io.name == "input") {
+                *io = select_times(io, input)?;
+            }
+        }
+        Ok(Some((Cow::Owned(copy), warnings)))
+    }
+
+    fn scale_targets(&mut self, weight: f32) -> Result<()> {
+        if weight == 1.0 {
+            return Ok(());
+        }
+        self.main_outputs()?.into_iter().for_each(|output| output.supervision.weight *= weight);
+        Ok(())
+    }
+
+    fn rename_output(&mut self, name: &str) -> Result<()> {
+        self.main_outputs()?.into_iter().for_each(|output| name.clone_into(&mut output.name));
+        Ok(())
+    }
+}
+
+/// Moves inputs in time, and outputs by the nearest multiple of the time between their frames.
+fn shift(example: &mut NnetChainExample, frames: i32) -> Result<()> {
+    let moved = |t: i32, by: i32| {
+        t.checked_add(by).ok_or_else(|| Error::data(format!("time {t} cannot be moved by {by} frames")))
+    };
+    for io in example.inputs.iter_mut().filter(|io| io.name != NOT_SHIFTED) {
+        for index in &mut io.indexes {
+            index.t = moved(index.t, frames)?;
+        }
+    }
+    for output in &mut example.outputs {
+        let by = output_shift(output, frames)?;
+        for index in &mut output.indexes {
+            index.t = moved(index.t, by)?;
+        }
+    }
+    Ok(())
+}
+
+fn output_shift(output: &NnetChainSupervision, frames: i32) -> Result<i32> {
+    match output.frame_step() {
+        Some(step) if step > 0 => Ok(step * (0.5 + f64::from(frames) / f64::from(step)).floor() as i32),
+        _ => Err(Error::data(format!("the times of '{}' do not increase", output.name))),
+    }
+}
+
+/// Times of the first and last frame of `input` and of `output`. An error if the example is a minibatch already.
+fn time_ranges(example: &NnetChainExample) -> Result<((i32, i32), (i32, i32))> {
+    let inputs = example.inputs.iter().map(|io| (&io.name, &io.indexes));
+    let outputs = example.outputs.iter().map(|output| (&output.name, &output.indexes));
+    if let Some((name, _)) =
+        inputs.chain(outputs).find(|(_, indexes)| indexes.iter().any(|index| index.n != 0))
+    {
+        return Err(Error::data(format!(
+            "'{name}' has several sequences: too late to reduce the context of merged examples"
+        )));
+    }
+    let input = example.inputs.iter().find(|io| io.name == "input").and_then(NnetIo::time_range);
+    let input = input.ok_or_else(|| Error::data("the example has no frames named 'input'"))?;
+    let output = example.output("output").map(|output| output.indexes.iter().map(|index| index.t));
+    let output = output.and_then(|times| times.clone().min().zip(times.max()));
+    Ok((input, output.ok_or_else(|| Error::data("the example has no frames named 'output'"))?))
+}

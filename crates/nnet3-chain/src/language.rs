@@ -1,0 +1,27 @@
+//! Examples of several languages in one table: their keys end like `…?lang=english`.
+
+use nnet3_train::{Error, Result};
+
+use crate::example::NnetChainExample;
+
+/// The value of a parameter in the query part of a key, `…?name=value&name=value`: what follows the last `?`.
+pub fn query_value<'k>(key: &'k str, name: &str) -> Option<&'k str> {
+    let (_, query) = key.rsplit_once('?')?;
+    query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Gives the first output the name `output-LANGUAGE`, the language being that of the key.
+pub fn rename_output(key: &str, example: &mut NnetChainExample) -> Result<()> {
+    let language = query_value(key, "lang").filter(|language| !language.is_empty()).ok_or_else(|| {
+        Error::data("expected a key that ends with ?lang=NAME, as --multilingual-eg=true needs it")
+    })?;
+    let output = example.outputs.first_mut().ok_or_else(|| Error::data("the example has no output"))?;
+    output.name = format!("output-{language}");
+    Ok(())
+}
+
+/// What the key of a minibatch ends with, so that it says the language: `?lang=LANGUAGE`.
+pub fn key_suffix(minibatch: &NnetChainExample) -> String {
+    let name = minibatch.outputs.first().map_or("", |output| output.name.as_str());
+    format!("?lang={}", name.split_once('-').map_or(name, |(_, language)| language))
+}

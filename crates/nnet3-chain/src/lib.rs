@@ -1,0 +1,15 @@
+//! Chain models (lattice-free MMI): their examples and the supervision in them (spec chain §4, §5).
+//!
+//! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST that
+//! says which sequences of pdfs are right. What is common to all kinds of examples is in `nnet3-train`; here is what
+//! differs: [`store`], [`merge`], [`copy`]. [`language`] is for examples of several languages in one table.
+
+mod copy;
+pub mod example;
+pub mod language;
+mod merge;
+pub mod store;
+pub mod supervision;
+
+pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};
+pub use supervision::{Graph, Supervision};

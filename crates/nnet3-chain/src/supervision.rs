@@ -1,0 +1,89 @@
+//! What the output of a chain example should be.
+
+use kaldi_fst::{Fst, ops};
+use nnet3_train::{Error, Result};
+
+/// The right sequences of labels for one or, once merged, several sequences of frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supervision {
+    /// How much the example counts.
+    pub weight: f32,
+    /// 1 before merging.
+    pub num_sequences: usize,
+    /// Frames of the output in each sequence, after subsampling.
+    pub frames_per_sequence: usize,
+    /// Labels are from 1 to this: pdfs plus 1 or, before they become that, transition-ids.
+    pub label_dim: i32,
+    pub graph: Graph,
+    /// One pdf a frame, for statistics; only in end-to-end supervision before merging, and often empty.
+    pub alignment_pdfs: Vec<i32>,
+}
+
+/// FSTs are acceptors whose labels are pdfs plus 1.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Graph {
+    /// Without cycles; every path has one label for each frame of all sequences, one sequence after the other.
+    Constrained(Fst),
+    /// For each sequence an FST that says nothing about times and may have cycles.
+    EndToEnd(Vec<Fst>),
+}
+
+impl Supervision {
+    /// Frames of all sequences together.
+    pub fn num_frames(&self) -> usize {
+        self.num_sequences * self.frames_per_sequence
+    }
+
+    /// The FSTs, one or several.
+    pub fn fsts(&self) -> &[Fst] {
+        match &self.graph {
+            Graph::Constrained(fst) => std::slice::from_ref(fst),
+            Graph::EndToEnd(fsts) => fsts,
+        }
+    }
+
+    /// An error if anything is not as the fields say. What is read and written is checked with this.
+    pub fn check(&self) -> Result<()> {
+        if !self.weight.is_finite() {
+            return Err(Error::data(format!("the supervision has the weight {}", self.weight)));
+        }
+        let Supervision { num_sequences, frames_per_sequence, label_dim, .. } = *self;
+        if num_sequences == 0 || frames_per_sequence == 0 || label_dim <= 0 {
+            return Err(Error::data(format!(
+                "the supervision is for {num_sequences} sequences of {frames_per_sequence} frames and labels up to \
+                 {label_dim}"
+            )));
+        }
+        for fst in self.fsts() {
+            let problem = |e: kaldi_fst::Error| Error::data(format!("supervision FST: {e}"));
+            fst.check_acceptor().map_err(problem)?;
+            let label = fst.largest_label();
+            if label > label_dim {
+                return Err(Error::data(format!(
+                    "supervision FST: found the label {label}, expected labels up to {label_dim}"
+                )));
+            }
+        }
+        match &self.graph {
+            Graph::Constrained(fst) => self.check_length(fst),
+            Graph::EndToEnd(fsts) if fsts.len() != num_sequences => Err(Error::data(format!(
+                "the supervision has {} FSTs for {num_sequences} sequences",
+                fsts.len()
+            ))),
+            Graph::EndToEnd(_) => Ok(()),
+        }
+    }
+
+    fn check_length(&self, fst: &Fst) -> Result<()> {
+        let (_, length) = ops::state_times(fst).map_err(|e| Error::data(format!("supervision FST: {e}")))?;
+        if length != self.num_frames() {
+            return Err(Error::data(format!(
+                "supervision FST: paths have {length} labels, expected {} for {} sequences of {} frames",
+                self.num_frames(),
+                self.num_sequences,
+                self.frames_per_sequence
+            )));
+        }
+        Ok(())
+    }
+}
