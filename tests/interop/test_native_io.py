@@ -1,10 +1,11 @@
 """Every table type that kaldi_native_io and this project have in common, in both directions.
 
-kaldi_native_io contains Kaldi's own code for these formats, so that files must be equal byte for byte. It has more types
-than nnet3's programs use (GaussPost, Int8Vector, HtkMatrix, waves): those are not here.
+kaldi_native_io contains Kaldi's own code for these formats, so that files must be equal byte for byte. HTK matrices and
+waves are in test_features.py: programs read them, none writes them.
 """
 
 import unittest
+from copy import deepcopy
 from pathlib import Path
 
 import kaldi_native_io as native
@@ -22,6 +23,8 @@ def floats(*shape, dtype=np.float32):
 
 POSTERIOR = [[(3, 0.25), (7, 0.75)], [], [(0, 1.0)], [(12, 1e-7)]]
 
+GAUSS_POST = [[(4, floats(2)), (0, floats(1))], [], [(7, floats(3))]]
+
 # name: (our type, name of the classes of kaldi_native_io, values by key)
 TYPES = {
     "float_matrix": ("matrix", "FloatMatrix", {"a": floats(3, 4), "b": floats(1, 1), "c": floats(20, 2)}),
@@ -29,6 +32,9 @@ TYPES = {
     "float_vector": ("vector", "FloatVector", {"a": floats(5), "b": floats(1)}),
     "double_vector": ("double-vector", "DoubleVector", {"a": floats(5, dtype=np.float64)}),
     "posterior": ("posterior", "Posterior", {"a": POSTERIOR, "b": [[(1, 1.0)]]}),
+    "gauss_post": ("gauss-posterior", "GaussPost", {"a": GAUSS_POST, "b": [], "c": GAUSS_POST[:1]}),
+    "int8_vector": ("int8-vector", "Int8Vector", {"a": [1, -2, 127, -128], "b": []}),
+    "float_pair_vector": ("float-pair-vector", "FloatPairVector", {"a": [(1.5, -2.25), (3, 1e-7)], "b": [(0, 1)]}),
     "int": ("int", "Int32", {"a": 1, "b": -(2**31), "c": 2**31 - 1}),
     "int_vector": ("int-vector", "Int32Vector", {"a": [1, -2, 300000], "b": [], "c": [7]}),
     "int_vector_vector": ("int-vector-vector", "Int32VectorVector", {"a": [[1, 2], [], [3]], "b": [[5]]}),
@@ -53,7 +59,7 @@ def write(class_name, wspecifier, values):
 
 def read(class_name, rspecifier):
     # Arrays are copied: those that a reader gives out are views of its memory.
-    copy = np.array if class_name in ARRAYS else lambda value: value
+    copy = np.array if class_name in ARRAYS else deepcopy
     with getattr(native, f"Sequential{class_name}Reader")(rspecifier) as reader:
         return {key: copy(value) for key, value in reader}
 
@@ -67,10 +73,17 @@ class NativeIo(InteropTest):
     def assert_equal(self, ours, theirs, tolerance=0.0):
         self.assertEqual(list(ours), list(theirs))
         for key, value in theirs.items():
-            if isinstance(value, (np.ndarray, float)):
-                np.testing.assert_allclose(ours[key], value, rtol=tolerance, err_msg=key)
-            else:
-                self.assertEqual(ours[key], value)
+            self.assert_equal_values(ours[key], value, tolerance, key)
+
+    def assert_equal_values(self, ours, theirs, tolerance, key):
+        if isinstance(theirs, (np.ndarray, float)):
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, err_msg=key)
+        elif isinstance(theirs, (list, tuple)):
+            self.assertEqual(len(ours), len(theirs), key)
+            for mine, other in zip(ours, theirs):
+                self.assert_equal_values(mine, other, tolerance, key)
+        else:
+            self.assertEqual(ours, theirs)
 
 
 class TypesTest(NativeIo):

@@ -14,9 +14,9 @@ struct Options {
     /// Method (1 to 7) of the type 'compress'
     #[arg(long, default_value_t = 1)]
     compression_method: i32,
-    /// matrix, double-matrix, compressed-matrix, general-matrix, vector, double-vector, posterior, int, int-vector,
-    /// int-vector-vector, int-pair-vector, float, double, bool, token, token-vector; or compress: from full matrices to
-    /// compressed ones
+    /// matrix, double-matrix, compressed-matrix, general-matrix, vector, double-vector, posterior, gauss-posterior, int,
+    /// int-vector, int8-vector, int-vector-vector, int-pair-vector, float-pair-vector, float, double, bool, token,
+    /// token-vector; or compress: from full matrices to compressed ones
     table_type: String,
     rspecifier: String,
     wspecifier: String,
@@ -35,7 +35,10 @@ fn run(options: Options) -> Result<u8> {
         "vector" => copy::<VectorHolder>,
         "double-vector" => copy::<DoubleVectorHolder>,
         "posterior" => copy::<PosteriorHolder>,
+        "gauss-posterior" => copy::<GaussPostHolder>,
         "int" => copy::<I32Holder>,
+        "int8-vector" => copy::<I8VectorHolder>,
+        "float-pair-vector" => copy::<F32PairVectorHolder>,
         "int-vector" => copy::<I32VectorHolder>,
         "int-vector-vector" => copy::<I32VectorVectorHolder>,
         "int-pair-vector" => copy::<I32PairVectorHolder>,

@@ -13,12 +13,14 @@ use crate::error::{IoError, Result};
 use crate::general::GeneralMatrix;
 use crate::matrix::DenseMatrix;
 pub use crate::object::KaldiObject;
-use crate::posterior::{Posterior, read_posterior, write_posterior};
+use crate::posterior::{
+    GaussPost, Posterior, read_gauss_post, read_posterior, write_gauss_post, write_posterior,
+};
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 pub use basic::{
-    BoolHolder, DoubleHolder, FloatHolder, I32Holder, I32PairVectorHolder, I32VectorHolder,
-    I32VectorVectorHolder, TokenHolder, TokenVectorHolder,
+    BoolHolder, DoubleHolder, F32PairVectorHolder, FloatHolder, I8VectorHolder, I32Holder,
+    I32PairVectorHolder, I32VectorHolder, I32VectorVectorHolder, TokenHolder, TokenVectorHolder,
 };
 
 /// A type of table. `read` begins right after the key and its blank; `write` writes everything after those.
@@ -120,5 +122,22 @@ impl Holder for PosteriorHolder {
     fn write(w: &mut KaldiWriter, value: &Posterior) -> Result<()> {
         w.write_header()?;
         write_posterior(w, value)
+    }
+}
+
+/// Posteriors of Gaussians: per frame, pairs of an id and the probabilities of its Gaussians.
+pub struct GaussPostHolder;
+
+impl Holder for GaussPostHolder {
+    type T = GaussPost;
+
+    fn read(r: &mut KaldiReader) -> Result<GaussPost> {
+        r.detect_header()?;
+        read_gauss_post(r)
+    }
+
+    fn write(w: &mut KaldiWriter, value: &GaussPost) -> Result<()> {
+        w.write_header()?;
+        write_gauss_post(w, value)
     }
 }

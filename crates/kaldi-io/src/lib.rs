@@ -38,7 +38,7 @@ pub use general::GeneralMatrix;
 pub use matrix::{DenseMatrix, Real, read_vector, write_vector};
 pub use object::{KaldiObject, read_object, write_object};
 pub use packed::{PackedMatrix, SymmetricMatrix};
-pub use posterior::Posterior;
+pub use posterior::{GaussPost, Posterior};
 pub use reader::KaldiReader;
 pub use sparse::{SparseMatrix, SparseVector};
 pub use table::{MappedRandomReader, RandomReader, SequentialReader, TableWriter};

@@ -1,35 +1,51 @@
 //! Posteriors (`hmm/posterior.cc`): for each frame, pairs of an id and its probability.
 //!
 //! Binary: I32(frames), for each I32(k) and k × (I32 F32). Text, one line: `[ 3 0.5 7 0.5 ] [ ] \n`.
+//!
+//! Posteriors of Gaussians have a vector in the place of the probability, one element for each Gaussian of the id. Both
+//! modes have their counts: `1 1 4  [ 1 -2 ]\n\n` is one frame with one pair.
 
 use crate::error::Result;
+use crate::matrix::{read_vector, write_vector};
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 
 /// For each frame, (id, probability) pairs.
 pub type Posterior = Vec<Vec<(i32, f32)>>;
 
+/// For each frame, (id, probabilities of its Gaussians) pairs.
+pub type GaussPost = Vec<Vec<(i32, Vec<f32>)>>;
+
 /// The number of frames from which on Kaldi takes a file for corrupt.
 const TOO_MANY_FRAMES: usize = 10_000_000;
 
 pub fn read_posterior(r: &mut KaldiReader) -> Result<Posterior> {
-    if !r.binary() {
-        return read_line(r);
-    }
+    if r.binary() { read_frames(r, KaldiReader::read_f32) } else { read_line(r) }
+}
+
+pub fn read_gauss_post(r: &mut KaldiReader) -> Result<GaussPost> {
+    read_frames(r, read_vector)
+}
+
+/// Counts and pairs; `value` reads what belongs to an id.
+fn read_frames<T>(
+    r: &mut KaldiReader,
+    value: impl Fn(&mut KaldiReader) -> Result<T>,
+) -> Result<Vec<Vec<(i32, T)>>> {
     let frames = r.read_i32().and_then(|n| r.check_count(n, "frames"))?;
     if frames > TOO_MANY_FRAMES {
         return Err(r.error(format!("{frames} frames are not believable")));
     }
-    let mut posterior = Vec::with_capacity(frames.min(4096));
+    let mut out = Vec::with_capacity(frames.min(4096));
     for _ in 0..frames {
         let count = r.read_i32().and_then(|n| r.check_count(n, "entries of a frame"))?;
         let mut frame = Vec::with_capacity(count.min(64));
         for _ in 0..count {
-            frame.push((r.read_i32()?, r.read_f32()?));
+            frame.push((r.read_i32()?, value(r)?));
         }
-        posterior.push(frame);
+        out.push(frame);
     }
-    Ok(posterior)
+    Ok(out)
 }
 
 fn read_line(r: &mut KaldiReader) -> Result<Posterior> {
@@ -79,6 +95,18 @@ pub fn write_posterior(w: &mut KaldiWriter, posterior: &Posterior) -> Result<()>
         }
         if !w.binary() {
             w.write_bytes(b"] ")?;
+        }
+    }
+    w.newline_in_text()
+}
+
+pub fn write_gauss_post(w: &mut KaldiWriter, posterior: &GaussPost) -> Result<()> {
+    w.write_i32(w.count(posterior.len())?)?;
+    for frame in posterior {
+        w.write_i32(w.count(frame.len())?)?;
+        for (id, probabilities) in frame {
+            w.write_i32(*id)?;
+            write_vector(w, probabilities)?;
         }
     }
     w.newline_in_text()

@@ -41,6 +41,8 @@ fn lists_of_integers() {
     check::<I32VectorHolder>(vec![3, 4], "00 42 04 02 00 00 00 04 03 00 00 00 04 04 00 00 00", "3 4 \n");
     check::<I32VectorHolder>(vec![], "00 42 04 00 00 00 00", "\n");
     fails::<I32VectorHolder>(&["3 x\n", ""]);
+    check::<I8VectorHolder>(vec![-5, 127], "00 42 04 02 00 00 00 01 FB 01 7F", "-5 127 \n");
+    fails::<I8VectorHolder>(&["128\n", ""]);
     assert_eq!(I32VectorHolder::read(&mut reader(false, b"3 4")).unwrap(), [3, 4]);
     let int = |n: i32| format!("04 {n:02X} 00 00 00 ");
     let lists = format!("00 42 {}", [3, 2, 1, 2, 0, 1, 3].map(int).concat());
@@ -84,4 +86,18 @@ fn ranges_are_for_matrices_and_vectors() {
     assert_eq!(VectorHolder::extract_range(&vec![1.0, 2.0, 3.0], "1:2").unwrap(), [2.0, 3.0]);
     assert!(I32VectorHolder::extract_range(&vec![1], "0:0").is_err());
     assert!(MatrixHolder::extract_range(&m, "0:9").is_err());
+}
+
+#[test]
+fn posteriors_of_gaussians() {
+    let one = vec![vec![(4, vec![1.0, -2.0])]];
+    let binary = "00 42 04 01 00 00 00 04 01 00 00 00 04 04 00 00 00 46 56 20 04 02 00 00 00 00 00 80 3F 00 00 00 C0";
+    check::<GaussPostHolder>(one, binary, "1 1 4  [ 1 -2 ]\n\n");
+    check::<GaussPostHolder>(vec![vec![], vec![]], "00 42 04 02 00 00 00 04 00 00 00 00 04 00 00 00 00", "2 0 0 \n");
+    fails::<GaussPostHolder>(&["-1 \n", "1 -1 \n", "1 1 4 2 \n", "1 1 [ 2 ]\n", ""]);
+    check::<F32PairVectorHolder>(
+        vec![(0.5, -2.0)],
+        "00 42 04 01 00 00 00 04 00 00 00 3F 04 00 00 00 C0",
+        "0.5 -2 \n",
+    );
 }

@@ -90,34 +90,52 @@ fn write_counted(w: &mut KaldiWriter, values: &[i32]) -> Result<()> {
     values.iter().try_for_each(|&v| w.write_i32(v))
 }
 
-fn parse_integers(r: &KaldiReader, text: &str) -> Result<Vec<i32>> {
-    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected integers, found '{word}'")));
+fn parse_numbers<T: std::str::FromStr>(r: &KaldiReader, text: &str) -> Result<Vec<T>> {
+    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected numbers, found '{word}'")));
     text.split_ascii_whitespace().map(parse).collect()
 }
 
-/// Lists of integers, such as alignments: `3 4 \n`.
-pub struct I32VectorHolder;
+macro_rules! vector_holder {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
+        $(#[$doc])*
+        pub struct $name;
 
-impl Holder for I32VectorHolder {
-    type T = Vec<i32>;
+        impl Holder for $name {
+            type T = Vec<$type>;
 
-    fn read(r: &mut KaldiReader) -> Result<Vec<i32>> {
-        if r.detect_header()? {
-            return read_counted(r);
+            fn read(r: &mut KaldiReader) -> Result<Self::T> {
+                if !r.detect_header()? {
+                    let line = rest_of_line(r)?;
+                    return parse_numbers(r, &line);
+                }
+                let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
+                let mut values = Vec::with_capacity(count.min(4096));
+                for _ in 0..count {
+                    values.push(r.$read()?);
+                }
+                Ok(values)
+            }
+
+            fn write(w: &mut KaldiWriter, values: &Self::T) -> Result<()> {
+                w.write_header()?;
+                if w.binary() {
+                    w.write_i32(w.count(values.len())?)?;
+                }
+                values.iter().try_for_each(|&v| w.$write(v))?;
+                w.newline_in_text()
+            }
         }
-        let line = rest_of_line(r)?;
-        parse_integers(r, &line)
-    }
-
-    fn write(w: &mut KaldiWriter, values: &Vec<i32>) -> Result<()> {
-        w.write_header()?;
-        if w.binary() {
-            return write_counted(w, values);
-        }
-        values.iter().try_for_each(|&v| w.write_i32(v))?;
-        w.newline_in_text()
-    }
+    };
 }
+
+vector_holder!(
+    /// Lists of integers, such as alignments: `3 4 \n`.
+    I32VectorHolder, i32, read_i32, write_i32
+);
+vector_holder!(
+    /// Lists of small integers.
+    I8VectorHolder, i8, read_i8, write_i8
+);
 
 /// Lists of lists of integers: `1 2 ; ; 3 ; \n`, where `;` ends each list.
 pub struct I32VectorVectorHolder;
@@ -139,7 +157,7 @@ impl Holder for I32VectorVectorHolder {
         if parts.pop().is_some_and(|after| !after.trim().is_empty()) {
             return Err(r.error("expected ';' after the last list of the line"));
         }
-        parts.into_iter().map(|part| parse_integers(r, part)).collect()
+        parts.into_iter().map(|part| parse_numbers(r, part)).collect()
     }
 
     fn write(w: &mut KaldiWriter, lists: &Self::T) -> Result<()> {
@@ -156,47 +174,60 @@ impl Holder for I32VectorVectorHolder {
     }
 }
 
-/// Lists of pairs of integers: `1 2 ; 3 4 \n`, where `;` separates pairs.
-pub struct I32PairVectorHolder;
+macro_rules! pair_vector_holder {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
+        $(#[$doc])*
+        pub struct $name;
 
-impl Holder for I32PairVectorHolder {
-    type T = Vec<(i32, i32)>;
+        impl Holder for $name {
+            type T = Vec<($type, $type)>;
 
-    fn read(r: &mut KaldiReader) -> Result<Self::T> {
-        if r.detect_header()? {
-            let count = r.read_i32().and_then(|n| r.check_count(n, "pairs"))?;
-            let mut pairs = Vec::with_capacity(count.min(4096));
-            for _ in 0..count {
-                pairs.push((r.read_i32()?, r.read_i32()?));
+            fn read(r: &mut KaldiReader) -> Result<Self::T> {
+                if r.detect_header()? {
+                    let count = r.read_i32().and_then(|n| r.check_count(n, "pairs"))?;
+                    let mut pairs = Vec::with_capacity(count.min(4096));
+                    for _ in 0..count {
+                        pairs.push((r.$read()?, r.$read()?));
+                    }
+                    return Ok(pairs);
+                }
+                let line = rest_of_line(r)?;
+                if line.trim().is_empty() {
+                    return Ok(Vec::new());
+                }
+                let pair = |part: &str| match parse_numbers(r, part)?[..] {
+                    [first, second] => Ok((first, second)),
+                    _ => Err(r.error(format!("expected two numbers between ';', found '{}'", part.trim()))),
+                };
+                line.split(';').map(pair).collect()
             }
-            return Ok(pairs);
-        }
-        let line = rest_of_line(r)?;
-        if line.trim().is_empty() {
-            return Ok(Vec::new());
-        }
-        let pair = |part: &str| match parse_integers(r, part)?[..] {
-            [first, second] => Ok((first, second)),
-            _ => Err(r.error(format!("expected two numbers between ';', found '{}'", part.trim()))),
-        };
-        line.split(';').map(pair).collect()
-    }
 
-    fn write(w: &mut KaldiWriter, pairs: &Self::T) -> Result<()> {
-        w.write_header()?;
-        if w.binary() {
-            w.write_i32(w.count(pairs.len())?)?;
-        }
-        for (i, &(first, second)) in pairs.iter().enumerate() {
-            if i > 0 && !w.binary() {
-                w.write_bytes(b"; ")?;
+            fn write(w: &mut KaldiWriter, pairs: &Self::T) -> Result<()> {
+                w.write_header()?;
+                if w.binary() {
+                    w.write_i32(w.count(pairs.len())?)?;
+                }
+                for (i, &(first, second)) in pairs.iter().enumerate() {
+                    if i > 0 && !w.binary() {
+                        w.write_bytes(b"; ")?;
+                    }
+                    w.$write(first)?;
+                    w.$write(second)?;
+                }
+                w.newline_in_text()
             }
-            w.write_i32(first)?;
-            w.write_i32(second)?;
         }
-        w.newline_in_text()
-    }
+    };
 }
+
+pair_vector_holder!(
+    /// Lists of pairs of integers: `1 2 ; 3 4 \n`, where `;` separates pairs.
+    I32PairVectorHolder, i32, read_i32, write_i32
+);
+pair_vector_holder!(
+    /// Lists of pairs of floats.
+    F32PairVectorHolder, f32, read_f32, write_f32
+);
 
 /// Words, such as the speaker of an utterance. The same in both modes.
 pub struct TokenHolder;
