@@ -1,4 +1,7 @@
-//! The formats.
+//! The formats. Those of features and of chain examples are in files of their own.
+
+mod chain;
+mod features;
 
 use super::Target;
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
@@ -33,6 +36,18 @@ pub const TARGETS: &[Target] = &[
     Target { name: "models", read: read_model, corpus: corpus_models, memory: LARGE },
     Target { name: "configs", read: read_config, corpus: corpus_configs, memory: LARGE },
     Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
+    Target { name: "htk", read: features::read_htk, corpus: features::corpus_htk, memory: SMALL },
+    Target { name: "sphinx", read: features::read_sphinx, corpus: features::corpus_sphinx, memory: SMALL },
+    Target { name: "waves", read: features::read_wave, corpus: features::corpus_wave, memory: SMALL },
+    Target { name: "lda", read: features::read_lda, corpus: features::corpus_lda, memory: SMALL },
+    Target { name: "gauss-posteriors", read: read_gauss_post, corpus: corpus_gauss_post, memory: SMALL },
+    Target { name: "fsts", read: chain::read_fst, corpus: chain::corpus_fsts, memory: SMALL },
+    Target {
+        name: "chain-examples",
+        read: chain::read_chain_example,
+        corpus: chain::corpus_chain_examples,
+        memory: SMALL,
+    },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 
@@ -172,6 +187,22 @@ fn corpus_lists() -> Vec<Vec<u8>> {
     out.extend(holder::<I32VectorVectorHolder>(&vec![vec![1, 2], vec![], vec![3]]));
     out.extend(holder::<I32PairVectorHolder>(&vec![(1, 2), (3, 4)]));
     out.extend(holder::<PosteriorHolder>(&vec![vec![(1, 0.5), (7, 0.5)], vec![(2, 1.0)]]));
+    out
+}
+
+fn read_gauss_post(input: &[u8]) {
+    if let Ok(posterior) = GaussPostHolder::read(&mut reader(input)) {
+        let mut w = KaldiWriter::in_memory(true);
+        GaussPostHolder::write(&mut w, &posterior).expect("in memory");
+    }
+    let _ = F32PairVectorHolder::read(&mut reader(input));
+    let _ = I8VectorHolder::read(&mut reader(input));
+}
+
+fn corpus_gauss_post() -> Vec<Vec<u8>> {
+    let mut out = holder::<GaussPostHolder>(&vec![vec![(4, vec![1.0, -2.0]), (0, vec![0.5])], vec![]]);
+    out.extend(holder::<F32PairVectorHolder>(&vec![(1.5, 2.0), (-3.0, 0.25)]));
+    out.extend(holder::<I8VectorHolder>(&vec![1, -2, 100]));
     out
 }
 
