@@ -204,3 +204,52 @@ fn same_as_the_reference() {
         assert!(stderr.contains(line), "missing {line}\nin {stderr}");
     }
 }
+
+#[test]
+fn examples_of_whole_matrices() {
+    let folder = Folder::new("egs-simple");
+    let images =
+        folder.write("images.txt", "a  [\n  1 2 3 4 \n  5 6 7 8 ]\nb  [\n  0 0 0 0 ]\nc  [\n  9 9 9 9 ]\n");
+    let targets = folder.write("labels.txt", "a rows=1 dim=3 [ 1 1 ] \nc rows=1 dim=3 [ 2 1 ] \n");
+    let egs = format!("ark,t:{}", folder.path("egs.txt"));
+    let arguments = [&format!("input=ark:{images}"), &format!("output=ark:{targets}"), &*egs];
+    let stderr = succeed("nnet3-get-egs-simple", &arguments);
+    assert!(stderr.contains("b: no 'output' in ark:"), "{stderr}");
+    let text = folder.read("egs.txt");
+    assert!(
+        text.starts_with(
+            "a <Nnet3Eg> <NumIo> 2 <NnetIo> input <I1V> 2 <I1> 0 0 0 <I1> 0 1 0  [\n  1 2 3 4 \n"
+        )
+    );
+    assert!(text.contains("<NnetIo> output <I1V> 1 <I1> 0 0 0 rows=1 dim=3 [ 1 1 ] \n"), "{text}");
+    assert_eq!(count(&folder, "egs.txt"), 2);
+
+    // Flipped for certain: the rows change places, in every example.
+    let (from, to) =
+        (format!("ark:{}", folder.path("egs.txt")), format!("ark,t:{}", folder.path("flipped.txt")));
+    let stderr =
+        succeed("nnet3-egs-augment-image", &["--horizontal-flip-prob=1", "--num-channels=2", &from, &to]);
+    assert!(stderr.contains("Perturbed 2 neural-network training images."), "{stderr}");
+    assert!(
+        folder.read("flipped.txt").contains(" [\n  5 6 7 8 \n  1 2 3 4 ]\n"),
+        "{}",
+        folder.read("flipped.txt")
+    );
+
+    for (program, arguments, why) in [
+        ("nnet3-get-egs-simple", vec!["ark:x", &*egs], "expected name=rspecifier"),
+        ("nnet3-get-egs-simple", vec!["in put=ark:x", &*egs], "expected name=rspecifier"),
+        ("nnet3-get-egs-simple", vec!["a=ark:x", "a=ark:x", &*egs], "two tables for 'a'"),
+        (
+            "nnet3-egs-augment-image",
+            vec!["--num-channels=3", &*from, &*to],
+            "4 columns, which is no multiple",
+        ),
+        ("nnet3-egs-augment-image", vec!["--fill-mode=x", &*from, &*to], "expected nearest or reflect"),
+        ("nnet3-egs-augment-image", vec!["--rotation-degree=181", &*from, &*to], "from 0 to 180"),
+    ] {
+        let output = run(program, &arguments);
+        assert_eq!(output.status, 255, "{program} {arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(why), "{}", output.stderr);
+    }
+}

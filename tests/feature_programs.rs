@@ -818,6 +818,7 @@ fn cuda() {
     let answer = run(&f, "cuda-compiled");
     assert_eq!((answer.status, answer.stdout.as_str(), answer.stderr.as_str()), (1, "", ""));
     fails(&f, 0, "cuda-compiled --help", &["Exits with status 0"]);
+    fails(&f, 1, "cuda-gpu-available", &["there is no CUDA support"]);
 }
 
 /// What was there before a failure stays.

@@ -91,9 +91,14 @@ fn ranges_are_for_matrices_and_vectors() {
 #[test]
 fn posteriors_of_gaussians() {
     let one = vec![vec![(4, vec![1.0, -2.0])]];
-    let binary = "00 42 04 01 00 00 00 04 01 00 00 00 04 04 00 00 00 46 56 20 04 02 00 00 00 00 00 80 3F 00 00 00 C0";
+    let binary =
+        "00 42 04 01 00 00 00 04 01 00 00 00 04 04 00 00 00 46 56 20 04 02 00 00 00 00 00 80 3F 00 00 00 C0";
     check::<GaussPostHolder>(one, binary, "1 1 4  [ 1 -2 ]\n\n");
-    check::<GaussPostHolder>(vec![vec![], vec![]], "00 42 04 02 00 00 00 04 00 00 00 00 04 00 00 00 00", "2 0 0 \n");
+    check::<GaussPostHolder>(
+        vec![vec![], vec![]],
+        "00 42 04 02 00 00 00 04 00 00 00 00 04 00 00 00 00",
+        "2 0 0 \n",
+    );
     fails::<GaussPostHolder>(&["-1 \n", "1 -1 \n", "1 1 4 2 \n", "1 1 [ 2 ]\n", ""]);
     check::<F32PairVectorHolder>(
         vec![(0.5, -2.0)],

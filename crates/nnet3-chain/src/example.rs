@@ -52,6 +52,9 @@ impl NnetChainSupervision {
         }
         let first_t = i64::from(self.indexes[0].t);
         let step = i64::from(self.indexes[num_sequences].t) - first_t;
+        if step <= 0 {
+            return problem(format!("times must increase, but the second frame is {step} after the first"));
+        }
         for (k, index) in self.indexes.iter().enumerate() {
             let (n, t) = (k % num_sequences, first_t + step * (k / num_sequences) as i64);
             if (index.n as usize, i64::from(index.t), index.x) != (n, t, 0) {

@@ -140,6 +140,7 @@ fn what_is_refused() {
         (with(&|o| o.supervision.graph = Graph::Constrained(Default::default())), "no start state"),
         (with(&|o| o.supervision.weight = f32::NAN), "the supervision has the weight NaN"),
         (with(&|o| o.indexes.truncate(1)), "found 1 indexes, expected 2"),
+        (with(&|o| o.indexes[1].t = 0), "times must increase, but the second frame is 0 after the first"),
         (with(&|o| o.indexes[1].n = 1), "index 1 is (n=1, t=3, x=0), expected (n=0, t=3, x=0)"),
         (with(&|o| o.deriv_weights.truncate(1)), "found 1 weights of derivatives, expected 2 or none"),
         (with(&|o| o.deriv_weights[1] = -1.0), "a weight of derivatives is -1, expected no negative number"),

@@ -11,6 +11,7 @@
 
 pub mod accuracy;
 pub mod acoustic;
+pub mod augment;
 pub mod average;
 pub mod chunk;
 pub mod combine;

@@ -1,0 +1,27 @@
+//! `cuda-gpu-available`: says by its exit status whether there is a GPU that programs can use.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nnet3::messages;
+use nnet3::options::device::{CUDA_COMPILED, select};
+
+/// Exits with status 0 if there is a GPU that the programs can use, with status 1 if they were built without CUDA
+/// support, and with status 255 if there is no GPU or it does not work.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: if cuda-gpu-available; then gpu=yes; else gpu=no; fi\nSee also: cuda-compiled")]
+struct Options {}
+
+fn run(_: Options) -> Result<u8> {
+    if !CUDA_COMPILED {
+        messages::log("there is no CUDA support in these programs; they run on the CPU");
+        return Ok(1);
+    }
+    select("yes")?;
+    messages::log("there is a GPU");
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}
