@@ -5,6 +5,7 @@
 //! are raw pointers with a shape, so that two of them may name the same arena memory (as in-place commands do).
 
 pub mod backend;
+mod clock;
 pub mod cpu;
 pub mod memory;
 pub mod suite;
@@ -12,6 +13,7 @@ pub mod view;
 pub mod workspace;
 
 pub use backend::{Activation, Backend, ColumnTerm, Map, Transpose};
+pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
 pub use view::{View, ViewMut};

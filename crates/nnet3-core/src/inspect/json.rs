@@ -8,7 +8,7 @@ use crate::index::print_cindexes;
 use crate::optimize::analysis::submatrix_accesses;
 
 /// A value, as it is written.
-enum Json {
+pub(super) enum Json {
     Number(String),
     String(String),
     List(Vec<Json>),
@@ -16,25 +16,25 @@ enum Json {
 }
 
 impl Json {
-    fn integer(value: impl Into<u64>) -> Json {
+    pub(super) fn integer(value: impl Into<u64>) -> Json {
         Json::Number(value.into().to_string())
     }
-    fn size(value: usize) -> Json {
+    pub(super) fn size(value: usize) -> Json {
         Json::Number(value.to_string())
     }
-    fn real(value: f64) -> Json {
+    pub(super) fn real(value: f64) -> Json {
         // Infinities and NaN have no form in JSON.
         Json::Number(if value.is_finite() { format!("{value:.6}") } else { "null".to_string() })
     }
-    fn text(value: impl Into<String>) -> Json {
+    pub(super) fn text(value: impl Into<String>) -> Json {
         Json::String(value.into())
     }
-    fn texts<'a>(values: impl IntoIterator<Item = &'a str>) -> Json {
+    pub(super) fn texts<'a>(values: impl IntoIterator<Item = &'a str>) -> Json {
         Json::List(values.into_iter().map(Json::text).collect())
     }
 
     /// Lists and objects at a depth below `lines` have a line for each item.
-    fn write(&self, depth: usize, lines: usize, out: &mut String) {
+    pub(super) fn write(&self, depth: usize, lines: usize, out: &mut String) {
         let (open, close, count) = match self {
             Json::Number(number) => return out.push_str(number),
             Json::String(text) => return write_string(text, out),

@@ -1,11 +1,13 @@
 //! Compiled computations for people: what the passes did, what runs where and for how long, pictures.
 
+mod benchmark;
 mod dot;
 mod json;
 pub mod passes;
 pub mod profile;
 mod text;
 
+pub use benchmark::{Benchmark, BenchmarkOptions};
 pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
 

@@ -1,0 +1,189 @@
+//! Runs a program again and again beside products of large matrices, so that its speed can be given as a share of the
+//! machine's rate of products in the same minute.
+
+use super::json::Json;
+use super::{Inspection, milliseconds};
+use crate::computation::Command;
+use crate::error::Result;
+use crate::execute::{Executor, Model, Program};
+use crate::flops;
+use crate::nnet::Nnet;
+use crate::random::Random;
+use nnet3_matrix::{Device, Matrix, Transpose, thread_time};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rows and columns of the matrices whose product gives the machine's rate.
+const SGEMM: usize = 2048;
+
+#[derive(Clone, Copy, Debug)]
+pub struct BenchmarkOptions {
+    /// Rounds: a product, runs of the program, and so on; a product at the end.
+    pub rounds: usize,
+    /// Runs of a round go on for this long; at least one.
+    pub round_time: Duration,
+    /// Time on the clock of the wall; else the time that this thread had a processor, which others' work does not
+    /// lengthen, but in which the work of other threads is missing.
+    pub wall_clock: bool,
+}
+
+/// Seconds of each run.
+#[derive(Clone, Debug, Default)]
+pub struct Benchmark {
+    sgemm: Vec<f64>,
+    forward: Vec<f64>,
+    backward: Vec<f64>,
+}
+
+struct Clock {
+    wall: Option<Instant>,
+    thread: Duration,
+}
+
+impl Clock {
+    fn start(wall: bool) -> Clock {
+        Clock { wall: wall.then(Instant::now), thread: thread_time() }
+    }
+    fn seconds(&self) -> f64 {
+        self.wall.map_or_else(|| thread_time() - self.thread, |start| start.elapsed()).as_secs_f64()
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
+}
+
+impl Benchmark {
+    /// Runs `program`, forward and (if it has a backward part) backward with plain gradients, on `device`, with normally
+    /// distributed inputs and output derivatives. One run comes before those that are counted.
+    pub fn measure(
+        nnet: &Nnet,
+        program: &Arc<Program>,
+        device: &Device,
+        options: &BenchmarkOptions,
+    ) -> Result<Benchmark> {
+        let (mut nnet, random) = (nnet.clone(), Random::new(0));
+        nnet.to_device(device);
+        let mut gradient = nnet.clone();
+        gradient.scale(0.0);
+        gradient.set_as_gradient();
+        let mut model = Model::Gradient { nnet: &mut nnet, gradient: &mut gradient };
+        let mut executor = Executor::new(device);
+        let mut product = Product::new(device);
+        product.seconds(options.wall_clock);
+        let mut benchmark = Benchmark::default();
+        benchmark.run(&mut executor, program, &mut model, &random, options.wall_clock)?;
+        benchmark = Benchmark::default();
+        for _ in 0..options.rounds {
+            benchmark.sgemm.push(product.seconds(options.wall_clock));
+            let start = Instant::now();
+            loop {
+                benchmark.run(&mut executor, program, &mut model, &random, options.wall_clock)?;
+                if start.elapsed() >= options.round_time {
+                    break;
+                }
+            }
+        }
+        benchmark.sgemm.push(product.seconds(options.wall_clock));
+        Ok(benchmark)
+    }
+
+    fn run(
+        &mut self,
+        executor: &mut Executor,
+        program: &Arc<Program>,
+        model: &mut Model<'_>,
+        random: &Random,
+        wall_clock: bool,
+    ) -> Result<()> {
+        let device = executor.device().clone();
+        let backward = program.computation().commands.contains(&Command::Marker);
+        executor.start(program);
+        let parts = [Some(&mut self.forward), backward.then_some(&mut self.backward)];
+        for seconds in parts.into_iter().flatten() {
+            while let Some(node) = executor.wants() {
+                let nnet = model.nnet();
+                device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
+            }
+            let clock = Clock::start(wall_clock);
+            executor.run(model, random)?;
+            seconds.push(clock.seconds());
+        }
+        Ok(())
+    }
+
+    /// 10⁹ operations a second of a product of 2048 × 2048 matrices: the median.
+    pub fn sgemm_gflops(&self) -> f64 {
+        2.0 * (SGEMM as f64).powi(3) / median(&self.sgemm) / 1e9
+    }
+    /// The median of the forward runs.
+    pub fn forward_seconds(&self) -> f64 {
+        median(&self.forward)
+    }
+    /// The median of the backward runs, if there are any.
+    pub fn backward_seconds(&self) -> Option<f64> {
+        (!self.backward.is_empty()).then(|| median(&self.backward))
+    }
+
+    /// One JSON object on one line; its fields are described in `docs/performance.md`.
+    pub fn json(&self, inspection: &Inspection<'_>) -> String {
+        let computation = inspection.program.computation();
+        let flops = flops::count(inspection.nnet, computation);
+        let (forward, backward) = (self.forward_seconds(), self.backward_seconds());
+        let percent = |flops: u64, seconds: f64| 100.0 * flops as f64 / seconds / 1e9 / self.sgemm_gflops();
+        let real = |value: Option<f64>| Json::real(value.unwrap_or(f64::NAN));
+        let compile = inspection.compile_time.map(milliseconds);
+        let mut out = String::new();
+        Json::Object(vec![
+            ("sgemm_gflops", Json::real(self.sgemm_gflops())),
+            ("compile_ms", real(compile)),
+            ("forward_s", Json::real(forward)),
+            ("backward_s", real(backward)),
+            ("gemm_gflop_forward", Json::real(flops.forward as f64 / 1e9)),
+            ("gemm_gflop_backward", Json::real(flops.backward as f64 / 1e9)),
+            ("percent_of_sgemm_forward", Json::real(percent(flops.forward, forward))),
+            ("percent_of_sgemm_backward", real(backward.map(|time| percent(flops.backward, time)))),
+            ("peak_bytes", Json::size(computation.peak_bytes())),
+            ("arena_bytes", Json::size(inspection.program.plan().arena_bytes())),
+            ("commands", Json::size(computation.commands.len())),
+            ("runs", Json::size(self.forward.len())),
+        ])
+        .write(0, 0, &mut out);
+        out.push('\n');
+        out
+    }
+}
+
+/// The product of two large matrices.
+struct Product {
+    device: Device,
+    factors: [Matrix; 2],
+    result: Matrix,
+}
+
+impl Product {
+    fn new(device: &Device) -> Product {
+        let random = |key| {
+            let mut matrix = Matrix::zeros(device, SGEMM, SGEMM);
+            device.fill_normal(matrix.view_mut(), key);
+            matrix
+        };
+        Product {
+            device: device.clone(),
+            factors: [random(1), random(2)],
+            result: Matrix::zeros(device, SGEMM, SGEMM),
+        }
+    }
+
+    fn seconds(&mut self, wall_clock: bool) -> f64 {
+        let ([a, b], no) = (&self.factors, Transpose::No);
+        let clock = Clock::start(wall_clock);
+        self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0);
+        clock.seconds()
+    }
+}

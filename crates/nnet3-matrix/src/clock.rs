@@ -1,0 +1,39 @@
+//! Time for measurements.
+
+use std::time::Duration;
+
+/// Time that this thread has spent on a processor: what other programs take away does not count.
+#[cfg(unix)]
+pub fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a local value of the type that the call fills.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    assert!(failed == 0, "this system has no clock for threads");
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Time since the first call: this system has no clock for threads.
+#[cfg(not(unix))]
+pub fn thread_time() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    #[cfg(unix)]
+    fn sleep_does_not_count() {
+        let (wall, own) = (Instant::now(), thread_time());
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(thread_time() - own < Duration::from_millis(50));
+        let mut x = 1.0f64;
+        while thread_time() - own < Duration::from_millis(20) {
+            x = std::hint::black_box(x * 1.5).sqrt();
+        }
+        assert!(wall.elapsed() >= Duration::from_millis(120));
+    }
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Usage: benchmark.sh [--check] [--repeats=N] [DIR]
+# Measures the cases of DIR (default: $NNET3_PERF_DIR), folders with `config` and `request.txt`, with one thread, and
+# prints a table: time, and share of the rate of a 2048 x 2048 matrix product measured in between. Beside it stand the
+# shares to reach ("aim"), those that the reference reaches on a machine of its own, and those that were measured when
+# this table was written ("was"). With --check the exit status is 1 if a share has fallen below three quarters of that.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+check=false repeats=5 folder=${NNET3_PERF_DIR:-}
+for argument; do
+  case $argument in
+    --check) check=true ;;
+    --repeats=*) repeats=${argument#*=} ;;
+    -*) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
+    *) folder=$argument ;;
+  esac
+done
+if [[ ! -d $folder ]]; then
+  echo "benchmark.sh: no folder with cases: give it as argument or in NNET3_PERF_DIR" >&2
+  exit 2
+fi
+
+# case, then shares of sgemm in percent, forward and backward: aim, reference, was. 0: none.
+figures='
+tdnn_train      88 88  66 71  93 95
+tdnnf_train     80 80  41 46  79 79
+lstmp_train     65 70  30 37  71 79
+blstm_train     65 75  30 52  69 82
+gru_train       65 75  29 64  67 70
+xvector_train   80 80  21 36  70 80
+cnntdnnf_train  95 101 48 51  89 88
+tdnnf_infer     75 0   41 0   69 0
+lstmp_infer     30 0   8  0   14 0
+'
+
+binary=${NNET3_BENCHMARK:-}
+if [[ -z $binary ]]; then
+  cargo build --quiet --release --manifest-path "$top/Cargo.toml" --bin nnet3-benchmark
+  binary=${CARGO_TARGET_DIR:-$top/target}/release/nnet3-benchmark
+fi
+
+field() { sed -nE "s/.*\"$1\": ([0-9.]+).*/\1/p" <<<"$json"; }
+
+status=0
+format='%-15s %7s %7s %15s %15s %9s %9s %9s %9s %8s %8s %8s\n'
+# shellcheck disable=SC2059
+printf "$format" case sgemm GFLOP seconds 'of sgemm, %' aim reference was commands 'peak MB' 'compile' ''
+# shellcheck disable=SC2059
+printf "$format" '' GFLOP/s fwd 'fwd / bwd' 'fwd / bwd' fwd/bwd fwd/bwd fwd/bwd '' '' ms ''
+while read -r name aim_f aim_b ref_f ref_b was_f was_b; do
+  [[ -n $name && -d $folder/$name ]] || continue
+  json=$("$binary" --repeats="$repeats" "$folder/$name/config" "$folder/$name/request.txt" 2>/dev/null)
+  forward=$(field percent_of_sgemm_forward) backward=$(field percent_of_sgemm_backward)
+  verdict=$(awk -v f="$forward" -v b="$backward" -v wf="$was_f" -v wb="$was_b" -v backward_counts="$aim_b" \
+    'BEGIN { print (f < 0.75 * wf || (backward_counts && b < 0.75 * wb)) ? "SLOW" : "" }')
+  [[ -z $verdict ]] || status=1
+  # shellcheck disable=SC2059
+  printf "$format" "$name" "$(field sgemm_gflops | cut -d. -f1)" "$(printf %.2f "$(field gemm_gflop_forward)")" \
+    "$(printf '%.4f / %.4f' "$(field forward_s)" "$(field backward_s)")" \
+    "$(printf '%.1f / %.1f' "$forward" "$backward")" "$aim_f/$aim_b" "$ref_f/$ref_b" "$was_f/$was_b" \
+    "$(field commands)" "$(awk -v b="$(field peak_bytes)" 'BEGIN { printf "%.1f", b / 1e6 }')" \
+    "$(printf %.1f "$(field compile_ms)")" "$verdict"
+done <<<"$figures"
+if $check; then exit $status; fi

@@ -1,0 +1,93 @@
+//! Measures a request beside the machine's rate of matrix products.
+
+use anyhow::{Result, anyhow, bail};
+use nnet3::options::compute::{CachingOptions, OptimizationOptions};
+use nnet3::options::device;
+use nnet3_core::Random;
+use nnet3_core::config::read_config;
+use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions};
+use nnet3_core::nnet::Nnet;
+use nnet3_core::request::ComputationRequest;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Compile a computation request, run it with random inputs, forward and (if it wants derivatives) backward with plain
+/// gradients, and print one JSON object: the times, and what share of the rate of a 2048 x 2048 matrix product on the
+/// same machine, measured in between, they amount to.
+///
+/// Times are medians. With one thread they are times on a processor, so that other programs disturb little.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.: nnet3-benchmark final.raw request.txt\n \
+                        nnet3-benchmark --profile=true --repeats=1 network.config request.txt\n\
+                  See also: nnet3-compile-info --profile=true, which shows each command")]
+struct Options {
+    /// Threads of a matrix product
+    #[arg(long, default_value_t = 1)]
+    num_threads: usize,
+    /// Rounds of measuring; a round is a matrix product and as many runs as fit into 0.3 seconds, at least one
+    #[arg(long, default_value_t = 5)]
+    repeats: usize,
+    /// Print a table by kind of command to standard error
+    #[arg(long, default_value_t = false)]
+    profile: bool,
+    /// yes|no|optional|wait, only has effect if compiled with CUDA
+    #[arg(long, default_value = "no")]
+    use_gpu: String,
+    /// Seed for random number generator (parameters of a network from a config)
+    #[arg(long, default_value_t = 0)]
+    srand: i32,
+    #[command(flatten)]
+    optimization: OptimizationOptions,
+    #[command(flatten)]
+    compiler: CachingOptions,
+    /// <config-or-raw-nnet-in>
+    nnet: String,
+    /// <request-in>
+    request: String,
+}
+
+/// A network from a model file or from a config.
+fn load(file: &str, random: &Random) -> Result<Nnet> {
+    let from_config = || -> nnet3_core::Result<Nnet> {
+        let mut nnet = Nnet::default();
+        nnet.read_config(read_config(file)?, random)?;
+        Ok(nnet)
+    };
+    Nnet::load(file).or_else(|as_network| {
+        from_config()
+            .map_err(|as_config| anyhow!("{file} is no network ({as_network}) and no config ({as_config})"))
+    })
+}
+
+fn benchmark(options: Options) -> Result<u8> {
+    if options.repeats == 0 || options.num_threads == 0 {
+        bail!("--repeats and --num-threads: expected at least 1");
+    }
+    let device = device::select(&options.use_gpu)?;
+    nnet3_matrix::set_num_threads(options.num_threads);
+    let nnet = load(&options.nnet, &Random::new(options.srand))?;
+    let request = ComputationRequest::load(&options.request)?;
+    let mut compiler = nnet3::compiler::new(&options.optimization, &options.compiler);
+    let started = Instant::now();
+    let program = compiler.program(&nnet, &request)?;
+    let compile_time = Some(started.elapsed());
+    let measure = BenchmarkOptions {
+        rounds: options.repeats,
+        round_time: Duration::from_millis(300),
+        wall_clock: options.num_threads > 1 || device.id() != 0,
+    };
+    let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;
+    let inspection = Inspection { nnet: &nnet, program: &program, compile_time, passes: None, profile: None };
+    std::io::stdout().lock().write_all(benchmark.json(&inspection).as_bytes())?;
+    if options.profile {
+        let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };
+        let profile = Profile::measure(&nnet, &program, &device, &measure)?;
+        eprint!("{}", Inspection { profile: Some(&profile), ..inspection }.profile_tables());
+    }
+    Ok(0)
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(benchmark)
+}
