@@ -7,7 +7,7 @@ use clap::Args;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::log::{self, Site};
 use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_warn};
-use nnet3_core::forward::{BatchForward, Ivectors, OutputScaling};
+use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 use nnet3_train::acoustic::AmNnet;
@@ -81,6 +81,18 @@ impl Compute for BatchForward<'_> {
     }
     fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
         BatchForward::next_output(self)
+    }
+}
+
+impl Compute for GroupedForward<'_> {
+    fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> nnet3_core::Result<()> {
+        GroupedForward::accept(self, features, ivectors)
+    }
+    fn finish(&mut self) -> nnet3_core::Result<()> {
+        GroupedForward::finish(self)
+    }
+    fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
+        GroupedForward::next_output(self)
     }
 }
 

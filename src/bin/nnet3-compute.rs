@@ -3,19 +3,22 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{cli, kaldi_log};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
 use nnet3::options::device;
 use nnet3::training_log;
-use nnet3_core::forward::{Forward, LoopedForward};
+use nnet3_core::forward::{GroupedForward, LoopedForward};
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
 const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 
 /// Propagate features through a raw neural network and write its output.
+///
+/// Similar chunks of several utterances are computed together, with the same results as one by one; outputs have the order
+/// of the features.
 ///
 /// If --apply-exp=true, apply the exponential function to the output before writing it.
 #[derive(Parser)]
@@ -28,6 +31,9 @@ struct Options {
     /// all of the past as left context
     #[arg(long)]
     looped: bool,
+    /// Threads that compute, each some of the utterances (not with --looped=true)
+    #[arg(long, default_value_t = 1)]
+    num_threads: usize,
     #[command(flatten)]
     forward: ForwardOptions,
     /// Network in test mode or not; it is used in test mode
@@ -42,6 +48,9 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<u8> {
     let start = Instant::now();
+    if options.num_threads == 0 || (options.looped && options.num_threads != 1) {
+        bail!("--num-threads={}: expected at least 1, and 1 with --looped=true", options.num_threads);
+    }
     let simple = &options.forward.simple;
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
     let device = device::select(&options.forward.use_gpu)?;
@@ -56,11 +65,11 @@ fn run(options: Options) -> Result<u8> {
         let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
         forward::compute(SITE, &options.forward, tables, &mut compute)?
     } else {
-        let forward = Forward::new(&nnet, &device, simple.chunking(&nnet)?, scaling, simple.compiler()?);
+        let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
+        let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, options.num_threads);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
-        simple.observe(forward.executor());
-        let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
-        let counts = forward::compute(SITE, &options.forward, tables, &mut compute)?;
+        forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
+        let counts = forward::compute(SITE, &options.forward, tables, &mut forward)?;
         training_log::compilation(forward.compiler());
         counts
     };

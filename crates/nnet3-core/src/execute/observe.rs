@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Is told of every command that is executed, exchanges with the user and jumps excepted. See [`Executor::observe`] and
 /// [`Executor::run_observed`].
-pub trait Observer {
+pub trait Observer: Send {
     /// The command is about to run.
     fn before(&mut self, at: &Moment<'_>);
     /// The command has run, and took `time`.

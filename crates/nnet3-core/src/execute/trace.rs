@@ -30,7 +30,7 @@ impl<F: FnMut(&str)> Trace<F> {
     }
 }
 
-impl<F: FnMut(&str)> Observer for Trace<F> {
+impl<F: FnMut(&str) + Send> Observer for Trace<F> {
     fn before(&mut self, at: &Moment<'_>) {
         if !self.program.as_ref().is_some_and(|known| Arc::ptr_eq(known, at.program)) {
             (self.log)(print::preamble(at.program.computation(), &print::Names::of(at.nnet)).trim_end());

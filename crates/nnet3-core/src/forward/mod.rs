@@ -6,12 +6,15 @@
 pub mod batch;
 mod batch_chunks;
 pub mod chunk;
+pub mod grouped;
 pub mod looped;
+mod reach;
 mod runner;
 pub mod scaling;
 
 pub use batch::{BatchForward, BatchOptions};
 pub use chunk::{Chunk, Chunking};
+pub use grouped::GroupedForward;
 pub use looped::{LoopedForward, Streaming};
 pub use scaling::OutputScaling;
 

@@ -2,15 +2,16 @@
 
 use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
-use crate::execute::{Executor, Model};
+use crate::execute::{Executor, Model, Program};
 use crate::index::Index;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 use nnet3_matrix::Device;
+use std::sync::Arc;
 
 /// What chunks that may run together have in common. Times are counted from the first output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Shape {
     /// Time of the first input frame.
     pub first_input: i32,
@@ -50,33 +51,61 @@ impl<'a> Runner<'a> {
         ivectors: Option<&[f32]>,
         outputs: &mut Vec<f32>,
     ) -> Result<()> {
-        let request = self.request(shape, sequences, ivectors.is_some());
+        let request = request(shape, sequences, ivectors.is_some(), self.frame_subsampling_factor);
         let program = self.compiler.program(self.nnet, &request)?;
-        let (nnet, executor) = (self.nnet, &mut self.executor);
-        executor.start(&program);
-        let rows = sequences * shape.inputs;
-        executor.accept_input(nnet, "input", rows, inputs.len() / rows, inputs)?;
-        if let Some(ivectors) = ivectors {
-            executor.accept_input(nnet, "ivector", sequences, ivectors.len() / sequences, ivectors)?;
-        }
-        executor.run(&mut Model::Frozen(nnet), &self.random)?;
-        let output = executor.output(nnet, "output")?;
-        let first = outputs.len();
-        outputs.resize(first + output.rows() * output.cols(), 0.0);
-        executor.device().download_into(output, &mut outputs[first..]);
-        Ok(())
+        let chunks = Chunks { sequences, rows: sequences * shape.inputs, inputs, ivectors };
+        run_program(self.nnet, &mut self.executor, &program, &self.random, &chunks, outputs)
     }
+}
 
-    fn request(&self, shape: &Shape, sequences: usize, with_ivectors: bool) -> ComputationRequest {
-        let n = sequences as i32;
-        let input_times = shape.first_input..shape.first_input + shape.inputs as i32;
-        let output_times = (0..shape.outputs as i32).map(|i| i * self.frame_subsampling_factor);
-        let mut inputs = vec![IoSpecification::new("input", n, input_times, false)];
-        if with_ivectors {
-            let indexes = (0..n).map(|n| Index::new(n, 0, 0)).collect();
-            inputs.push(IoSpecification { name: "ivector".to_string(), indexes, has_deriv: false });
-        }
-        let outputs = vec![IoSpecification::new("output", n, output_times, false)];
-        ComputationRequest { inputs, outputs, ..Default::default() }
+/// What several chunks of one shape read, one after another.
+pub(super) struct Chunks<'c> {
+    pub sequences: usize,
+    /// Input frames of all of them.
+    pub rows: usize,
+    pub inputs: &'c [f32],
+    pub ivectors: Option<&'c [f32]>,
+}
+
+/// Appends to `outputs` the output frames of chunks, one chunk after another.
+pub(super) fn run_program(
+    nnet: &Nnet,
+    executor: &mut Executor,
+    program: &Arc<Program>,
+    random: &Random,
+    chunks: &Chunks<'_>,
+    outputs: &mut Vec<f32>,
+) -> Result<()> {
+    executor.start(program);
+    let (rows, inputs) = (chunks.rows, chunks.inputs);
+    executor.accept_input(nnet, "input", rows, inputs.len() / rows, inputs)?;
+    if let Some(ivectors) = chunks.ivectors {
+        let sequences = chunks.sequences;
+        executor.accept_input(nnet, "ivector", sequences, ivectors.len() / sequences, ivectors)?;
     }
+    executor.run(&mut Model::Frozen(nnet), random)?;
+    let output = executor.output(nnet, "output")?;
+    let first = outputs.len();
+    outputs.resize(first + output.rows() * output.cols(), 0.0);
+    executor.device().download_into(output, &mut outputs[first..]);
+    Ok(())
+}
+
+/// The request of `sequences` chunks.
+pub(super) fn request(
+    shape: &Shape,
+    sequences: usize,
+    with_ivectors: bool,
+    frame_subsampling_factor: i32,
+) -> ComputationRequest {
+    let n = sequences as i32;
+    let input_times = shape.first_input..shape.first_input + shape.inputs as i32;
+    let output_times = (0..shape.outputs as i32).map(|i| i * frame_subsampling_factor);
+    let mut inputs = vec![IoSpecification::new("input", n, input_times, false)];
+    if with_ivectors {
+        let indexes = (0..n).map(|n| Index::new(n, 0, 0)).collect();
+        inputs.push(IoSpecification { name: "ivector".to_string(), indexes, has_deriv: false });
+    }
+    let outputs = vec![IoSpecification::new("output", n, output_times, false)];
+    ComputationRequest { inputs, outputs, ..Default::default() }
 }

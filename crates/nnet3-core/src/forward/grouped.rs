@@ -1,0 +1,342 @@
+//! A network over many utterances with the outputs that [`super::Forward`] gives one by one: similar chunks of several
+//! utterances run together, on one thread or several.
+//!
+//! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. Shorter
+//! chunks are continued with their last frame where that provably changes none of their outputs (see `reach`).
+
+use super::reach::Reach;
+use super::runner::{Chunks, Shape, request, run_program};
+use super::{Chunking, Ivectors, OutputScaling, check_dims};
+use crate::compile::cache::CachingCompiler;
+use crate::error::Result;
+use crate::execute::{Executor, Program};
+use crate::nnet::Nnet;
+use crate::random::Random;
+use kaldi_io::DenseMatrix;
+use nnet3_matrix::Device;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Outputs of a thread's share of the chunks that wait, in elements (64 MiB).
+const WAITING_ELEMENTS: usize = 1 << 24;
+/// Chunks of a thread's share.
+const WAITING_CHUNKS: usize = 256;
+/// Input frames of a minibatch.
+const MINIBATCH_FRAMES: usize = 4096;
+/// Chunks of a minibatch. There are few different sizes, so that few programs are compiled.
+const SIZES: [usize; 9] = [64, 48, 32, 24, 16, 8, 4, 2, 1];
+/// Lengths that chunks are continued to are multiples of this many outputs.
+const LENGTH_STEP: usize = 8;
+/// A chunk is not continued to more than this times its own length.
+const MOST_CONTINUED: f64 = 1.3;
+
+/// Runs one network on utterances. The network should be in test mode.
+pub struct GroupedForward<'a> {
+    nnet: &'a Nnet,
+    chunking: Chunking,
+    scaling: OutputScaling,
+    compiler: CachingCompiler,
+    left_context: i32,
+    right_context: i32,
+    reach: Reach,
+    /// One for each thread.
+    executors: Vec<Executor>,
+    tasks: Vec<Task>,
+    waiting_elements: usize,
+    /// Those whose outputs have not been taken, in order.
+    utterances: VecDeque<Utterance>,
+    /// Utterances whose outputs have been taken.
+    taken: usize,
+}
+
+/// A chunk that waits.
+struct Task {
+    /// Number of its utterance, counted from the first of all.
+    utterance: usize,
+    first_row: usize,
+    shape: Shape,
+    input: Vec<f32>,
+    ivector: Option<Vec<f32>>,
+}
+
+struct Utterance {
+    outputs: DenseMatrix<f32>,
+    /// Chunks that have not run.
+    missing: usize,
+}
+
+/// Chunks that run together, and on what.
+struct Minibatch {
+    shape: Shape,
+    tasks: Vec<Task>,
+    program: Arc<Program>,
+}
+
+impl<'a> GroupedForward<'a> {
+    /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
+    /// `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`. `threads` is at least 1.
+    pub fn new(
+        nnet: &'a Nnet,
+        device: &Device,
+        chunking: Chunking,
+        scaling: impl Into<OutputScaling>,
+        compiler: CachingCompiler,
+        threads: usize,
+    ) -> Result<GroupedForward<'a>> {
+        chunking.check()?;
+        let (left_context, right_context) = nnet.context()?;
+        let scaling = scaling.into();
+        scaling.check(nnet.output_dim("output").unwrap_or(0))?;
+        Ok(GroupedForward {
+            nnet,
+            reach: Reach::new(nnet, chunking.frame_subsampling_factor),
+            chunking,
+            scaling,
+            compiler,
+            left_context,
+            right_context,
+            executors: (0..threads.max(1)).map(|_| Executor::new(device)).collect(),
+            tasks: Vec::new(),
+            waiting_elements: 0,
+            utterances: VecDeque::new(),
+            taken: 0,
+        })
+    }
+
+    /// Programs compiled so far, and the time that took.
+    pub fn compiler(&self) -> &CachingCompiler {
+        &self.compiler
+    }
+
+    /// One for each thread.
+    pub fn executors(&mut self) -> &mut [Executor] {
+        &mut self.executors
+    }
+
+    /// Takes an utterance; all chunks run if now enough of them wait. `features` has a row for every frame. An error if
+    /// dimensions do not fit the network.
+    pub fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> Result<()> {
+        check_dims(self.nnet, features.cols, ivectors)?;
+        let rows = self.chunking.output_rows(features.rows);
+        let cols = self.nnet.output_dim("output").unwrap_or(0);
+        let number = self.taken + self.utterances.len();
+        self.utterances.push_back(Utterance { outputs: DenseMatrix::new(rows, cols), missing: 0 });
+        for chunk in self.chunking.chunks(features.rows, self.left_context, self.right_context) {
+            let mut input =
+                Vec::with_capacity((chunk.last_input - chunk.first_input + 1) as usize * features.cols);
+            chunk.input_frames(features.rows).for_each(|t| input.extend_from_slice(features.row(t)));
+            let shape = Shape {
+                first_input: chunk.first_input - chunk.first_output,
+                inputs: (chunk.last_input - chunk.first_input + 1) as usize,
+                outputs: chunk.rows,
+            };
+            let ivector = ivectors.of_chunk(&chunk)?.map(<[f32]>::to_vec);
+            self.tasks.push(Task { utterance: number, first_row: chunk.first_row, shape, input, ivector });
+            self.utterances.iter_mut().last().into_iter().for_each(|utterance| utterance.missing += 1);
+            self.waiting_elements += chunk.rows * cols;
+            let threads = self.executors.len();
+            if self.tasks.len() >= threads * WAITING_CHUNKS
+                || self.waiting_elements >= threads * WAITING_ELEMENTS
+            {
+                self.run_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what is left.
+    pub fn finish(&mut self) -> Result<()> {
+        self.run_all()
+    }
+
+    /// The scaled outputs of the next utterance, in the order in which they were accepted; None if it is not finished.
+    pub fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
+        if self.utterances.front()?.missing > 0 {
+            return None;
+        }
+        self.taken += 1;
+        self.utterances.pop_front().map(|done| done.outputs)
+    }
+
+    /// Cuts what waits into minibatches.
+    fn minibatches(&mut self) -> Result<Vec<Minibatch>> {
+        let mut tasks: VecDeque<Task> = {
+            let mut tasks = std::mem::take(&mut self.tasks);
+            tasks.sort_by_key(|task| (task.shape.first_input, Reverse(task.shape.inputs), task.utterance));
+            tasks.into()
+        };
+        self.waiting_elements = 0;
+        let share =
+            tasks.iter().map(|task| task.shape.inputs).sum::<usize>().div_ceil(4 * self.executors.len());
+        let frames = if self.executors.len() == 1 { MINIBATCH_FRAMES } else { MINIBATCH_FRAMES.min(share) };
+        let mut minibatches = Vec::new();
+        while let Some(longest) = tasks.front().map(|task| task.shape) {
+            let mut shape = self.rounded(&longest);
+            if !self.may_continue(&longest, &shape)? {
+                shape = longest;
+            }
+            let most = (frames / shape.inputs).clamp(1, SIZES[0]);
+            let mut count = 1;
+            while count < most.min(tasks.len()) && self.may_continue(&tasks[count].shape, &shape)? {
+                count += 1;
+            }
+            let size = SIZES.into_iter().find(|&size| size <= count).unwrap_or(1);
+            let tasks: Vec<Task> = tasks.drain(..size).collect();
+            let with_ivectors = tasks[0].ivector.is_some();
+            let request = request(&shape, size, with_ivectors, self.chunking.frame_subsampling_factor);
+            let program = self.compiler.program(self.nnet, &request)?;
+            minibatches.push(Minibatch { shape, tasks, program });
+        }
+        Ok(minibatches)
+    }
+
+    /// The shape with its length rounded up, to at most that of a full chunk.
+    fn rounded(&self, shape: &Shape) -> Shape {
+        let factor = self.chunking.frame_subsampling_factor;
+        let full = (self.chunking.frames_per_chunk / factor).max(1) as usize;
+        let outputs = shape.outputs.next_multiple_of(LENGTH_STEP).min(full).max(shape.outputs);
+        Shape { outputs, inputs: shape.inputs + (outputs - shape.outputs) * factor as usize, ..*shape }
+    }
+
+    fn may_continue(&mut self, short: &Shape, long: &Shape) -> Result<bool> {
+        let factor = self.chunking.frame_subsampling_factor as usize;
+        let same_context = short.inputs + long.outputs * factor == long.inputs + short.outputs * factor;
+        let not_too_far = long.inputs as f64 <= MOST_CONTINUED * short.inputs as f64;
+        Ok(same_context && not_too_far && self.reach.may_continue(self.nnet, short, long)?)
+    }
+
+    fn run_all(&mut self) -> Result<()> {
+        let minibatches = self.minibatches()?;
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new((&mut self.utterances, Ok(())));
+        let (nnet, taken, scaling) = (self.nnet, self.taken, &self.scaling);
+        let work = |executor: &mut Executor| {
+            while let Some(minibatch) = minibatches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let outputs = minibatch.run(nnet, executor, scaling);
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                match outputs {
+                    Ok(outputs) => minibatch.hand_out(&outputs, taken, done.0),
+                    Err(error) => return done.1 = Err(error),
+                }
+            }
+        };
+        match &mut self.executors[..] {
+            [only] => work(only),
+            several => std::thread::scope(|scope| {
+                for executor in several {
+                    scope.spawn(|| work(executor));
+                }
+            }),
+        }
+        done.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+impl Minibatch {
+    /// Scaled outputs, one chunk after another.
+    fn run(&self, nnet: &Nnet, executor: &mut Executor, scaling: &OutputScaling) -> Result<Vec<f32>> {
+        let (sequences, cols) = (self.tasks.len(), self.tasks[0].input.len() / self.tasks[0].shape.inputs);
+        let rows = sequences * self.shape.inputs;
+        let (mut inputs, mut ivectors) = (Vec::with_capacity(rows * cols), Vec::new());
+        for task in &self.tasks {
+            inputs.extend_from_slice(&task.input);
+            let last = &task.input[task.input.len() - cols..];
+            (task.shape.inputs..self.shape.inputs).for_each(|_| inputs.extend_from_slice(last));
+            ivectors.extend(task.ivector.iter().flatten());
+        }
+        let ivectors = self.tasks[0].ivector.as_ref().map(|_| &ivectors[..]);
+        let mut outputs = Vec::new();
+        let chunks = Chunks { sequences, rows, inputs: &inputs, ivectors };
+        run_program(nnet, executor, &self.program, &Random::new(0), &chunks, &mut outputs)?;
+        scaling.apply(&mut outputs);
+        Ok(outputs)
+    }
+
+    fn hand_out(&self, outputs: &[f32], first_utterance: usize, utterances: &mut VecDeque<Utterance>) {
+        for (task, rows) in self.tasks.iter().zip(outputs.chunks(outputs.len() / self.tasks.len())) {
+            let utterance = &mut utterances[task.utterance - first_utterance];
+            let cols = utterance.outputs.cols;
+            utterance.outputs.data[task.first_row * cols..][..task.shape.outputs * cols]
+                .copy_from_slice(&rows[..task.shape.outputs * cols]);
+            utterance.missing -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{SPLICED, WITH_IVECTOR, assert_close, forward, network, random_matrix};
+    use super::*;
+    use crate::compile::cache::CompilerOptions;
+    use crate::optimize::OptimizeOptions;
+
+    const BOTH_WAYS: &str = "
+        component name=a type=NaturalGradientAffineComponent input-dim=5 output-dim=3
+        component name=b type=NaturalGradientAffineComponent input-dim=5 output-dim=3
+        component name=s type=SumBlockComponent input-dim=6 output-dim=3
+        input-node name=input dim=2
+        component-node name=a component=a input=Append(input, IfDefined(Offset(a, -1)))
+        component-node name=b component=b input=Append(input, IfDefined(Offset(b, 2)))
+        component-node name=s component=s input=Append(a, b)
+        output-node name=output input=s";
+
+    fn grouped<'a>(nnet: &'a Nnet, chunking: &Chunking, threads: usize) -> GroupedForward<'a> {
+        let compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::default());
+        GroupedForward::new(nnet, &nnet3_matrix::cpu(), chunking.clone(), 0.5, compiler, threads).unwrap()
+    }
+
+    /// Utterances of many lengths, by themselves and together.
+    #[test]
+    fn outputs_are_those_of_utterances_by_themselves() {
+        let ivector = [0.5, -2.0];
+        for (config, ivectors) in [
+            (SPLICED, Ivectors::None),
+            (BOTH_WAYS, Ivectors::None),
+            (WITH_IVECTOR, Ivectors::Utterance(&ivector)),
+        ] {
+            let nnet = network(config);
+            for (frames_per_chunk, factor, extra, threads) in [(20, 1, 0, 1), (30, 3, 7, 2)] {
+                let chunking = Chunking {
+                    frames_per_chunk,
+                    frame_subsampling_factor: factor,
+                    extra_left_context: extra,
+                    extra_left_context_initial: 0,
+                    extra_right_context_final: extra / 2,
+                    ..Default::default()
+                };
+                let mut grouped = grouped(&nnet, &chunking, threads);
+                let mut alone = forward(&nnet, chunking, 0.5);
+                let lengths = (0..400).map(|i| 1 + (i * 37) % 61);
+                let utterances: Vec<_> =
+                    lengths.enumerate().map(|(i, rows)| random_matrix(rows, 2, i as i32)).collect();
+                let (mut outputs, mut longest) = (Vec::new(), 0);
+                for (i, features) in utterances.iter().enumerate() {
+                    grouped.accept(features, ivectors).unwrap();
+                    outputs.extend(std::iter::from_fn(|| grouped.next_output()));
+                    longest = longest.max(i + 1 - outputs.len());
+                }
+                assert!(longest <= threads * WAITING_CHUNKS, "{longest} utterances waited");
+                grouped.finish().unwrap();
+                outputs.extend(std::iter::from_fn(|| grouped.next_output()));
+                assert_eq!(outputs.len(), utterances.len());
+                for (features, output) in utterances.iter().zip(&outputs) {
+                    let expected = alone.compute(features, ivectors).unwrap();
+                    assert_eq!((output.rows, output.cols), (expected.rows, expected.cols));
+                    assert_close(&output.data, &expected.data);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_utterance_has_empty_outputs() {
+        let nnet = network(SPLICED);
+        let mut grouped = grouped(&nnet, &Chunking::default(), 1);
+        grouped.accept(&DenseMatrix::new(0, 2), Ivectors::None).unwrap();
+        assert_eq!(grouped.next_output().unwrap().rows, 0);
+        let error = grouped.accept(&random_matrix(4, 3, 7), Ivectors::None).unwrap_err().to_string();
+        assert!(error.contains("'input' has dimension 2"), "{error}");
+    }
+}
