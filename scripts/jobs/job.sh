@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Usage: job.sh LOG THREADS COMMAND
+# Runs one line of shell, with what it prints in LOG between the lines that Kaldi's scripts look for. Writes
+# `# Ended (code C)` also when it is told to stop, and then takes everything that it started with it.
+set -uo pipefail
+
+log=$1 threads=$2 command=$3
+mkdir -p "$(dirname "$log")"
+started=$(date +%s)
+{
+  echo "# $command"
+  echo "# Running on $(hostname)"
+  [[ -z ${SLURM_JOB_ID-} ]] || echo "# Slurm job ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+, task $SLURM_ARRAY_TASK_ID}"
+  [[ -z ${CUDA_VISIBLE_DEVICES-} ]] || echo "# CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES"
+  echo "# Started at $(date)"
+  echo "#"
+} >"$log" || exit 1
+
+finish() { # <status>
+  local elapsed=$(($(date +%s) - started))
+  {
+    echo "# Accounting: time=$elapsed threads=$threads"
+    echo "# Ended (code $1) at $(date), elapsed time $elapsed seconds"
+  } >>"$log"
+  exit "$1"
+}
+
+stop() { # <status>
+  trap '' TERM INT HUP
+  kill -TERM -- "-$child" 2>/dev/null
+  wait "$child" 2>/dev/null
+  echo "# Stopped by a signal" >>"$log"
+  finish "$1"
+}
+
+set -m # the command is a process group, which can be stopped as a whole
+bash -o pipefail -c "( $command )" </dev/null >>"$log" 2>&1 &
+child=$!
+set +m
+trap 'stop 129' HUP
+trap 'stop 130' INT
+trap 'stop 143' TERM
+wait "$child"
+finish $?

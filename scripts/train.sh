@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Trains a network: features, targets and a description of the network in, a trained model out. See docs/training.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C
+
+say() { echo "train.sh: $*" >&2; }
+fail() { say "$*"; exit 1; }
+fail_with_log() { # <what> <log>
+  say "$1; $2 ends:"
+  tail -n 3 "$2" | sed 's/^/    /' >&2
+  exit 1
+}
+
+usage() {
+  cat <<'HELP'
+usage: train.sh [options] DIR
+Trains a network and leaves it in DIR/final.raw (or DIR/final.mdl, an acoustic model, with --ali-dir). One line an iteration
+appears on standard error; DIR/report.html shows how it goes, DIR/log has the logs. Started again with the same options, an
+interrupted training goes on from its last whole iteration. e.g.:
+  train.sh --feats=scp:feats.scp --targets=ark:phones.ark --xconfig=network.xconfig exp/tdnn
+  train.sh --feats=data/train --ali-dir=exp/tri3_ali --xconfig=network.xconfig --num-jobs-final=8 --cmd="slurm.sh --mem 4G" \
+    --train-cmd-opts="--gpu 1" exp/tdnn
+HELP
+  explain_options
+  printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n'
+}
+
+source "$here/train/options.sh"
+source "$here/train/option_list.sh"
+source "$here/train/schedule.sh"
+source "$here/train/data.sh"
+source "$here/train/network.sh"
+source "$here/train/examples.sh"
+source "$here/train/iteration.sh"
+source "$here/train/final.sh"
+
+parse_options "$@"
+(( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
+dir=${arguments[0]%/}
+check_options
+if ! command -v nnet3-train >/dev/null && [[ -x $here/../target/release/nnet3-train ]]; then
+  PATH=$(cd "$here/../target/release" && pwd):$PATH
+fi
+command -v nnet3-train >/dev/null || fail "nnet3-train is not on the PATH (cargo build --release builds it)"
+
+# ---- running jobs ---------------------------------------------------------------------------------------------------
+# All commands run in the background, because only from `wait` does a signal get through.
+read -ra cmd_words <<<"$cmd"
+if [[ ${cmd_words[0]} == @(run.sh|slurm.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
+read -ra train_cmd_words <<<"$train_cmd_opts"
+background=()
+
+run() { # [options of the runner] [JOB=1:N] <log> <command> …
+  "${cmd_words[@]}" "$@" &
+  wait $! || fail "stopped: a job failed; logs are in $dir/log"
+}
+
+run_training() { run "${train_cmd_words[@]}" "$@"; } # as run, for what may use a GPU
+
+in_background() {
+  "${cmd_words[@]}" "$@" &
+  background+=($!)
+}
+
+wait_for_background() {
+  local pid
+  for pid in "${background[@]}"; do wait "$pid" || fail "stopped: a job failed; logs are in $dir/log"; done
+  background=()
+}
+
+stop() { # <status>
+  trap '' INT TERM HUP
+  local pids
+  pids=$(jobs -p)
+  # shellcheck disable=SC2086
+  if [[ $pids ]]; then kill -TERM $pids 2>/dev/null || true; fi
+  wait || true
+  exit "$1"
+}
+trap 'stop $?' EXIT
+trap 'stop 129' HUP
+trap 'stop 130' INT
+trap 'stop 143' TERM
+
+# ---- one training in a folder, and always the same one --------------------------------------------------------------
+mkdir -p "$dir/log"
+exec {lock}>"$dir/.lock"
+if ! flock -n "$lock"; then
+  say "another training is going on in $dir, or its last jobs are ending: waiting"
+  flock "$lock"
+fi
+
+setup() {
+  options_except Running
+  local file
+  for file in "$xconfig" "$nnet_config" "$input_model" "${feats#scp:}" "$feats/feats.scp" "${targets#scp:}"; do
+    if [[ -f $file ]]; then echo "# $(cksum "$file")"; fi
+  done
+}
+
+if [[ $restart == true ]]; then
+  find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
+  mkdir -p "$dir/log"
+fi
+if [[ -e $dir/setup ]]; then
+  if ! setup | cmp -s - "$dir/setup"; then
+    say "$dir holds a training with other options or data (< then, > now):"
+    setup | diff "$dir/setup" - | grep '^[<>]' | head -n 20 >&2 || true
+    fail "take another folder, or --restart=true to begin anew there"
+  fi
+else
+  setup >"$dir/setup.tmp"
+  mv "$dir/setup.tmp" "$dir/setup"
+fi
+
+# ---- from here on, what exists is done ------------------------------------------------------------------------------
+suffix=raw alignments=
+if [[ $ali_dir ]]; then
+  suffix=mdl
+  alignments="ark:gunzip -c $ali_dir/ali.*.gz |"
+  targets="ark:gunzip -c $ali_dir/ali.*.gz | ali-to-pdf $ali_dir/final.mdl ark:- ark:- |"
+fi
+began=$SECONDS
+describe_network
+set_contexts
+prepare_examples
+write_schedule
+to_combine=$(models_to_combine)
+make_first_model
+
+first=0
+for ((i = num_iters; i > 0; i--)); do
+  if [[ -s $(model "$i") ]]; then
+    first=$i
+    break
+  fi
+done
+if [[ -s $(model final) ]]; then first=$num_iters; fi
+(( first == 0 )) || say "$dir has $first of $num_iters iterations already"
+while read -r -u 3 i jobs processed epoch lrate edits; do
+  if (( i >= first )); then iteration "$i" "$jobs" "$processed" "$epoch" "$lrate" "$edits"; fi
+done 3<"$dir/schedule.txt"
+make_final_model
+tidy_up
+say "done in $((SECONDS - began)) s: $(model final)${report:+; report: $dir/report.html}"

@@ -1,0 +1,160 @@
+# Training examples. DIR/egs is as Kaldi's drivers make and expect it (egs.N.ark, {train,valid}_diagnostic.egs, combine.egs,
+# info/); it appears as a whole. With --on-the-fly there are no egs.N.ark: archive N is made of the utterances in
+# DIR/data/feats.N.scp each time that it is read.
+
+# Sets the contexts of examples: what the network needs, and what was asked for on top.
+set_contexts() {
+  left_context=$((model_left_context + chunk_left_context))
+  right_context=$((model_right_context + chunk_right_context))
+  left_context_initial=-1 right_context_final=-1
+  (( chunk_left_context_initial < 0 )) || left_context_initial=$((model_left_context + chunk_left_context_initial))
+  (( chunk_right_context_final < 0 )) || right_context_final=$((model_right_context + chunk_right_context_final))
+}
+
+# Sets get_egs: the words of an nnet3-get-egs command without its output.
+set_get_egs() { # <data folder or rspecifier> <script file of features> <of targets>
+  get_egs=(nnet3-get-egs --num-pdfs="$num_targets")
+  [[ $target_type != dense ]] || get_egs=(nnet3-get-egs-dense-targets --num-targets="$num_targets")
+  get_egs+=(--num-frames="$chunk_width" --left-context="$left_context" --right-context="$right_context"
+    --compress="$compress")
+  (( left_context_initial < 0 )) || get_egs+=(--left-context-initial="$left_context_initial")
+  (( right_context_final < 0 )) || get_egs+=(--right-context-final="$right_context_final")
+  (( frame_subsampling_factor == 1 )) || get_egs+=(--frame-subsampling-factor="$frame_subsampling_factor")
+  if [[ $online_ivector_dir ]]; then
+    get_egs+=(--online-ivectors="scp:$online_ivector_dir/ivector_online.scp"
+      --online-ivector-period="$(<"$online_ivector_dir/ivector_period")")
+  fi
+  get_egs+=("$(features_rspecifier "$1" "$2")" "scp:$3")
+}
+
+# Sets reader: the words of a pipe that writes the examples of an archive to its standard output.
+set_reader() { # <archive, or an expression of the shell that gives its number> [<frame>]
+  if [[ $on_the_fly == true ]]; then
+    set_get_egs "$feats" "$dir/data/feats.$1.scp" "$targets_scp"
+    reader=("${get_egs[@]}" ark:-)
+    [[ ! ${2-} ]] || reader+=(\| nnet3-copy-egs --frame="$2" ark:- ark:-)
+  else reader=(nnet3-copy-egs ${2:+--frame="$2"} "ark:$egs/egs.$1.ark" ark:-)
+  fi
+}
+
+# The same for use within an rspecifier.
+read_examples() { # <archive> [<frame>]
+  local word
+  set_reader "$@"
+  for word in "${reader[@]}"; do
+    if [[ $word == *' '* ]]; then printf "'%s' " "$word"; else printf '%s ' "$word"; fi
+  done
+}
+
+# Archives are as large as asked for, and there is at least one for each job.
+choose_num_archives() {
+  local most=$((num_jobs_final > num_jobs_initial ? num_jobs_final : num_jobs_initial))
+  num_archives=$archives
+  if (( num_archives == 0 )); then
+    num_archives=$((num_frames / (chunk * samples_per_iter) + 1))
+    (( num_archives >= most )) || num_archives=$most
+  fi
+}
+
+prepare_examples() {
+  chunk=${chunk_width%%,*} # the principal size; whole utterances count as chunks of 300 frames
+  (( chunk > 0 )) || chunk=300
+  egs=${egs_dir:-$dir/egs}
+  if [[ ! $egs_dir && ( $on_the_fly == true || ! -e $egs ) ]]; then prepare_data; fi
+  if [[ ! -e $egs ]]; then
+    [[ ! $egs_dir ]] || fail "--egs-dir=$egs_dir: there is no such folder"
+    make_examples
+  fi
+  check_examples
+}
+
+make_examples() {
+  local to=$dir/egs.tmp began=$SECONDS name
+  choose_num_archives
+  rm -rf "$to"
+  mkdir -p "$to/info"
+  say "making examples of $num_frames frames: $num_archives archives, context $left_context before, $right_context after"
+  make_subsets "$to"
+  if [[ $on_the_fly == true ]]; then deal_out "$num_archives"; else make_archives "$to"; fi
+  for name in num_archives left_context right_context left_context_initial right_context_final feat_dim ivector_dim \
+    num_frames frame_subsampling_factor; do
+    echo "${!name}" >"$to/info/$name"
+  done
+  echo "$chunk_width" >"$to/info/frames_per_eg"
+  echo $((num_frames / num_archives / chunk)) >"$to/info/egs_per_archive"
+  if is_folder "$feats"; then echo "$cmvn_opts" >"$to/cmvn_opts"; fi
+  mv "$to" "$egs"
+  say "examples: $(du -sh "$egs" | cut -f1) in $egs, made in $((SECONDS - began)) s"
+}
+
+# Small sets for diagnostics and combination.
+make_subsets() { # <folder>
+  local to=$1 log=$dir/log set
+  set_get_egs "$valid_source" "$dir/data/feats.valid.scp" "$valid_targets_scp"
+  run "$log/get_egs.valid.log" "${get_egs[@]}" "ark:$to/valid.egs"
+  set_get_egs "$feats" "$dir/data/feats.train_subset.scp" "$targets_scp"
+  run "$log/get_egs.train_subset.log" "${get_egs[@]}" "ark:$to/train.egs"
+  for set in valid train; do
+    run "$log/subset.$set.log" nnet3-subset-egs --n=$((num_frames_diagnostic / chunk)) --srand="$srand" \
+      "ark:$to/$set.egs" "ark:$to/${set}_diagnostic.egs"
+  done
+  run "$log/subset.combine.log" nnet3-subset-egs --n=$((num_frames_combine / chunk)) --srand="$srand" \
+    "ark:$to/train.egs" "ark:$to/combine.egs"
+  rm "$to/valid.egs" "$to/train.egs"
+  for set in valid_diagnostic train_diagnostic combine; do
+    [[ -s $to/$set.egs ]] || fail "there are no examples in $to/$set.egs; see $log/get_egs.*.log"
+  done
+}
+
+# Each of `nj` jobs deals its examples out to all archives at random; then each archive is shuffled in memory. With more
+# archives than files can be open, they are dealt out to a part of them first, and those are split after shuffling.
+make_archives() { # <folder>
+  local to=$1 jobs=$nj parts=1 files i part outputs=() split=()
+  (( jobs <= $(count_lines "$dir/data/feats.train.scp") )) || jobs=$(count_lines "$dir/data/feats.train.scp")
+  while files=$(((num_archives + parts - 1) / parts)) && (( files > 250 )); do parts=$((parts + 1)); done
+  num_archives=$((files * parts))
+  deal_out "$jobs"
+  for ((i = 1; i <= files; i++)); do outputs+=("ark:$to/orig.JOB.$i.ark"); done
+  set_get_egs "$feats" "$dir/data/feats.JOB.scp" "$targets_scp"
+  run --max-jobs-run "$nj" JOB=1:$jobs "$dir/log/get_egs.JOB.log" "${get_egs[@]}" ark:- \| \
+    nnet3-copy-egs --random=true --srand="\$[JOB+$srand]" ark:- "${outputs[@]}"
+  if (( parts == 1 )); then outputs=("ark:$to/egs.JOB.ark")
+  else
+    outputs=()
+    for ((part = 1; part <= parts; part++)); do outputs+=("ark:$to/egs.\$[(JOB-1)*$parts+$part].ark"); done
+    split=(ark:- \| nnet3-copy-egs ark:-)
+  fi
+  run --max-jobs-run "$nj" JOB=1:$files "$dir/log/shuffle.JOB.log" nnet3-shuffle-egs --srand="\$[JOB+$srand]" \
+    "ark:cat $to/orig.*.JOB.ark |" "${split[@]}" "${outputs[@]}"
+  rm -f "$to"/orig.*.ark "$dir"/data/feats.[0-9]*.scp
+}
+
+# Examples may come from elsewhere: they have to fit the network.
+check_examples() {
+  local info=$egs/info name found
+  [[ -s $info/num_archives ]] || fail "$egs has no info/num_archives"
+  num_archives=$(<"$info/num_archives")
+  for name in left_context right_context; do
+    found=$(<"$info/$name")
+    (( found >= ${!name} )) || fail "the examples in $egs have a ${name//_/ } of $found, but ${!name} is needed"
+  done
+  for name in left_context_initial right_context_final; do
+    if [[ -e $info/$name ]] && (( $(<"$info/$name") != ${!name} )); then
+      fail "the examples in $egs have ${name//_/ } $(<"$info/$name"), but ${!name} was asked for"
+    fi
+  done
+  for name in feat_dim ivector_dim; do
+    if [[ -e $info/$name ]] && (( $(<"$info/$name") != ${!name} )); then
+      fail "the examples in $egs have ${name//_/ } $(<"$info/$name"), the network ${!name}"
+    fi
+  done
+  [[ $(<"$info/frames_per_eg") == "$chunk_width" ]] ||
+    fail "the examples in $egs have chunks of $(<"$info/frames_per_eg") frames, but --chunk-width=$chunk_width"
+  (( num_jobs_final <= num_archives && num_jobs_initial <= num_archives )) ||
+    fail "$num_jobs_final jobs need as many archives, but $egs has $num_archives; give --archives"
+  frames_per_archive=1
+  if [[ $frame_level == true ]]; then frames_per_archive=$chunk; fi
+  for name in cmvn_opts final.mat global_cmvn.stats online_cmvn; do
+    if [[ -e $egs/$name ]]; then cp "$egs/$name" "$dir/"; fi
+  done
+}

@@ -1,0 +1,71 @@
+# After the last iteration: combination of the last models, priors, tidying up.
+
+# The objective for combination is computed in minibatches of any size up to the one for training.
+combination_minibatch_size() {
+  if [[ $minibatch_size =~ ^[0-9]+$ ]]; then echo "1:$minibatch_size"; else echo "$minibatch_size"; fi
+}
+
+combine() { # <name of the result>
+  local models=() number out
+  for number in $to_combine; do
+    [[ -s $(model "$number") ]] || fail "$(model "$number") is missing, which should be combined with the last model"
+    models+=("$(model "$number")")
+  done
+  out=$(model "$1")
+  [[ $suffix == raw ]] || out="| nnet3-am-copy --set-raw-nnet=- $(model "$num_iters") $(model "$1")"
+  run_training "$dir/log/combine.log" nnet3-combine --use-gpu="$use_gpu" \
+    --max-objective-evaluations="$max_objective_evaluations" --verbose=3 "${models[@]}" \
+    "ark,bg:nnet3-copy-egs ark:$egs/combine.egs ark:- | nnet3-merge-egs --minibatch-size=$(combination_minibatch_size) ark:- ark:- |" \
+    "$out"
+  [[ -s $(model "$1") ]] || fail "combination left no $(model "$1")"
+}
+
+# The mean of the outputs over examples, for priors.
+average_posteriors() { # <model> <name>
+  local archive=JOB jobs=$num_jobs_compute_prior
+  (( jobs <= num_archives )) || archive=1
+  set_reader "$archive"
+  run JOB=1:"$jobs" "$dir/log/get_post.$2.JOB.log" "${reader[@]}" \| \
+    nnet3-subset-egs --srand=JOB --n="$prior_subset_size" ark:- ark:- \| \
+    nnet3-merge-egs --minibatch-size=128 ark:- ark:- \| \
+    nnet3-compute-from-egs --use-gpu="$use_gpu" --apply-exp=true "$1" ark:- ark:- \| \
+    matrix-sum-rows ark:- ark:- \| vector-sum ark:- "$dir/post.$2.JOB.vec"
+  local parts=() job
+  for ((job = 1; job <= jobs; job++)); do parts+=("$dir/post.$2.$job.vec"); done
+  run "$dir/log/vector_sum.$2.log" vector-sum "${parts[@]}" "$dir/post.$2.vec"
+  rm -f "${parts[@]}"
+}
+
+make_final_model() {
+  local name=final began=$SECONDS
+  [[ $suffix == raw ]] || name=combined
+  if [[ ! -s $(model final) ]]; then
+    if [[ $do_final_combination == true ]]; then
+      [[ $suffix == mdl && -s $(model combined) ]] || combine "$name"
+    elif [[ $suffix == raw ]]; then
+      cp "$(model "$num_iters")" "$dir/final.tmp"
+      mv "$dir/final.tmp" "$(model final)"
+    else name=$num_iters
+    fi
+    if [[ $suffix == mdl ]]; then
+      average_posteriors "$(model "$name")" "$name"
+      run "$dir/log/adjust_priors.final.log" nnet3-am-adjust-priors "$(model "$name")" "$dir/post.$name.vec" "$(model final)"
+    fi
+  fi
+  diagnose final "$(model "$num_iters")"
+  wait_for_background
+  if [[ $suffix == raw && $compute_average_posteriors == true ]]; then average_posteriors "$(model final)" final; fi
+  say "final model $(model final) $(described_figures final)  $((SECONDS - began)) s"
+  write_report
+}
+
+tidy_up() {
+  local file number
+  if [[ $cleanup == false ]]; then return; fi
+  rm -rf "$dir"/egs.tmp "$dir"/data/lengths
+  for file in "$dir"/[0-9]*."$suffix"; do
+    number=$(basename "$file" ".$suffix")
+    if [[ $number =~ ^[0-9]+$ ]] && (( number != num_iters && number % preserve_model_interval )); then rm -f "$file"; fi
+  done
+  if [[ $remove_egs == true && ! $egs_dir ]]; then rm -rf "$egs"; fi
+}

@@ -1,0 +1,112 @@
+# One iteration: several jobs train the same model on different archives, and their average is the next model.
+
+model() { echo "$dir/$1.$suffix"; } # <iteration or name>
+
+# ---- diagnostics ----------------------------------------------------------------------------------------------------
+# Objective and accuracy of a model on parts of the training and the validation set, and how it differs from the one before
+# it; beside the training.
+diagnose() { # <iteration or name> [<model before it>]
+  local set per_dim=()
+  [[ $compute_per_dim_accuracy == false ]] || per_dim=(--compute-per-dim-accuracy=true)
+  for set in train valid; do
+    in_background "$dir/log/compute_prob_$set.$1.log" nnet3-compute-prob "${per_dim[@]}" "$(model "$1")" \
+      "ark,bg:nnet3-copy-egs ark:$egs/${set}_diagnostic.egs ark:- | nnet3-merge-egs --minibatch-size=1:64 ark:- ark:- |"
+  done
+  if [[ ${2-} ]]; then
+    in_background "$dir/log/progress.$1.log" nnet3-info "$(model "$1")" '&&' \
+      nnet3-show-progress --use-gpu=no "$2" "$(model "$1")"
+  fi
+}
+
+# `objective accuracy` of a model; without an accuracy (dense targets) only the objective.
+figures_of() { # <train|valid> <model>
+  local per_frame="for 'output' is \([^ ]*\) per frame.*"
+  sed -n "s/.* Overall log-likelihood $per_frame/\1/p; s/.* Overall objective $per_frame/\1/p
+    s/.* Overall accuracy $per_frame/\1/p" "$dir/log/compute_prob_$1.$2.log" 2>/dev/null | tail -n 2 | paste -sd' '
+}
+
+described_figures() { # <model>
+  local set
+  for set in train valid; do
+    # shellcheck disable=SC2046
+    printf '  %s %9.4f' "$set" $(figures_of $set "$1") | awk -v set="$set" '{ printf "  %s %s", $1, $2
+      if (NF > 2) printf " (%.2f %%)", 100 * $3 }'
+  done
+}
+
+# ---- training -------------------------------------------------------------------------------------------------------
+train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
+  local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change
+  local options=() more input examples
+  if (( i == 0 )); then # random parameters change fast: careful steps
+    rule=$(halved_minibatch_size)
+    change=$(awk -v c="$max_param_change" 'BEGIN { printf "%.8g", c / sqrt(2) }')
+  fi
+  if [[ $deriv_truncate_margin ]]; then
+    options+=(--optimization.min-deriv-time=$((-deriv_truncate_margin - model_left_context))
+      --optimization.max-deriv-time-relative=$((deriv_truncate_margin + model_right_context)))
+  fi
+  (( i == 0 || i % 20 )) || options+=(--verbose=1)
+  read -ra more <<<"$train_opts"
+  input="nnet3-copy --learning-rate=$lrate --scale=$(shrinkage "$i" "$lrate") $(model "$i") - |"
+  [[ ! $edits ]] || input+=" nnet3-copy --edits='$edits' - - |"
+  # Job j reads archive (processed + j - 1) mod archives + 1; of examples with several frames, another one each time round.
+  local number="$processed+JOB-1" frame=
+  local archive="\$[($number)%$num_archives+1]"
+  [[ $frame_level == false ]] || frame="\$[(($number)/$num_archives+($number)%$num_archives+1)%$chunk]"
+  examples="ark,bg:$(read_examples "$archive" $frame)"
+  examples+="| nnet3-shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
+  examples+=" | nnet3-merge-egs --minibatch-size=$rule ark:- ark:- |"
+  run_training JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" nnet3-train --use-gpu="$use_gpu" --print-interval=10 \
+    --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
+    --backstitch-training-interval="$backstitch_training_interval" \
+    --l2-regularize-factor="$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')" --srand="$((i + srand))" \
+    "${options[@]}" "${more[@]}" "$input" "$examples" "$dir/$((i + 1)).JOB.raw"
+}
+
+# Lines `job objective`, of the jobs whose objective is not far from the best, best first.
+accepted_jobs() { # <iteration> <jobs>
+  local job
+  for ((job = 1; job <= $2; job++)); do
+    sed -n "s/^LOG .* Overall average objective function for 'output' is \([-0-9e.+= ]*\) over [-0-9e.+]* frames.*/\1/p" \
+      "$dir/log/train.$1.$job.log" | tail -n 1 | awk -v job="$job" '{ print job, $NF } END { if (NR == 0) print job, -100000 }'
+  done | sort -k2,2gr -k1,1n | awk 'NR == 1 { best = $2 } best - $2 <= 1'
+}
+
+iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <edits of dropout>
+  local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out
+  rm -f "$dir/$next".*.raw # what an interrupted run may have left
+  diagnose "$i" $( ((i == 0)) || model $((i - 1)) )
+  train_jobs "$i" "$jobs" "$3" "$5" "$6"
+  mapfile -t accepted < <(accepted_jobs "$i" "$jobs")
+  if (( ${#accepted[@]} < jobs )); then
+    say "only ${#accepted[@]} of $jobs jobs are near the best; the others are left out: see $dir/log/train.$i.*.log"
+  fi
+  (( i > 0 )) || accepted=("${accepted[0]}") # models fresh from random numbers do not average well: the best one
+  for job in "${accepted[@]}"; do models+=("$dir/$next.${job% *}.raw"); done
+  out=("$(model "$next")")
+  [[ $suffix == raw ]] || out=(- \| nnet3-am-copy --set-raw-nnet=- "$(model "$i")" "$(model "$next")")
+  wait_for_background
+  # With the model, which appears as a whole, the iteration counts as done.
+  run "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
+  [[ -s $(model "$next") ]] || fail "iteration $i left no $(model "$next")"
+  rm -f "$dir/$next".*.raw
+  remove_old_model $((i - 2))
+  say "$(printf 'iteration %3d of %d  epoch %5.2f of %s  jobs %d  lr %.6f' "$i" "$num_iters" "$4" "$num_epochs" "$jobs" \
+    "$5")$(described_figures "$i")  $((SECONDS - began)) s"
+  write_report
+}
+
+write_report() {
+  if [[ $report == true ]]; then
+    nnet3-report --print-args=false "$dir" "$dir/report.html" 2>"$dir/log/report.log" ||
+      say "WARNING: no report was written; see $dir/log/report.log"
+  fi
+}
+
+# Models are kept for combination, and one now and then.
+remove_old_model() { # <iteration>
+  if [[ $cleanup == false ]] || (( $1 < 0 || $1 >= num_iters || $1 % preserve_model_interval == 0 )); then return; fi
+  if [[ $do_final_combination == true && " $to_combine " == *" $1 "* ]]; then return; fi
+  rm -f "$(model "$1")"
+}

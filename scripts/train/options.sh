@@ -1,0 +1,116 @@
+# Declares, parses and explains options. A script calls `heading` and `option` for each of its options, then
+# `parse_options "$@"`, which sets one shell variable an option (`-` becomes `_`) and `arguments`.
+
+option_names=()
+declare -A option_type option_default option_help option_heading
+current_heading=
+
+heading() { current_heading=$1; }
+
+option() { # <name> <type> <default> <explanation>
+  # Types: text, word (text without blanks), bool, number, integer, or words to choose from: 'a|b|c'.
+  option_names+=("$1")
+  option_type[$1]=$2
+  option_default[$1]=$3
+  option_help[$1]=$4
+  option_heading[$1]=$current_heading
+  printf -v "${1//-/_}" %s "$3"
+}
+
+explain_options() {
+  local name heading=
+  for name in "${option_names[@]}"; do
+    if [[ ${option_heading[$name]} != "$heading" ]]; then
+      heading=${option_heading[$name]}
+      printf '\n%s:\n' "$heading"
+    fi
+    printf '  --%s=%s\n' "$name" "$(kind_of_value "$name")"
+    printf '%s%s\n' "${option_help[$name]}" "${option_default[$name]:+ (${option_default[$name]})}" |
+      fold -s -w 104 | sed 's/^/        /; s/ *$//'
+  done
+}
+
+kind_of_value() { # <option>
+  case ${option_type[$1]} in
+    text | word) echo TEXT ;;
+    number) echo NUMBER ;;
+    integer) echo N ;;
+    bool) echo 'true|false' ;;
+    *) echo "${option_type[$1]}" ;;
+  esac
+}
+
+# An option for each spelling: --num_epochs and --Num-Epochs are --num-epochs.
+set_option() { # <--name> <value> <where it was written>
+  local name=${1#--} value=$2 type
+  name=${name//_/-}
+  name=${name,,}
+  type=${option_type[$name]-}
+  [[ $type ]] || fail "unknown option $1$3; see $(basename "$0") --help"
+  case $type in
+    text) ;;
+    word) [[ $value != *[[:space:]]* ]] || fail "$1=$value$3: expected text without blanks" ;;
+    bool)
+      case $value in
+        true | t | 1 | '') value=true ;;
+        false | f | 0) value=false ;;
+        *) fail "$1=$value$3: expected true or false" ;;
+      esac
+      ;;
+    integer) [[ $value =~ ^-?[0-9]{1,18}$ ]] || fail "$1=$value$3: expected a whole number" ;;
+    number) [[ $value =~ ^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$ ]] || fail "$1=$value$3: expected a number" ;;
+    *) [[ "|$type|" == *"|$value|"* ]] || fail "$1=$value$3: expected ${type//|/ or }" ;;
+  esac
+  printf -v "${name//-/_}" %s "$value"
+}
+
+read_config() { # <file of lines --name=value>
+  local line number=0
+  [[ -r $1 ]] || fail "--config=$1: cannot read it"
+  while IFS= read -r line || [[ $line ]]; do
+    number=$((number + 1))
+    line=${line%%#*}
+    line=$(sed 's/^[[:space:]]*//; s/[[:space:]]*$//' <<<"$line")
+    [[ $line ]] || continue
+    [[ $line == --*=* ]] || fail "$1, line $number: '$line': expected --name=value"
+    set_option "${line%%=*}" "${line#*=}" " ($1, line $number)"
+  done <"$1"
+}
+
+# Options of --config files count as if they came before all others.
+parse_options() {
+  local given=() word
+  arguments=()
+  while (( $# )); do
+    case $1 in
+      --help | -h) usage; exit 0 ;;
+      --) shift; arguments+=("$@"); break ;;
+      --config=*) read_config "${1#*=}" ;;
+      --config) (( $# > 1 )) || fail "$1 needs a value"; read_config "$2"; shift ;;
+      --*=*) given+=("$1") ;;
+      --*)
+        word=${1#--}
+        word=${word//_/-}
+        if [[ ${option_type[${word,,}]-} == bool && ${2-} != @(true|false) ]]; then given+=("$1=true")
+        else
+          (( $# > 1 )) || fail "$1 needs a value"
+          given+=("$1=$2")
+          shift
+        fi
+        ;;
+      *) arguments+=("$1") ;;
+    esac
+    shift
+  done
+  for word in "${given[@]}"; do set_option "${word%%=*}" "${word#*=}" ""; done
+}
+
+# All options but those under a heading, one a line.
+options_except() { # <heading>
+  local name variable
+  for name in "${option_names[@]}"; do
+    [[ ${option_heading[$name]} != "$1" ]] || continue
+    variable=${name//-/_}
+    echo "--$name=${!variable}"
+  done
+}
