@@ -137,6 +137,32 @@ class Chain(InteropTest):
             else:
                 self.assertEqual(contents(merged), contents(joined))
 
+    def test_normalization(self):
+        """Costs of the normalization FST, as OpenFst determinizes, minimizes and composes."""
+        normalization = openfst.VectorFst()
+        states = [normalization.add_state() for _ in range(6)]
+        normalization.set_start(0)
+        for source in states:
+            normalization.set_final(source, 0)
+            for label in range(1, LABELS):
+                for target in RANDOM.permutation(states)[: RANDOM.integers(1, 3)]:
+                    weight = openfst.Weight("tropical", float(RANDOM.integers(1, 40)) / 8)
+                    normalization.add_arc(source, openfst.Arc(label, label, weight, int(target)))
+        normalization.arcsort()
+        normalization.write("normalization.fst")
+        fsts, _ = self.archive(40)
+        self.program("normalize", "normalization.fst", "ark:in.ark", "ark:out.ark")
+        texts = self.program("copy", "ark:out.ark", "ark,t:-").decode().split("</Nnet3ChainEg> ")
+        found = {text.split()[0]: parts_of_text(text)[0] for text in texts if text}
+        for i, fst in enumerate(fsts):
+            theirs = openfst.compose(openfst.determinize(fst).minimize(), normalization)
+            if theirs.num_states() == 0:
+                self.assertNotIn(f"utt-{i}", found)
+                continue
+            theirs = openfst.determinize(theirs).minimize()
+            self.assertTrue(openfst.isomorphic(found[f"utt-{i}"], theirs, delta=1e-4), i)
+        self.assertGreater(len(found), 10)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -140,6 +140,33 @@ def check_merge(self, options):
         self.assertEqual(contents(openfst.Fst.read(self.ours("sort", merged))), breadth_first(joined))
 
 
+def check_determinize(self, options):
+    for fst in self.each(8, **options):
+        self.assertTrue(openfst.isomorphic(openfst.Fst.read(self.ours("determinize", fst)), openfst.determinize(fst)))
+
+
+def check_minimize(self, options):
+    for fst in self.each(9, **options):
+        fst = openfst.determinize(fst)
+        ours = openfst.Fst.read(self.ours("minimize", fst))
+        self.assertTrue(openfst.isomorphic(ours, fst.minimize(), delta=1e-4))
+
+
+def check_compose(self, options):
+    fsts = list(self.each(10, **options))
+    for first, second in zip(fsts, fsts[1:]):
+        ours = openfst.Fst.read(self.ours("compose", first, second))
+        # Composition may find states in another order, and equal arcs twice.
+        theirs = openfst.compose(first, second.arcsort())
+        self.assertEqual((ours.num_states(), arcs(ours)), (theirs.num_states(), arcs(theirs)))
+        if ours.num_states() > 0:
+            self.assertTrue(openfst.equivalent(openfst.determinize(ours), openfst.determinize(theirs), delta=1e-4))
+
+
+def arcs(fst):
+    return sorted((a.ilabel, a.olabel, float(a.weight)) for s in fst.states() for a in fst.arcs(s))
+
+
 ACCEPTORS = {"acyclic": ({"epsilons": 0.1},), "cyclic": ({"cyclic": True},), "plain": ({"epsilons": 0},)}
 ALL = ACCEPTORS | {"transducers": ({"acceptor": False, "cyclic": True},)}
 add_tests(Fst, "read", check_read, ALL)
@@ -147,6 +174,8 @@ add_tests(Fst, "compact", check_compact, ACCEPTORS)
 add_tests(Fst, "properties", check_properties, ALL)
 add_tests(Fst, "text", check_text, ALL)
 add_tests(Fst, "merge", check_merge, {"acyclic": ({"epsilons": 0.1},), "plain": ({"epsilons": 0, "final": 0},)})
+for operation in (check_determinize, check_minimize, check_compose):
+    add_tests(Fst, operation.__name__, operation, {"plain": ({"epsilons": 0, "states": 12},)})
 add_tests(
     Fst,
     "operation",

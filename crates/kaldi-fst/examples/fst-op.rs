@@ -25,6 +25,9 @@ fn run(operation: &str, inputs: &[String], output: &str) -> Outcome {
         "connect" => ops::connect(&mut fst),
         "rmepsilon" => ops::remove_epsilons(&mut fst)?,
         "concat" => fst = ops::concatenate(&fsts),
+        "determinize" => fst = ops::determinize(&fst, usize::MAX)?,
+        "minimize" => ops::minimize(&mut fst)?,
+        "compose" => fst = ops::compose(&fst, &ops::SortedAcceptor::new(fsts[1].clone())?)?,
         "sort" => ops::breadth_first(&mut fst)?,
         _ => return Err(format!("unknown operation {operation}").into()),
     }

@@ -1,6 +1,6 @@
 //! Operations on random FSTs keep what the FST says: the cost of every sequence of labels, counted path by path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kaldi_fst::{Arc, EPSILON, Error, Fst, ops, text};
 
@@ -87,6 +87,69 @@ fn concatenation() {
     assert_eq!(ops::concatenate([&random(&mut rng, 0.0), &Fst::default()]), Fst::default());
 }
 
+fn is_deterministic(fst: &Fst) -> bool {
+    fst.states.iter().all(|state| {
+        let labels: BTreeSet<i32> = state.arcs.iter().map(|arc| arc.ilabel).collect();
+        labels.len() == state.arcs.len()
+    })
+}
+
+/// The number of states that are needed: of different things that can still be accepted, and at what costs beyond the
+/// cheapest.
+fn needed_states(language: &BTreeMap<Vec<i32>, f32>) -> usize {
+    let mut rests: BTreeMap<&[i32], Vec<(&[i32], f32)>> = BTreeMap::new();
+    for (labels, cost) in language {
+        for at in 0..=labels.len() {
+            rests.entry(&labels[..at]).or_default().push((&labels[at..], *cost));
+        }
+    }
+    let normal = |(prefix, mut rest): (&[i32], Vec<(&[i32], f32)>)| {
+        let least = rest.iter().map(|(_, cost)| *cost).fold(f32::INFINITY, f32::min);
+        // The start keeps the cost that all have in common, so that it may differ from other states by that alone.
+        let common = if prefix.is_empty() { 0.0 } else { least };
+        rest.iter_mut().for_each(|(_, cost)| *cost -= common);
+        rest.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        format!("{rest:?}")
+    };
+    rests.into_iter().map(normal).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn determinization_and_minimization() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..500 {
+        let fst = random(&mut rng, 0.0);
+        let expected = language(&fst);
+        let mut result = ops::determinize(&fst, 1000).unwrap();
+        assert!(is_deterministic(&result));
+        assert_eq!(language(&result), expected);
+        ops::minimize(&mut result).unwrap();
+        assert!(is_deterministic(&result));
+        let close = |found: BTreeMap<Vec<i32>, f32>| {
+            found.len() == expected.len()
+                && found.iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-4)
+        };
+        assert!(close(language(&result)));
+        assert_eq!(result.states.len(), needed_states(&expected));
+    }
+}
+
+#[test]
+fn composition() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..500 {
+        let (first, second) = (random(&mut rng, 0.0), random(&mut rng, 0.0));
+        let other = language(&second);
+        let expected: BTreeMap<_, _> = language(&first)
+            .into_iter()
+            .filter_map(|(labels, cost)| other.get(&labels).map(|more| (labels.clone(), cost + more)))
+            .collect();
+        let composed = ops::compose(&first, &ops::SortedAcceptor::new(second).unwrap()).unwrap();
+        assert_eq!(language(&composed), expected);
+        assert_eq!(composed.states.is_empty(), expected.is_empty());
+    }
+}
+
 #[test]
 fn times_of_states() {
     let fst = text::parse("0 1 0 0\n0 2 7 7\n1 2 5 5\n2 3 0 0\n2 4 1 1\n3 4 2 2\n4\n9 9 1 1\n").unwrap();
@@ -109,6 +172,12 @@ fn what_is_refused() {
     assert_eq!(ops::topological_order(&cycle), Err(Error::Cyclic { state: 1 }));
     let mut apart = text::parse("0 1 1 1\n1\n2\n").unwrap();
     assert_eq!(ops::breadth_first(&mut apart), Err(Error::NotConnected { state: 2 }));
+    let two = text::parse("0 1 1 1\n0 2 1 1\n1\n2\n").unwrap();
+    assert_eq!(ops::minimize(&mut two.clone()), Err(Error::Nondeterministic { state: 0, label: 1 }));
+    assert_eq!(ops::determinize(&two, 1), Err(Error::TooManyStates { limit: 1 }));
+    let empty = text::parse("0 1 0 0\n1\n").unwrap();
+    assert_eq!(ops::determinize(&empty, 10), Err(Error::Epsilon { state: 0 }));
+    assert_eq!(ops::SortedAcceptor::new(empty).unwrap_err(), Error::Epsilon { state: 0 });
     let transducer = text::parse("0 1 1 2\n1\n").unwrap();
     assert_eq!(transducer.check_acceptor(), Err(Error::NotAcceptor { state: 0, ilabel: 1, olabel: 2 }));
 }

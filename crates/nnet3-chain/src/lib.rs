@@ -2,12 +2,14 @@
 //!
 //! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST that
 //! says which sequences of pdfs are right. What is common to all kinds of examples is in `nnet3-train`; here is what
-//! differs: [`store`], [`merge`], [`copy`]. [`language`] is for examples of several languages in one table.
+//! differs: files, merging, copying. [`normalize`] gives supervision the costs of the
+//! denominator graph; [`language`] is for examples of several languages in one table.
 
 mod copy;
 pub mod example;
 pub mod language;
 mod merge;
+pub mod normalize;
 pub mod store;
 pub mod supervision;
 
