@@ -220,5 +220,47 @@ class LdaTest(InteropTest):
         np.testing.assert_allclose(limited, u @ np.diag(np.minimum(s, limit)) @ vt, rtol=1e-3, atol=1e-3)
 
 
+class OtherFormatsTest(InteropTest):
+    """Files of other programs than Kaldi's, as Kaldi's own code writes them into archives."""
+
+    def test_htk(self):
+        matrices = features(4, [3, 1, 12], 5)
+        with native.HtkMatrixWriter("ark,scp:htk.ark,htk.scp") as writer:
+            for key, matrix in matrices.items():
+                writer.write(key, (matrix, native.HtkHeader(len(matrix), 100000, 4 * matrix.shape[1], 9)))
+        for table in ("ark:htk.ark", "scp:htk.scp", "ark:cat htk.ark |"):
+            self.run_program(BIN / "copy-feats", "--htk-in=true", table, "ark:out.ark")
+            copied = kaldiio.load_ark("out.ark")
+            for (key, found), (name, expected) in zip(copied, matrices.items(), strict=True):
+                self.assertEqual(key, name)
+                np.testing.assert_array_equal(found, expected)
+
+    def test_waves(self):
+        random = np.random.default_rng(5)
+        lengths = {"mono": (1, 8000), "stereo": (2, 123), "one": (1, 1)}
+        with native.WaveWriter("ark,scp:wav.ark,wav.scp") as writer:
+            for key, shape in lengths.items():
+                samples = random.integers(-(2**15), 2**15, shape).astype(np.float32)
+                writer.write(key, native.WaveData(16000, samples))
+        for table in ("ark:wav.ark", "scp:wav.scp"):
+            for option in ("--read-entire-file=true", "--read-entire-file=false"):
+                self.run_program(BIN / "wav-to-duration", option, table, "ark,t:out.txt")
+                with native.SequentialFloatReader("ark:out.txt") as reader:
+                    durations = dict(reader)
+                self.assertEqual(list(durations), list(lengths))
+                for key, (_, count) in lengths.items():
+                    self.assertAlmostEqual(durations[key], count / 16000, places=6)
+
+    def test_shapes(self):
+        """Kaldi's code finds the shapes of our matrices, compressed or not, from their headers."""
+        matrices = features(6, [3, 1, 12], 5)
+        kaldiio.save_ark("in.ark", matrices)
+        for options in (["--compress=false"], ["--compress=true"], ["--compress=true", "--compression-method=5"]):
+            self.run_program(BIN / "copy-feats", *options, "ark:in.ark", "ark,scp:out.ark,out.scp")
+            with native.RandomAccessMatrixShapeReader("scp:out.scp") as reader:
+                for key, matrix in matrices.items():
+                    self.assertEqual((reader[key].num_rows, reader[key].num_cols), matrix.shape)
+
+
 if __name__ == "__main__":
     unittest.main()
