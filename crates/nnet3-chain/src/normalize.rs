@@ -22,6 +22,9 @@ pub enum Rejection {
     TooManyStates(FstError),
 }
 
+/// What comes of an example that is not at fault itself.
+type Normalized<T> = std::result::Result<T, Rejection>;
+
 impl Normalization {
     /// `scale` is what costs of the FST are multiplied by. An error if that is negative, or the FST is no acceptor or has
     /// empty arcs.
@@ -39,15 +42,16 @@ impl Normalization {
     }
 
     /// The supervision with costs. Only for one sequence.
-    pub fn apply(&self, supervision: &Supervision) -> Result<std::result::Result<Supervision, Rejection>> {
+    pub fn apply(&self, supervision: &Supervision) -> Result<Normalized<Supervision>> {
         if supervision.num_sequences != 1 {
             return Err(Error::data("the example has several sequences: too late to normalize it"));
         }
         let composed = match &supervision.graph {
             Graph::Constrained(fst) => self.constrained(fst).map(|fst| fst.map(Graph::Constrained)),
-            Graph::EndToEnd(fsts) => {
-                self.end_to_end(&fsts[0]).map(|fst| fst.map(|fst| Graph::EndToEnd(vec![fst])))
-            }
+            Graph::EndToEnd(fsts) => match &fsts[..] {
+                [fst] => self.end_to_end(fst).map(|fst| fst.map(|fst| Graph::EndToEnd(vec![fst]))),
+                _ => return Err(Error::data(format!("{} FSTs for one sequence", fsts.len()))),
+            },
         };
         let composed = composed.map_err(|e| Error::data(format!("supervision FST: {e}")))?;
         Ok(composed.map(|graph| Supervision {
@@ -57,7 +61,7 @@ impl Normalization {
         }))
     }
 
-    fn constrained(&self, fst: &Fst) -> kaldi_fst::Result<std::result::Result<Fst, Rejection>> {
+    fn constrained(&self, fst: &Fst) -> kaldi_fst::Result<Normalized<Fst>> {
         let mut plain = fst.clone();
         ops::remove_epsilons(&mut plain)?;
         let weighted = match smallest(&plain) {
@@ -76,7 +80,7 @@ impl Normalization {
         }
     }
 
-    fn end_to_end(&self, fst: &Fst) -> kaldi_fst::Result<std::result::Result<Fst, Rejection>> {
+    fn end_to_end(&self, fst: &Fst) -> kaldi_fst::Result<Normalized<Fst>> {
         let mut plain = fst.clone();
         ops::remove_epsilons(&mut plain)?;
         let composed = ops::compose(&plain, &self.0)?;
@@ -95,7 +99,7 @@ fn smallest(fst: &Fst) -> kaldi_fst::Result<Fst> {
 }
 
 /// An FST that is too large costs one example; everything else is an error.
-fn rejected(error: FstError) -> kaldi_fst::Result<std::result::Result<Fst, Rejection>> {
+fn rejected(error: FstError) -> kaldi_fst::Result<Normalized<Fst>> {
     match error {
         FstError::TooManyStates { .. } => Ok(Err(Rejection::TooManyStates(error))),
         other => Err(other),

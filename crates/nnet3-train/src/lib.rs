@@ -3,8 +3,8 @@
 //! What a program does between reading its options and choosing its exit status is here. Nothing prints: functions
 //! return what they found, and long work reports [`trainer::Event`]s to its caller.
 //!
-//! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`copy`], [`shuffle`], [`subset`]
-//! and [`merge`] (examples → minibatches). A minibatch becomes a [`request`], whose program [`trainer`] or
+//! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`augment`], [`copy`], [`shuffle`],
+//! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. A minibatch becomes a [`request`], whose program [`trainer`] or
 //! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
 //! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks; [`acoustic`] joins a network
 //! with a transition model and priors.
