@@ -42,11 +42,11 @@ queue=$log_folder/q
 base=$(basename "$log")
 base=${base//.${job_name:-none}/}
 mkdir -p "$queue" || exit 1
-spool=$(mktemp -d "$queue/${base%.log}.XXXXXX") || exit 1
+spool=$(mktemp -d "$(cd "$queue" && pwd)/${base%.log}.XXXXXX") || exit 1
 # The name tells the jobs of this call from all others of the user.
 name=$base-$(printf '%s' "$PWD/$log" | cksum | cut -d' ' -f1)
 
-options=(--parsable --job-name="$name" --chdir="$PWD" --output="$PWD/$spool/slurm.%a" --open-mode=append
+options=(--parsable --job-name="$name" --chdir="$PWD" --output="$spool/slurm.%a" --open-mode=append
   --cpus-per-task="$num_threads" --no-requeue)
 [[ $mem == 0 ]] || options+=(--mem="$mem")
 [[ $gpu == 0 ]] || options+=(--gres=gpu:"$gpu")

@@ -17,3 +17,4 @@ pub mod report;
 pub mod sums;
 pub mod tables;
 pub mod training_log;
+pub mod training_report;

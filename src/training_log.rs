@@ -1,5 +1,7 @@
 //! Log lines about training and evaluation. Scripts parse most of them (spec binaries §15.1).
 
+use std::time::Duration;
+
 use kaldi_io::log::Site;
 use kaldi_io::log::num;
 use kaldi_io::log::sites::{
@@ -12,6 +14,7 @@ use nnet3_train::diagnostics::ProbComputer;
 use nnet3_train::trainer::{Event, Trainer};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
+const TIMES: Site = Site::main("nnet3-train.cc", 105);
 const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
 
 /// Whether an event is to be logged.
@@ -72,4 +75,17 @@ pub fn compilation(compiler: &CachingCompiler) {
     if let Some(summary) = compiler.timing().summary() {
         kaldi_log!(COMPILER, "{summary}");
     }
+}
+
+/// Logs where the time went, for `nnet3-report`: `training` is with compilation.
+pub fn times(total: Duration, compiling: Duration, waiting: Duration, training: Duration) {
+    let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
+    kaldi_log!(
+        TIMES,
+        "{} seconds in all: compiling {}, waiting for examples {}, computing {}.",
+        seconds(total),
+        seconds(compiling),
+        seconds(waiting),
+        seconds(training.saturating_sub(compiling))
+    );
 }

@@ -1,6 +1,7 @@
 //! `nnet3-train`: one pass of stochastic gradient descent over minibatches.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use kaldi_io::log::Site;
@@ -44,6 +45,7 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
+    let began = Instant::now();
     let trainer_options = options.training.trainer_options()?;
     options.allocator.check()?;
     let device = device::select(&options.use_gpu)?;
@@ -52,10 +54,11 @@ fn run(options: Options) -> Result<u8> {
     options.training.computation.observe(trainer.runner().executor());
     read_cache(&mut trainer, &options.training.read_cache);
     let mut egs = ExampleReader::open(&options.training_examples_in)?;
-    if egs.at_end()? {
+    let mut times = Times::default();
+    if timed(&mut times.waiting, || egs.at_end())? {
         return examples::nothing(&SITE, egs);
     }
-    train(&mut trainer, &mut egs)?;
+    train(&mut trainer, &mut egs, &mut times)?;
     egs.close()?;
     let useful = training_log::training_totals(&trainer);
     trainer
@@ -64,19 +67,38 @@ fn run(options: Options) -> Result<u8> {
         .with_context(|| format!("cannot write the model to {}", options.raw_model_out))?;
     kaldi_log!(SITE, "Wrote model to {}", options.raw_model_out);
     write_cache(&mut trainer, &options.training)?;
-    training_log::compilation(trainer.runner().compiler());
+    let compiler = trainer.runner().compiler();
+    training_log::compilation(compiler);
+    training_log::times(began.elapsed(), compiler.timing().total, times.waiting, times.training);
     Ok(u8::from(!useful))
 }
 
-fn train(trainer: &mut Trainer, egs: &mut ExampleReader) -> Result<()> {
+/// Where the time goes.
+#[derive(Default)]
+struct Times {
+    /// For minibatches from the table.
+    waiting: Duration,
+    /// In the trainer, with compilation.
+    training: Duration,
+}
+
+/// Does something, and adds the time that it takes.
+fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let value = f();
+    *sum += start.elapsed();
+    value
+}
+
+fn train(trainer: &mut Trainer, egs: &mut ExampleReader, times: &mut Times) -> Result<()> {
     let bar = progress::counter("minibatches");
     let mut report = |event: Event<'_>| {
         if training_log::is_logged(&event) {
             bar.suspend(|| training_log::event(&event));
         }
     };
-    while let Some((_, minibatch)) = egs.next()? {
-        trainer.train(&minibatch, &mut report).map_err(|e| egs.blame(e))?;
+    while let Some((_, minibatch)) = timed(&mut times.waiting, || egs.next())? {
+        timed(&mut times.training, || trainer.train(&minibatch, &mut report)).map_err(|e| egs.blame(e))?;
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+# Usage: test-train.sh [KILLS [WORDS]]
+# Tests scripts/train.sh and scripts/run.sh on a task of seconds: trainings in all their variants reach the accuracy that
+# they should; one that is killed at KILLS random moments (default 40) and started again each time ends with the same bytes as
+# one that was left alone, and no model that it leaves on the way is damaged. With WORDS, only the tests with
+# these words in their names. Takes the programs from the PATH, or builds them. Ends with the line `N passed, N failed`.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LC_ALL=C OPENBLAS_NUM_THREADS=1
+
+kills=${1:-40} words=${2-}
+RANDOM=7
+if ! command -v nnet3-train >/dev/null; then
+  cargo build --release --bins || exit 1
+  PATH=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release:$PATH
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/test-train.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+check() { # <what> <command> …
+  local log=$work/check.log
+  if [[ $1 != *"$words"* ]]; then return; fi
+  if "${@:2}" >"$log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok      $1"
+  else
+    failed=$((failed + 1))
+    echo "FAILED  $1"
+    tail -n 12 "$log" | sed 's/^/        /'
+  fi
+}
+
+data=$work/data
+tests/train/toy_data.sh "$data"
+tests/train/toy_data.sh "$work/valid" 5
+
+train() { # <name> <options> …
+  scripts/train.sh --feats="scp:$data/feats.scp" --targets="ark:$data/ali.ark" --archives=4 --num-epochs=3 \
+    --num-jobs-initial=2 --num-jobs-final=3 --minibatch-size=32 --initial-effective-lrate=0.001 "${@:2}" "$work/$1"
+}
+
+tdnn=(--xconfig="$data/tdnn.xconfig")
+
+figure() { # <name> <log-likelihood|objective|accuracy>: of the final model on validation data
+  sed -n "s/.* Overall $2 for 'output' is \([^ ]*\) per frame.*/\1/p" "$work/$1"/log/compute_prob_valid.*.log | tail -n 1
+}
+
+# ---- the runner -----------------------------------------------------------------------------------------------------
+run_makes_logs() {
+  scripts/run.sh --max-jobs-run 2 JOB=1:5 "$work/run/x.JOB.log" echo job JOB \| sed 's/job/a job/' || return 1
+  local i line
+  for i in 1 2 3 4 5; do
+    grep -qx "a job $i" "$work/run/x.$i.log" || return 1
+    for line in '# echo job' '# Running on' '# Started at' '# Accounting: time=[0-9]+ threads=1' '# Ended \(code 0\) at'; do
+      grep -qE "^$line" "$work/run/x.$i.log" || { echo "no '$line' in x.$i.log"; return 1; }
+    done
+  done
+}
+
+run_fails_with_a_job() {
+  local said status
+  said=$(scripts/run.sh JOB=1:3 "$work/run/y.JOB.log" exit \$\[JOB-2\] 2>&1)
+  status=$?
+  echo "$said"
+  (( status == 1 )) && [[ $said == *"2 of 3 failed"* && $said == *y.3.log* ]]
+}
+
+run_fails_with_any_part_of_a_pipe() {
+  ! scripts/run.sh "$work/run/p.log" false \| true && grep -q 'Ended (code 1)' "$work/run/p.log"
+}
+
+run_bounds_jobs() { # two at a time, of 0.3 s each, six of them
+  local began=${EPOCHREALTIME/./}
+  scripts/run.sh --max-jobs-run 2 JOB=1:6 "$work/run/b.JOB.log" sleep 0.3 || return 1
+  local took=$(((${EPOCHREALTIME/./} - began) / 1000))
+  echo "took $took ms"
+  (( took >= 900 ))
+}
+
+run_retries() {
+  scripts/run.sh --retries 1 "$work/run/r.log" mkdir "$work/run/once" \&\& exit 3
+  (( $? == 1 )) && [[ -e $work/run/r.log.attempt1 ]] && grep -q 'File exists' "$work/run/r.log"
+}
+
+run_takes_jobs_with_it() { # <signal>
+  local marker=$((60000 + RANDOM)) pid
+  scripts/run.sh JOB=1:2 "$work/run/s.JOB.log" sleep $marker \| cat &
+  pid=$!
+  until grep -q Started "$work/run/s.1.log" && grep -q Started "$work/run/s.2.log"; do sleep 0.1; done 2>/dev/null
+  kill "-$1" $pid
+  wait $pid
+  sleep 1
+  grep -q 'Ended (code 143)' "$work/run/s.1.log" && ! ps -eo args | grep -q "^sleep $marker"
+}
+
+check "run.sh: logs as Kaldi's scripts expect them" run_makes_logs
+check "run.sh: fails with a job, and says which" run_fails_with_a_job
+check "run.sh: fails with any part of a pipe" run_fails_with_any_part_of_a_pipe
+check "run.sh: so many jobs at a time" run_bounds_jobs
+check "run.sh: retries" run_retries
+check "run.sh: SIGTERM stops the jobs" run_takes_jobs_with_it TERM
+check "run.sh: SIGKILL stops the jobs" run_takes_jobs_with_it KILL
+
+# ---- variants of training -------------------------------------------------------------------------------------------
+is_good() { # <name> [<accuracy>]
+  local accuracy
+  accuracy=$(figure "$1" accuracy)
+  echo "accuracy $accuracy, expected ${2:-0.95}"
+  awk -v a="$accuracy" -v b="${2:-0.95}" 'BEGIN { exit !(a >= b) }'
+}
+
+reaches() { # <accuracy> <name> <options> …
+  train "${@:2}" && is_good "$2" "$1"
+}
+
+words='' check "train.sh: a TDNN" reaches 0.95 plain "${tdnn[@]}" --cleanup=false --momentum=0.5
+is_not_much_longer() { # nothing is left to do
+  scripts/train.sh --help >/dev/null && train plain "${tdnn[@]}" --cleanup=false --momentum=0.5 &&
+    cmp "$work/plain/final.raw" "$work/plain.final"
+}
+cp "$work/plain/final.raw" "$work/plain.final"
+check "train.sh: again: nothing to do" is_not_much_longer
+check "train.sh: the same seed gives the same bytes" \
+  eval 'train twin "${tdnn[@]}" --cleanup=false --momentum=0.5 && cmp "$work/plain/final.raw" "$work/twin/final.raw"'
+refuses() { ! train "$@" 2>"$work/said"; cat "$work/said"; }
+check "train.sh: other options in the same folder are refused" \
+  eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5'
+check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -q "unknown option --num-epoch"'
+check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"'
+check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly=true
+check "train.sh: a frame of each example at a time" \
+  reaches 0.95 frame "${tdnn[@]}" --frame-level=true --num-epochs=1 --chunk-width=4 --minibatch-size=128
+check "train.sh: validation data of their own, no combination" reaches 0.94 valid "${tdnn[@]}" \
+  --valid-feats="scp:$work/valid/feats.scp" --valid-targets="ark:$work/valid/ali.ark" --do-final-combination=false
+check "train.sh: on examples that are there" eval \
+  'train egs --feats= --targets= --egs-dir="$work/plain/egs" "${tdnn[@]}" --backstitch-training-scale=0.3 \
+   --backstitch-training-interval=2 && is_good egs'
+check "train.sh: from a model" reaches 0.95 more --input-model="$work/plain/final.raw" --num-epochs=1 --remove-egs=true \
+  --minibatch-size=64,32
+
+cat >"$work/lda.xconfig" <<'XCONFIG'
+input dim=4 name=input
+fixed-affine-layer name=lda input=Append(-2,-1,0,1,2) affine-transform-file=anywhere/lda.mat
+relu-batchnorm-dropout-layer name=tdnn1 dim=16 dropout-proportion=0.0
+output-layer name=output dim=3
+XCONFIG
+check "train.sh: a transform of the input, dropout" eval \
+  'reaches 0.94 lda --xconfig="$work/lda.xconfig" --dropout-schedule="0,0.2@0.3,0" && [[ -s $work/lda/lda.mat ]] &&
+   grep -q "set-dropout-proportion name=\* proportion=0.1" "$work"/lda/log/train.*.log'
+
+cat >"$work/lstm.xconfig" <<'XCONFIG'
+input dim=4 name=input
+fast-lstmp-layer name=lstm cell-dim=16 recurrent-projection-dim=8 non-recurrent-projection-dim=8 delay=-1
+output-layer name=output dim=3
+XCONFIG
+check "train.sh: an LSTM" reaches 0.80 lstm --xconfig="$work/lstm.xconfig" --chunk-width=20,10 --chunk-left-context=5 \
+  --chunk-left-context-initial=0 --deriv-truncate-margin=3 --shrink-value=0.99 --num-epochs=4 --num-jobs-initial=1 \
+  --num-jobs-final=1 --minibatch-size=16
+
+sed 's/output-layer name=output dim=3/output-layer name=output dim=3 include-log-softmax=false objective-type=quadratic/' \
+  "$data/tdnn.xconfig" >"$work/dense.xconfig"
+dense_is_good() {
+  train dense --xconfig="$work/dense.xconfig" --target-type=dense --targets="scp:$data/dense.scp" || return 1
+  echo "objective $(figure dense objective)"
+  awk -v x="$(figure dense objective)" 'BEGIN { exit !(x > -0.08) }'
+}
+check "train.sh: dense targets" dense_is_good
+
+# ---- interruptions --------------------------------------------------------------------------------------------------
+# Every model that is there must be the one that the undisturbed training made.
+models_are_whole() { # <name>
+  local file
+  for file in "$work/$1"/[0-9]*.raw "$work/$1"/final.raw; do
+    [[ -e $file && $(basename "$file") != *.*.raw ]] || continue
+    cmp "$file" "$work/plain/$(basename "$file")" || return 1
+  done
+}
+
+# One of: the driver gets a signal; everything is killed at once; one of the programs is killed. (Background processes of a
+# script cannot get SIGINT.)
+strike() { # <leader of the session> <kind>
+  local try
+  case $2 in
+    0) kill -TERM "$1" ;;
+    1) kill -HUP "$1" ;;
+    2) kill -KILL "$1" ;;
+    3) pkill -KILL --session "$1" ;;
+    4) # programs are gone as fast as they come
+      for ((try = 0; try < 40; try++)); do
+        pkill -KILL --session "$1" --newest nnet3- && return
+        sleep 0.02
+      done
+      return 1
+      ;;
+  esac 2>/dev/null
+}
+
+survives() {
+  local struck=0 whole=0 pid strikes=(0 0 0 0 0) kind attempt
+  for ((attempt = 0; attempt < kills; attempt++)); do
+    setsid scripts/train.sh --feats="scp:$data/feats.scp" --targets="ark:$data/ali.ark" --archives=4 --num-epochs=3 \
+      --num-jobs-initial=2 --num-jobs-final=3 --minibatch-size=32 --initial-effective-lrate=0.001 "${tdnn[@]}" \
+      --cleanup=false --momentum=0.5 "$work/killed" 2>>"$work/killed.log" &
+    pid=$!
+    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.05 + 1.5 * r / 32768 }')"
+    kind=$((attempt % 5))
+    if strike $pid $kind; then strikes[kind]=$((strikes[kind] + 1)) struck=$((struck + 1)); fi
+    wait $pid 2>/dev/null
+    models_are_whole killed || return 1
+    if [[ -e $work/killed/final.raw ]]; then
+      whole=$((whole + 1))
+      rm -rf "${work:?}/killed"
+    fi
+  done
+  train killed "${tdnn[@]}" --cleanup=false --momentum=0.5 || return 1
+  models_are_whole killed || return 1
+  echo "struck $struck times (${strikes[*]}) during $((whole + 1)) trainings" >"$work/struck"
+}
+check "train.sh: killed at $kills random moments, the same bytes at the end" survives
+sed 's/^/        /' "$work/struck" 2>/dev/null
+
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+(( failed == 0 ))
