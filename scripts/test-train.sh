@@ -120,6 +120,11 @@ is_not_much_longer() { # nothing is left to do
     cmp "$work/plain/final.raw" "$work/plain.final"
 }
 cp "$work/plain/final.raw" "$work/plain.final"
+report_is_whole() {
+  grep -q '100.0%' "$work/plain/report.html" && grep -q '<td>final<td>' "$work/plain/report.html" &&
+    [[ $(grep -c '<svg' "$work/plain/report.html") == 6 ]]
+}
+check "train.sh: a report" report_is_whole
 check "train.sh: again: nothing to do" is_not_much_longer
 check "train.sh: the same seed gives the same bytes" \
   eval 'train twin "${tdnn[@]}" --cleanup=false --momentum=0.5 && cmp "$work/plain/final.raw" "$work/twin/final.raw"'
@@ -166,6 +171,20 @@ dense_is_good() {
   awk -v x="$(figure dense objective)" 'BEGIN { exit !(x > -0.08) }'
 }
 check "train.sh: dense targets" dense_is_good
+
+# Classes 0, 1, 2 become transition-ids of the first three of 22 pdfs.
+mkdir -p "$work/ali"
+cp tests/data/am/transitions.mdl "$work/ali/final.mdl"
+copy-int-vector "ark:$data/ali.ark" ark,t:- 2>/dev/null | awk '{ for (i = 2; i <= NF; i++) $i = 2 * $i + 1; print }' |
+  gzip >"$work/ali/ali.1.gz"
+sed 's/dim=3/dim=22/' "$data/tdnn.xconfig" >"$work/am.xconfig"
+an_acoustic_model() { # <name> <options> …
+  train "$1" --targets= --ali-dir="$work/ali" --xconfig="$work/am.xconfig" "${@:2}" && is_good "$1" &&
+    nnet3-am-info "$work/$1/final.mdl" | grep -qx 'prior-dimension: 22'
+}
+check "train.sh: an acoustic model" an_acoustic_model am
+check "train.sh: an acoustic model, examples on the fly, no combination" \
+  an_acoustic_model am-fly --on-the-fly=true --do-final-combination=false
 
 # ---- interruptions --------------------------------------------------------------------------------------------------
 # Every model that is there must be the one that the undisturbed training made.

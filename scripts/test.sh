@@ -118,6 +118,13 @@ interop_tests() {
   count_tests "$status" "$(( ${ran:-0} > bad + ${skipped:-0} ? ran - bad - ${skipped:-0} : 0 ))" "$bad"
 }
 
+training_tests() {
+  title "the training driver"
+  PATH="$(target_folder)/debug:$PATH" scripts/test-train.sh 15 2>&1 | tee "$log"
+  local status=${PIPESTATUS[0]}
+  count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
+}
+
 title "what is needed"
 install || exit 1
 echo "all there"
@@ -130,6 +137,7 @@ rust_tests --workspace
 rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests
 interop_tests
+training_tests
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

@@ -94,25 +94,27 @@ fi
 setup() {
   options_except Running
   local file
-  for file in "$xconfig" "$nnet_config" "$input_model" "${feats#scp:}" "$feats/feats.scp" "${targets#scp:}"; do
-    if [[ -f $file ]]; then echo "# $(cksum "$file")"; fi
+  for file in "$xconfig" "$nnet_config" "$input_model" "$feats/feats.scp" "${feats#*:}" "${targets#*:}"; do
+    if [[ -f $file ]] && (( $(wc -c <"$file") < 100000000 )); then echo "# $(cksum "$file")"; fi
   done
 }
 
-if [[ $restart == true ]]; then
+forget() {
   find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
   mkdir -p "$dir/log"
+}
+
+if [[ $restart == true ]]; then forget; fi
+old_setup=/dev/null
+[[ ! -e $dir/setup ]] || old_setup=$dir/setup
+if ! setup | cmp -s - "$old_setup" && [[ -e $dir/setup || -n $(find "$dir" -maxdepth 1 -name '*.raw' -o -name '*.mdl') ]]; then
+  say "$dir holds a training with other options or data (< then, > now):"
+  setup | diff "$old_setup" - | grep '^[<>]' | head -n 20 >&2 || true
+  [[ $restart == changed ]] || fail "take another folder, or --restart=true to begin anew there"
+  forget
 fi
-if [[ -e $dir/setup ]]; then
-  if ! setup | cmp -s - "$dir/setup"; then
-    say "$dir holds a training with other options or data (< then, > now):"
-    setup | diff "$dir/setup" - | grep '^[<>]' | head -n 20 >&2 || true
-    fail "take another folder, or --restart=true to begin anew there"
-  fi
-else
-  setup >"$dir/setup.tmp"
-  mv "$dir/setup.tmp" "$dir/setup"
-fi
+setup >"$dir/setup.tmp"
+mv "$dir/setup.tmp" "$dir/setup"
 
 # ---- from here on, what exists is done ------------------------------------------------------------------------------
 suffix=raw alignments=

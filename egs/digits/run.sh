@@ -14,10 +14,10 @@ usage: run.sh [options]
   --num-utts N      training utterances (1600)
   --num-epochs N    passes over the training data (8)
   --nj N            parallel jobs, for data and for training (2)
-  --stage N         begin with this stage: 1 build, 2 data, 3 network and examples, 4 training, 5 outputs, 6 scores, 7 figures (1)
+  --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 outputs, 5 scores, 6 figures (1)
   --keep-wav        keep the speech as data/<set>/wav/*.wav too
-Data made by an earlier run are used again if they were made the same way; an interrupted training goes on from its last
-whole iteration; everything else is done afresh.
+Data made by an earlier run are used again if they were made the same way, and so is a training of the same kind on the same
+data: an interrupted one goes on from its last whole iteration. Everything else is done afresh.
 END
 }
 
@@ -104,41 +104,20 @@ make_data() {
   echo "$made_by" >"$data/made_by"
 }
 
-# ---- 3, 4: training -------------------------------------------------------------------------------------------------
-# A training is unfinished when it has whole iterations but no final model; it goes on if it was started with this setup.
-training_setup() {
-  echo "$num_epochs epochs, $nj jobs"
-  cksum "$data/made_by" conf/network.config local/make_egs.sh local/train.sh
-}
-
-is_unfinished() { [[ -s $dir/1.raw && ! -e $dir/final.raw && -f $dir/setup && $(<"$dir/setup") == "$(training_setup)" ]]; }
-
-prepare_training() {
-  if is_unfinished; then
-    echo "$dir holds an unfinished training of this kind, which will go on"
-    return
-  fi
-  rm -rf "${dir:?}"/{setup,schedule.txt,egs,log,figures,scoring} "${dir:?}"/*.raw "${dir:?}"/*.tmp "${dir:?}"/output.*
-  mkdir -p "$log"
-  nnet3-init --srand=1 conf/network.config "$dir/0.raw" 2>"$log/init.log"
-  nnet3-info "$dir/0.raw" 2>"$log/info.log" | sed -n 's/^num-parameters: /parameters: /p; /-context: /p'
-  local/make_egs.sh "$data" "$dir/0.raw" "$dir/egs"
-  echo "examples: $(du -sh "$dir/egs" | cut -f1) in $(find "$dir/egs" -name 'egs.*.ark' | wc -l) archives"
-  training_setup >"$dir/setup"
-}
-
+# ---- 3: training ----------------------------------------------------------------------------------------------------
+# An interrupted training goes on; one with other options or data is forgotten. The network sees 20 labelled frames at a time.
 train() {
-  if ! is_unfinished; then # a new start on the examples that stage 3 made
-    find "$dir" -maxdepth 1 -name '*.raw' ! -name 0.raw -delete
-  fi
   # In the background, because only from `wait` does a signal get through: stopping this script stops the training.
-  local/train.sh --num-epochs "$num_epochs" --num-jobs "$nj" "$dir/egs" "$dir" &
+  ../../scripts/train.sh --restart=changed --feats="$data/train" --targets="ark:$data/train/post.ark" --target-type=post \
+    --valid-feats="$data/dev" --valid-targets="ark:$data/dev/post.ark" --nnet-config=conf/network.config \
+    --chunk-width=20 --archives=6 --num-epochs="$num_epochs" --num-jobs-initial="$nj" --num-jobs-final="$nj" \
+    --initial-effective-lrate=0.002 --final-effective-lrate=0.0002 --srand=1 --use-gpu=no --nj="$nj" "$dir" &
   training=$!
   wait "$training"
   training=
 }
 
-# ---- 5, 6, 7: results -----------------------------------------------------------------------------------------------
+# ---- 4, 5, 6: results -----------------------------------------------------------------------------------------------
 compute_outputs() {
   local set
   for set in dev test_seen test_unseen; do
@@ -158,10 +137,9 @@ install_tools
 stage 1 "building the programs" "" build
 export PATH=$PWD/../../target/release:$PATH
 stage 2 "speech, features and phone labels" "" make_data
-stage 3 "network and training examples" "$log" prepare_training
-stage 4 "training" "$log" train
-stage 5 "outputs for the test sets" "$log" compute_outputs
-stage 6 "scores" "" score
-stage 7 "figures" "" draw
-printf '\nDone in %s. Table: %s; figures: %s\n' "$(duration $((SECONDS - started)))" \
-  "$(realpath "$dir")/scoring/results.txt" "$(realpath "$dir")/figures"
+stage 3 "training" "$log" train
+stage 4 "outputs for the test sets" "$log" compute_outputs
+stage 5 "scores" "" score
+stage 6 "figures" "" draw
+printf '\nDone in %s. Table: %s; figures: %s; the training: %s\n' "$(duration $((SECONDS - started)))" \
+  "$(realpath "$dir")/scoring/results.txt" "$(realpath "$dir")/figures" "$(realpath "$dir")/report.html"

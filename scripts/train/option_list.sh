@@ -85,7 +85,8 @@ option report bool true "write DIR/report.html after each iteration"
 option cleanup bool true "remove models that are not needed any more"
 option remove-egs bool false "remove DIR/egs at the end"
 option preserve-model-interval integer 100 "models whose number is a multiple of this are kept"
-option restart bool false "forget what is in DIR, and begin anew"
+option restart 'true|false|changed' false "forget what is in DIR, and begin anew; changed: only if it holds a training with other \
+options or data"
 
 need_file() { [[ ! $2 || -r $2 ]] || fail "--$1=$2: cannot read it"; } # <option> <file>
 
