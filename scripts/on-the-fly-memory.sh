@@ -35,23 +35,22 @@ watch_memory() { # <process that leads it>
 printf '%12s %10s' frames seconds
 printf ' %18s' nnet3-get-egs nnet3-shuffle-egs nnet3-merge-egs nnet3-train
 printf '   (MB each)\n'
-for frames in "${@:-1000000 10000000}"; do
-  for frames in $frames; do
-    rounds=$((frames / 200000))
-    began=$SECONDS
-    setsid nnet3-train --use-gpu=no --print-interval=1000 "$work/0.raw" \
-      "ark,bg:nnet3-get-egs --num-pdfs=3 --num-frames=20 --left-context=4 --right-context=4 'ark:for i in \$(seq $rounds); do cat $work/feats.ark; done |' scp:$work/post.scp ark:- | nnet3-shuffle-egs --buffer-size=5000 ark:- ark:- | nnet3-merge-egs --minibatch-size=64 ark:- ark:- |" \
-      "$work/1.raw" 2>"$work/train.log" &
-    pid=$!
-    watch_memory $pid >"$work/memory.$frames"
-    wait $pid || { tail -n 3 "$work/train.log" >&2; exit 1; }
-    grep -o 'Overall average objective function .*' "$work/train.log" >"$work/objective.$frames"
-    printf '%12d %10d' "$frames" $((SECONDS - began))
-    for program in nnet3-get-egs nnet3-shuffle-egs nnet3-merge-egs nnet3-train; do
-      printf ' %18.1f' "$(awk -v p=$program '$1 == p { print $2 / 1024 }' "$work/memory.$frames")"
-    done
-    printf '   %s\n' "$(sed "s/.* is \(.*\)\./\1/" "$work/objective.$frames")"
+(( $# )) || set -- 1000000 10000000
+for frames; do
+  rounds=$((frames / 200000))
+  began=$SECONDS
+  setsid nnet3-train --use-gpu=no --print-interval=1000 "$work/0.raw" \
+    "ark,bg:nnet3-get-egs --num-pdfs=3 --num-frames=20 --left-context=4 --right-context=4 'ark:for i in \$(seq $rounds); do cat $work/feats.ark; done |' scp:$work/post.scp ark:- | nnet3-shuffle-egs --buffer-size=5000 ark:- ark:- | nnet3-merge-egs --minibatch-size=64 ark:- ark:- |" \
+    "$work/1.raw" 2>"$work/train.log" &
+  pid=$!
+  watch_memory $pid >"$work/memory.$frames"
+  wait $pid || { tail -n 3 "$work/train.log" >&2; exit 1; }
+  grep -o 'Overall average objective function .*' "$work/train.log" >"$work/objective.$frames"
+  printf '%12d %10d' "$frames" $((SECONDS - began))
+  for program in nnet3-get-egs nnet3-shuffle-egs nnet3-merge-egs nnet3-train; do
+    printf ' %18.1f' "$(awk -v p=$program '$1 == p { print $2 / 1024 }' "$work/memory.$frames")"
   done
+  printf '   %s\n' "$(sed "s/.* is \(.*\)\./\1/" "$work/objective.$frames")"
 done
 cat "$work"/memory.* | sort -k1,1 -k2,2n | awk '
   $1 != last { low = $2; last = $1 }

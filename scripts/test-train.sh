@@ -102,6 +102,73 @@ check "run.sh: retries" run_retries
 check "run.sh: SIGTERM stops the jobs" run_takes_jobs_with_it TERM
 check "run.sh: SIGKILL stops the jobs" run_takes_jobs_with_it KILL
 
+# ---- the schedule ---------------------------------------------------------------------------------------------------
+# Expected figures: what Kaldi's drivers compute (steps/libs/nnet3/train).
+schedule_of() ( # <archives> <epochs> <initial jobs> <final jobs> <job step> <models to combine> <dropout>
+  source scripts/train/schedule.sh
+  dir=$work frames_per_archive=1
+  num_archives=$1 num_epochs=$2 num_jobs_initial=$3 num_jobs_final=$4 num_jobs_step=$5 max_models_combine=$6 dropout_schedule=$7
+  initial_effective_lrate=3e-4 final_effective_lrate=3e-5
+  write_schedule
+  awk '{ printf "%s%d %d %d %.4g", (NR > 1 ? ", " : ""), $1, $2, $3, $5 }' "$dir/schedule.txt" | tr '\n' ' '
+  echo
+  models_to_combine
+)
+
+jobs_and_rates() {
+  diff <(schedule_of 16 4 2 8 1 20 '' | head -n 1 | sed 's/, /\n/g; s/ $//') - <<'EXPECTED'
+0 2 0 0.0006
+1 3 2 0.0008375
+2 3 5 0.0007518
+3 4 8 0.0008999
+4 4 12 0.0007793
+5 5 16 0.0008435
+6 5 21 0.0007046
+7 6 26 0.0007064
+8 6 32 0.0005692
+9 7 38 0.0005351
+10 7 45 0.000416
+11 8 52 0.00024
+EXPECTED
+}
+
+combined_models() {
+  diff <(schedule_of 16 4 2 8 1 20 '' | tail -n 1) - <<<"12 11 10 9 8 7" &&
+    diff <(schedule_of 100 10 2 12 4 5 '' | tail -n 1) - <<<"142 141 140 139 138"
+}
+
+dropout() {
+  schedule_of 100 1 1 1 1 20 '0,0.3@0.2,0.5@0.5,0 lstm*=0.3,0@0.75,0' >/dev/null
+  diff <(sed -n '1p; 11p; 36p; 71p; 100p' "$work/schedule.txt" | cut -d' ' -f6- | sed 's/set-dropout-proportion //g') - <<'EXPECTED'
+name=* proportion=0;name=lstm* proportion=0.3
+name=* proportion=0.15;name=lstm* proportion=0.26
+name=* proportion=0.4;name=lstm* proportion=0.16
+name=* proportion=0.3;name=lstm* proportion=0.02
+name=* proportion=0.01;name=lstm* proportion=0
+EXPECTED
+}
+
+saturated() { # as get_saturation.pl: the mean over a sigmoid, a tanh and the five of an LSTM; rectifiers do not count
+  local said
+  said=$(
+    source scripts/train/schedule.sh
+    nnet3-info() {
+      echo 'component name=a type=SigmoidComponent, dim=4, deriv-avg=[0.1 0.2, mean=0.2, stddev=0.1], x'
+      echo 'component name=b type=TanhComponent, dim=4, deriv-avg=[0.1 0.2, mean=0.5, stddev=0.1], x'
+      echo 'component name=c type=RectifiedLinearComponent, dim=4, deriv-avg=[0.1 0.2, mean=0.9, stddev=0.1], x'
+      echo "component name=l type=LstmNonlinearityComponent, $(printf '%s={ value-avg=[1, mean=9, s], deriv-avg=[1, mean=0.25, s] }, ' \
+        i_t_sigmoid f_t_sigmoid c_t_tanh o_t_sigmoid m_t_tanh)"
+    }
+    saturation x
+  )
+  echo "$said"
+  [[ $said == 0.314286 ]] # (0.2 + 0.5 + 0 + 0 + 0.75 + 0 + 0.75) / 7
+}
+check "schedule: jobs and learning rates" jobs_and_rates
+check "schedule: models to combine" combined_models
+check "schedule: dropout" dropout
+check "schedule: saturation" saturated
+
 # ---- variants of training -------------------------------------------------------------------------------------------
 is_good() { # <name> [<accuracy>]
   local accuracy

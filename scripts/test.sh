@@ -50,6 +50,7 @@ install() {
   { command -v pkg-config >/dev/null && pkg-config --exists openblas; } || missing+=(libopenblas-dev)
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+  command -v pkill >/dev/null || missing+=(procps)
   scripts/install_packages.sh "${missing[@]}" || return 1
 
   command -v cargo >/dev/null || { echo "test.sh: cargo is missing: install Rust (https://rustup.rs)" >&2; return 1; }

@@ -75,6 +75,7 @@ fn training_improves_and_repeats() {
             " over 400 frames.",
             "PrintTotalStats():nnet-training.cc:324) [this line is to be parsed by a script:] log-prob-per-frame=-",
             &format!("Wrote model to {to}"),
+            " seconds in all: compiling ",
         ] {
             assert!(log.contains(line), "no '{line}' in {log}");
         }
