@@ -239,6 +239,25 @@ dense_is_good() {
 }
 check "train.sh: dense targets" dense_is_good
 
+# A data folder: two speakers, and versions of utterances that must not be parted between training and validation.
+mkdir -p "$work/folder"
+cp "$data/feats.scp" "$work/folder"
+awk '{ print $1, NR % 2 ? "a" : "b" }' "$data/feats.scp" >"$work/folder/utt2spk"
+awk '{ print $1, "u" int(NR / 3) }' "$data/feats.scp" >"$work/folder/utt2uniq"
+awk '{ u[$2] = u[$2] " " $1 } END { for (s in u) print s u[s] }' "$work/folder/utt2spk" >"$work/folder/spk2utt"
+compute-cmvn-stats --spk2utt="ark:$work/folder/spk2utt" "scp:$data/feats.scp" \
+  "ark,scp:$work/folder/cmvn.ark,$work/folder/cmvn.scp" 2>/dev/null
+a_data_folder() { # <name> <options> …
+  train "$1" "${tdnn[@]}" --feats="$work/folder" --cmvn-opts=--norm-vars=true "${@:2}" && is_good "$1" || return 1
+  [[ $(<"$work/$1/cmvn_opts") == --norm-vars=true ]] || { echo "no cmvn_opts"; return 1; }
+  grep -q 'apply-cmvn --norm-vars=true' "$work/$1"/log/{get_egs,train}.*.log || { echo "no normalisation"; return 1; }
+  awk -v valid="$work/$1/data/valid" 'BEGIN { while ((getline key < valid) > 0) kept[key] = 1 }
+    $1 in kept { in_valid[$2] = 1; next } { in_train[$2] = 1 }
+    END { for (u in in_valid) if (u in in_train) { print u " is in both sets"; exit 1 } }' "$work/folder/utt2uniq"
+}
+check "train.sh: a data folder with normalisation" a_data_folder folder
+check "train.sh: a data folder with normalisation, on the fly" a_data_folder folder-fly --on-the-fly=true
+
 # Classes 0, 1, 2 become transition-ids of the first three of 22 pdfs.
 mkdir -p "$work/ali"
 cp tests/data/am/transitions.mdl "$work/ali/final.mdl"

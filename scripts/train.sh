@@ -145,4 +145,6 @@ while read -r -u 3 i jobs processed epoch lrate edits; do
 done 3<"$dir/schedule.txt"
 make_final_model
 tidy_up
-say "done in $((SECONDS - began)) s: $(model final)${report:+; report: $dir/report.html}"
+shown=
+[[ $report == false ]] || shown="; report: $dir/report.html"
+say "done in $((SECONDS - began)) s: $(model final)$shown"
