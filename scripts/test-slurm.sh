@@ -28,7 +28,10 @@ daemons=()
 finish() {
   local status=$?
   trap '' INT TERM HUP
-  if [[ -e $work/slurm.conf ]]; then scancel --user=root 2>/dev/null; fi
+  if [[ -e $work/slurm.conf ]]; then
+    scancel --user=root 2>/dev/null
+    for ((i = 0; i < 20; i++)); do [[ $(squeue --noheader 2>/dev/null) ]] || break; sleep 0.5; done
+  fi
   if (( ${#daemons[@]} )); then
     kill "${daemons[@]}" 2>/dev/null
     sleep 1
