@@ -200,6 +200,9 @@ check "train.sh: other options in the same folder are refused" \
   eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5'
 check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -q "unknown option --num-epoch"'
 check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"'
+sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
+check "train.sh: features that do not fit the network are refused" \
+  eval 'refuses five --xconfig="$work/five.xconfig" | grep -q "have 4 columns, but the network.s input has 5"'
 check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly=true
 check "train.sh: a frame of each example at a time" \
   reaches 0.95 frame "${tdnn[@]}" --frame-level=true --num-epochs=1 --chunk-width=4 --minibatch-size=128

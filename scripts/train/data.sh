@@ -104,8 +104,16 @@ choose_utterances() {
   select_lines "$data/valid" "$valid_feats_scp" >"$data/feats.valid.scp"
   select_lines "$data/train_subset" "$feats_scp" >"$data/feats.train_subset.scp"
   select_lines "$data/train.shuffled" "$feats_scp" >"$data/feats.train.scp"
+  check_feature_dim "$data/feats.train_subset.scp"
   count_frames "$data/feats.train.scp"
   touch "$data/done"
+}
+
+check_feature_dim() { # <script file>
+  local found
+  found=$(feat-to-dim --print-args=false "scp:$1" - 2>"$dir/log/feat_dim.log") ||
+    fail_with_log "the features cannot be read" "$dir/log/feat_dim.log"
+  (( found == feat_dim )) || fail "the features have $found columns, but the network's input has $feat_dim"
 }
 
 count_frames() { # <script file>
