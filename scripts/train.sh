@@ -100,6 +100,9 @@ setup() {
 }
 
 forget() {
+  if [[ ! -e $dir/setup && -n $(find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock ! -name log) ]]; then
+    fail "$dir holds other things than a training of train.sh, and is not emptied; take another folder"
+  fi
   find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
   mkdir -p "$dir/log"
 }
