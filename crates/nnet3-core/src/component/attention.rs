@@ -378,6 +378,27 @@ impl Component for Attention {
         Ok(Some(Box::new(Io { num_images: grid.num_images(), input: grid.input, output: grid.output })))
     }
 
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let Io { num_images, input, output } = fit::own(indexes)?;
+        let rows = |times: &Times| usize::try_from(num_images.saturating_mul(times.count)).unwrap_or(0);
+        fit::count("input rows", rows(input), input_rows)?;
+        fit::count("output rows", rows(output), output_rows)?;
+        let stride = self.time_stride as i64;
+        let reaches = output.start - input.start == stride * self.num_left as i64
+            && input.last() - output.last() == stride * self.num_right as i64;
+        fit::require(reaches && stride % input.step == 0, || {
+            format!(
+                "the precomputed indexes have input times {input:?} and output times {output:?}, another context"
+            )
+        })
+    }
+
     fn memo_shape(&self, _: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
         (output_rows, self.num_heads * self.context())
     }

@@ -6,6 +6,7 @@
 //! to each output height, and multiplies them with a range of columns of the parameters.
 
 use super::convolution_model::ConvolutionModel;
+use super::fit::{self, Fit};
 use super::grid::{Grid, Times, error, gcd};
 use super::{Context, PrecomputedIndexes, fields};
 use crate::error::{Error, Result};
@@ -314,6 +315,28 @@ impl Plan {
             }
         }
         self.part(step, input.rows(), temporary).as_view().reshape(shape.0, shape.1)
+    }
+
+    /// Whether this plan, which may come from a file, is one of this model for these numbers of rows.
+    pub(super) fn check_fit(&self, model: &ConvolutionModel, input_rows: usize, output_rows: usize) -> Fit {
+        fit::count("input filters", self.filters_in, model.filters_in)?;
+        fit::count("output filters", self.filters_out, model.filters_out)?;
+        fit::count("output heights", self.height_out, model.height_out)?;
+        fit::require(self.height_in.is_multiple_of(model.height_in), || {
+            let (found, expected) = (self.height_in, model.height_in);
+            format!("the precomputed indexes have input height {found}, not a multiple of {expected}")
+        })?;
+        let rows = |times: usize| times.saturating_mul(self.images);
+        fit::count(
+            "input rows",
+            rows(self.times_in).saturating_mul(self.height_in / model.height_in),
+            input_rows,
+        )?;
+        fit::count("output rows", rows(self.times_out), output_rows)?;
+        let cols = model.param_cols();
+        fit::require(self.steps.iter().all(|step| self.params(step).end <= cols), || {
+            format!("the precomputed indexes read beyond the {cols} columns of parameters")
+        })
     }
 
     // ---- file --------------------------------------------------------------------------------------------------

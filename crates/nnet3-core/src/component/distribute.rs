@@ -4,17 +4,18 @@ use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::registry::PrecomputedReader;
 use super::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
+use crate::fast_hash::FastMap;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
@@ -152,7 +153,7 @@ impl Component for Distribute {
         outputs: &[Index],
         _need_backprop: bool,
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        let rows: HashMap<Index, usize> =
+        let rows: FastMap<Index, usize> =
             inputs.iter().enumerate().map(|(row, &input)| (input, row)).collect();
         let pairs = outputs.iter().map(|&output| {
             let (input, block) = self.source(output);
@@ -164,6 +165,24 @@ impl Component for Distribute {
             }
         });
         Ok(Some(Box::new(Places::new(pairs.collect::<Result<_>>()?))))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let places: &Places = fit::own(indexes)?;
+        fit::count("output rows", places.pairs.len(), output_rows)?;
+        let exists = |&(row, column): &(i32, i32)| {
+            let (row, column) = (row as usize, column as usize);
+            row < input_rows && column < self.input_dim && column.is_multiple_of(self.output_dim)
+        };
+        fit::require(places.pairs.iter().all(exists), || {
+            format!("the precomputed indexes name blocks beyond the {input_rows} input rows or their columns")
+        })
     }
 
     fn propagate(

@@ -5,11 +5,13 @@ use super::fields::{self, key};
 use super::parameters::{self, copy_unless_same, in_blocks_mut};
 use super::registry::PrecomputedReader;
 use super::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::fast_hash::FastMap;
 use crate::index::Index;
 use crate::random::Random;
 use crate::text::number;
@@ -17,7 +19,6 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, Map, View, ViewMut};
 use std::any::Any;
-use std::collections::HashMap;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "GeneralDropoutComponent",
@@ -302,7 +303,7 @@ impl Component for GeneralDropout {
         _need_backprop: bool,
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
         let blocks = self.dim / self.block_dim;
-        let mut masks: HashMap<(i32, i32), i32> = HashMap::new();
+        let mut masks: FastMap<(i32, i32), i32> = FastMap::default();
         let mut indexes = Vec::with_capacity(inputs.len() * blocks);
         for input in inputs {
             let period = if self.time_period == 0 { 0 } else { input.t.div_euclid(self.time_period) };
@@ -311,6 +312,18 @@ impl Component for GeneralDropout {
             indexes.extend(std::iter::repeat_n(mask, blocks));
         }
         Ok(Some(Box::new(MaskIndexes::new((masks.len() * blocks) as i32, indexes))))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let masks: &MaskIndexes = fit::own(indexes)?;
+        fit::count("blocks of rows", masks.indexes.len(), output_rows * (self.dim / self.block_dim))
     }
 
     fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, _output_rows: usize) -> (usize, usize) {

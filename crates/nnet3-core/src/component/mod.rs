@@ -19,6 +19,7 @@ pub mod distribute;
 pub mod dropout;
 pub mod elementwise;
 pub mod fields;
+pub mod fit;
 pub mod fixed;
 pub mod general_dropout;
 pub mod grid;
@@ -193,7 +194,8 @@ pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The component's own precomputed indexes. Panics on another type: the compiler made them with this component.
+/// The component's own precomputed indexes. Panics on another type: the compiler made them with this component, or the
+/// checker has looked at them ([`Component::check_precomputed`]).
 pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> &T {
     indexes.and_then(|i| i.as_any().downcast_ref()).expect("precomputed indexes of this component")
 }
@@ -260,6 +262,19 @@ pub trait Component: Any + Send + Sync {
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
         let _ = (inputs, outputs, need_backprop);
         Ok(None)
+    }
+
+    /// Whether propagate, or else backprop, can be done with these precomputed indexes and numbers of rows. Precomputed
+    /// indexes may come from a file; these may be none, or of another component.
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        backprop: bool,
+    ) -> fit::Fit {
+        let _ = (indexes, input_rows, output_rows, backprop);
+        Ok(())
     }
 
     // ---- running -----------------------------------------------------------------------------------------------

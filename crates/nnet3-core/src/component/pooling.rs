@@ -7,7 +7,7 @@ use super::row_ranges::{MOST_ROWS, Ranges, RangesBuilder, any_available, positio
 use super::statistics::unsorted;
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-    precomputed,
+    fit, precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -266,6 +266,21 @@ impl Component for Pooling {
         };
         let backward = if need_backprop { backward } else { Ranges::new(&[]) };
         Ok(Some(Box::new(Windows { forward, backward })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        backprop: bool,
+    ) -> fit::Fit {
+        let windows: &Windows = fit::own(indexes)?;
+        fit::ranges("output rows", &windows.forward, output_rows, input_rows)?;
+        match backprop {
+            true => fit::ranges("input rows of backprop", &windows.backward, input_rows, output_rows),
+            false => Ok(()),
+        }
     }
 
     fn propagate(

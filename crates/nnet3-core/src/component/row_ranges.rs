@@ -2,11 +2,11 @@
 
 use super::{Available, fields};
 use crate::error::Result;
+use crate::fast_hash::FastMap;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::IndexTable;
-use std::collections::HashMap;
 
 /// Rows of one sum; more, for instance in a damaged file, would only exhaust memory.
 pub const MOST_ROWS: i64 = 1 << 22;
@@ -17,7 +17,7 @@ pub fn sort_by_sequence(indexes: &mut [Index]) {
 }
 
 /// The row of each index.
-pub fn positions(indexes: &[Index]) -> HashMap<Index, usize> {
+pub fn positions(indexes: &[Index]) -> FastMap<Index, usize> {
     indexes.iter().enumerate().map(|(row, &index)| (index, row)).collect()
 }
 
@@ -81,6 +81,10 @@ impl Ranges {
     }
     pub fn count(&self) -> usize {
         self.table.len() / 2
+    }
+    /// Whether no range goes beyond `rows`.
+    pub fn are_within(&self, rows: usize) -> bool {
+        self.table.values().iter().all(|&row| row <= rows as i32)
     }
     pub fn lengths(&self) -> impl Iterator<Item = i32> {
         self.table.values().chunks_exact(2).map(|range| range[1] - range[0])

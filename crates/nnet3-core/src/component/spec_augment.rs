@@ -4,7 +4,8 @@ use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::registry::PrecomputedReader;
 use super::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -201,6 +202,18 @@ impl Component for TimeMask {
         let sequences = order.chunk_by(|&a, &b| inputs[a].n == inputs[b].n);
         let rows = sequences.map(|rows| rows.iter().map(|&row| row as i32).collect()).collect();
         Ok(Some(Box::new(SequenceRows { rows, num_rows: inputs.len() })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let sequences: &SequenceRows = fit::own(indexes)?;
+        fit::count("rows", sequences.num_rows, output_rows)
     }
 
     fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {

@@ -5,7 +5,7 @@ use super::registry::PrecomputedReader;
 use super::row_ranges::{MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
-    precomputed,
+    fit, precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -190,6 +190,21 @@ impl Component for Extraction {
         let counts = forward.lengths().map(|length| length as f32).collect();
         let backward = IndexTable::new(if need_backprop { backward } else { Vec::new() });
         Ok(Some(Box::new(Groups { forward, counts, backward })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        backprop: bool,
+    ) -> fit::Fit {
+        let groups: &Groups = fit::own(indexes)?;
+        fit::ranges("output rows", &groups.forward, output_rows, input_rows)?;
+        match backprop {
+            true => fit::count("input rows of backprop", groups.backward.len(), input_rows),
+            false => Ok(()),
+        }
     }
 
     fn propagate(

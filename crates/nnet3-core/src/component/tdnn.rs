@@ -393,6 +393,21 @@ impl Component for Tdnn {
         Ok(Some(Box::new(self.rows(&grid)?)))
     }
 
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let rows: &Rows = fit::own(indexes)?;
+        fit::count("time offsets", rows.offsets.len(), self.time_offsets.len())?;
+        let after_first = rows.stride.saturating_mul(output_rows.saturating_sub(1));
+        fit::require(rows.offsets.iter().all(|row| row.saturating_add(after_first) < input_rows), || {
+            format!("the precomputed indexes read beyond the {input_rows} input rows")
+        })
+    }
+
     fn propagate(
         &self,
         context: Context<'_>,

@@ -329,6 +329,17 @@ impl Component for TimeHeightConvolution {
         Ok(Some(Box::new(Plan::new(&self.model, &grid, self.max_memory_mb)?)))
     }
 
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        let plan: &Plan = fit::own(indexes)?;
+        plan.check_fit(&self.model, input_rows, output_rows)
+    }
+
     fn propagate(
         &self,
         context: Context<'_>,

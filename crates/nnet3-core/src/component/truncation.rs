@@ -5,7 +5,8 @@ use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::registry::PrecomputedReader;
 use super::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, precomputed,
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
 };
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -216,6 +217,18 @@ impl Component for Truncation {
         let zeroing: Vec<f32> = outputs.iter().map(|o| if at_boundary(o) { -1.0 } else { 0.0 }).collect();
         let sum = -zeroing.iter().sum::<f32>();
         Ok(Some(Box::new(Zeroing { zeroing, sum })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let boundaries: &Zeroing = fit::own(indexes)?;
+        fit::count("rows", boundaries.zeroing.len(), output_rows)
     }
 
     fn propagate(

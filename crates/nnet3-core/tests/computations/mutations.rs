@@ -1,6 +1,7 @@
 //! The checker finds what is broken: valid computations, each changed in one way.
 
 mod commands;
+mod precomputed;
 mod random;
 
 use crate::support::*;

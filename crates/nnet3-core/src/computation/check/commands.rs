@@ -1,18 +1,18 @@
 //! Each command by itself: indexes in range, shapes that fit each other and the components.
 
 use super::fail;
-use crate::component::Properties;
+use crate::component::{Component, Properties};
 use crate::computation::{
     Command, Compression, Computation, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, RowOf,
     Submatrix, SubmatrixId,
 };
 use crate::error::Result;
+use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::{Nnet, Node};
-use std::collections::HashMap;
 
 pub fn check(nnet: &Nnet, computation: &Computation) -> Result<()> {
-    let mut memos = HashMap::new();
+    let mut memos = FastMap::default();
     for c in 0..computation.commands.len() {
         let one = One { nnet, computation, c };
         one.check_submatrix_ids()?;
@@ -208,6 +208,9 @@ impl One<'_> {
         self.columns(input, component.input_dim(), "input")?;
         self.contiguous(properties, Properties::INPUT_CONTIGUOUS, input)?;
         self.contiguous(properties, Properties::OUTPUT_CONTIGUOUS, Some(output))?;
+        if !simple {
+            self.check_precomputed(component, precomputed, input, output, false)?;
+        }
         let Some(input) = input else {
             return self.require(!simple, "a simple component needs an input");
         };
@@ -222,6 +225,20 @@ impl One<'_> {
             );
         }
         self.apart(output, input)
+    }
+
+    fn check_precomputed(
+        &self,
+        component: &dyn Component,
+        precomputed: Option<PrecomputedId>,
+        input: Option<SubmatrixId>,
+        output: SubmatrixId,
+        backprop: bool,
+    ) -> Result<()> {
+        let indexes = precomputed.and_then(|p| self.computation.precomputed[p.index()].data.as_deref());
+        let rows = |s: SubmatrixId| self.sub(s).rows;
+        let fit = component.check_precomputed(indexes, input.map_or(0, rows), rows(output), backprop);
+        fit.or_else(|message| self.fail(message))
     }
 
     fn columns(&self, s: Option<SubmatrixId>, dim: usize, what: &str) -> Result<()> {
@@ -284,6 +301,9 @@ impl One<'_> {
             !simple || in_value.is_none_or(|value| rows(value) == rows(out_deriv)),
             "input value and output derivative of a simple component have different numbers of rows",
         )?;
+        if !simple && let Some(input) = in_value.or(in_deriv) {
+            self.check_precomputed(component, precomputed, Some(input), out_deriv, true)?;
+        }
         let Some(in_deriv) = in_deriv else {
             return Ok(());
         };
@@ -302,7 +322,7 @@ impl One<'_> {
     }
 
     /// A memo is made once, used once, by the same component.
-    fn check_memo(&self, memos: &mut HashMap<MemoId, (usize, ComponentId)>) -> Result<()> {
+    fn check_memo(&self, memos: &mut FastMap<MemoId, (usize, ComponentId)>) -> Result<()> {
         match self.computation.commands[self.c] {
             Command::Propagate { component, memo: Some(memo), .. } => {
                 let earlier = memos.insert(memo, (self.c, component));
