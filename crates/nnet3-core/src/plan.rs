@@ -3,10 +3,11 @@
 use crate::component::Component;
 use crate::computation::{Command, Computation, MatrixId, MemoId, SubmatrixId};
 use crate::error::{Error, Result};
+use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use crate::random::Random;
+use std::cell::LazyCell;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 /// Offsets are multiples of this many elements: 64 bytes are a cache line of the host and what its widest loads want, two
 /// memory sectors of a GPU, and more than GPU matrix products ask for (16).
@@ -18,7 +19,7 @@ pub struct Plan {
     /// For each matrix; unallocated ones have 0.
     pub matrix_offsets: Vec<usize>,
     /// For each command, where its propagate or backprop finds the component's memo.
-    pub memos: HashMap<usize, MemoPlace>,
+    pub memos: FastMap<usize, MemoPlace>,
     /// Size of the arena.
     pub elements: usize,
     /// The largest total size of blocks that are alive at one time, each rounded up to the alignment: no plan can be
@@ -62,8 +63,9 @@ pub fn plan(nnet: &Nnet, computation: &Computation) -> Result<Plan> {
             (block.first, block.last) = (0, computation.commands.len());
         }
     }
-    let peak_live_elements = peak(&blocks);
-    let (offsets, elements) = place(&blocks, peak_live_elements);
+    let used = used(&blocks);
+    let peak_live_elements = used.iter().copied().max().unwrap_or(0);
+    let (offsets, elements) = place(&blocks, &used, peak_live_elements);
     Ok(Plan {
         matrix_offsets: block_of_matrix.iter().map(|b| b.map_or(0, |b| offsets[b])).collect(),
         memos: memos
@@ -123,7 +125,7 @@ type MemoBlock = (usize, usize, (usize, usize));
 
 /// For each propagate and backprop with a memo: command, block, shape.
 fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) -> Vec<MemoBlock> {
-    let mut kept: HashMap<MemoId, (usize, (usize, usize))> = HashMap::new();
+    let mut kept: FastMap<MemoId, (usize, (usize, usize))> = FastMap::default();
     let mut out = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
         match *command {
@@ -152,21 +154,16 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
     out
 }
 
-/// The most memory in use at one time.
-fn peak(blocks: &[Block]) -> usize {
-    crowds(blocks).into_iter().max().unwrap_or(0)
-}
-
 /// Attempts to shrink an arena that is larger than it needs to be.
 const MAX_ATTEMPTS: usize = 60;
 
 /// Gives offsets and the arena's size. Tries a few orders in which to place blocks and keeps the best; if that is more than
 /// a hundredth above `lower_bound`, moves blocks that stick out to earlier places in the order, keeping what does not
-/// make it worse. The same blocks always give the same plan.
-fn place(blocks: &[Block], lower_bound: usize) -> (Vec<usize>, usize) {
+/// make it worse. The same blocks always give the same plan. `used` is as by [`used`].
+fn place(blocks: &[Block], used: &[usize], lower_bound: usize) -> (Vec<usize>, usize) {
     let good_enough = lower_bound + lower_bound / 100;
     let mut best = Placed::new(blocks, Vec::new());
-    for sequence in orders(blocks) {
+    for sequence in orders(blocks, used) {
         let placed = Placed::new(blocks, sequence);
         if best.sequence.is_empty() || placed.end < best.end {
             best = placed;
@@ -197,8 +194,9 @@ fn place(blocks: &[Block], lower_bound: usize) -> (Vec<usize>, usize) {
 
 /// Orders worth trying: the largest first; the longest lived first; as they come; those first that live when most memory is
 /// in use.
-fn orders(blocks: &[Block]) -> impl Iterator<Item = Vec<usize>> {
-    let crowd = crowds(blocks);
+fn orders(blocks: &[Block], used: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    // The last orders are rarely needed.
+    let crowd = LazyCell::new(|| crowds(blocks, used));
     (0..6).map(move |order| {
         let size = |b: usize| blocks[b].elements;
         let span = |b: usize| blocks[b].last - blocks[b].first;
@@ -215,8 +213,8 @@ fn orders(blocks: &[Block]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// For each block the most memory that is in use at one time of its life.
-fn crowds(blocks: &[Block]) -> Vec<usize> {
+/// The memory in use at each command.
+fn used(blocks: &[Block]) -> Vec<usize> {
     let end = blocks.iter().map(|b| b.last + 1).max().unwrap_or(0);
     let mut changes = vec![(0, 0); end + 1];
     for block in blocks {
@@ -224,13 +222,15 @@ fn crowds(blocks: &[Block]) -> Vec<usize> {
         changes[block.last + 1].1 += block.elements;
     }
     let mut now = 0;
-    let used: Vec<usize> = changes
-        .iter()
-        .map(|(begun, ended)| {
-            now = now + begun - ended;
-            now
-        })
-        .collect();
+    let after = |(begun, ended): &(usize, usize)| {
+        now = now + begun - ended;
+        now
+    };
+    changes.iter().map(after).collect()
+}
+
+/// For each block the most memory that is in use at one time of its life.
+fn crowds(blocks: &[Block], used: &[usize]) -> Vec<usize> {
     blocks.iter().map(|b| used[b.first..=b.last].iter().copied().max().unwrap_or(0)).collect()
 }
 
@@ -296,8 +296,9 @@ mod tests {
                     block(ALIGNMENT * random.usize(1..50), first, first + random.usize(0..30))
                 })
                 .collect();
-            let live = peak(&blocks);
-            let (offsets, end) = place(&blocks, live);
+            let used = used(&blocks);
+            let live = used.iter().copied().max().unwrap();
+            let (offsets, end) = place(&blocks, &used, live);
             assert!(end >= live);
             for (i, a) in blocks.iter().enumerate() {
                 assert!(offsets[i] + a.elements <= end);
@@ -314,6 +315,6 @@ mod tests {
     #[test]
     fn storage_is_reused() {
         let blocks = [block(32, 0, 2), block(32, 3, 5), block(16, 0, 5)];
-        assert_eq!(place(&blocks, peak(&blocks)).1, 48);
+        assert_eq!(place(&blocks, &used(&blocks), 48).1, 48);
     }
 }

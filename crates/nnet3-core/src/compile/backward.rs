@@ -1,8 +1,7 @@
 //! Commands of the backward pass.
 
 use super::Compiler;
-use super::forward::is_identity;
-use super::locations::{Of, contiguous_ranges, single_source, split_backward};
+use super::locations::{List, Of, contiguous_ranges, split_backward};
 use crate::component::Properties;
 use crate::computation::{Command, SubmatrixId};
 use crate::error::{Error, Result};
@@ -73,15 +72,25 @@ impl Compiler<'_> {
             let Some(deriv) = self.infos[s].parts[p].deriv else {
                 continue;
             };
-            for (alpha, locations) in self.locations_by_scale(s, part, Of::Deriv)? {
+            let reads = match self.infos[s].parts[p].reads.take() {
+                Some(reads) => reads,
+                None => self.reads(s, part)?,
+            };
+            for (alpha, locations) in self.locations_by_scale(s, &reads, Of::Deriv) {
                 for list in split_backward(locations) {
-                    let command = match single_source(&list) {
-                        Some((dest, rows)) => self.backward_to_one(dest, deriv, rows, alpha)?,
-                        None => Command::AddToRowsMulti {
-                            src: deriv,
-                            rows: self.out.new_multi_indexes(list),
-                            alpha,
-                        },
+                    let command = match list {
+                        List::One(dest, rows) => {
+                            let known = rows.iter().copied().enumerate().filter(|&(_, row)| row >= 0);
+                            self.backward_to_one(dest, deriv, known, alpha)?
+                        }
+                        List::Few(dest, rows) => {
+                            let known = rows.iter().map(|&(i, row)| (i as usize, row));
+                            self.backward_to_one(dest, deriv, known, alpha)?
+                        }
+                        List::Several(list) => {
+                            let rows = self.out.new_multi_indexes(list);
+                            Command::AddToRowsMulti { src: deriv, rows, alpha }
+                        }
                     };
                     self.out.commands.push(command);
                 }
@@ -90,24 +99,24 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Row i of `src` is added to row `rows[i]` of `dest`.
+    /// For each (i, row) of `rows`, row i of `src` is added to that row of `dest`. By i.
     fn backward_to_one(
         &mut self,
         dest: SubmatrixId,
         src: SubmatrixId,
-        rows: Vec<i32>,
+        rows: impl Iterator<Item = (usize, i32)> + Clone,
         alpha: f32,
     ) -> Result<Command> {
         let (dest_rows, src_rows) = (self.out.submatrix(dest).rows, self.out.submatrix(src).rows);
-        if is_identity(&rows, dest_rows) {
+        if dest_rows == src_rows && rows.clone().eq((0..src_rows).map(|i| (i, i as i32))) {
             return Ok(Command::Add { dest, src, alpha });
         }
         if dest_rows >= src_rows
-            && let Some(inverse) = inverse(&rows, dest_rows)
+            && let Some(inverse) = inverse(rows.clone(), dest_rows)
         {
             return Ok(Command::AddRows { dest, src, rows: self.out.new_indexes(inverse), alpha });
         }
-        match contiguous_ranges(&rows, dest_rows) {
+        match contiguous_ranges(rows, dest_rows) {
             Some(ranges) => {
                 Ok(Command::AddRowRanges { dest, src, ranges: self.out.new_ranges(ranges), alpha })
             }
@@ -116,11 +125,11 @@ impl Compiler<'_> {
     }
 }
 
-/// Where each of `size` values occurs, -1 if it does not; `None` if one occurs twice.
-fn inverse(rows: &[i32], size: usize) -> Option<Vec<i32>> {
+/// Where each of `size` rows occurs, -1 if it does not; `None` if one occurs twice.
+fn inverse(rows: impl Iterator<Item = (usize, i32)>, size: usize) -> Option<Vec<i32>> {
     let mut out = vec![-1; size];
-    for (i, &row) in rows.iter().enumerate() {
-        if row >= 0 && std::mem::replace(&mut out[row as usize], i as i32) != -1 {
+    for (i, row) in rows {
+        if std::mem::replace(&mut out[row as usize], i as i32) != -1 {
             return None;
         }
     }

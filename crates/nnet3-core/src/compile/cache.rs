@@ -5,12 +5,12 @@ use crate::computation::Computation;
 use crate::computation::check::{CheckOptions, check};
 use crate::error::Result;
 use crate::execute::Program;
+use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use crate::optimize::{Observer, OptimizeOptions, Stage, optimize_observed};
 use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,7 +91,7 @@ struct Entry {
 pub struct CachingCompiler {
     options: CompilerOptions,
     optimize: OptimizeOptions,
-    entries: HashMap<ComputationRequest, Entry>,
+    entries: FastMap<ComputationRequest, Entry>,
     uses: u64,
     timing: Timing,
     keep_debug_info: bool,
@@ -102,7 +102,7 @@ impl CachingCompiler {
         CachingCompiler {
             options: CompilerOptions { cache_capacity: options.cache_capacity.max(1), ..options },
             optimize,
-            entries: HashMap::new(),
+            entries: FastMap::default(),
             uses: 0,
             timing: Timing::default(),
             keep_debug_info: false,

@@ -1,6 +1,6 @@
 //! Commands of the forward pass.
 
-use super::locations::{Of, single_source, split};
+use super::locations::{List, Of, split};
 use super::{Compiler, StepInfo};
 use crate::component::Properties;
 use crate::computation::{Command, MemoId, SubmatrixId};
@@ -78,11 +78,21 @@ impl Compiler<'_> {
             if constant != 0.0 {
                 self.out.commands.push(Command::SetConst { dest, value: constant });
             }
-            for (alpha, locations) in self.locations_by_scale(s, part, Of::Value)? {
+            let reads = self.reads(s, part)?;
+            let locations = self.locations_by_scale(s, &reads, Of::Value);
+            self.infos[s].parts[p].reads = Some(reads).filter(|_| self.infos[s].parts[p].deriv.is_some());
+            for (alpha, locations) in locations {
                 for list in split(locations) {
-                    let command = match single_source(&list) {
-                        Some((src, rows)) => self.forward_from_one(dest, src, rows, alpha),
-                        None => Command::AddRowsMulti { dest, rows: self.out.new_multi_indexes(list), alpha },
+                    let command = match list {
+                        List::One(src, rows) => self.forward_from_one(dest, src, rows, alpha),
+                        List::Few(src, few) => {
+                            let mut rows = vec![-1; self.out.submatrix(dest).rows];
+                            few.into_iter().for_each(|(i, row)| rows[i as usize] = row);
+                            self.forward_from_one(dest, src, rows, alpha)
+                        }
+                        List::Several(list) => {
+                            Command::AddRowsMulti { dest, rows: self.out.new_multi_indexes(list), alpha }
+                        }
                     };
                     self.out.commands.push(command);
                 }
@@ -106,6 +116,6 @@ impl Compiler<'_> {
 }
 
 /// 0, 1, … size - 1.
-pub(super) fn is_identity(rows: &[i32], size: usize) -> bool {
+fn is_identity(rows: &[i32], size: usize) -> bool {
     rows.len() == size && rows.iter().enumerate().all(|(i, &r)| r == i as i32)
 }

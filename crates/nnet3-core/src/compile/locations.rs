@@ -5,6 +5,8 @@ use super::Compiler;
 use crate::computation::{RowOf, SubmatrixId};
 use crate::descriptor::Sum;
 use crate::error::{Error, Result};
+use crate::fast_hash::FastMap;
+use crate::graph::CindexId;
 use crate::graph::steps::Rows;
 use crate::index::{Cindex, NodeId};
 
@@ -47,10 +49,14 @@ struct Source<'a> {
     group: usize,
 }
 
-/// `starts[i] .. starts[i + 1]` are the sources of id i.
-struct Sources<'a> {
+/// What the ids of a step read for a part of a descriptor.
+pub struct Reads {
+    /// The distinct scales of the part, ascending.
+    scales: Vec<f32>,
+    /// `starts[i] .. starts[i + 1]` are the items of id i.
     starts: Vec<u32>,
-    items: Vec<Source<'a>>,
+    /// What is read, in the order of cindexes, and the position of its scale.
+    items: Vec<(CindexId, u32)>,
 }
 
 /// Whether the values or the derivatives of the source steps are meant.
@@ -61,54 +67,63 @@ pub enum Of {
 }
 
 impl Compiler<'_> {
-    /// The sources of every row of step `s`'s part, by scale, ascending. With [`Of::Deriv`] those without derivative
-    /// are left out.
-    pub(super) fn locations_by_scale(&self, s: usize, part: &Sum, of: Of) -> Result<Vec<(f32, Locations)>> {
-        let scales = self.scales(part)?;
-        let sources = self.sources(s, part, of, &scales);
+    /// The sources of every row of step `s`, by scale, ascending. With [`Of::Deriv`] those without derivative are left
+    /// out.
+    pub(super) fn locations_by_scale(&self, s: usize, reads: &Reads, of: Of) -> Vec<(f32, Locations)> {
+        let source = |&(id, group): &(CindexId, u32)| {
+            let (step, position) = self.locations[id as usize];
+            let info = &self.infos[step.index()];
+            let submatrix = if of == Of::Value { info.value } else { info.deriv }?;
+            let rows = info.step.rows(position as usize, self.num_sequences);
+            Some(Source { submatrix, rows, group: group as usize })
+        };
+        let sources: Vec<Option<Source>> = reads.items.iter().map(source).collect();
         let step = &self.infos[s].step;
         let rows = step.num_rows(self.num_sequences);
         let mut out: Vec<(f32, Locations)> =
-            scales.iter().map(|&(scale, _)| (scale, Locations::with_rows(rows))).collect();
+            reads.scales.iter().map(|&scale| (scale, Locations::with_rows(rows))).collect();
         step.for_each_row(self.num_sequences, |place| {
             if let Some((i, n)) = place {
-                for source in &sources.items[sources.starts[i] as usize..sources.starts[i + 1] as usize] {
+                let of_id = &sources[reads.starts[i] as usize..reads.starts[i + 1] as usize];
+                for source in of_id.iter().flatten() {
                     out[source.group].1.items.push((source.submatrix, source.rows.of_sequence(n)));
                 }
             }
             out.iter_mut().for_each(|(_, locations)| locations.end_row());
         });
-        Ok(out)
+        out
     }
 
-    /// What the ids of step `s` read for a part, in the order of cindexes.
-    fn sources(&self, s: usize, part: &Sum, of: Of, scales: &[(f32, Vec<NodeId>)]) -> Sources<'_> {
+    /// What the ids of step `s` read for a part.
+    pub(super) fn reads(&self, s: usize, part: &Sum) -> Result<Reads> {
+        let scales = self.scales(part)?;
         let ids = &self.infos[s].step.ids;
         let exists = |c: Cindex| self.graph.find(c).is_some();
-        let mut out =
-            Sources { starts: Vec::with_capacity(ids.len() + 1), items: Vec::with_capacity(ids.len()) };
-        out.starts.push(0);
+        let needs_all = part.needs_all();
+        let (mut starts, mut items) = (Vec::with_capacity(ids.len() + 1), Vec::with_capacity(ids.len()));
+        starts.push(0);
         let mut used = Vec::new();
         for &id in ids {
             used.clear();
-            part.is_computable(self.graph.cindexes[id as usize].index, &exists, Some(&mut used));
+            let index = self.graph.cindexes[id as usize].index;
+            match needs_all {
+                true => part.dependencies(index, &mut used),
+                false => _ = part.is_computable(index, &exists, Some(&mut used)),
+            }
             used.sort_unstable();
             for input in &used {
-                let Some(id) = self.graph.find(*input) else {
-                    continue;
+                let group = match scales.len() {
+                    1 => Some(0),
+                    _ => scales.iter().position(|(_, nodes)| nodes.contains(&input.node)),
                 };
-                let (step, position) = self.locations[id as usize];
-                let info = &self.infos[step.index()];
-                let source = if of == Of::Value { info.value } else { info.deriv };
-                let group = scales.iter().position(|(_, nodes)| nodes.contains(&input.node));
-                if let (Some(submatrix), Some(group)) = (source, group) {
-                    let rows = info.step.rows(position as usize, self.num_sequences);
-                    out.items.push(Source { submatrix, rows, group });
+                if let (Some(id), Some(group)) = (self.graph.find(*input), group) {
+                    items.push((id, group as u32));
                 }
             }
-            out.starts.push(out.items.len() as u32);
+            starts.push(items.len() as u32);
         }
-        out
+        let scales = scales.into_iter().map(|(scale, _)| scale).collect();
+        Ok(Reads { scales, starts, items })
     }
 
     /// The distinct scales of a part, ascending, each with its nodes.
@@ -137,16 +152,37 @@ impl Compiler<'_> {
     }
 }
 
+/// A source for each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Rows of one sub-matrix, -1 for none, at least one.
+    One(SubmatrixId, Vec<i32>),
+    /// The same for few rows: positions, ascending, and rows.
+    Few(SubmatrixId, Vec<(u32, i32)>),
+    /// Rows of several sub-matrices.
+    Several(Vec<RowOf>),
+}
+
+impl List {
+    fn new(rows: usize, item: impl Fn(usize) -> RowOf) -> List {
+        let source = (0..rows).find_map(&item).map(|(source, _)| source);
+        match source {
+            Some(source) if (0..rows).all(|row| item(row).is_none_or(|(s, _)| s == source)) => {
+                List::One(source, (0..rows).map(|row| item(row).map_or(-1, |(_, row)| row as i32)).collect())
+            }
+            _ => List::Several((0..rows).map(item).collect()),
+        }
+    }
+}
+
 /// Lists with at most one source for each row, that together hold all sources. Sub-matrices that feed more than half
 /// of the rows get a list of their own, later-seen ones first.
-pub fn split(locations: Locations) -> Vec<Vec<RowOf>> {
+pub fn split(locations: Locations) -> Vec<List> {
     let rows = locations.rows();
     let longest = locations.longest();
+    let nth = |i: usize| List::new(rows, |row| locations.row(row).get(i).copied());
     if longest <= 1 {
-        return match longest {
-            0 => vec![],
-            _ => vec![(0..rows).map(|r| locations.row(r).first().copied()).collect()],
-        };
+        return (0..longest).map(nth).collect();
     }
     let mut counts: Vec<(SubmatrixId, usize)> = Vec::new();
     for &(submatrix, _) in &locations.items {
@@ -158,57 +194,48 @@ pub fn split(locations: Locations) -> Vec<Vec<RowOf>> {
     let large: Vec<SubmatrixId> =
         counts.into_iter().filter(|&(_, count)| count > rows / 2).map(|(s, _)| s).rev().collect();
     if large.is_empty() {
-        return (0..longest).map(|i| (0..rows).map(|r| locations.row(r).get(i).copied()).collect()).collect();
+        return (0..longest).map(nth).collect();
     }
-    let mut out: Vec<Vec<RowOf>> = vec![vec![None; rows]; large.len()];
+    let mut lists: Vec<Vec<i32>> = vec![vec![-1; rows]; large.len()];
     let mut rest = Locations::with_rows(rows);
     (0..rows).for_each(|row| {
         for &item in locations.row(row) {
             match large.iter().position(|&s| s == item.0) {
-                Some(l) if out[l][row].is_none() => out[l][row] = Some(item),
+                Some(l) if lists[l][row] == -1 => lists[l][row] = item.1 as i32,
                 _ => rest.items.push(item),
             }
         }
         rest.end_row();
     });
+    let mut out: Vec<List> = large.into_iter().zip(lists).map(|(s, rows)| List::One(s, rows)).collect();
     out.append(&mut split(rest));
     out
 }
 
 /// As [`split`], such that within each list no row of a target repeats, or (one target) equal rows are adjacent.
-pub fn split_backward(locations: Locations) -> Vec<Vec<RowOf>> {
+pub fn split_backward(locations: Locations) -> Vec<List> {
     let mut out = Vec::new();
     for list in split(locations) {
-        match single_source(&list) {
-            Some((_, rows)) => {
-                let parts = make_contiguous(&rows);
-                if parts.len() == 1 {
-                    out.push(list);
-                } else {
-                    let keep = |part: Vec<i32>| {
-                        part.iter().zip(&list).map(|(&r, &item)| item.filter(|_| r >= 0)).collect()
-                    };
-                    out.extend(parts.into_iter().map(keep));
-                }
-            }
-            None => out.extend(split_repeats(list)),
+        match list {
+            List::One(source, rows) => out.extend(make_contiguous(source, rows)),
+            List::Several(list) => out.extend(split_repeats(list)),
+            few => out.push(few),
         }
     }
     out
 }
 
-/// The one sub-matrix that a list refers to, and the rows, -1 for none.
-pub fn single_source(list: &[RowOf]) -> Option<(SubmatrixId, Vec<i32>)> {
-    let source = list.iter().flatten().next()?.0;
-    let same = list.iter().flatten().all(|(s, _)| *s == source);
-    same.then(|| (source, list.iter().map(|item| item.map_or(-1, |(_, row)| row as i32)).collect()))
-}
-
 /// The k-th separate run of a value goes to list k.
-fn make_contiguous(rows: &[i32]) -> Vec<Vec<i32>> {
+fn make_contiguous(source: SubmatrixId, rows: Vec<i32>) -> Vec<List> {
+    let mut last = -1;
+    let grows = |&row: &i32| row < 0 || std::mem::replace(&mut last, row) < row;
+    if rows.iter().all(grows) {
+        return vec![List::One(source, rows)];
+    }
     let size = rows.iter().max().map_or(0, |&m| m + 1) as usize;
     let mut runs = vec![0usize; size];
-    let mut out: Vec<Vec<i32>> = vec![vec![-1; rows.len()]];
+    // There can be as many lists as rows: they hold no more than they need.
+    let mut out: Vec<Vec<(u32, i32)>> = vec![Vec::new()];
     for (i, &row) in rows.iter().enumerate() {
         if row < 0 {
             continue;
@@ -218,16 +245,19 @@ fn make_contiguous(rows: &[i32]) -> Vec<Vec<i32>> {
             *count += 1;
         }
         if *count > out.len() {
-            out.push(vec![-1; rows.len()]);
+            out.push(Vec::new());
         }
-        out[*count - 1][i] = row;
+        out[*count - 1].push((i as u32, row));
     }
-    out
+    match out.len() {
+        1 => vec![List::One(source, rows)],
+        _ => out.into_iter().map(|rows| List::Few(source, rows)).collect(),
+    }
 }
 
 /// The k-th occurrence of an item goes to list k.
-fn split_repeats(list: Vec<RowOf>) -> Vec<Vec<RowOf>> {
-    let mut seen: std::collections::HashMap<(SubmatrixId, u32), usize> = std::collections::HashMap::new();
+fn split_repeats(list: Vec<RowOf>) -> Vec<List> {
+    let mut seen: FastMap<(SubmatrixId, u32), usize> = FastMap::default();
     let mut out: Vec<Vec<RowOf>> = vec![vec![None; list.len()]];
     for (i, item) in list.iter().enumerate() {
         let Some(item) = item else { continue };
@@ -238,16 +268,14 @@ fn split_repeats(list: Vec<RowOf>) -> Vec<Vec<RowOf>> {
         }
         out[*count - 1][i] = Some(*item);
     }
-    out
+    out.into_iter().map(|list| List::new(list.len(), |row| list[row])).collect()
 }
 
-/// If every value ≠ -1 fills one run without gaps: for each of `size` values its run, (-1, -1) if it does not occur.
-pub fn contiguous_ranges(rows: &[i32], size: usize) -> Option<Vec<(i32, i32)>> {
+/// If every row fills one run of positions without gaps: for each of `size` rows its run, (-1, -1) if it does not occur.
+/// `rows` are positions and rows, by position.
+pub fn contiguous_ranges(rows: impl Iterator<Item = (usize, i32)>, size: usize) -> Option<Vec<(i32, i32)>> {
     let mut ranges = vec![(-1, -1); size];
-    for (i, &row) in rows.iter().enumerate() {
-        if row < 0 {
-            continue;
-        }
+    for (i, row) in rows {
         let range = &mut ranges[row as usize];
         match *range {
             (-1, _) => *range = (i as i32, i as i32 + 1),
@@ -275,32 +303,37 @@ mod tests {
         Some((SubmatrixId(s), r))
     }
 
+    fn one(s: u32, rows: &[i32]) -> List {
+        List::One(SubmatrixId(s), rows.to_vec())
+    }
+
+    fn few(s: u32, rows: &[(u32, i32)]) -> List {
+        List::Few(SubmatrixId(s), rows.to_vec())
+    }
+
     #[test]
     fn frequent_sources_get_lists_of_their_own() {
         let lists = split(locations(&[&[(1, 0), (2, 0)], &[(1, 1), (2, 1)], &[(1, 2), (3, 0)]]));
-        assert_eq!(
-            lists,
-            vec![
-                vec![item(2, 0), item(2, 1), None],
-                vec![item(1, 0), item(1, 1), item(1, 2)],
-                vec![None, None, item(3, 0)]
-            ]
-        );
+        assert_eq!(lists, vec![one(2, &[0, 1, -1]), one(1, &[0, 1, 2]), one(3, &[-1, -1, 0])]);
     }
 
     #[test]
     fn backward_lists_write_no_row_twice() {
         let lists = split_backward(locations(&[&[(1, 0)], &[(2, 0)], &[(1, 0)]]));
-        assert_eq!(lists, vec![vec![item(1, 0), item(2, 0), None], vec![None, None, item(1, 0)]]);
+        assert_eq!(lists, vec![List::Several(vec![item(1, 0), item(2, 0), None]), one(1, &[-1, -1, 0])]);
         let lists = split_backward(locations(&[&[(1, 0)], &[(1, 1)], &[(1, 0)]]));
-        assert_eq!(lists, vec![vec![item(1, 0), item(1, 1), None], vec![None, None, item(1, 0)]]);
+        assert_eq!(lists, vec![few(1, &[(0, 0), (1, 1)]), few(1, &[(2, 0)])]);
         let lists = split_backward(locations(&[&[(1, 0)], &[(1, 0)], &[(1, 1)]]));
-        assert_eq!(lists, vec![vec![item(1, 0), item(1, 0), item(1, 1)]]);
+        assert_eq!(lists, vec![one(1, &[0, 0, 1])]);
+        let lists = split_backward(locations(&[&[(1, 3)], &[], &[(1, 3)]]));
+        assert_eq!(lists, vec![few(1, &[(0, 3)]), few(1, &[(2, 3)])]);
     }
 
     #[test]
     fn ranges_of_runs() {
-        assert_eq!(contiguous_ranges(&[1, 1, -1, 0], 3), Some(vec![(3, 4), (0, 2), (-1, -1)]));
-        assert_eq!(contiguous_ranges(&[1, 0, 1], 2), None);
+        let ranges = |rows: &[(usize, i32)], size| contiguous_ranges(rows.iter().copied(), size);
+        assert_eq!(ranges(&[(0, 1), (1, 1), (3, 0)], 3), Some(vec![(3, 4), (0, 2), (-1, -1)]));
+        assert_eq!(ranges(&[(0, 1), (1, 0), (2, 1)], 2), None);
+        assert_eq!(ranges(&[(0, 1), (2, 1)], 2), None);
     }
 }

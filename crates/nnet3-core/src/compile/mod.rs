@@ -11,6 +11,7 @@ mod tests;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
+use self::locations::Reads;
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixDebugInfo, Precomputed, PrecomputedId, SubmatrixId};
 use crate::error::{Error, Result};
@@ -102,6 +103,8 @@ struct StepInfo {
 struct Part {
     value: SubmatrixId,
     deriv: Option<SubmatrixId>,
+    /// What the forward pass found out for the backward pass.
+    reads: Option<Reads>,
 }
 
 struct Compiler<'a> {
@@ -208,10 +211,11 @@ impl Compiler<'_> {
             for part in &descriptor.parts {
                 let dim = part.dim(&|n| self.nnet.node_dim(n)).unwrap_or(0);
                 info.parts.push(match descriptor.parts.len() {
-                    1 => Part { value, deriv: info.deriv },
+                    1 => Part { value, deriv: info.deriv, reads: None },
                     _ => Part {
                         value: self.out.new_submatrix(value, 0..rows, first..first + dim),
                         deriv: info.deriv.map(|d| self.out.new_submatrix(d, 0..rows, first..first + dim)),
+                        reads: None,
                     },
                 });
                 first += dim;

@@ -69,6 +69,28 @@ struct Expander<'a> {
     strides: Vec<usize>,
 }
 
+/// Where the rows of one sub-matrix go.
+struct Places {
+    count: u32,
+    stride: u32,
+    /// First row of the sub-matrix, before and after.
+    old_offset: u32,
+    new_offset: usize,
+}
+
+impl Places {
+    /// For a row that belongs to sequence 0: its new place in the sub-matrix, and the distance to the same row of the
+    /// next sequence.
+    fn place(&self, row: usize) -> Option<(usize, usize)> {
+        let row = self.old_offset + row as u32;
+        let (block, within) = (row / (2 * self.stride), row % (2 * self.stride));
+        let new = || {
+            block as usize * self.count as usize * self.stride as usize + within as usize - self.new_offset
+        };
+        (within < self.stride).then(|| (new(), self.stride as usize))
+    }
+}
+
 impl Expander<'_> {
     /// Where the row of a matrix goes: sequence 0 stays the first, 1 becomes the last.
     fn row(&self, m: MatrixId, row: usize) -> usize {
@@ -109,9 +131,10 @@ impl Expander<'_> {
         let fine = match *command {
             Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {
                 let rows = self.mini.submatrix(dest).rows;
+                let (to, from) = (self.places(dest), self.places(src));
                 self.is_exact(dest)
                     && self.is_exact(src)
-                    && (0..rows).all(|row| self.place(dest, row) == self.place(src, row))
+                    && (0..rows).all(|row| to.place(row) == from.place(row))
             }
             Command::AddRows { .. }
             | Command::AddRowRanges { .. }
@@ -119,20 +142,23 @@ impl Expander<'_> {
             | Command::AddToRowsMulti { .. }
             | Command::CopyToRowsMulti { .. } => true,
             Command::CopyRows { dest, .. } | Command::CopyRowsMulti { dest, .. } => self.is_exact(dest),
-            _ => command.submatrices().into_iter().all(|s| self.is_exact(s)),
+            mut other => {
+                let mut all = true;
+                other.for_each_submatrix(|s| all &= self.is_exact(*s));
+                all
+            }
         };
         if fine { Ok(()) } else { Err(irregular()) }
     }
 
-    /// For a row of a sub-matrix that belongs to sequence 0: its new place in the sub-matrix, and the distance to the
-    /// same row of the next sequence.
-    fn place(&self, s: SubmatrixId, row: usize) -> Option<(usize, usize)> {
+    fn places(&self, s: SubmatrixId) -> Places {
         let s = self.mini.submatrix(s);
-        let row = s.row_offset + row;
-        (self.sequence(s.matrix, row) == 0).then(|| {
-            let offset = self.row(s.matrix, s.row_offset);
-            (self.row(s.matrix, row) - offset, self.strides[s.matrix.index()])
-        })
+        Places {
+            count: self.count as u32,
+            stride: self.strides[s.matrix.index()] as u32,
+            old_offset: s.row_offset as u32,
+            new_offset: self.row(s.matrix, s.row_offset),
+        }
     }
 
     fn debug_info(&self, m: usize) -> MatrixDebugInfo {
@@ -186,11 +212,12 @@ impl Expander<'_> {
             Command::CopyRows { dest, src, rows, .. } | Command::AddRows { dest, src, rows, .. } => {
                 let old = &self.mini.indexes[rows.index()];
                 let mut new = vec![-1; out.submatrix(*dest).rows];
+                let places = self.places(*src);
                 self.replicate(*dest, old, &mut new, |&row| {
                     let Ok(row) = usize::try_from(row) else {
                         return Ok(None);
                     };
-                    let (first, step) = self.place(*src, row).ok_or_else(irregular)?;
+                    let (first, step) = places.place(row).ok_or_else(irregular)?;
                     Ok(Some(move |n: usize| (first + n * step) as i32))
                 })?;
                 *rows = out.new_indexes(new);
@@ -205,7 +232,7 @@ impl Expander<'_> {
                     let Some((other, row)) = item else {
                         return Ok(None);
                     };
-                    let (first, step) = self.place(other, row as usize).ok_or_else(irregular)?;
+                    let (first, step) = self.places(other).place(row as usize).ok_or_else(irregular)?;
                     Ok(Some(move |n: usize| Some((other, (first + n * step) as u32))))
                 })?;
                 *rows = out.new_multi_indexes(new);
@@ -213,12 +240,13 @@ impl Expander<'_> {
             Command::AddRowRanges { dest, src, ranges, .. } => {
                 let old = &self.mini.ranges[ranges.index()];
                 let mut new = vec![(-1, -1); out.submatrix(*dest).rows];
+                let places = self.places(*src);
                 self.replicate(*dest, old, &mut new, |&(begin, end)| {
                     if begin == end {
                         return Ok(None);
                     }
-                    let (first, step) = self.place(*src, begin as usize).ok_or_else(irregular)?;
-                    let (last, _) = self.place(*src, end as usize - 1).ok_or_else(irregular)?;
+                    let (first, step) = places.place(begin as usize).ok_or_else(irregular)?;
+                    let (last, _) = places.place(end as usize - 1).ok_or_else(irregular)?;
                     if last + 1 - first != (end - begin) as usize {
                         return Err(irregular());
                     }
@@ -240,8 +268,9 @@ impl Expander<'_> {
         new: &mut [New],
         source: impl Fn(&Old) -> Result<Option<F>>,
     ) -> Result<()> {
+        let places = self.places(s);
         for (row, item) in old.iter().enumerate() {
-            let Some((first, step)) = self.place(s, row) else {
+            let Some((first, step)) = places.place(row) else {
                 continue;
             };
             if let Some(source) = source(item)? {

@@ -13,6 +13,7 @@ pub use command::{Command, Compression};
 use crate::component::PrecomputedIndexes;
 use crate::index::{Cindex, Index, id_type};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,13 +69,21 @@ pub struct MatrixDebugInfo {
 }
 
 /// A rectangle of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submatrix {
     pub matrix: MatrixId,
     pub row_offset: usize,
     pub rows: usize,
     pub col_offset: usize,
     pub cols: usize,
+}
+
+/// Of what differs most often.
+impl Hash for Submatrix {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        ((self.matrix.0 as u64) << 32 | self.row_offset as u32 as u64).hash(state);
+        ((self.rows as u64) << 32 | self.col_offset as u32 as u64).hash(state);
+    }
 }
 
 /// What a non-simple component precomputed, and the index lists it came from (kept only where a shortcut compilation

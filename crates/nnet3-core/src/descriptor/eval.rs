@@ -104,6 +104,15 @@ impl Sum {
         }
     }
 
+    /// Whether an index is computable exactly if all its dependencies are, and uses them all.
+    pub fn needs_all(&self) -> bool {
+        match self {
+            Sum::Simple(_) | Sum::Const { .. } => true,
+            Sum::Sum(a, b) => a.needs_all() && b.needs_all(),
+            Sum::Failover(..) | Sum::IfDefined(_) => false,
+        }
+    }
+
     /// Whether `index` is computable; if so, appends the inputs that are used.
     pub fn is_computable(
         &self,

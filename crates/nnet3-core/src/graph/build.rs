@@ -462,14 +462,7 @@ impl<'n> GraphBuilder<'n> {
 
 /// Whether a cindex of the node is computable exactly if all its dependencies are, and uses them all.
 fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
-    fn sum_needs_all(sum: &Sum) -> bool {
-        match sum {
-            Sum::Simple(_) | Sum::Const { .. } => true,
-            Sum::Sum(a, b) => sum_needs_all(a) && sum_needs_all(b),
-            Sum::Failover(..) | Sum::IfDefined(_) => false,
-        }
-    }
-    let descriptor_needs_all = |d: &Descriptor| d.parts.iter().all(sum_needs_all);
+    let descriptor_needs_all = |d: &Descriptor| d.parts.iter().all(Sum::needs_all);
     match nnet.node(id) {
         Node::Input { .. } => false,
         Node::DimRange { .. } => true,

@@ -4,6 +4,9 @@ use super::table::CindexTable;
 use crate::index::Cindex;
 use std::ops::Range;
 
+/// Room that is made for at most so many cindexes before they are known.
+const MOST_EXPECTED: usize = 1 << 14;
+
 /// Position of a cindex in a [`ComputationGraph`].
 pub type CindexId = u32;
 
@@ -45,6 +48,11 @@ impl ComputationGraph {
     /// Prepares for the cindexes of a request with `count` indexes of these times.
     pub(super) fn expect_times(&mut self, first: i32, last: i32, count: usize) {
         self.table.expect_times(first, last, count);
+        let more = (4 * count).min(MOST_EXPECTED);
+        self.cindexes.reserve(more);
+        self.is_input.reserve(more);
+        self.dependencies.reserve(more);
+        self.edges.reserve(more);
     }
 
     /// What `id` is computed from, without repeats, ascending.

@@ -41,6 +41,8 @@ pub fn phases(nnet: &Nnet, graph: &ComputationGraph) -> Result<Vec<Vec<Vec<Cinde
     Ok(out)
 }
 
+const END: u32 = u32::MAX;
+
 /// Orders the ids of one recurrence by their dependencies on each other. The error is a circle: ids each of which needs
 /// the next, and the last the first.
 fn split_recurrence(
@@ -51,22 +53,29 @@ fn split_recurrence(
     out: &mut Vec<Vec<CindexId>>,
 ) -> std::result::Result<(), Vec<CindexId>> {
     let last = ids.iter().max().map_or(start, |&m| m as usize + 1);
-    let mut waiting_for = vec![0usize; last - start];
-    let mut dependents: Vec<Vec<CindexId>> = vec![Vec::new(); last - start];
+    let mut waiting_for = vec![0u32; last - start];
+    // For each id a chain: its first item is at `first_dependent`, an item is an id and where the next item is.
+    let mut first_dependent = vec![END; last - start];
+    let mut dependents: Vec<(CindexId, u32)> = Vec::with_capacity(2 * ids.len());
     for &id in &ids {
         for &d in graph.dependencies(id) {
             if inside(d) {
                 waiting_for[id as usize - start] += 1;
-                dependents[d as usize - start].push(id);
+                let first = &mut first_dependent[d as usize - start];
+                dependents.push((id, *first));
+                *first = dependents.len() as u32 - 1;
             }
         }
     }
     let mut phase: Vec<CindexId> =
         ids.iter().copied().filter(|&id| waiting_for[id as usize - start] == 0).collect();
     while !phase.is_empty() {
-        let mut next = Vec::new();
+        let mut next = Vec::with_capacity(phase.len());
         for &id in &phase {
-            for &dependent in &dependents[id as usize - start] {
+            let mut item = first_dependent[id as usize - start];
+            while item != END {
+                let (dependent, following) = dependents[item as usize];
+                item = following;
                 let waiting = &mut waiting_for[dependent as usize - start];
                 *waiting -= 1;
                 if *waiting == 0 {

@@ -3,22 +3,16 @@
 use crate::computation::{Command, Computation};
 
 pub fn run(computation: &mut Computation) {
-    let commands = std::mem::take(&mut computation.commands);
-    for segment in commands.split_inclusive(|c| *c == Command::Marker) {
-        let (body, marker) = match segment.split_last() {
-            Some((Command::Marker, body)) => (body, true),
-            _ => (segment, false),
-        };
+    for segment in computation.commands.split_mut(|c| matches!(c, Command::Marker)) {
         let rank = |c: &Command| match c {
             Command::AcceptInput { .. } => 0,
             Command::ProvideOutput { .. } => 2,
             _ => 1,
         };
-        let mut body = body.to_vec();
-        body.sort_by_key(rank);
-        computation.commands.append(&mut body);
-        if marker {
-            computation.commands.push(Command::Marker);
+        if !segment.is_sorted_by_key(rank) {
+            let old = segment.to_vec();
+            let sorted = (0..=2).flat_map(|wanted| old.iter().filter(move |c| rank(c) == wanted));
+            segment.iter_mut().zip(sorted).for_each(|(place, command)| *place = *command);
         }
     }
 }

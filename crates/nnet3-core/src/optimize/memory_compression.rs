@@ -11,7 +11,8 @@ const RANGE: f32 = 10.0;
 
 /// Only for computations with one forward and one backward pass.
 pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()> {
-    let mut markers = (0..computation.commands.len()).filter(|&c| computation.commands[c] == Command::Marker);
+    let mut markers =
+        (0..computation.commands.len()).filter(|&c| matches!(computation.commands[c], Command::Marker));
     let (Some(middle), None) = (markers.next(), markers.next()) else {
         return Ok(());
     };

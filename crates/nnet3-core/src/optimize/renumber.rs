@@ -55,8 +55,10 @@ pub fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize
 pub fn fix_goto(computation: &mut Computation) {
     let commands = &mut computation.commands;
     let goto = commands.iter().rposition(|c| matches!(c, Command::Goto { .. }));
-    let label = commands.iter().position(|c| *c == Command::Label);
-    if let (Some(goto), Some(target)) = (goto, label) {
+    let Some(goto) = goto else {
+        return;
+    };
+    if let Some(target) = commands.iter().position(|c| matches!(c, Command::Label)) {
         commands[goto] = Command::Goto { target };
     }
 }
@@ -119,7 +121,8 @@ fn renumber_submatrices(computation: &mut Computation, used: &[bool]) -> Vec<Sub
     let new_matrices = renumber_matrices(computation, used);
     let mut new_ids = vec![SubmatrixId(0); used.len()];
     let mut whole: Vec<Option<SubmatrixId>> = vec![None; computation.matrices.len()];
-    let mut parts: FastMap<Submatrix, SubmatrixId> = FastMap::default();
+    let mut parts: FastMap<Submatrix, SubmatrixId> =
+        FastMap::with_capacity_and_hasher(used.len() / 2, Default::default());
     let mut count = 1;
     for i in (1..used.len()).filter(|&i| used[i]) {
         let mut s = computation.submatrices[i];

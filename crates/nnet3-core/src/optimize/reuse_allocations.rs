@@ -3,7 +3,8 @@
 
 use super::renumber::remove_no_ops;
 use crate::computation::{Command, Computation, MatrixInfo, SubmatrixId};
-use std::collections::{BTreeSet, HashMap};
+use crate::fast_hash::FastMap;
+use std::collections::BTreeSet;
 
 #[derive(Default)]
 struct Group {
@@ -12,7 +13,7 @@ struct Group {
 }
 
 pub fn run(computation: &mut Computation) {
-    let mut groups: HashMap<MatrixInfo, Group> = HashMap::new();
+    let mut groups: FastMap<MatrixInfo, Group> = FastMap::default();
     for (c, command) in computation.commands.iter().enumerate() {
         let shape = |s: SubmatrixId| *computation.matrix(computation.matrix_of(s));
         match *command {

@@ -1,6 +1,6 @@
 //! Two matrices, one of which is copied to the other or could be worked on in place, become one (spec compiler §6.8).
 
-use super::analysis::{Analysis, is_zeroing};
+use super::analysis::{Analysis, SubmatricesByMatrix, is_zeroing};
 use super::options::OptimizeOptions;
 use super::renumber;
 use crate::component::Properties;
@@ -8,10 +8,16 @@ use crate::computation::{Command, Computation, MatrixId, Submatrix, SubmatrixId}
 use crate::error::Result;
 use crate::nnet::Nnet;
 
-/// Rounds of merging, each with a fresh analysis, until there is nothing left to merge.
+/// Rounds of merging, each with a fresh analysis, until there is nothing left to merge. What could not be merged in one
+/// round is tried again only where a merge has changed one of the two matrices: nothing else decides about it.
 pub fn run(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<()> {
+    let mut changed = vec![true; computation.matrices.len()];
     let mut merged = false;
-    while round(options, nnet, computation)? {
+    loop {
+        changed = round(options, nnet, computation, &changed)?;
+        if !changed.contains(&true) {
+            break;
+        }
         merged = true;
         renumber::remove_no_ops(computation);
     }
@@ -43,34 +49,42 @@ fn candidate(
     }
 }
 
-/// Every variable takes part in at most one merge, because the analysis describes the state before the first.
-fn round(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<bool> {
-    let list: Vec<(usize, SubmatrixId, SubmatrixId)> = computation
-        .commands
-        .iter()
-        .enumerate()
-        .filter_map(|(c, command)| candidate(options, nnet, command).map(|(s1, s2)| (c, s1, s2)))
-        .filter(|&(_, s1, s2)| computation.matrix_of(s1) != computation.matrix_of(s2))
-        .collect();
+/// One round for the candidates with a matrix that is marked. Returns which matrices have taken in another. Every variable
+/// takes part in at most one merge, because the analysis describes the state before the first.
+fn round(
+    options: &OptimizeOptions,
+    nnet: &Nnet,
+    computation: &mut Computation,
+    marked: &[bool],
+) -> Result<Vec<bool>> {
+    let mut concerned = vec![false; computation.matrices.len()];
+    let mut list: Vec<(usize, SubmatrixId, SubmatrixId)> = Vec::new();
+    for (c, command) in computation.commands.iter().enumerate() {
+        let Some((s1, s2)) = candidate(options, nnet, command) else {
+            continue;
+        };
+        let (m1, m2) = (computation.matrix_of(s1).index(), computation.matrix_of(s2).index());
+        if m1 != m2 && (marked[m1] || marked[m2]) {
+            list.push((c, s1, s2));
+            (concerned[m1], concerned[m2]) = (true, true);
+        }
+    }
+    let mut grown = vec![false; computation.matrices.len()];
     if list.is_empty() {
-        return Ok(false);
+        return Ok(grown);
     }
-    let analysis = Analysis::new(nnet, computation)?;
-    let mut by_matrix: Vec<Vec<SubmatrixId>> = vec![Vec::new(); computation.matrices.len()];
-    for (i, s) in computation.submatrices.iter().enumerate().skip(1) {
-        by_matrix[s.matrix.index()].push(SubmatrixId::from(i));
-    }
+    let analysis = Analysis::of_matrices(nnet, computation, &concerned)?;
+    let is_concerned = |s| concerned[computation.matrix_of(s).index()];
+    let by_matrix = SubmatricesByMatrix::new(computation, is_concerned);
     let changed = vec![false; analysis.variables.count()];
     let mut merger = Merger { options, computation, analysis, by_matrix, changed };
-    let mut merged = false;
     for (c, s1, s2) in list {
-        match merger.choose(c, s1, s2) {
-            Some((keep, discard)) => merger.merge(c, keep, discard),
-            None => continue,
+        if let Some((keep, discard)) = merger.choose(c, s1, s2) {
+            grown[merger.computation.matrix_of(keep).index()] = true;
+            merger.merge(c, keep, discard);
         }
-        merged = true;
     }
-    Ok(merged)
+    Ok(grown)
 }
 
 struct Merger<'a> {
@@ -78,7 +92,7 @@ struct Merger<'a> {
     computation: &'a mut Computation,
     analysis: Analysis,
     /// Sub-matrices of each matrix, before the round.
-    by_matrix: Vec<Vec<SubmatrixId>>,
+    by_matrix: SubmatricesByMatrix,
     /// Variables that a merge of this round has touched.
     changed: Vec<bool>,
 }
@@ -133,7 +147,7 @@ impl Merger<'_> {
         }
         let (kept, discarded) = (self.computation.matrix_of(keep), self.computation.matrix_of(discard));
         let base = *self.computation.submatrix(keep);
-        for s in &self.by_matrix[discarded.index()] {
+        for s in self.by_matrix.of(discarded) {
             let s = &mut self.computation.submatrices[s.index()];
             *s = Submatrix {
                 matrix: kept,

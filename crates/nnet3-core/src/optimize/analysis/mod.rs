@@ -1,10 +1,12 @@
 //! Who reads and writes what, and when: the questions that the passes and the checker ask (spec compiler §7.1).
 
 mod accesses;
+mod by_matrix;
 mod lives;
 mod variables;
 
 pub use accesses::{Access, AccessKind};
+pub use by_matrix::SubmatricesByMatrix;
 pub use lives::Life;
 pub use variables::Variables;
 
@@ -21,8 +23,17 @@ pub fn submatrix_accesses(
     command: &Command,
     out: &mut Vec<(SubmatrixId, AccessKind)>,
 ) {
+    for_each_submatrix(nnet, computation, command, |s, kind| out.push((s, kind)));
+}
+
+/// As [`submatrix_accesses`], one by one.
+fn for_each_submatrix(
+    nnet: &Nnet,
+    computation: &Computation,
+    command: &Command,
+    mut push: impl FnMut(SubmatrixId, AccessKind),
+) {
     use AccessKind::{Read, ReadWrite, Write};
-    let mut push = |s: SubmatrixId, kind| out.push((s, kind));
     let sources = |rows: MultiIndexesId, kind, out: &mut dyn FnMut(SubmatrixId, AccessKind)| {
         let mut last = None;
         for &(s, _) in computation.multi_indexes[rows.index()].iter().flatten() {
@@ -91,10 +102,8 @@ fn for_each_access(
     computation: &Computation,
     mut f: impl FnMut(usize, SubmatrixId, AccessKind),
 ) {
-    let mut list = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
-        submatrix_accesses(nnet, computation, command, &mut list);
-        list.drain(..).for_each(|(s, kind)| f(c, s, kind));
+        for_each_submatrix(nnet, computation, command, |s, kind| f(c, s, kind));
     }
 }
 
@@ -139,10 +148,18 @@ pub struct Analysis {
 impl Analysis {
     /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
-        let variables = Variables::new(computation);
+        Analysis::with(nnet, computation, Variables::new(computation))
+    }
+
+    /// Of the matrices that are marked only; the others seem to have no variables.
+    pub fn of_matrices(nnet: &Nnet, computation: &Computation, marked: &[bool]) -> Result<Analysis> {
+        Analysis::with(nnet, computation, Variables::of_matrices(computation, marked))
+    }
+
+    fn with(nnet: &Nnet, computation: &Computation, variables: Variables) -> Result<Analysis> {
         let mut recorder = Recorder::new(variables.count(), 3 * computation.commands.len());
         for_each_access(nnet, computation, |c, s, kind| {
-            variables.of(s).for_each(|v| recorder.record(v, c, kind));
+            variables.for_each(s, |v| recorder.record(v, c, kind));
         });
         Ok(Analysis {
             variables,

@@ -3,6 +3,7 @@
 //! All row and column boundaries of a matrix's sub-matrices make a grid; each cell is a variable, numbered by matrix,
 //! then row cell, then column cell. Every sub-matrix is exactly a block of cells.
 
+use super::SubmatricesByMatrix;
 use crate::computation::{Computation, MatrixId, Submatrix, SubmatrixId};
 use std::ops::Range;
 
@@ -45,26 +46,43 @@ pub struct Variables {
 
 impl Variables {
     pub fn new(computation: &Computation) -> Variables {
+        Variables::build(computation, |_| true)
+    }
+
+    /// Of the matrices that are marked only.
+    pub fn of_matrices(computation: &Computation, marked: &[bool]) -> Variables {
+        Variables::build(computation, |m| marked[m.index()])
+    }
+
+    fn build(computation: &Computation, wanted: impl Fn(MatrixId) -> bool) -> Variables {
         let mut out = Variables {
             grids: Vec::with_capacity(computation.matrices.len()),
             blocks: Vec::with_capacity(computation.submatrices.len()),
             matrices: Vec::with_capacity(2 * computation.matrices.len()),
             boundaries: Vec::with_capacity(5 * computation.matrices.len()),
         };
-        let parts = parts(computation);
-        let mut parts = parts.as_slice();
+        let is_part = |s| wanted(computation.matrix_of(s)) && !computation.is_whole(s);
+        let parts = SubmatricesByMatrix::new(computation, is_part);
         for (m, matrix) in computation.matrices.iter().enumerate() {
             let id = MatrixId::from(m);
-            let (of_matrix, others) = parts.split_at(parts.partition_point(|s| s.matrix == id));
-            parts = others;
-            let rows = out.add_boundaries(matrix.rows, of_matrix.iter().map(|s| (s.row_offset, s.rows)));
-            let cols = out.add_boundaries(matrix.cols, of_matrix.iter().map(|s| (s.col_offset, s.cols)));
-            let grid = Grid { first: out.matrices.len() as u32, rows, cols };
+            let first = out.matrices.len() as u32;
+            if !wanted(id) {
+                out.grids.push(Grid { first, rows: 0..1, cols: 0..1 });
+                continue;
+            }
+            let of_matrix = || parts.of(id).iter().map(|&s| computation.submatrix(s));
+            let rows = out.add_boundaries(matrix.rows, of_matrix().map(|s| (s.row_offset, s.rows)));
+            let cols = out.add_boundaries(matrix.cols, of_matrix().map(|s| (s.col_offset, s.cols)));
+            let grid = Grid { first, rows, cols };
             out.matrices.extend(std::iter::repeat_n(id, grid.num_rows() * grid.num_cols()));
             out.grids.push(grid);
         }
         out.blocks.push(Block::default());
-        out.blocks.extend(computation.submatrices[1..].iter().map(|s| block(&out.grids, &out.boundaries, s)));
+        let submatrices = computation.submatrices[1..].iter();
+        out.blocks.extend(submatrices.map(|s| match wanted(s.matrix) {
+            true => block(&out.grids, &out.boundaries, s),
+            false => Block::default(),
+        }));
         out
     }
 
@@ -72,11 +90,12 @@ impl Variables {
     fn add_boundaries(&mut self, size: usize, parts: impl Iterator<Item = (usize, usize)>) -> Range<u32> {
         let start = self.boundaries.len();
         self.boundaries.push(0);
+        // Usually these are in order.
+        for (offset, part) in parts.filter(|&part| part != (0, size)) {
+            self.boundaries.extend([offset as u32, (offset + part) as u32]);
+        }
         if size > 0 {
             self.boundaries.push(size as u32);
-        }
-        for (offset, size) in parts {
-            self.boundaries.extend([offset as u32, (offset + size) as u32]);
         }
         let list = &mut self.boundaries[start..];
         if list.len() > 2 {
@@ -104,6 +123,15 @@ impl Variables {
             let start = (first + r * stride) as usize;
             start..start + cols as usize
         })
+    }
+
+    /// As [`Variables::of`].
+    pub fn for_each(&self, s: SubmatrixId, mut f: impl FnMut(usize)) {
+        let Block { first, rows, cols, stride } = self.blocks[s.index()];
+        for r in 0..rows {
+            let start = (first + r * stride) as usize;
+            (start..start + cols as usize).for_each(&mut f);
+        }
     }
 
     /// All variables of a matrix.
@@ -144,17 +172,11 @@ impl Variables {
     }
 }
 
-/// The sub-matrices that are not whole matrices, by matrix.
-fn parts(computation: &Computation) -> Vec<Submatrix> {
-    let is_part = |i: &usize| !computation.is_whole(SubmatrixId::from(*i));
-    let parts = (1..computation.submatrices.len()).filter(is_part);
-    let mut parts: Vec<Submatrix> = parts.map(|i| computation.submatrices[i]).collect();
-    parts.sort_by_key(|s| s.matrix);
-    parts
-}
-
 fn block(grids: &[Grid], boundaries: &[u32], s: &Submatrix) -> Block {
     let grid = &grids[s.matrix.index()];
+    if grid.rows.len() == 2 && grid.cols.len() == 2 {
+        return Block { first: grid.first, rows: 1, cols: 1, stride: 1 };
+    }
     let cells = |list: &Range<u32>, offset: usize, size: usize| {
         let list = &boundaries[list.start as usize..list.end as usize];
         match list.len() {
@@ -179,6 +201,22 @@ fn block(grids: &[Grid], boundaries: &[u32], s: &Submatrix) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn matrices_that_are_not_marked_have_no_variables() {
+        let mut computation = Computation::new();
+        let first = computation.new_matrix(10, 6, false);
+        let part = computation.new_submatrix(first, 0..4, 0..6);
+        let second = computation.new_matrix(2, 2, false);
+        let variables = Variables::of_matrices(&computation, &[false, false, true]);
+        assert_eq!(variables.count(), 1);
+        assert!(variables.of(first).chain(variables.of(part)).next().is_none());
+        assert_eq!(variables.of(second).collect::<Vec<_>>(), [0]);
+        assert!(variables.of_matrix(MatrixId(1)).is_empty());
+        let variables = Variables::of_matrices(&computation, &[false, true, false]);
+        assert_eq!(variables.of(first).collect::<Vec<_>>(), [0, 1]);
+        assert!(variables.of(second).next().is_none());
+    }
 
     #[test]
     fn sub_matrices_are_blocks_of_cells() {
