@@ -163,6 +163,12 @@ fn commands_are_logged_on_request() {
     }
     let progress = succeed("nnet3-show-progress", &["--computation.debug=true", &network, &to, &egs]);
     assert!(debug_times(&progress).keys().any(|name| name.ends_with(".Backprop")), "{progress}");
+    let combined = folder.path("combined.raw");
+    let arguments = ["--use-gpu=no", &network, &to, &egs, &combined];
+    let combine = succeed("nnet3-combine", &[&["--verbose=5"], &arguments[..]].concat());
+    assert!(debug_times(&combine).keys().any(|name| name.ends_with(".Propagate")), "{combine}");
+    let quiet = succeed("nnet3-combine", &arguments);
+    assert!(debug_times(&quiet).is_empty(), "{quiet}");
     let quiet = succeed("nnet3-train", &["--use-gpu=no", &network, &egs, &to]);
     assert!(debug_times(&quiet).is_empty(), "{quiet}");
 }

@@ -7,6 +7,7 @@ use kaldi_io::kaldi_log;
 use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
 use kaldi_io::log::{Site, num};
 use nnet3::options::device;
+use nnet3::options::prob::prob_defaults;
 use nnet3::{examples, training_log};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
@@ -62,7 +63,7 @@ fn run(options: Options) -> Result<u8> {
         max_objective_evaluations: evaluations,
         batchnorm_test_mode: options.batchnorm_test_mode,
         dropout_test_mode: options.dropout_test_mode,
-        prob: ProbOptions::default(),
+        prob: prob_defaults(),
     };
     let load = |name: &str| Ok(Nnet::load(name)?);
     let mut best = combine(&models, load, &egs, &combine_options, &device, |n, objective| {
@@ -81,7 +82,7 @@ fn run(options: Options) -> Result<u8> {
     );
     if best.nnet.has_batchnorm() {
         kaldi_log!(RECOMPUTE_STATS, "Recomputing stats on nnet (affects batch-norm)");
-        let prob = ProbOptions { accuracy: true, ..ProbOptions::default() };
+        let prob = ProbOptions { accuracy: true, ..prob_defaults() };
         best.nnet = recompute_stats(best.nnet, &egs, &prob, &device, |computer| {
             training_log::prob_totals(computer);
             kaldi_log!(RECOMPUTE_STATS_DONE, "Done recomputing stats.");

@@ -5,7 +5,16 @@ use clap::Args;
 use nnet3_train::diagnostics::ProbOptions;
 use nnet3_train::minibatch::CompileOptions;
 
-use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
+use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions, compiler_defaults};
+
+/// For programs without options of their own for this. `--verbose=3` and `--verbose=5` do what they do elsewhere.
+pub fn prob_defaults() -> ProbOptions {
+    ProbOptions {
+        observer: ComputationOptions { debug: false }.observer(),
+        compile: CompileOptions { compiler: compiler_defaults(), ..CompileOptions::default() },
+        ..ProbOptions::default()
+    }
+}
 
 // [PROB]
 #[derive(Args, Clone, Debug)]
