@@ -236,10 +236,37 @@ pub trait Backend: Send + Sync {
         self.add_to_rows(dst, -1.0, mean);
         self.scale_cols(dst, scale);
     }
+    /// Each row i: dst.row(i) = (src.row(i) - mean) ⊙ scale + factor ⊙ other.row(i); in place with `src` allowed.
+    fn normalize_cols_and_add(
+        &self,
+        dst: ViewMut<'_>,
+        src: View<'_>,
+        mean: View<'_>,
+        scale: View<'_>,
+        factor: View<'_>,
+        other: View<'_>,
+    ) {
+        self.normalize_cols(dst, src, mean, scale);
+        self.add_scaled_cols(dst, 1.0, factor, other);
+    }
     /// row = alpha · (column sums of src) + beta · row.
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
     /// row = alpha · (column sums of a ⊙ b) + beta · row, i.e. diag(aᵀ b).
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
+    /// sums = sums_factor · (column sums of b), dots = dots_factor · (column sums of a ⊙ b): as [`Backend::col_sums`] and
+    /// [`Backend::col_dots`] one after the other.
+    fn col_sums_and_dots(
+        &self,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        self.col_sums(sums, sums_factor, b, 0.0);
+        self.col_dots(dots, dots_factor, a, b, 0.0);
+    }
     /// col = alpha · (row sums of src) + beta · col.
     fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
     /// col = alpha · (row sums of a ⊙ b) + beta · col, i.e. diag(a bᵀ).

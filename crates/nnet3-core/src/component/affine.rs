@@ -269,9 +269,14 @@ impl Component for Affine {
         affine(context, output, input, self.linear.view(), self.bias.view());
     }
 
+    fn sets_in_deriv(&self) -> bool {
+        true
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
-            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.linear.view(), No, 1.0);
+            let beta = args.beta();
+            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.linear.view(), No, beta);
         }
         if let Some(target) = update.target(self) {
             target.update(context, args.in_value, args.out_deriv);

@@ -233,8 +233,7 @@ impl Component for BatchNorm {
         let (mean, square, scale) = (memo.row(MEAN), memo.row(MEAN_SQUARE), memo.row(SCALE));
         let (mean_view, scale_view) = (mean.as_view(), scale.as_view());
         let per_row = 1.0 / input.rows() as f32;
-        backend.col_sums(mean, per_row, input, 0.0);
-        backend.col_dots(square, per_row, input, input, 0.0);
+        backend.col_sums_and_dots(mean, per_row, square, per_row, input, input);
         let factor = 1.0 / (self.target_rms * self.target_rms);
         backend.copy_scaled(scale, factor, square.as_view());
         backend.add_product(scale, -factor, mean_view, mean_view);
@@ -261,11 +260,10 @@ impl Component for BatchNorm {
         let sums = sums.view_mut();
         let (through_variance, mean) = (sums.row(0), sums.row(1));
         let factor = -1.0 / (self.target_rms * self.target_rms * rows);
-        backend.col_dots(through_variance, factor, out_value, out_deriv, 0.0);
+        backend.col_sums_and_dots(mean, 1.0 / rows, through_variance, factor, out_value, out_deriv);
         backend.multiply(through_variance, scale);
-        backend.col_sums(mean, 1.0 / rows, out_deriv, 0.0);
-        backend.normalize_cols(in_deriv, out_deriv, mean.as_view(), scale);
-        backend.add_scaled_cols(in_deriv, 1.0, through_variance.as_view(), out_value);
+        let (mean, factor) = (mean.as_view(), through_variance.as_view());
+        backend.normalize_cols_and_add(in_deriv, out_deriv, mean, scale, factor, out_value);
     }
 
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, memo: View<'_>) {

@@ -225,8 +225,16 @@ impl Composite {
         let in_deriv = if i == 0 { args.in_deriv } else { below.as_mut().map(|below| below.view_mut()) };
         if in_deriv.is_some() || properties.has(Properties::UPDATABLE) {
             let out_deriv = above.as_ref().map_or(args.out_deriv, |above| above.view());
-            let args =
-                Backprop { name: args.name, indexes: None, in_value, out_value, out_deriv, memo, in_deriv };
+            let args = Backprop {
+                name: args.name,
+                indexes: None,
+                in_value,
+                out_value,
+                out_deriv,
+                memo,
+                in_deriv,
+                sets: false,
+            };
             self.backprop_part(context, i, args, update);
         }
         below
@@ -327,6 +335,7 @@ impl Component for Composite {
                 out_deriv: args.out_deriv.row_range(rows.clone()),
                 memo: View::empty(),
                 in_deriv: args.in_deriv.map(|in_deriv| in_deriv.row_range(rows)),
+                sets: false,
             };
             self.backprop_from(context, 0, piece.in_value, &piece, &mut update);
         }

@@ -194,9 +194,14 @@ impl Component for Linear {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 1.0);
     }
 
+    fn sets_in_deriv(&self) -> bool {
+        true
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
-            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.params.view(), No, 1.0);
+            let beta = args.beta();
+            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.params.view(), No, beta);
         }
         if let Some(target) = update.target(self) {
             target.update(context, args.in_value, args.out_deriv);

@@ -149,6 +149,15 @@ pub struct Backprop<'a> {
     pub memo: View<'a>,
     /// Where the derivative with respect to the input goes, if wanted.
     pub in_deriv: Option<ViewMut<'a>>,
+    /// Whether it is set although the component otherwise adds it (see [`Component::sets_in_deriv`]).
+    pub sets: bool,
+}
+
+impl Backprop<'_> {
+    /// What a product that goes to `in_deriv` is added to, as a factor of the old contents.
+    pub fn beta(&self) -> f32 {
+        if self.sets { 0.0 } else { 1.0 }
+    }
 }
 
 /// Which object receives a backprop's parameter change (updatable components) or statistics (the others).
@@ -298,6 +307,11 @@ pub trait Component: Any + Send + Sync {
 
     /// Derivative with respect to the input, and the change of parameters or statistics of `update`.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
+
+    /// Whether backprop, which otherwise adds to the input derivative, sets it where [`Backprop::sets`] asks for that.
+    fn sets_in_deriv(&self) -> bool {
+        false
+    }
 
     /// Adds activation statistics of one propagate. `input` is empty if the propagate was in place.
     fn store_stats(&mut self, context: Context<'_>, input: View<'_>, output: View<'_>, memo: View<'_>) {

@@ -94,6 +94,12 @@ struct Groups {
 }
 
 impl Groups {
+    /// Whether each output row is of the one input row, of `inputs`, with its number.
+    fn one_by_one(&self, inputs: usize) -> bool {
+        let mut ranges = self.forward.table().values().chunks(2).zip(0..);
+        self.forward.count() == inputs && ranges.all(|(range, i)| range == [i, i + 1])
+    }
+
     fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
         let forward = Ranges::read(r, "<ForwardIndexes>")?;
         r.expect_token("<Counts>")?;
@@ -220,6 +226,13 @@ impl Component for Extraction {
         let mut counts = context.workspace.take(output.rows(), 1);
         backend.upload(counts.view_mut(), &groups.counts);
         backend.add(output.col_range(0..1), 1.0, counts.view());
+        if groups.one_by_one(input.rows()) {
+            backend.add(output.col_range(self.sums()), 1.0, input);
+            if self.include_variance {
+                backend.add_product(output.col_range(self.square_sums()), 1.0, input, input);
+            }
+            return;
+        }
         backend.add_row_ranges(output.col_range(self.sums()), 1.0, input, ranges);
         if self.include_variance {
             let mut squares = context.workspace.take(input.rows(), input.cols());
@@ -231,7 +244,20 @@ impl Component for Extraction {
     /// The count has no derivative.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
-        let (backend, rows) = (context.backend, &precomputed::<Groups>(args.indexes).backward);
+        let groups = precomputed::<Groups>(args.indexes);
+        let (backend, rows) = (context.backend, &groups.backward);
+        if groups.one_by_one(in_deriv.rows()) {
+            backend.copy(in_deriv, args.out_deriv.col_range(self.sums()));
+            if self.include_variance {
+                backend.add_product(
+                    in_deriv,
+                    2.0,
+                    args.out_deriv.col_range(self.square_sums()),
+                    args.in_value,
+                );
+            }
+            return;
+        }
         backend.copy_rows(in_deriv, 1.0, args.out_deriv.col_range(self.sums()), rows);
         if self.include_variance {
             let mut doubled = context.workspace.take(in_deriv.rows(), in_deriv.cols());

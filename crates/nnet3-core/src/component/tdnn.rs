@@ -416,22 +416,30 @@ impl Component for Tdnn {
         output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
-        if !self.bias.is_empty() {
-            context.backend.set_rows(output, self.bias.view());
-        }
-        for part in parts(indexes, input.cols()) {
-            let rows = input.every(part.first, part.stride, output.rows());
-            let block = self.linear.view().col_range(part.columns);
-            context.backend.gemm(output, 1.0, rows, No, block, Yes, 1.0);
+        for block in row_blocks(output.rows(), output.cols(), input.cols()) {
+            let output = output.row_range(block.clone());
+            if !self.bias.is_empty() {
+                context.backend.set_rows(output, self.bias.view());
+            }
+            for part in parts(indexes, input.cols()) {
+                let first = part.first + block.start * part.stride;
+                let rows = input.every(first, part.stride, block.len());
+                let linear = self.linear.view().col_range(part.columns);
+                context.backend.gemm(output, 1.0, rows, No, linear, Yes, 1.0);
+            }
         }
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
-            for part in parts(args.indexes, in_deriv.cols()) {
-                let rows = in_deriv.every(part.first, part.stride, args.out_deriv.rows());
-                let block = self.linear.view().col_range(part.columns);
-                context.backend.gemm(rows, 1.0, args.out_deriv, No, block, No, 1.0);
+            let out_deriv = args.out_deriv;
+            for block in row_blocks(out_deriv.rows(), in_deriv.cols(), out_deriv.cols()) {
+                for part in parts(args.indexes, in_deriv.cols()) {
+                    let first = part.first + block.start * part.stride;
+                    let rows = in_deriv.every(first, part.stride, block.len());
+                    let linear = self.linear.view().col_range(part.columns);
+                    context.backend.gemm(rows, 1.0, out_deriv.row_range(block.clone()), No, linear, No, 1.0);
+                }
             }
         }
         match update.target(self) {

@@ -190,6 +190,7 @@ impl Harness {
             out_deriv: out_deriv.view(),
             memo: forward.memo.view(),
             in_deriv: Some(in_deriv.view_mut()),
+            sets: false,
         };
         component.backprop(self.context(), args, update);
         in_deriv
@@ -443,6 +444,7 @@ impl Run<'_> {
             out_deriv,
             memo: forward.memo.view(),
             in_deriv: Some(in_deriv),
+            sets: false,
         };
         component.clone_box().backprop(self.harness.context(), args, Update::None);
     }

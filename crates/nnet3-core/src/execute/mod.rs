@@ -7,6 +7,7 @@
 mod observe;
 mod program;
 mod trace;
+mod zeroing;
 
 pub use observe::{Moment, Observer};
 pub use program::Program;
@@ -274,6 +275,7 @@ impl Executor {
         let source = |id: SubmatrixId| view(id).as_view();
         let arena = self.arena.whole();
         match *command {
+            Command::SetConst { .. } if program.zeroing.needless[c] => {}
             Command::SetConst { dest, value } => backend.set(view(dest), value),
             Command::Propagate { component, .. } => {
                 self.propagate(program, c, component, command, model, random)
@@ -402,6 +404,7 @@ impl Executor {
             out_deriv: self.view(program, out_deriv).as_view(),
             memo: self.memo(program, c).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
+            sets: program.zeroing.sets[c],
         };
         own.backprop(self.context(random), args, update);
     }

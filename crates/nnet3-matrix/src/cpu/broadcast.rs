@@ -86,6 +86,27 @@ pub(super) fn normalize_cols(dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, sc
     with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
 }
 
+pub(super) fn normalize_cols_and_add(
+    dst: ViewMut<'_>,
+    src: View<'_>,
+    mean: View<'_>,
+    scale: View<'_>,
+    factor: View<'_>,
+    other: View<'_>,
+) {
+    [mean, scale, factor].iter().for_each(|row| row_of(row, &dst));
+    same_shape(&dst.as_view(), &other);
+    let (_, [mean, scale, factor, other]) = split(dst, [mean, scale, factor, other]);
+    let [mean, scale, factor] = [mean, scale, factor].map(|row| row.repeated(dst.rows()));
+    let at = |x: f32, [mean, scale, factor, y]: [f32; 4]| (x - mean) * scale + factor * y;
+    match pair(dst, src) {
+        Pair::Same(dst) => combine(dst, [mean, scale, factor, other], at),
+        Pair::Apart(dst, src) => {
+            combine(dst, [src, mean, scale, factor, other], move |_, [x, a, b, c, d]| at(x, [a, b, c, d]))
+        }
+    }
+}
+
 /// dst.row(i) = f(dst.row(i), col[i], sources' rows i).
 struct WithColumn<'a, const N: usize, F> {
     dst: RowsMut<'a>,

@@ -8,6 +8,7 @@ mod banded;
 mod broadcast;
 mod cols;
 mod elementwise;
+mod few_rows;
 mod gemm;
 mod lanes;
 mod lstm;
@@ -228,11 +229,33 @@ impl Backend for CpuBackend {
     fn normalize_cols(&self, dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
         broadcast::normalize_cols(dst, src, mean, scale)
     }
+    fn normalize_cols_and_add(
+        &self,
+        dst: ViewMut<'_>,
+        src: View<'_>,
+        mean: View<'_>,
+        scale: View<'_>,
+        factor: View<'_>,
+        other: View<'_>,
+    ) {
+        broadcast::normalize_cols_and_add(dst, src, mean, scale, factor, other)
+    }
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         reduce::col_sums(row, alpha, src, beta)
     }
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
         reduce::col_dots(row, alpha, a, b, beta)
+    }
+    fn col_sums_and_dots(
+        &self,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        reduce::col_sums_and_dots(sums, sums_factor, dots, dots_factor, a, b)
     }
     fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         reduce::row_sums(col, alpha, src, beta)

@@ -2,13 +2,14 @@
 //!
 //! Short stretches are summed in `f32`, in several lanes, and the results in `f64`.
 
-use super::access::{Rows, RowsMut, flattened_sources, rows_at, same_shape, source, split};
+use super::access::{Rows, RowsMut, flattened_sources, overlap, rows_at, same_shape, source, split};
 use super::elementwise::derivative;
 use super::lanes::{RowSet, at, cut, stretch, total};
 use super::simd::{self, Kernel, Simd};
 use crate::backend::{Activation, ColumnTerm};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
+use std::ops::Range;
 
 /// Σ of all elements' products over N sources.
 struct Total<'a, const N: usize> {
@@ -241,22 +242,57 @@ impl Kernel for ColumnDots<'_> {
             let mut totals = [0.0f64; WIDTH];
             let totals = &mut totals[..range.len()];
             let line = |i| (&self.a.row(i)[range.clone()], &self.b.row(i)[range.clone()]);
-            for i in (1..rows).step_by(2) {
-                let ((a, b), (c, d)) = (line(i - 1), line(i));
-                for (j, total) in totals.iter_mut().enumerate() {
-                    *total += S::fma(a[j], b[j], c[j] * d[j]) as f64;
-                }
-            }
-            if rows % 2 == 1 {
-                let (a, b) = line(rows - 1);
-                for (j, total) in totals.iter_mut().enumerate() {
-                    *total += (a[j] * b[j]) as f64;
-                }
-            }
+            add_pairs::<S>(totals, 0..rows, line);
             for (out, &total) in self.row.row(0)[range.clone()].iter_mut().zip(&*totals) {
                 let sum = self.alpha * total as f32;
                 *out = if self.beta == 0.0 { sum } else { sum + self.beta * *out };
             }
+        }
+    }
+}
+
+/// totals += Σ over these rows of the products of the elements of both slices, as [`ColumnDots`] sums them.
+#[inline(always)]
+fn add_pairs<'a, S: Simd>(
+    totals: &mut [f64],
+    rows: Range<usize>,
+    line: impl Fn(usize) -> (&'a [f32], &'a [f32]),
+) {
+    #[inline(always)]
+    fn add<S: Simd, const PAIRS: usize>(
+        totals: &mut [f64],
+        lines: [(&[f32], &[f32]); PAIRS],
+        next: [(&[f32], &[f32]); PAIRS],
+    ) {
+        let n = totals.len();
+        let (mut lines, mut next) = (lines, next);
+        for k in 0..PAIRS {
+            lines[k] = (&lines[k].0[..n], &lines[k].1[..n]);
+            next[k] = (&next[k].0[..n], &next[k].1[..n]);
+        }
+        for j in 0..n {
+            let mut total = totals[j];
+            for k in 0..PAIRS {
+                let ((a, b), (c, d)) = (lines[k], next[k]);
+                total += S::fma(a[j], b[j], c[j] * d[j]) as f64;
+            }
+            totals[j] = total;
+        }
+    }
+    let mut i = rows.start;
+    while i + 8 <= rows.end {
+        let first = [line(i), line(i + 2), line(i + 4), line(i + 6)];
+        add::<S, 4>(totals, first, [line(i + 1), line(i + 3), line(i + 5), line(i + 7)]);
+        i += 8;
+    }
+    while i + 2 <= rows.end {
+        add::<S, 1>(totals, [line(i)], [line(i + 1)]);
+        i += 2;
+    }
+    if i < rows.end {
+        let (a, b) = line(i);
+        for (j, total) in totals.iter_mut().enumerate() {
+            *total += (a[j] * b[j]) as f64;
         }
     }
 }
@@ -266,6 +302,77 @@ pub(super) fn col_dots(row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, b
     one_row_of(&row, &a);
     let (row, [a, b]) = split(row, [a, b]);
     simd::run(ColumnDots { row, alpha, a, b, beta });
+}
+
+/// [`col_sums`] of b and [`col_dots`] in one go over both.
+struct SumsAndDots<'a> {
+    sums: RowsMut<'a>,
+    sums_factor: f32,
+    dots: RowsMut<'a>,
+    dots_factor: f32,
+    a: Rows<'a>,
+    b: Rows<'a>,
+}
+
+impl Kernel for SumsAndDots<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let (rows, cols) = (self.a.rows(), self.a.cols());
+        for start in (0..cols).step_by(WIDTH) {
+            let range = start..cols.min(start + WIDTH);
+            let width = range.len();
+            let (mut sums, mut totals, mut dots) = ([0.0f32; WIDTH], [0.0f64; WIDTH], [0.0f64; WIDTH]);
+            for top in (0..rows).step_by(HEIGHT) {
+                let bottom = rows.min(top + HEIGHT);
+                let (sums, totals) = (&mut sums[..width], &mut totals[..width]);
+                sums.fill(0.0);
+                let line = |i| [&self.b.row(i)[range.clone()]];
+                let mut i = top;
+                while i + 4 <= bottom {
+                    add_rows(sums, [line(i), line(i + 1), line(i + 2), line(i + 3)], |[x]| x);
+                    i += 4;
+                }
+                while i < bottom {
+                    add_rows(sums, [line(i)], |[x]| x);
+                    i += 1;
+                }
+                for (total, sum) in totals.iter_mut().zip(&*sums) {
+                    *total += *sum as f64;
+                }
+                let both = |i| (&self.a.row(i)[range.clone()], &self.b.row(i)[range.clone()]);
+                add_pairs::<S>(&mut dots[..width], top..bottom, both);
+            }
+            for (row, factor, totals) in
+                [(&mut self.sums, self.sums_factor, &totals), (&mut self.dots, self.dots_factor, &dots)]
+            {
+                for (out, &total) in row.row(0)[range.clone()].iter_mut().zip(totals) {
+                    *out = factor * total as f32;
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn col_sums_and_dots(
+    sums: ViewMut<'_>,
+    sums_factor: f32,
+    dots: ViewMut<'_>,
+    dots_factor: f32,
+    a: View<'_>,
+    b: View<'_>,
+) {
+    same_shape(&a, &b);
+    if b.rows() <= HEIGHT {
+        col_sums(sums, sums_factor, b, 0.0);
+        return col_dots(dots, dots_factor, a, b, 0.0);
+    }
+    one_row_of(&sums, &b);
+    one_row_of(&dots, &b);
+    assert!(!overlap(&sums.as_view(), &dots.as_view()), "sums and products in one place");
+    let (sums, _) = split(sums, [a, b]);
+    let (dots, [a, b]) = split(dots, [a, b]);
+    simd::run(SumsAndDots { sums, sums_factor, dots, dots_factor, a, b });
 }
 
 #[track_caller]

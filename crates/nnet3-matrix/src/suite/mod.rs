@@ -25,14 +25,14 @@ macro_rules! each_primitive {
     ($callback:ident) => {
         $callback! {
             memory { transfers set copy scale add copy_scaled copy_transposed neighbours }
-            products { gemm gemm_edge_cases }
+            products { gemm gemm_edge_cases gemm_of_few_rows }
             rows { copy_rows add_rows multiply_rows copy_rows_multi add_rows_multi copy_to_rows_multi add_to_rows_multi add_row_ranges }
             columns { copy_cols add_cols add_to_cols sum_col_ranges }
             elementwise {
                 map activate activate_extremes activate_backward product multiply divide add_product multiply_by_ratio add_where_equal max_with
             }
-            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols }
-            reduce { sum dot col_sums col_dots row_sums row_dots accumulate }
+            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
+            reduce { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }
             rowwise {
                 softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward
             }

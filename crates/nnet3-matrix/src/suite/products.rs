@@ -61,3 +61,20 @@ pub(super) fn gemm_edge_cases(device: &Device) {
         }
     });
 }
+
+/// A few rows by the rows of a matrix, which devices may do in their own way.
+pub(super) fn gemm_of_few_rows(device: &Device) {
+    cases(device, |case, _, cols| {
+        let (m, k, cols) = (1 + case.below(9), 1 + case.below(100), 700 + cols);
+        let (a, b) = (case.normals(m, k), case.normals(cols, k));
+        let (alpha, beta) = (case.one_of(&[1.0, -0.6]), case.one_of(&[0.0, 1.0, 0.4]));
+        let mut c =
+            if beta == 0.0 { case.operand(m, cols, |_, _, _| f32::NAN) } else { case.normals(m, cols) };
+        device.gemm(c.view_mut(), alpha, a.view(), Transpose::No, b.view(), Transpose::Yes, beta);
+        c.expect(2e-6, |i, j| {
+            let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(i, j) };
+            let terms = (0..k).map(|l| alpha as f64 * a.at(i, l) * b.at(j, l));
+            terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+    });
+}

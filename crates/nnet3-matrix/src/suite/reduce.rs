@@ -69,6 +69,21 @@ pub(super) fn col_dots(device: &Device) {
     });
 }
 
+/// What the two primitives give that it stands for, to the last digit.
+pub(super) fn col_sums_and_dots(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
+        let mut out = [(); 4].map(|()| target(case, 1, cols, 0.0));
+        let [sums, dots, sums_alone, dots_alone] = &mut out;
+        device.col_sums_and_dots(sums.view_mut(), 0.7, dots.view_mut(), -0.3, a.view(), b.view());
+        device.col_sums(sums_alone.view_mut(), 0.7, b.view(), 0.0);
+        device.col_dots(dots_alone.view_mut(), -0.3, a.view(), b.view(), 0.0);
+        let contents = |operand: &mut Operand| device.download(operand.view_mut().as_view());
+        assert_eq!(contents(sums), contents(sums_alone));
+        assert_eq!(contents(dots), contents(dots_alone));
+    });
+}
+
 pub(super) fn row_sums(device: &Device) {
     cases(device, |case, rows, cols| {
         let src = case.normals(rows, cols);

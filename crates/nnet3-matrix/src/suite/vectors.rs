@@ -90,3 +90,25 @@ pub(super) fn normalize_cols(device: &Device) {
         |x, mean, scale| ((x - mean) * scale, (x.abs() + mean.abs()) * scale.abs()),
     );
 }
+
+pub(super) fn normalize_cols_and_add(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, mut both) = (case.normals(rows, cols), case.normals(rows, cols));
+        let (src, other) = (case.normals(rows, cols), case.normals(rows, cols));
+        let [mean, scale, factor] = [(); 3].map(|()| case.normals(1, cols));
+        let of = |x: f64, i: usize, j: usize| {
+            let (mean, scale) = (mean.at(0, j), scale.at(0, j));
+            let added = factor.at(0, j) * other.at(i, j);
+            ((x - mean) * scale + added, (x.abs() + mean.abs()) * scale.abs() + added.abs())
+        };
+        let rows = (mean.view(), scale.view(), factor.view());
+        let run = |dst: ViewMut<'_>, src: View<'_>| {
+            device.normalize_cols_and_add(dst, src, rows.0, rows.1, rows.2, other.view())
+        };
+        run(dst.view_mut(), src.view());
+        dst.expect(CLOSE, |i, j| of(src.at(i, j), i, j));
+        let view = both.view_mut();
+        run(view, view.as_view());
+        both.expect(CLOSE, |i, j| of(both.at(i, j), i, j));
+    });
+}
