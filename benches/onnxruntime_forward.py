@@ -105,7 +105,7 @@ def as_products(layers, weights, shape):
 
 def model(nodes, tensors, shape, output):
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
-    y = helper.make_tensor_value_info(output, TensorProto.FLOAT, None)
+    y = helper.make_tensor_value_info(output, TensorProto.FLOAT, [None] * 3)
     graph = helper.make_graph(nodes, "tdnn", [x], [y], tensors)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 9

@@ -53,6 +53,8 @@ pub struct Executor {
     /// Nodes of the present exchange whose matrices the user has supplied.
     supplied: Vec<(SubmatrixId, NodeId)>,
     observer: Option<Box<dyn Observer>>,
+    /// See [`Observer::literal`].
+    literal: bool,
 }
 
 impl Executor {
@@ -65,6 +67,7 @@ impl Executor {
             next: 0,
             supplied: Vec::new(),
             observer: None,
+            literal: false,
         }
     }
 
@@ -205,6 +208,7 @@ impl Executor {
         random: &Random,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
+        self.literal = observer.as_ref().is_some_and(|observer| observer.literal());
         let program = self.program()?.clone();
         let computation = program.computation();
         if self.next >= computation.commands.len() {
@@ -275,7 +279,7 @@ impl Executor {
         let source = |id: SubmatrixId| view(id).as_view();
         let arena = self.arena.whole();
         match *command {
-            Command::SetConst { .. } if program.zeroing.needless[c] => {}
+            Command::SetConst { .. } if !self.literal && program.zeroing.needless[c] => {}
             Command::SetConst { dest, value } => backend.set(view(dest), value),
             Command::Propagate { component, .. } => {
                 self.propagate(program, c, component, command, model, random)
@@ -404,7 +408,7 @@ impl Executor {
             out_deriv: self.view(program, out_deriv).as_view(),
             memo: self.memo(program, c).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
-            sets: program.zeroing.sets[c],
+            sets: !self.literal && program.zeroing.sets[c],
         };
         own.backprop(self.context(random), args, update);
     }

@@ -12,6 +12,10 @@ use std::time::Duration;
 pub trait Observer: Send {
     /// The command is about to run.
     fn before(&mut self, at: &Moment<'_>);
+    /// Whether every command is to do what it says. Otherwise zeroing is left out where nothing depends on it.
+    fn literal(&self) -> bool {
+        true
+    }
     /// The command has run, and took `time`.
     fn after(&mut self, at: &Moment<'_>, time: Duration);
 }

@@ -35,6 +35,10 @@ pub struct Profile {
 impl Observer for Profile {
     fn before(&mut self, _: &Moment<'_>) {}
 
+    fn literal(&self) -> bool {
+        false
+    }
+
     fn after(&mut self, at: &Moment<'_>, time: Duration) {
         let (count, sum) = &mut self.commands[at.command];
         *count += 1;

@@ -87,6 +87,7 @@ fn run(component: &mut dyn Component) -> Result<()> {
         out_deriv: out_deriv.view(),
         memo: memo.view(),
         in_deriv: Some(in_deriv.view_mut()),
+        sets: false,
     };
     let mut target = component.clone_box();
     component.backprop(context, args, Update::Other(&mut *target));

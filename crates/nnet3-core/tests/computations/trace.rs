@@ -7,9 +7,7 @@ use nnet3_core::computation::{Command, print};
 use nnet3_core::execute::{Executor, Moment, Observer, Program, Trace};
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::run_request::run_request;
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const CONFIG: &str = "\
@@ -36,16 +34,16 @@ fn lines_show_what_commands_change() {
     optimize(&OptimizeOptions::default(), &nnet, 2, &mut computation).unwrap();
     let program = Arc::new(Program::new(&nnet, computation).unwrap());
     let data = random_data(&nnet, &request, 1);
-    let lines = Rc::new(RefCell::new(Vec::<String>::new()));
+    let lines = Arc::new(Mutex::new(Vec::<String>::new()));
     let sink = lines.clone();
     let mut executor = Executor::new(&nnet3_matrix::cpu());
-    executor.observe(Box::new(Trace::new(move |line: &str| sink.borrow_mut().push(line.to_string()))));
+    executor.observe(Box::new(Trace::new(move |line: &str| sink.lock().unwrap().push(line.to_string()))));
     let mut run =
         || run_request(&nnet, &request, &program, &mut executor, &data.0, &data.1, &Random::new(0)).unwrap();
     let results = run();
-    let first = lines.take();
+    let first = std::mem::take(&mut *lines.lock().unwrap());
     run();
-    let second = lines.take();
+    let second = std::mem::take(&mut *lines.lock().unwrap());
 
     let computation = program.computation();
     let names = print::Names::of(&nnet);
