@@ -72,7 +72,7 @@ impl NnetChainSupervision {
         if found != 0 && found != expected {
             return Err(format!("found {found} weights of derivatives, expected {expected} or none"));
         }
-        match self.deriv_weights.iter().find(|weight| !(**weight >= 0.0)) {
+        match self.deriv_weights.iter().find(|weight| weight.is_nan() || **weight < 0.0) {
             Some(weight) => Err(format!("a weight of derivatives is {weight}, expected no negative number")),
             None => Ok(()),
         }
