@@ -9,7 +9,7 @@ use std::path::Path;
 fn check(folder: &Path) {
     let cases = find_cases(folder);
     assert!(!cases.is_empty(), "no cases below {}", folder.display());
-    let summary = Summary::run(&cases);
+    let summary = Summary::run(&cases, &nnet3_matrix::cpu());
     summary.print();
     assert!(summary.failures.is_empty(), "{} of {} cases failed", summary.failures.len(), cases.len());
     assert_eq!(summary.passed, cases.len());

@@ -14,6 +14,7 @@ use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;
 use nnet3_core::run_request::{NamedMatrices, run_request};
 use nnet3_core::{ComponentId, Random};
+use nnet3_matrix::Device;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,8 +78,8 @@ fn compare(what: &str, ours: &[f32], expected: &[f32], relative: f64, absolute: 
         .into())
 }
 
-/// Checks one case, without and with optimisation.
-pub fn run_case(case: &Path) -> Result<Agreement> {
+/// Checks one case on a device, without and with optimisation.
+pub fn run_case(case: &Path, device: &Device) -> Result<Agreement> {
     let nnet = Nnet::load(&text(&case.join("model.raw")))?;
     check_copy(case, &nnet)?;
     check_info(case, &nnet)?;
@@ -92,7 +93,7 @@ pub fn run_case(case: &Path) -> Result<Agreement> {
         ..Default::default()
     };
     for (name, computation) in [("unoptimised", plain), ("optimised", optimized)] {
-        run_computation(case, &nnet, &request, computation, &mut agreement)
+        run_computation(case, &nnet, &request, computation, device, &mut agreement)
             .map_err(|e| format!("{name}: {e}"))?;
     }
     Ok(agreement)
@@ -136,12 +137,13 @@ fn run_computation(
     nnet: &Nnet,
     request: &ComputationRequest,
     computation: Computation,
+    device: &Device,
     agreement: &mut Agreement,
 ) -> Result<()> {
     let inputs = read_table(&case.join("inputs.ark"))?;
     let output_derivs = read_table(&case.join("output_derivs.ark"))?;
     let random = Random::new(0);
-    let mut executor = Executor::new(&nnet3_matrix::cpu());
+    let mut executor = Executor::new(device);
     let program = Arc::new(Program::new(nnet, computation)?);
     let results = run_request(nnet, request, &program, &mut executor, &inputs, &output_derivs, &random)?;
     for (name, expected) in read_table(&case.join("outputs.ark"))? {
@@ -181,10 +183,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn run(cases: &[PathBuf]) -> Summary {
+    pub fn run(cases: &[PathBuf], device: &Device) -> Summary {
         let mut summary = Summary::default();
         for case in cases {
-            match run_case(case) {
+            match run_case(case, device) {
                 Ok(agreement) => summary.add(case, agreement),
                 Err(e) => summary.failures.push((case.clone(), e.to_string())),
             }

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         eprintln!("no cases (folders with request.txt and model.raw) found below the arguments");
         return ExitCode::from(2);
     }
-    let summary = Summary::run(&cases);
+    let summary = Summary::run(&cases, &nnet3_matrix::cpu());
     summary.print();
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -72,12 +72,26 @@ pub enum ColumnTerm {
     Derivative(Activation),
 }
 
+/// A device's memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub free: u64,
+    pub total: u64,
+}
+
 /// A device and its primitives. Object-safe; see the module's conventions.
 pub trait Backend: Send + Sync {
     /// `cpu`, or the device's own name.
     fn name(&self) -> &str;
     /// 0 is the host; other devices count from 1.
     fn id(&self) -> u32;
+    /// What memory a device of its own has; `None` for the host.
+    fn memory(&self) -> Option<Memory> {
+        None
+    }
+    /// Says that the work up to here comes again in the same order the next time. A device that collects work ends a
+    /// segment; results are the same without it.
+    fn mark(&self) {}
 
     // ---- memory ------------------------------------------------------------------------------------------------
 

@@ -1,18 +1,20 @@
 //! Matrices that live on a device, and the primitives that run on them.
 //!
-//! [`Backend`] is the list of primitives, one method each; [`mod@cpu`] implements it with BLAS. Everything above this
+//! [`Backend`] is the list of primitives, one method each; [`mod@cpu`] implements it with BLAS,
+//! [`mod@cuda`] with kernels. Everything above this
 //! crate is written once against the trait. Memory is `f32`, row-major. All `unsafe` of the project is in here: views
 //! are raw pointers with a shape, so that two of them may name the same arena memory (as in-place commands do).
 
 pub mod backend;
 mod clock;
 pub mod cpu;
+pub mod cuda;
 pub mod memory;
 pub mod suite;
 pub mod view;
 pub mod workspace;
 
-pub use backend::{Activation, Backend, ColumnTerm, Map, Transpose};
+pub use backend::{Activation, Backend, ColumnTerm, Map, Memory, Transpose};
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};

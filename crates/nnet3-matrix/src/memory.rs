@@ -2,8 +2,10 @@
 
 use crate::backend::Backend;
 use crate::view::{View, ViewMut};
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A shared handle to a backend.
 pub type Device = Arc<dyn Backend>;
@@ -199,19 +201,29 @@ impl Arena {
     }
 }
 
-/// Sums in `f64` on a device: activation statistics.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Sums that a device has formed and the host has not fetched.
+pub(crate) trait RemoteSums: Send + Sync {
+    fn device(&self) -> u32;
+    fn address(&self) -> u64;
+    fn len(&self) -> usize;
+    fn read(&self) -> Vec<f64>;
+    fn clear(&self);
+}
+
+/// Sums in `f64`: activation statistics. A device of its own adds to sums that stay there until they are asked for.
+#[derive(Default)]
 pub struct Accumulator {
-    /// Host storage. A device that accumulates remotely keeps its own copy behind [`Backend::accumulate`].
     values: Vec<f64>,
+    /// To be added to `values`; of the same length.
+    remote: Option<Box<dyn RemoteSums>>,
 }
 
 impl Accumulator {
     pub fn zeros(len: usize) -> Accumulator {
-        Accumulator { values: vec![0.0; len] }
+        Accumulator::from_vec(vec![0.0; len])
     }
     pub fn from_vec(values: Vec<f64>) -> Accumulator {
-        Accumulator { values }
+        Accumulator { values, remote: None }
     }
     pub fn len(&self) -> usize {
         self.values.len()
@@ -219,15 +231,21 @@ impl Accumulator {
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
-    pub fn values(&self) -> &[f64] {
-        &self.values
+    /// The sums; fetched from the device if they are there.
+    pub fn values(&self) -> Cow<'_, [f64]> {
+        match &self.remote {
+            None => Cow::Borrowed(&self.values),
+            Some(remote) => Cow::Owned(self.values.iter().zip(remote.read()).map(|(a, b)| a + b).collect()),
+        }
     }
+    /// As [`Accumulator::values`], and the sums are on the host afterwards.
     pub fn values_mut(&mut self) -> &mut [f64] {
+        self.fetch();
         &mut self.values
     }
     /// Scales; a factor of 0 sets to exactly zero.
     pub fn scale(&mut self, factor: f64) {
-        for v in &mut self.values {
+        for v in self.values_mut() {
             *v = if factor == 0.0 { 0.0 } else { *v * factor };
         }
     }
@@ -236,54 +254,127 @@ impl Accumulator {
         if other.is_empty() {
             return;
         }
+        self.fetch();
         if self.is_empty() {
-            self.values.resize(other.len(), 0.0);
+            (self.values, self.remote) = (vec![0.0; other.len()], None);
         }
         assert_eq!(self.len(), other.len());
-        for (v, o) in self.values.iter_mut().zip(&other.values) {
+        for (v, o) in self.values.iter_mut().zip(other.values().iter()) {
             *v += alpha * o;
         }
     }
-}
 
-/// Row or column numbers for gathers and scatters; -1 means "none".
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexTable {
-    values: Vec<i32>,
-}
+    fn fetch(&mut self) {
+        if let Some(remote) = &self.remote {
+            self.values.iter_mut().zip(remote.read()).for_each(|(v, r)| *v += r);
+            remote.clear();
+        }
+    }
 
-impl IndexTable {
-    pub fn new(values: Vec<i32>) -> IndexTable {
-        IndexTable { values }
-    }
-    pub fn values(&self) -> &[i32] {
-        &self.values
-    }
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+    /// Address of the sums on this device, which are made by `new` (zeros of a length) if there are none.
+    pub(crate) fn on_device(&mut self, device: u32, new: impl FnOnce(usize) -> Box<dyn RemoteSums>) -> u64 {
+        let len = self.values.len();
+        if self.remote.as_ref().is_some_and(|remote| remote.device() != device || remote.len() != len) {
+            self.fetch();
+            self.remote = None;
+        }
+        self.remote.get_or_insert_with(|| new(len)).address()
     }
 }
 
-/// For each row the element offset from the start of an [`Arena`]; -1 means "none".
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OffsetTable {
-    values: Vec<i64>,
+impl Clone for Accumulator {
+    fn clone(&self) -> Accumulator {
+        Accumulator::from_vec(self.values().into_owned())
+    }
 }
 
-impl OffsetTable {
-    pub fn new(values: Vec<i64>) -> OffsetTable {
-        OffsetTable { values }
+impl PartialEq for Accumulator {
+    fn eq(&self, other: &Accumulator) -> bool {
+        self.values() == other.values()
     }
-    pub fn values(&self) -> &[i64] {
-        &self.values
+}
+
+impl fmt::Debug for Accumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Accumulator").field(&self.values()).finish()
     }
-    pub fn len(&self) -> usize {
-        self.values.len()
+}
+
+/// What devices keep for a table: copies of it, made when it is first used there.
+#[derive(Default)]
+pub(crate) struct Remote {
+    copies: Mutex<Vec<(u32, Arc<dyn Any + Send + Sync>)>>,
+}
+
+impl Remote {
+    /// The copy of this type on this device, which `new` makes if there is none.
+    pub fn get<T: Any + Send + Sync>(&self, device: u32, new: impl FnOnce() -> T) -> Arc<T> {
+        let mut copies = self.copies.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut here = copies.iter().filter(|(id, _)| *id == device).map(|(_, copy)| copy.clone());
+        if let Some(known) = here.find_map(|copy| copy.downcast().ok()) {
+            return known;
+        }
+        let copy = Arc::new(new());
+        copies.push((device, copy.clone()));
+        copy
     }
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
+}
+
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident, $number:ty) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub struct $name {
+            values: Vec<$number>,
+            remote: Remote,
+        }
+
+        impl $name {
+            pub fn new(values: Vec<$number>) -> $name {
+                $name { values, ..Default::default() }
+            }
+            pub fn values(&self) -> &[$number] {
+                &self.values
+            }
+            pub fn len(&self) -> usize {
+                self.values.len()
+            }
+            pub fn is_empty(&self) -> bool {
+                self.values.is_empty()
+            }
+            pub(crate) fn remote(&self) -> &Remote {
+                &self.remote
+            }
+        }
+
+        impl Clone for $name {
+            fn clone(&self) -> $name {
+                $name::new(self.values.clone())
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &$name) -> bool {
+                self.values == other.values
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.values).finish()
+            }
+        }
+    };
+}
+
+table! {
+    /// Row or column numbers for gathers and scatters; -1 means "none".
+    IndexTable, i32
+}
+
+table! {
+    /// For each row the element offset from the start of an [`Arena`]; -1 means "none".
+    OffsetTable, i64
 }

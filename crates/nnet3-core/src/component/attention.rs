@@ -312,7 +312,7 @@ impl Component for Attention {
         let averages = |sums: &[f64]| -> String {
             sums.iter().map(|sum| number(sum / self.stats_count) + ",").collect()
         };
-        out += &format!(", entropy={}", averages(self.entropy.values()));
+        out += &format!(", entropy={}", averages(&self.entropy.values()));
         for (head, sums) in self.posterior.values().chunks(self.context()).enumerate().take(5) {
             out += &format!(" posterior-stats[{head}]={}", averages(sums));
         }
@@ -337,7 +337,7 @@ impl Component for Attention {
         fields::write_f32(w, "<KeyScale>", self.key_scale)?;
         fields::write_f64(w, "<StatsCount>", self.stats_count)?;
         w.write_token("<EntropyStats>")?;
-        kaldi_io::matrix::write_vector(w, self.entropy.values())?;
+        kaldi_io::matrix::write_vector(w, &self.entropy.values())?;
         w.write_token("<PosteriorStats>")?;
         let data = self.posterior.values().to_vec();
         let (rows, cols) = if data.is_empty() { (0, 0) } else { (self.num_heads, self.context()) };

@@ -137,11 +137,12 @@ impl BatchNorm {
             return;
         }
         let (mut scale, mut offset) = (Vec::new(), Vec::new());
+        let (sum, sumsq) = (self.sum.values(), self.sumsq.values());
         for i in 0..self.block_dim {
             // Without statistics the sums may be empty.
             let (mean, square) = match self.count {
                 0.0 => (0.0, 1.0),
-                count => (self.sum.values()[i] / count, self.sumsq.values()[i] / count),
+                count => (sum[i] / count, sumsq[i] / count),
             };
             let variance = (square - mean * mean).max(0.0) as f32;
             let s = self.target_rms / (variance + self.epsilon).sqrt();

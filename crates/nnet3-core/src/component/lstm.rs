@@ -136,9 +136,10 @@ impl LstmNonlinearity {
         // Plus one, so that there is no division by zero.
         let count = (1.0 + self.count) as f32 as f64;
         let mut repaired = [0.0; 5];
+        let sums = self.deriv_sum.values();
         for (k, amount) in self.amounts.iter_mut().enumerate() {
             let unit = k / cells;
-            let low = self.deriv_sum.values()[k] / count < self.self_repair[unit] as f64;
+            let low = sums[k] / count < self.self_repair[unit] as f64;
             *amount = if low { self.self_repair[5 + unit] } else { 0.0 };
             repaired[unit] += low as u32 as f64;
         }

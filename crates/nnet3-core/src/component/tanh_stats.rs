@@ -120,7 +120,7 @@ impl TanhStats {
             return;
         }
         let limit = self.threshold as f64 * self.count;
-        for (repaired, &sum) in self.repaired.iter_mut().zip(self.deriv_sum.values()) {
+        for (repaired, &sum) in self.repaired.iter_mut().zip(self.deriv_sum.values().iter()) {
             *repaired = (sum < limit) as u32 as f32;
         }
         self.self_repair_total += self.repaired.iter().sum::<f32>() as f64;

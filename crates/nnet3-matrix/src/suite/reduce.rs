@@ -142,5 +142,5 @@ pub(super) fn accumulate(device: &Device) {
     let ones = crate::Matrix::from_slice(device, 1000, 3, &[1.0; 3000]);
     let mut sums = Accumulator::from_vec(vec![1e12; 3]);
     device.accumulate(&mut sums, 0, ones.view(), ColumnTerm::Value);
-    assert_eq!(sums.values(), [1e12 + 1000.0; 3]);
+    assert_eq!(*sums.values(), [1e12 + 1000.0; 3]);
 }

@@ -1,0 +1,191 @@
+//! A device for tests: the kernels of `nnet3-matrix` compiled for the CPU, run by the code that launches them on a GPU.
+//!
+//! The very sources that a GPU gets are compiled as C++ (`build.rs`); one CPU thread plays all threads of all blocks in
+//! turn, switching stacks at barriers. Host memory is the device's. Besides running primitives the twin stops where a GPU
+//! would go wrong silently: at elements outside of a matrix, arguments of other types than the kernel's, threads that end
+//! while others wait, matrices outside of what was allocated. Products are the host's.
+
+use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, OutOfMemory, Product};
+use nnet3_matrix::{Device, Memory};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+unsafe extern "C" {
+    fn twin_run(
+        name: *const c_char,
+        signature: *const c_char,
+        grid: *const u32,
+        block: *const u32,
+        args: *mut *mut c_void,
+        expected: *mut *const c_char,
+    ) -> c_int;
+    fn twin_kernel(k: u32, name: *mut *const c_char, signature: *mut *const c_char) -> c_int;
+}
+
+/// The engine: counts what it does, and can be told to refuse graphs.
+#[derive(Default)]
+pub struct Twin {
+    /// Bytes at each address.
+    allocated: Mutex<BTreeMap<u64, u64>>,
+    /// Whether [`Engine::capture`] works.
+    pub captures: bool,
+    pub replays: AtomicU64,
+    pub launches: AtomicU64,
+}
+
+/// A new twin, with graphs.
+pub fn device() -> Device {
+    let engine = Twin { captures: true, ..Default::default() };
+    Arc::new(GpuBackend::new(engine).expect("host memory"))
+}
+
+/// Names of all kernels with the types of their parameters, a letter each.
+pub fn kernels() -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let (mut name, mut signature) = (std::ptr::null(), std::ptr::null());
+    // SAFETY: the function sets both to strings that live as long as the program, or returns 0.
+    while unsafe { twin_kernel(out.len() as u32, &mut name, &mut signature) } != 0 {
+        // SAFETY: as above.
+        let text = |s| unsafe { CStr::from_ptr(s) }.to_string_lossy().into_owned();
+        out.push((text(name), text(signature)));
+    }
+    out
+}
+
+const ALIGNMENT: usize = 256;
+
+fn layout(bytes: u64) -> Layout {
+    Layout::from_size_align(bytes.max(1) as usize, ALIGNMENT).expect("size overflow")
+}
+
+impl Twin {
+    fn allocated(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+        self.allocated.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Panics if these bytes were not allocated.
+    fn check(&self, what: &str, address: u64, bytes: u64) {
+        let allocated = self.allocated();
+        let block = allocated.range(..=address).next_back();
+        let inside = block.is_some_and(|(start, len)| address + bytes <= start + len);
+        assert!(inside || bytes == 0, "{what}: {bytes} bytes at {address:x} were not allocated");
+    }
+
+    fn multiply(&self, p: &Product) {
+        let rows = |m: Mat| {
+            let bytes = m.extent();
+            self.check("a product's matrix", m.address, bytes);
+            // SAFETY: checked to be inside of allocated memory, which nobody refers to while an operation runs.
+            let data =
+                unsafe { std::slice::from_raw_parts(m.address as usize as *const f32, bytes as usize / 4) };
+            (0..m.rows as usize).flat_map(move |r| data[r * m.stride as usize..][..m.cols as usize].to_vec())
+        };
+        let cpu = nnet3_matrix::cpu();
+        let matrix = |m: Mat| {
+            let data: Vec<f32> = rows(m).collect();
+            nnet3_matrix::Matrix::from_slice(&cpu, m.rows as usize, m.cols as usize, &data)
+        };
+        let (a, b, mut c) = (matrix(p.a), matrix(p.b), matrix(p.c));
+        cpu.gemm(c.view_mut(), p.alpha, a.view(), p.transpose_a, b.view(), p.transpose_b, p.beta);
+        for (r, row) in c.to_vec().chunks(p.c.cols as usize).enumerate() {
+            let at = (p.c.address as usize + 4 * r * p.c.stride as usize) as *mut f32;
+            // SAFETY: as above; row r of c lies inside of its extent.
+            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), at, row.len()) };
+        }
+    }
+}
+
+impl Engine for Twin {
+    type Graph = Vec<Op>;
+
+    fn name(&self) -> &str {
+        "twin"
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        None
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+        // SAFETY: the size is not zero.
+        let pointer = unsafe { alloc_zeroed(layout(bytes)) };
+        assert!(!pointer.is_null(), "no memory left on the host");
+        self.allocated().insert(pointer.expose_provenance() as u64, bytes);
+        Ok(pointer.addr() as u64)
+    }
+
+    fn free(&self, address: u64, bytes: u64) {
+        assert_eq!(self.allocated().remove(&address), Some(bytes), "what is freed was allocated");
+        // SAFETY: allocated above with the same layout, as just checked.
+        unsafe { dealloc(std::ptr::with_exposed_provenance_mut(address as usize), layout(bytes)) }
+    }
+
+    fn upload(&self, address: u64, data: &[u8]) {
+        self.check("upload", address, data.len() as u64);
+        // SAFETY: checked to be inside of allocated memory; `data` is a Rust value elsewhere.
+        unsafe {
+            let to = std::ptr::with_exposed_provenance_mut(address as usize);
+            std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len())
+        }
+    }
+
+    fn download(&self, address: u64, out: &mut [u8]) {
+        self.check("download", address, out.len() as u64);
+        // SAFETY: as for `upload`.
+        unsafe {
+            let from = std::ptr::with_exposed_provenance(address as usize);
+            std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len())
+        }
+    }
+
+    fn run(&self, op: &Op) {
+        let launch = match op {
+            Op::Launch(launch) => launch,
+            Op::Product(product) => return self.multiply(product),
+        };
+        self.launches.fetch_add(1, Ordering::Relaxed);
+        launch.matrices().for_each(|m| self.check(launch.kernel, m.address, m.extent()));
+        let name = CString::new(launch.kernel).expect("a name without zeros");
+        let signature = CString::new(launch.signature()).expect("letters");
+        let mut args: Vec<*mut c_void> =
+            launch.args().map(|(_, words)| words.as_ptr().cast_mut().cast()).collect();
+        let mut expected = std::ptr::null();
+        // SAFETY: the callee compares the signature with the kernel's parameters before it reads arguments, and only
+        // reads them. Matrices lie in allocated memory, checked above, and elements inside of matrices, checked in the
+        // kernels. Sums and tables are as long as the launching code says.
+        let status = unsafe {
+            twin_run(
+                name.as_ptr(),
+                signature.as_ptr(),
+                launch.grid.as_ptr(),
+                launch.block.as_ptr(),
+                args.as_mut_ptr(),
+                &mut expected,
+            )
+        };
+        match status {
+            0 => {}
+            1 => panic!("there is no kernel {}", launch.kernel),
+            2 => {
+                // SAFETY: set to the kernel's signature, which lives as long as the program.
+                let expected = unsafe { CStr::from_ptr(expected) }.to_string_lossy();
+                panic!("{} takes {expected}, was given {}", launch.kernel, launch.signature())
+            }
+            _ => panic!("{}: grid {:?}, block {:?}", launch.kernel, launch.grid, launch.block),
+        }
+    }
+
+    fn capture(&self, ops: &[Op]) -> Option<Vec<Op>> {
+        self.captures.then(|| ops.to_vec())
+    }
+
+    fn replay(&self, graph: &Vec<Op>) {
+        self.replays.fetch_add(1, Ordering::Relaxed);
+        graph.iter().for_each(|op| self.run(op));
+    }
+
+    fn synchronize(&self) {}
+}

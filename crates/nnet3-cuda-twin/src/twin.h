@@ -1,0 +1,37 @@
+// What CUDA provides and the kernels use, for one CPU thread that plays all threads of a block in turn.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+struct Dim {
+    unsigned int x, y, z;
+};
+
+static thread_local Dim threadIdx, blockIdx, blockDim, gridDim;
+
+#define __global__
+#define __device__ static
+#define __shared__ static thread_local
+
+// Stops at elements outside of a matrix: a kernel's defect.
+static thread_local const char* running_kernel = "";
+[[noreturn]] static void defect(const char* what, long long a, long long b, long long c, long long d) {
+    fprintf(stderr, "twin: kernel %s: %s (%lld, %lld) of %lld x %lld; block (%u, %u), thread (%u, %u)\n", running_kernel,
+            what, a, b, c, d, blockIdx.x, blockIdx.y, threadIdx.x, threadIdx.y);
+    abort();
+}
+#define CHECK_PLACE(m, row, col)                                                \
+    if ((row) < 0 || (row) >= (m).rows || (col) < 0 || (col) >= (m).cols)       \
+        defect("element", (row), (col), (m).rows, (m).cols);
+
+#include "fibers.h"
+
+static inline void __syncthreads() {
+    wait_for_all();
+}
+
+using std::exp;
+using std::log;
+using std::sqrt;

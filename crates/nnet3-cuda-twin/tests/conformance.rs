@@ -1,0 +1,30 @@
+//! Whole networks on the twin: the cases shipped in `tests/data/conformance`, and the full set where
+//! `NNET3_CONFORMANCE_DIR` names it.
+
+#[path = "../../../tests/support/conformance.rs"]
+mod conformance;
+
+use conformance::{Summary, find_cases};
+use std::path::Path;
+
+fn check(folder: &Path) {
+    let cases = find_cases(folder);
+    assert!(!cases.is_empty(), "no cases below {}", folder.display());
+    let summary = Summary::run(&cases, &nnet3_cuda_twin::device());
+    summary.print();
+    assert!(summary.failures.is_empty(), "{} of {} cases failed", summary.failures.len(), cases.len());
+    assert_eq!(summary.passed, cases.len());
+}
+
+#[test]
+fn shipped_cases() {
+    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance"));
+}
+
+#[test]
+fn full_set() {
+    match std::env::var_os("NNET3_CONFORMANCE_DIR") {
+        Some(folder) => check(Path::new(&folder)),
+        None => println!("skipped: NNET3_CONFORMANCE_DIR is not set"),
+    }
+}

@@ -1,0 +1,32 @@
+// Columns picked by number; -1 means none.
+
+KERNEL copy_cols(Mat dst, Mat src, const i32* cols) {
+    FOR_EACH(dst, r, c) {
+        i32 from = cols[c];
+        at(dst, r, c) = from < 0 ? 0.0f : at(src, r, from);
+    }
+}
+
+KERNEL add_cols(Mat dst, Mat src, const i32* cols) {
+    FOR_EACH(dst, r, c) {
+        i32 from = cols[c];
+        if (from >= 0) at(dst, r, c) += at(src, r, from);
+    }
+}
+
+// Column c of dst takes the columns of src that `sources` lists from starts[c] to starts[c + 1], in that order.
+KERNEL add_to_cols(Mat dst, Mat src, const i32* starts, const i32* sources) {
+    FOR_EACH(dst, r, c) {
+        i32 end = starts[c + 1];
+        for (i32 k = starts[c]; k < end; k++) at(dst, r, c) += at(src, r, sources[k]);
+    }
+}
+
+KERNEL sum_col_ranges(Mat dst, Mat src, const i32* ranges) {
+    FOR_EACH(dst, r, c) {
+        double sum = 0.0;
+        i32 end = ranges[2 * c + 1];
+        for (i32 k = ranges[2 * c]; k < end; k++) sum += at(src, r, k);
+        at(dst, r, c) = (float)sum;
+    }
+}

@@ -1,0 +1,59 @@
+// Softmax and its logarithm, row by row, and their derivatives: blockDim.x threads share a row, blockDim.y rows share a
+// block. Rows up to NARROW wide are as exact as float allows, as on the CPU: some networks amplify a last digit.
+
+#define NARROW 64
+// The largest float; twice that is infinity.
+#define LARGEST 3.402823466e38f
+
+__device__ inline float exp_in(i32 cols, float x) {
+    return cols <= NARROW ? (float)exp((double)x) : expf(x);
+}
+
+KERNEL softmax(Mat dst, Mat src, i32 take_log) {
+    __shared__ double shared[BLOCK];
+    __shared__ float shared_max[BLOCK];
+    for (i32 top = blockIdx.x * blockDim.y; top < src.rows; top += gridDim.x * blockDim.y) {
+        i32 r = top + threadIdx.y;
+        bool inside = r < src.rows;
+        float max = -LARGEST - LARGEST;
+        if (inside) {
+            for (i32 c = threadIdx.x; c < src.cols; c += blockDim.x) max = fmaxf(max, at(src, r, c));
+        }
+        max = max_along_x(shared_max, max);
+        double sum = 0.0;
+        if (inside) {
+            for (i32 c = threadIdx.x; c < src.cols; c += blockDim.x) sum += exp_in(src.cols, at(src, r, c) - max);
+        }
+        sum = sum_along_x(shared, sum);
+        if (!inside) continue;
+        float shift = (float)log(sum);
+        float total = (float)sum;
+        for (i32 c = threadIdx.x; c < src.cols; c += blockDim.x) {
+            float x = at(src, r, c) - max;
+            at(dst, r, c) = take_log ? x - shift : exp_in(src.cols, x) / total;
+        }
+    }
+}
+
+// dst = y (e - sum of y e), or with take_log e - exp(y) * (sum of e).
+KERNEL softmax_backward(Mat dst, Mat out_value, Mat out_deriv, i32 take_log) {
+    __shared__ double shared[BLOCK];
+    for (i32 top = blockIdx.x * blockDim.y; top < dst.rows; top += gridDim.x * blockDim.y) {
+        i32 r = top + threadIdx.y;
+        bool inside = r < dst.rows;
+        double partial = 0.0;
+        if (inside) {
+            for (i32 c = threadIdx.x; c < dst.cols; c += blockDim.x) {
+                double e = at(out_deriv, r, c);
+                partial += take_log ? e : e * (double)at(out_value, r, c);
+            }
+        }
+        float sum = (float)sum_along_x(shared, partial);
+        if (!inside) continue;
+        for (i32 c = threadIdx.x; c < dst.cols; c += blockDim.x) {
+            float y = at(out_value, r, c);
+            float e = at(out_deriv, r, c);
+            at(dst, r, c) = take_log ? e - exp_in(dst.cols, y) * sum : y * (e - sum);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a device must do for [`super::GpuBackend`]: memory, transfers, and running [`Op`]s in order.
+//!
+//! The CUDA driver implements it, and so do, without a GPU, a twin that compiles the same kernels for the CPU and the
+//! recorder of the tests.
+
+use super::op::Op;
+use crate::backend::Memory;
+use std::fmt;
+
+/// There is no memory left for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    pub free: u64,
+    pub total: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MiB of {} MiB are free", self.free >> 20, self.total >> 20)
+    }
+}
+
+/// One device with one stream of work. Everything is in the order of the calls; only what reads waits.
+pub trait Engine: Send + Sync + 'static {
+    /// A list of [`Op`]s that can be run with one call.
+    type Graph: Send;
+
+    /// The device's own name.
+    fn name(&self) -> &str;
+    /// What memory the device has, if it knows.
+    fn memory(&self) -> Option<Memory>;
+    /// `bytes` zeroed bytes, aligned to at least 64.
+    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory>;
+    /// Frees what [`Engine::allocate`] gave; work that uses it has been run before.
+    fn free(&self, address: u64, bytes: u64);
+    /// Copies to the device; `data` may change when this returns.
+    fn upload(&self, address: u64, data: &[u8]);
+    /// Copies to the host when all earlier work is done.
+    fn download(&self, address: u64, out: &mut [u8]);
+    /// Runs one piece of work.
+    fn run(&self, op: &Op);
+    /// Makes a graph of this work without running it; `None` where the device cannot.
+    fn capture(&self, ops: &[Op]) -> Option<Self::Graph>;
+    /// Runs a captured graph.
+    fn replay(&self, graph: &Self::Graph);
+    /// Waits until all work is done.
+    fn synchronize(&self);
+}

@@ -1,0 +1,96 @@
+//! Grids and arguments of the kernels, one file a family of `kernels/*.cu`. Nothing here depends on the device, only on
+//! shapes: so that results do not depend on it either, and the twin on the CPU runs what a GPU runs.
+
+mod columns;
+mod elementwise;
+mod lstm;
+mod products;
+mod rows;
+mod rowwise;
+mod sums;
+
+pub(super) use elementwise::Broadcast;
+
+use super::GpuBackend;
+use super::engine::Engine;
+use super::kernels::BLOCK;
+use super::op::{Arg, Launch, Mat, Op};
+use crate::view::View;
+
+/// Blocks along an axis of a grid at most; kernels go on in steps of the grid.
+const WIDE: u32 = 8192;
+const HIGH: u32 = 32768;
+
+/// `struct Mat` of a view.
+#[track_caller]
+pub(super) fn mat(view: View<'_>, device: u32) -> Mat {
+    if view.is_empty() {
+        return Mat { rows: 0, cols: 0, ..Mat::EMPTY };
+    }
+    assert_eq!(view.device, device, "a view of another device");
+    let number =
+        |n: usize| u32::try_from(n).ok().filter(|&n| n <= i32::MAX as u32 / 2).expect("a side below 2^30");
+    Mat {
+        address: view.pointer.addr() as u64,
+        rows: number(view.rows()),
+        cols: number(view.cols()),
+        stride: view.stride() as u64,
+    }
+}
+
+/// The matrices as one row each if none has gaps between its rows: long rows keep more threads busy.
+fn flattened<const N: usize>(mats: [Mat; N]) -> [Mat; N] {
+    let len = mats[0].rows as u64 * mats[0].cols as u64;
+    let plain = |m: &Mat| m.rows <= 1 || m.stride == m.cols as u64;
+    if len >= 1 << 30 || !mats.iter().all(plain) {
+        return mats;
+    }
+    mats.map(|m| Mat { rows: 1, cols: len as u32, stride: len, ..m })
+}
+
+/// A block and a grid for threads that take one element each, of `rows` × `cols`.
+fn elements(rows: u32, cols: u32) -> ([u32; 2], [u32; 2]) {
+    let across = cols.next_power_of_two().clamp(1, BLOCK);
+    let down = BLOCK / across;
+    let grid = [cols.div_ceil(across).clamp(1, WIDE), rows.div_ceil(down).clamp(1, HIGH)];
+    (grid, [across, down])
+}
+
+/// A block and a grid for `lines` sums of `len` terms each: threads along x share a sum.
+fn line_sums(lines: u64, len: u32) -> ([u32; 2], [u32; 2]) {
+    let across = len.next_power_of_two().clamp(1, BLOCK);
+    let down = BLOCK / across;
+    ([lines.div_ceil(down as u64).clamp(1, 1 << 20) as u32, 1], [across, down])
+}
+
+impl<E: Engine> GpuBackend<E> {
+    pub(super) fn mat(&self, view: View<'_>) -> Mat {
+        mat(view, self.id)
+    }
+
+    fn push(&self, launch: Launch) {
+        self.queue.lock().push(Op::Launch(launch));
+    }
+
+    /// A kernel with a thread for each element of `shape`.
+    fn each(&self, kernel: &'static str, shape: Mat, args: &[Arg]) {
+        if shape.rows == 0 || shape.cols == 0 {
+            return;
+        }
+        let (grid, block) = elements(shape.rows, shape.cols);
+        self.push(Launch::new(kernel, grid, block, args));
+    }
+}
+
+/// The shape of two views.
+#[track_caller]
+pub(super) fn same_shape(a: &View<'_>, b: &View<'_>) {
+    assert!(
+        a.rows() == b.rows() && a.cols() == b.cols(),
+        "shapes differ: {} x {} and {} x {}",
+        a.rows(),
+        a.cols(),
+        b.rows(),
+        b.cols()
+    );
+}

@@ -1,0 +1,84 @@
+//! `rows.cu`.
+
+use super::GpuBackend;
+use crate::cuda::engine::Engine;
+use crate::cuda::op::Arg;
+use crate::memory::{IndexTable, OffsetTable};
+use crate::view::{View, ViewMut};
+
+impl<E: Engine> GpuBackend<E> {
+    /// dst, an optional factor, src, row numbers.
+    pub(in crate::cuda) fn by_rows(
+        &self,
+        kernel: &'static str,
+        dst: ViewMut<'_>,
+        alpha: Option<f32>,
+        src: View<'_>,
+        rows: &IndexTable,
+    ) {
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(rows.len(), dst.rows(), "indexes for a matrix of {} rows", dst.rows());
+        if dst.is_empty() {
+            return;
+        }
+        let table = self.indexes(rows, src.rows(), "index");
+        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
+        let mut args = vec![Arg::Mat(d)];
+        args.extend(alpha.map(Arg::Float));
+        args.extend([Arg::Mat(s), Arg::Ints(table)]);
+        self.each(kernel, d, &args)
+    }
+
+    /// Rows of `matrix` to or from the arena.
+    pub(in crate::cuda) fn by_places(
+        &self,
+        kernel: &'static str,
+        [first, second]: [View<'_>; 2],
+        alpha: Option<f32>,
+        arena_first: bool,
+        offsets: &OffsetTable,
+    ) {
+        let (arena, matrix) = if arena_first { (first, second) } else { (second, first) };
+        assert_eq!(arena.rows(), 1, "an arena is one row");
+        assert_eq!(offsets.len(), matrix.rows(), "offsets for a matrix of {} rows", matrix.rows());
+        if matrix.is_empty() {
+            return;
+        }
+        let table = self.places(offsets, matrix.cols(), arena.cols());
+        let shape = self.mat(matrix);
+        let mut args = vec![Arg::Mat(self.mat_of_arena(first)), Arg::Mat(self.mat_of_arena(second))];
+        args.splice(1..1, alpha.map(Arg::Float));
+        args.push(Arg::Longs(table));
+        self.each(kernel, shape, &args)
+    }
+
+    /// As [`GpuBackend::mat`]; an arena may have more elements than a row of a matrix, and kernels use only its address.
+    fn mat_of_arena(&self, view: View<'_>) -> crate::cuda::op::Mat {
+        match view.rows() == 1 && view.cols() >= 1 << 30 {
+            true => crate::cuda::op::Mat {
+                address: view.pointer.addr() as u64,
+                rows: 1,
+                cols: 1 << 29,
+                stride: 0,
+            },
+            false => self.mat(view),
+        }
+    }
+
+    pub(in crate::cuda) fn row_ranges(
+        &self,
+        dst: ViewMut<'_>,
+        alpha: f32,
+        src: View<'_>,
+        ranges: &IndexTable,
+    ) {
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(ranges.len(), 2 * dst.rows(), "begins and ends for a matrix of {} rows", dst.rows());
+        if dst.is_empty() {
+            return;
+        }
+        let table = self.ranges(ranges, src.rows());
+        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
+        self.each("add_row_ranges", d, &[Arg::Mat(d), Arg::Float(alpha), Arg::Mat(s), Arg::Ints(table)])
+    }
+}

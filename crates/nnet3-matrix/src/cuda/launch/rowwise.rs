@@ -1,0 +1,77 @@
+//! `softmax.cu` and `norm.cu`.
+
+use super::{GpuBackend, line_sums, same_shape};
+use crate::cuda::engine::Engine;
+use crate::cuda::op::{Arg, Launch};
+use crate::view::{View, ViewMut};
+
+impl<E: Engine> GpuBackend<E> {
+    pub(in crate::cuda) fn softmax_of(&self, dst: ViewMut<'_>, src: View<'_>, take_log: bool) {
+        same_shape(&dst.as_view(), &src);
+        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
+        if d.rows > 0 {
+            let (grid, block) = line_sums(d.rows as u64, d.cols);
+            let args = [Arg::Mat(d), Arg::Mat(s), Arg::Int(take_log as i32)];
+            self.push(Launch::new("softmax", grid, block, &args))
+        }
+    }
+
+    pub(in crate::cuda) fn softmax_backward_of(
+        &self,
+        dst: ViewMut<'_>,
+        out_value: View<'_>,
+        out_deriv: View<'_>,
+        take_log: bool,
+    ) {
+        same_shape(&dst.as_view(), &out_value);
+        same_shape(&dst.as_view(), &out_deriv);
+        let d = self.mat(dst.as_view());
+        if d.rows > 0 {
+            let (grid, block) = line_sums(d.rows as u64, d.cols);
+            let [y, e] = [out_value, out_deriv].map(|view| Arg::Mat(self.mat(view)));
+            let args = [Arg::Mat(d), y, e, Arg::Int(take_log as i32)];
+            self.push(Launch::new("softmax_backward", grid, block, &args))
+        }
+    }
+
+    pub(in crate::cuda) fn norm_of_groups(&self, dst: ViewMut<'_>, src: View<'_>) {
+        let size = group_size(&dst.as_view(), &src);
+        if size == 0 {
+            return self.set_value(dst, 0.0);
+        }
+        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
+        if d.rows > 0 {
+            let (grid, block) = line_sums(d.rows as u64 * d.cols as u64, size);
+            self.push(Launch::new(
+                "group_norm",
+                grid,
+                block,
+                &[Arg::Mat(d), Arg::Mat(s), Arg::Int(size as i32)],
+            ))
+        }
+    }
+
+    pub(in crate::cuda) fn norm_of_groups_backward(
+        &self,
+        in_deriv: ViewMut<'_>,
+        in_value: View<'_>,
+        out_value: View<'_>,
+        out_deriv: View<'_>,
+    ) {
+        same_shape(&in_deriv.as_view(), &in_value);
+        same_shape(&out_value, &out_deriv);
+        let size = group_size(&out_value, &in_value);
+        let d = self.mat(in_deriv.as_view());
+        let [x, y, e] = [in_value, out_value, out_deriv].map(|view| Arg::Mat(self.mat(view)));
+        self.each("group_norm_backward", d, &[Arg::Mat(d), x, y, e, Arg::Int(size as i32)])
+    }
+}
+
+/// Columns of `wide` for each column of `narrow`.
+#[track_caller]
+fn group_size(narrow: &View<'_>, wide: &View<'_>) -> u32 {
+    assert_eq!(narrow.rows(), wide.rows(), "rows");
+    let (groups, cols) = (narrow.cols(), wide.cols());
+    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
+    cols.checked_div(groups).unwrap_or(0) as u32
+}

@@ -1,0 +1,214 @@
+//! `row_sums.cu` and `column_sums.cu`.
+
+use super::elementwise::number_of;
+use super::{BLOCK, GpuBackend, elements, flattened, line_sums, same_shape};
+use crate::backend::ColumnTerm;
+use crate::cuda::backend::PARTIALS;
+use crate::cuda::engine::Engine;
+use crate::cuda::op::{Arg, Launch, Mat, Op};
+use crate::memory::Accumulator;
+use crate::view::{View, ViewMut};
+
+/// Blocks that share a sum of all elements.
+const BLOCKS: u32 = 256;
+
+/// How a sum over rows is shared among blocks.
+pub(super) struct Split {
+    pub grid: [u32; 2],
+    pub block: [u32; 2],
+    /// Rows for each block.
+    pub height: u32,
+}
+
+impl Split {
+    /// For `cols` columns of `rows` rows, with room for at most `room` sums for each column.
+    pub fn new(rows: u32, cols: u32, room: usize) -> Split {
+        let across = cols.next_power_of_two().clamp(1, 32);
+        let down = BLOCK / across;
+        let grid = cols.div_ceil(across);
+        // Enough blocks for a large device, but some rows for each thread, and few partial sums.
+        let most = (1024 / grid).clamp(1, 128).min(room as u32);
+        let count = rows.div_ceil(8 * down).clamp(1, most);
+        let height = rows.div_ceil(count).max(1);
+        Split { grid: [grid, rows.div_ceil(height).max(1)], block: [across, down], height }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.grid[1]
+    }
+}
+
+/// What `column_partials` sums, as `column_sums.cu` numbers it.
+const VALUE: i32 = 0;
+const SQUARE: i32 = 1;
+const PRODUCT: i32 = 2;
+const DERIVATIVE: i32 = 3;
+
+impl<E: Engine> GpuBackend<E> {
+    /// Σ a, or Σ a ⊙ b.
+    pub(in crate::cuda) fn total(&self, a: View<'_>, b: Option<View<'_>>) -> f64 {
+        if let Some(b) = b {
+            same_shape(&a, &b);
+        }
+        if a.is_empty() {
+            return 0.0;
+        }
+        let two = b.is_some();
+        let [a, b] = flattened([self.mat(a), self.mat(b.unwrap_or(a))]);
+        let (grid, block) = elements(a.rows, a.cols);
+        let across = grid[0].min(BLOCKS);
+        let grid = [across, grid[1].min(BLOCKS / across)];
+        let count = (grid[0] * grid[1]) as i32;
+        let totals = self.partials + 8;
+        let blocks = [Arg::Doubles(totals), Arg::Mat(a), Arg::Mat(b), Arg::Int(two as i32)];
+        let all = [Arg::Doubles(self.partials), Arg::Doubles(totals), Arg::Int(count)];
+        let mut queue = self.queue.lock();
+        queue.push(Op::Launch(Launch::new("block_totals", grid, block, &blocks)));
+        queue.push(Op::Launch(Launch::new("sum_of_totals", [1, 1], [BLOCK, 1], &all)));
+        let mut bytes = [0; 8];
+        queue.settled().download(self.partials, &mut bytes);
+        f64::from_le_bytes(bytes)
+    }
+
+    /// col = alpha · (row sums of a, or of a ⊙ b) + beta · col.
+    pub(in crate::cuda) fn sum_rows(
+        &self,
+        col: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        b: Option<View<'_>>,
+        beta: f32,
+    ) {
+        if let Some(b) = b {
+            same_shape(&a, &b);
+        }
+        let rows = a.rows();
+        assert!(
+            col.cols() == 1 && col.rows() == rows,
+            "column {} x {} for {rows} rows",
+            col.rows(),
+            col.cols()
+        );
+        if rows == 0 {
+            return;
+        }
+        if a.cols() == 0 {
+            return if beta == 0.0 { self.set_value(col, 0.0) } else { self.scale_values(col, beta) };
+        }
+        let two = b.is_some();
+        let (c, a, b) = (self.mat(col.as_view()), self.mat(a), self.mat(b.unwrap_or(a)));
+        let (grid, block) = line_sums(rows as u64, a.cols);
+        let args = [
+            Arg::Mat(c),
+            Arg::Float(alpha),
+            Arg::Mat(a),
+            Arg::Mat(b),
+            Arg::Int(two as i32),
+            Arg::Float(beta),
+        ];
+        self.push(Launch::new("row_totals", grid, block, &args))
+    }
+
+    /// row = alpha · (column sums of a, or of a ⊙ b) + beta · row.
+    pub(in crate::cuda) fn sum_cols(
+        &self,
+        row: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        b: Option<View<'_>>,
+        beta: f32,
+    ) {
+        if let Some(b) = b {
+            same_shape(&a, &b);
+        }
+        let cols = a.cols();
+        assert!(
+            row.rows() == 1 && row.cols() == cols,
+            "row {} x {} for {cols} columns",
+            row.rows(),
+            row.cols()
+        );
+        if cols == 0 {
+            return;
+        }
+        if a.rows() == 0 {
+            return if beta == 0.0 { self.set_value(row, 0.0) } else { self.scale_values(row, beta) };
+        }
+        let term = if b.is_some() { PRODUCT } else { VALUE };
+        let (row, a, b) = (self.mat(row.as_view()), self.mat(a), self.mat(b.unwrap_or(a)));
+        for first in (0..a.cols).step_by(PARTIALS) {
+            let [row, a, b] = [row, a, b].map(|m| columns(m, first));
+            let (partials, count) = self.column_partials(a, b, term);
+            self.push_both(partials, self.finish_columns(row, alpha, 0, count, beta));
+        }
+    }
+
+    fn column_partials(&self, a: Mat, b: Mat, term: i32) -> (Op, u32) {
+        let split = Split::new(a.rows, a.cols, PARTIALS / a.cols as usize);
+        let args = [
+            Arg::Doubles(self.partials),
+            Arg::Mat(a),
+            Arg::Mat(b),
+            Arg::Int(term),
+            Arg::Int(split.height as i32),
+        ];
+        (Op::Launch(Launch::new("column_partials", split.grid, split.block, &args)), split.count())
+    }
+
+    /// row = alpha · (sum of `count` rows of the partial sums from `first` on) + beta · row.
+    pub(super) fn finish_columns(&self, row: Mat, alpha: f32, first: usize, count: u32, beta: f32) -> Op {
+        let (grid, block) = elements(1, row.cols);
+        let partials = Arg::Doubles(self.partials + 8 * first as u64);
+        let args = [Arg::Mat(row), Arg::Float(alpha), partials, Arg::Int(count as i32), Arg::Float(beta)];
+        Op::Launch(Launch::new("finish_columns", grid, block, &args))
+    }
+
+    /// Adds the sum of `count` rows of the partial sums from `first` on to sums at `address`.
+    pub(super) fn accumulate_columns(&self, address: u64, first: usize, cols: u32, count: u32) -> Op {
+        let grid = [cols.div_ceil(BLOCK).clamp(1, super::WIDE), 1];
+        let partials = Arg::Doubles(self.partials + 8 * first as u64);
+        let args = [Arg::Doubles(address), partials, Arg::Int(cols as i32), Arg::Int(count as i32)];
+        Op::Launch(Launch::new("accumulate_columns", grid, [BLOCK, 1], &args))
+    }
+
+    /// Together, since both use the partial sums.
+    fn push_both(&self, first: Op, second: Op) {
+        let mut queue = self.queue.lock();
+        queue.push(first);
+        queue.push(second);
+    }
+
+    pub(in crate::cuda) fn accumulate_terms(
+        &self,
+        sums: &mut Accumulator,
+        first: usize,
+        src: View<'_>,
+        term: ColumnTerm,
+    ) {
+        let (len, cols) = (sums.len(), src.cols());
+        assert!(first <= len && cols <= len - first, "{cols} sums from {first} of {len}");
+        if src.is_empty() {
+            return;
+        }
+        let term = match term {
+            ColumnTerm::Value => VALUE,
+            ColumnTerm::Square => SQUARE,
+            ColumnTerm::Derivative(activation) => DERIVATIVE + number_of(activation),
+        };
+        let address = self.sums_of(sums) + 8 * first as u64;
+        let src = self.mat(src);
+        for start in (0..src.cols).step_by(PARTIALS) {
+            let part = columns(src, start);
+            let (partials, count) = self.column_partials(part, part, term);
+            self.push_both(
+                partials,
+                self.accumulate_columns(address + 8 * start as u64, 0, part.cols, count),
+            );
+        }
+    }
+}
+
+/// Columns from `first` on, as many as there are partial sums.
+fn columns(m: Mat, first: u32) -> Mat {
+    Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
+}

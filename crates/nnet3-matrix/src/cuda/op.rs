@@ -1,0 +1,179 @@
+//! What is sent to a device: launches of kernels, and matrix products. Plain values, so that a list of them can be
+//! compared with an earlier one.
+
+use crate::backend::Transpose;
+
+/// A matrix as kernels take it: the layout of `struct Mat` in `kernels/prelude.cu`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mat {
+    pub address: u64,
+    pub rows: u32,
+    pub cols: u32,
+    /// Elements from one row to the next.
+    pub stride: u64,
+}
+
+impl Mat {
+    pub const EMPTY: Mat = Mat { address: 0, rows: 0, cols: 0, stride: 0 };
+
+    /// Bytes from the first element to the end of the last one.
+    pub fn extent(&self) -> u64 {
+        match self.rows == 0 || self.cols == 0 {
+            true => 0,
+            false => 4 * ((self.rows as u64 - 1) * self.stride + self.cols as u64),
+        }
+    }
+}
+
+/// The type of a kernel's parameter, as [`Launch::signature`] writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `Mat`: three words.
+    Mat,
+    /// `float`.
+    Float,
+    /// `i32`.
+    Int,
+    /// `u64`.
+    Key,
+    /// `const i32*`.
+    Ints,
+    /// `const i64*`.
+    Longs,
+    /// `double*`, constant or not.
+    Doubles,
+}
+
+impl Kind {
+    pub fn letter(self) -> char {
+        match self {
+            Kind::Mat => 'm',
+            Kind::Float => 'f',
+            Kind::Int => 'i',
+            Kind::Key => 'u',
+            Kind::Ints => 'I',
+            Kind::Longs => 'L',
+            Kind::Doubles => 'D',
+        }
+    }
+
+    fn words(self) -> usize {
+        if self == Kind::Mat { 3 } else { 1 }
+    }
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg {
+    Mat(Mat),
+    Float(f32),
+    Int(i32),
+    Key(u64),
+    /// Addresses of tables and sums on the device.
+    Ints(u64),
+    Longs(u64),
+    Doubles(u64),
+}
+
+const MOST_ARGS: usize = 8;
+const MOST_WORDS: usize = 18;
+
+/// One launch of a kernel. Arguments are kept as 64-bit words in which each begins with its own first byte (all
+/// machines that CUDA runs on are little-endian).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Launch {
+    pub kernel: &'static str,
+    pub grid: [u32; 2],
+    pub block: [u32; 2],
+    words: [u64; MOST_WORDS],
+    kinds: [Option<Kind>; MOST_ARGS],
+}
+
+impl Launch {
+    pub fn new(kernel: &'static str, grid: [u32; 2], block: [u32; 2], args: &[Arg]) -> Launch {
+        let mut launch = Launch { kernel, grid, block, words: [0; MOST_WORDS], kinds: [None; MOST_ARGS] };
+        let mut at = 0;
+        for (arg, kind) in args.iter().zip(&mut launch.kinds) {
+            let (k, words) = match *arg {
+                Arg::Mat(m) => (Kind::Mat, [m.address, m.rows as u64 | (m.cols as u64) << 32, m.stride]),
+                Arg::Float(x) => (Kind::Float, [x.to_bits() as u64, 0, 0]),
+                Arg::Int(x) => (Kind::Int, [x as u32 as u64, 0, 0]),
+                Arg::Key(x) => (Kind::Key, [x, 0, 0]),
+                Arg::Ints(x) => (Kind::Ints, [x, 0, 0]),
+                Arg::Longs(x) => (Kind::Longs, [x, 0, 0]),
+                Arg::Doubles(x) => (Kind::Doubles, [x, 0, 0]),
+            };
+            *kind = Some(k);
+            launch.words[at..at + k.words()].copy_from_slice(&words[..k.words()]);
+            at += k.words();
+        }
+        assert!(args.len() <= MOST_ARGS, "{} arguments for {kernel}", args.len());
+        launch
+    }
+
+    /// The kinds of the arguments in order, a letter each.
+    pub fn signature(&self) -> String {
+        self.kinds.iter().flatten().map(|kind| kind.letter()).collect()
+    }
+
+    /// Each argument's words.
+    pub fn args(&self) -> impl Iterator<Item = (Kind, &[u64])> {
+        let mut at = 0;
+        self.kinds.iter().flatten().map(move |&kind| {
+            let words = &self.words[at..at + kind.words()];
+            at += kind.words();
+            (kind, words)
+        })
+    }
+
+    /// The matrices among the arguments.
+    pub fn matrices(&self) -> impl Iterator<Item = Mat> {
+        self.args().filter(|(kind, _)| *kind == Kind::Mat).map(|(_, w)| Mat {
+            address: w[0],
+            rows: w[1] as u32,
+            cols: (w[1] >> 32) as u32,
+            stride: w[2],
+        })
+    }
+}
+
+/// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    pub c: Mat,
+    pub alpha: f32,
+    pub a: Mat,
+    pub transpose_a: Transpose,
+    pub b: Mat,
+    pub transpose_b: Transpose,
+    pub beta: f32,
+}
+
+impl Product {
+    fn words(&self) -> impl PartialEq + std::hash::Hash + use<> {
+        let transposed = (self.transpose_a == Transpose::Yes, self.transpose_b == Transpose::Yes);
+        (self.c, self.alpha.to_bits(), self.a, self.b, transposed, self.beta.to_bits())
+    }
+}
+
+impl PartialEq for Product {
+    fn eq(&self, other: &Product) -> bool {
+        self.words() == other.words()
+    }
+}
+
+impl Eq for Product {}
+
+impl std::hash::Hash for Product {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.words().hash(state)
+    }
+}
+
+/// A piece of work for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant)]
+pub enum Op {
+    Launch(Launch),
+    Product(Product),
+}
