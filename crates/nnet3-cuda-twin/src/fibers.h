@@ -68,7 +68,7 @@ static void wait_for_all() {
 }
 
 // All threads of one block. If some end while others wait at a barrier, a GPU might hang: a defect.
-static void run_together(void (*work)(void**), void** args) {
+static void run_together(void (*work)(void**), void** args, int backwards) {
     unsigned int count = blockDim.x * blockDim.y;
     if (team == nullptr) team = (Team*)calloc(1, sizeof(Team));
     for (unsigned int k = 0; k < count; k++) {
@@ -82,8 +82,9 @@ static void run_together(void (*work)(void**), void** args) {
     for (;;) {
         unsigned int done = 0;
         for (unsigned int k = 0; k < count; k++) {
-            resume(&team->fibers[k]);
-            done += team->fibers[k].state == DONE;
+            Fiber* fiber = &team->fibers[backwards ? count - 1 - k : k];
+            resume(fiber);
+            done += fiber->state == DONE;
         }
         if (done == count) break;
         if (done != 0) {

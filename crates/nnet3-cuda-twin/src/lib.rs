@@ -20,6 +20,7 @@ unsafe extern "C" {
         grid: *const u32,
         block: *const u32,
         args: *mut *mut c_void,
+        backwards: c_int,
         expected: *mut *const c_char,
     ) -> c_int;
     fn twin_kernel(k: u32, name: *mut *const c_char, signature: *mut *const c_char) -> c_int;
@@ -31,15 +32,16 @@ pub struct Twin {
     /// Bytes at each address.
     allocated: Mutex<BTreeMap<u64, u64>>,
     /// Whether [`Engine::capture`] works.
-    pub captures: bool,
+    captures: bool,
+    /// Whether blocks and threads take turns from the last to the first.
+    backwards: bool,
     pub replays: AtomicU64,
     pub launches: AtomicU64,
 }
 
 /// A new twin, with graphs.
 pub fn device() -> Device {
-    let engine = Twin { captures: true, ..Default::default() };
-    Arc::new(GpuBackend::new(engine).expect("host memory"))
+    Arc::new(GpuBackend::new(Twin::new(true)).expect("host memory"))
 }
 
 /// Names of all kernels with the types of their parameters, a letter each.
@@ -62,6 +64,17 @@ fn layout(bytes: u64) -> Layout {
 }
 
 impl Twin {
+    /// `captures`: whether work can be made into graphs.
+    pub fn new(captures: bool) -> Twin {
+        Twin { captures, ..Default::default() }
+    }
+
+    /// A twin whose blocks and threads take turns in the opposite order: where a barrier is missing, something else comes
+    /// out.
+    pub fn backwards() -> Twin {
+        Twin { backwards: true, ..Default::default() }
+    }
+
     fn allocated(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.allocated.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -163,6 +176,7 @@ impl Engine for Twin {
                 launch.grid.as_ptr(),
                 launch.block.as_ptr(),
                 args.as_mut_ptr(),
+                self.backwards as c_int,
                 &mut expected,
             )
         };

@@ -1,6 +1,11 @@
-// The entry from Rust: runs a kernel by name.
+// Number k of n, from the front or from the back.
+static unsigned int turn(unsigned int k, unsigned int n, int backwards) {
+    return backwards ? n - 1 - k : k;
+}
+
+// The entry from Rust: runs a kernel by name. `backwards` takes blocks and threads in the opposite order.
 extern "C" int twin_run(const char* name, const char* signature, const unsigned int* grid, const unsigned int* block,
-                        void** args, const char** expected) {
+                        void** args, int backwards, const char** expected) {
     for (const Kernel& kernel : KERNELS) {
         if (strcmp(kernel.name, name) != 0) continue;
         *expected = kernel.signature;
@@ -9,15 +14,17 @@ extern "C" int twin_run(const char* name, const char* signature, const unsigned 
         running_kernel = kernel.name;
         gridDim = Dim{grid[0], grid[1], 1};
         blockDim = Dim{block[0], block[1], 1};
-        for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++) {
-            for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++) {
-                if (kernel.together) {
-                    run_together(kernel.call, args);
-                    continue;
-                }
-                for (threadIdx.y = 0; threadIdx.y < block[1]; threadIdx.y++) {
-                    for (threadIdx.x = 0; threadIdx.x < block[0]; threadIdx.x++) kernel.call(args);
-                }
+        for (unsigned int b = 0; b < grid[0] * grid[1]; b++) {
+            unsigned int place = turn(b, grid[0] * grid[1], backwards);
+            blockIdx = Dim{place % grid[0], place / grid[0], 0};
+            if (kernel.together) {
+                run_together(kernel.call, args, backwards);
+                continue;
+            }
+            for (unsigned int k = 0; k < block[0] * block[1]; k++) {
+                unsigned int thread = turn(k, block[0] * block[1], backwards);
+                threadIdx = Dim{thread % block[0], thread / block[0], 0};
+                kernel.call(args);
             }
         }
         return 0;

@@ -6,23 +6,31 @@
 #define TERM_PRODUCT 2
 #define TERM_DERIVATIVE 3
 
-__device__ inline double term_of(Mat a, Mat b, i32 r, i32 c, i32 term) {
+__device__ inline double term_of(Mat a, i32 r, i32 c, i32 term) {
     float y = at(a, r, c);
     if (term == TERM_VALUE) return y;
     if (term == TERM_SQUARE) return (double)y * y;
-    if (term == TERM_PRODUCT) return (double)y * (double)at(b, r, c);
     return derivative_of(y, term - TERM_DERIVATIVE);
 }
 
-// Block (x, y) sums the rows from y * height on, for blockDim.x columns; partials is gridDim.y x cols.
+// The products in rows r and r + 1, if that is below `bottom`: in float, rounded as on the CPU, because variances of few
+// frames depend on the last digit.
+__device__ inline double products_of(Mat a, Mat b, i32 r, i32 bottom, i32 c) {
+    if (r + 1 == bottom) return at(a, r, c) * at(b, r, c);
+    return fmaf(at(a, r, c), at(b, r, c), at(a, r + 1, c) * at(b, r + 1, c));
+}
+
+// Block (x, y) sums the rows from y * height on, for blockDim.x columns; partials is gridDim.y x cols. The height is even.
 KERNEL column_partials(double* partials, Mat a, Mat b, i32 term, i32 height) {
     __shared__ double shared[BLOCK];
     i32 c = blockIdx.x * blockDim.x + threadIdx.x;
     i32 top = blockIdx.y * height;
     i32 bottom = top + height < a.rows ? top + height : a.rows;
     double sum = 0.0;
-    if (c < a.cols) {
-        for (i32 r = top + threadIdx.y; r < bottom; r += blockDim.y) sum += term_of(a, b, r, c, term);
+    if (c < a.cols && term == TERM_PRODUCT) {
+        for (i32 r = top + 2 * threadIdx.y; r < bottom; r += 2 * blockDim.y) sum += products_of(a, b, r, bottom, c);
+    } else if (c < a.cols) {
+        for (i32 r = top + threadIdx.y; r < bottom; r += blockDim.y) sum += term_of(a, r, c, term);
     }
     sum = sum_along_y(shared, sum);
     if (c < a.cols && threadIdx.y == 0) partials[(i64)blockIdx.y * a.cols + c] = sum;
@@ -47,5 +55,14 @@ KERNEL finish_columns(Mat row, float alpha, const double* partials, i32 count, f
 KERNEL accumulate_columns(double* sums, const double* partials, i32 cols, i32 count) {
     for (i32 c = blockIdx.x * blockDim.x + threadIdx.x; c < cols; c += gridDim.x * blockDim.x) {
         sums[c] += column_of(partials, cols, count, c);
+    }
+}
+
+// row = beta * row + alpha * each row of src in turn, as the CPU sums a few rows.
+KERNEL sum_few_rows(Mat row, float alpha, Mat src, float beta) {
+    FOR_EACH(row, r, c) {
+        float sum = beta == 0.0f ? 0.0f : beta * at(row, r, c);
+        for (i32 i = 0; i < src.rows; i++) sum = fmaf(alpha, at(src, i, c), sum);
+        at(row, r, c) = sum;
     }
 }

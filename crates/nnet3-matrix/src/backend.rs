@@ -92,6 +92,8 @@ pub trait Backend: Send + Sync {
     /// Says that the work up to here comes again in the same order the next time. A device that collects work ends a
     /// segment; results are the same without it.
     fn mark(&self) {}
+    /// Waits until all work so far is done; for measuring times. The host's is done when a method returns.
+    fn synchronize(&self) {}
 
     // ---- memory ------------------------------------------------------------------------------------------------
 

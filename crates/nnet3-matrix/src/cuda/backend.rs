@@ -67,6 +67,9 @@ impl<E: Engine> Backend for GpuBackend<E> {
     fn mark(&self) {
         self.queue.lock().mark()
     }
+    fn synchronize(&self) {
+        self.queue.lock().settled().synchronize()
+    }
 
     fn allocate(&self, len: usize) -> *mut f32 {
         if len == 0 {

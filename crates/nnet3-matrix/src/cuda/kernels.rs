@@ -1,5 +1,7 @@
 //! The sources of the kernels, and a number that changes with them.
 
+use std::ffi::CStr;
+
 /// File names and contents, in the order in which they are joined into one program.
 pub const SOURCES: &[(&str, &str)] = &[
     ("prelude.cu", include_str!("../../kernels/prelude.cu")),
@@ -21,9 +23,26 @@ pub const SOURCES: &[(&str, &str)] = &[
 /// Threads of a block in kernels that share memory: `BLOCK` of `prelude.cu`.
 pub const BLOCK: u32 = 256;
 
+/// How NVRTC compiles them. Products and sums are rounded one by one, as in the sources and on the CPU: kernels wait for
+/// memory, not for arithmetic.
+pub const OPTIONS: [&CStr; 2] = [c"--std=c++17", c"--fmad=false"];
+
 /// The whole program; compilers' messages name the files.
 pub fn program() -> String {
     SOURCES.iter().map(|(name, text)| format!("#line 1 \"{name}\"\n{text}")).collect()
+}
+
+/// The names of all kernels, as they occur in the sources.
+pub fn names() -> Vec<&'static str> {
+    let mut out = Vec::new();
+    for (_, text) in SOURCES {
+        for line in text.lines() {
+            // `MAP(name, …)` and `MAP_WITH(name, …)` define one each.
+            let rest = ["KERNEL ", "MAP(", "MAP_WITH("].iter().find_map(|start| line.strip_prefix(start));
+            out.extend(rest.and_then(|rest| rest.split(['(', ',']).next()));
+        }
+    }
+    out
 }
 
 /// FNV-1a of the program: names what was compiled from it.
@@ -31,4 +50,17 @@ pub fn fingerprint() -> u64 {
     program()
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The compute capability that [`PTX`] is for: all devices of this and later ones can use it.
+pub const PTX_CAPABILITY: i32 = 70;
+
+/// The kernels as PTX, for machines without NVRTC; made by the example `build_ptx`. Its first line names the program that
+/// it was made of.
+pub const PTX: &str = include_str!("../../kernels/kernels.ptx");
+
+/// [`fingerprint`] of the program that [`PTX`] was made of.
+pub fn ptx_fingerprint() -> Option<u64> {
+    let word = PTX.strip_prefix("// ")?.split(' ').next()?;
+    u64::from_str_radix(word, 16).ok()
 }

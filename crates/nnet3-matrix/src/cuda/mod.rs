@@ -6,14 +6,18 @@
 //! GPU. See `docs/gpu.md`.
 
 mod backend;
+pub mod driver;
 pub mod engine;
 pub mod kernels;
 mod launch;
+mod math;
+pub mod nvrtc;
 pub mod op;
 pub mod queue;
 mod table;
 
 pub use backend::GpuBackend;
 pub use engine::{Engine, OutOfMemory};
+pub use math::GpuMath;
 pub use op::{Arg, Kind, Launch, Mat, Op, Product};
 pub use queue::Queue;

@@ -21,8 +21,9 @@ const REMEMBERED: usize = 1024;
 
 /// A device's work in order. Clones share it.
 pub struct Queue<E: Engine> {
-    engine: Arc<E>,
+    /// Goes before the engine that made its graphs.
     state: Arc<Mutex<State<E>>>,
+    engine: Arc<E>,
 }
 
 impl<E: Engine> Clone for Queue<E> {

@@ -1,15 +1,21 @@
 //! `softmax.cu` and `norm.cu`.
 
-use super::{GpuBackend, line_sums, same_shape};
+use super::{BLOCK, GpuBackend, line_sums, same_shape};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
 use crate::view::{View, ViewMut};
+
+/// `NARROW` of `softmax.cu`.
+const NARROW: u32 = 64;
 
 impl<E: Engine> GpuBackend<E> {
     pub(in crate::cuda) fn softmax_of(&self, dst: ViewMut<'_>, src: View<'_>, take_log: bool) {
         same_shape(&dst.as_view(), &src);
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
-        if d.rows > 0 {
+        if take_log && d.rows > 0 && d.cols <= NARROW {
+            let grid = [d.rows.div_ceil(BLOCK), 1];
+            self.push(Launch::new("narrow_log_softmax", grid, [BLOCK, 1], &[Arg::Mat(d), Arg::Mat(s)]))
+        } else if d.rows > 0 {
             let (grid, block) = line_sums(d.rows as u64, d.cols);
             let args = [Arg::Mat(d), Arg::Mat(s), Arg::Int(take_log as i32)];
             self.push(Launch::new("softmax", grid, block, &args))

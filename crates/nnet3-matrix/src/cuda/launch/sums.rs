@@ -12,11 +12,14 @@ use crate::view::{View, ViewMut};
 /// Blocks that share a sum of all elements.
 const BLOCKS: u32 = 256;
 
+/// Column sums of up to this many rows are formed row by row, in the CPU's order.
+const FEW_ROWS: usize = 64;
+
 /// How a sum over rows is shared among blocks.
 pub(super) struct Split {
     pub grid: [u32; 2],
     pub block: [u32; 2],
-    /// Rows for each block.
+    /// Rows for each block: an even number.
     pub height: u32,
 }
 
@@ -29,7 +32,7 @@ impl Split {
         // Enough blocks for a large device, but some rows for each thread, and few partial sums.
         let most = (1024 / grid).clamp(1, 128).min(room as u32);
         let count = rows.div_ceil(8 * down).clamp(1, most);
-        let height = rows.div_ceil(count).max(1);
+        let height = rows.div_ceil(count).max(1).next_multiple_of(2);
         Split { grid: [grid, rows.div_ceil(height).max(1)], block: [across, down], height }
     }
 
@@ -133,6 +136,11 @@ impl<E: Engine> GpuBackend<E> {
         }
         if a.rows() == 0 {
             return if beta == 0.0 { self.set_value(row, 0.0) } else { self.scale_values(row, beta) };
+        }
+        if b.is_none() && a.rows() <= FEW_ROWS {
+            let (row, a) = (self.mat(row.as_view()), self.mat(a));
+            let args = [Arg::Mat(row), Arg::Float(alpha), Arg::Mat(a), Arg::Float(beta)];
+            return self.each("sum_few_rows", row, &args);
         }
         let term = if b.is_some() { PRODUCT } else { VALUE };
         let (row, a, b) = (self.mat(row.as_view()), self.mat(a), self.mat(b.unwrap_or(a)));

@@ -1,0 +1,99 @@
+//! Products by cuBLAS.
+
+use super::fault::{Fault, blas, cuda};
+use crate::backend::Transpose;
+use crate::cuda::math::GpuMath;
+use crate::cuda::op::{Mat, Product};
+use cudarc::cublas::sys::{
+    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cudaDataType,
+};
+use cudarc::driver::sys as driver;
+
+/// Memory for cuBLAS itself; its own would be allocated while a graph is captured. This much is what NVIDIA recommends
+/// for Hopper.
+const WORKSPACE: usize = 32 << 20;
+
+pub(super) struct Blas {
+    handle: cublasHandle_t,
+    workspace: u64,
+    compute: cublasComputeType_t,
+}
+
+// SAFETY: a handle may be used from any thread, one at a time; the queue's lock sees to that.
+unsafe impl Send for Blas {}
+// SAFETY: as above.
+unsafe impl Sync for Blas {}
+
+impl Blas {
+    /// In the current context.
+    pub fn new(stream: driver::CUstream, math: GpuMath) -> Result<Blas, Fault> {
+        let compute = match math {
+            GpuMath::Fp32 => cublasComputeType_t::CUBLAS_COMPUTE_32F,
+            GpuMath::Tf32 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            GpuMath::Bf16 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_16BF,
+        };
+        let mut out = Blas { handle: std::ptr::null_mut(), workspace: 0, compute };
+        // SAFETY: places for a handle and an address; freed by `free`. The stream outlives the handle.
+        unsafe {
+            blas("cublasCreate", sys::cublasCreate_v2(&mut out.handle))?;
+            blas("cublasSetStream", sys::cublasSetStream_v2(out.handle, stream.cast()))?;
+            cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut out.workspace, WORKSPACE))?;
+            let memory = out.workspace as usize as *mut std::ffi::c_void;
+            blas("cublasSetWorkspace", sys::cublasSetWorkspace_v2(out.handle, memory, WORKSPACE))?;
+        }
+        Ok(out)
+    }
+
+    /// Queues a product. cuBLAS is column-major: to it our row-major matrices are their transposes, so it computes
+    /// cᵀ = op(b)ᵀ · op(a)ᵀ.
+    pub fn multiply(&self, p: &Product) -> Result<(), Fault> {
+        let operation = |t| match t {
+            Transpose::No => cublasOperation_t::CUBLAS_OP_N,
+            Transpose::Yes => cublasOperation_t::CUBLAS_OP_T,
+        };
+        let inner = if p.transpose_a == Transpose::No { p.a.cols } else { p.a.rows };
+        let pointer = |m: Mat| m.address as usize as *mut std::ffi::c_void;
+        let float = cudaDataType::CUDA_R_32F;
+        // SAFETY: the matrices lie in memory of this device that lives until the queue has been emptied; their shapes fit
+        // (checked when the product was queued).
+        let status = unsafe {
+            sys::cublasGemmEx(
+                self.handle,
+                operation(p.transpose_b),
+                operation(p.transpose_a),
+                p.c.cols as i32,
+                p.c.rows as i32,
+                inner as i32,
+                (&raw const p.alpha).cast(),
+                pointer(p.b),
+                float,
+                leading(p.b),
+                pointer(p.a),
+                float,
+                leading(p.a),
+                (&raw const p.beta).cast(),
+                pointer(p.c),
+                float,
+                leading(p.c),
+                self.compute,
+                cublasGemmAlgo_t::CUBLAS_GEMM_DFALT,
+            )
+        };
+        blas("cublasGemmEx", status)
+    }
+
+    /// To be called in the context, when nothing runs any more.
+    pub fn free(&mut self) {
+        // SAFETY: called once; errors at the end change nothing.
+        unsafe {
+            let _ = sys::cublasDestroy_v2(self.handle);
+            let _ = driver::cuMemFree_v2(self.workspace);
+        }
+    }
+}
+
+/// Elements from row to row; a single row's stride may be anything, cuBLAS wants at least its width.
+fn leading(m: Mat) -> i32 {
+    let stride = if m.rows <= 1 { m.cols as u64 } else { m.stride };
+    i32::try_from(stride).expect("a stride below 2^31")
+}

@@ -1,0 +1,94 @@
+//! A device's context and its one stream of work.
+
+use super::fault::{Fault, Unavailable, cuda};
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUresult, CUstream};
+use std::ffi::CStr;
+
+fn initialise() -> Result<(), Unavailable> {
+    // SAFETY: may be called any number of times.
+    match unsafe { sys::cuInit(0) } {
+        CUresult::CUDA_ERROR_NO_DEVICE => Err(Unavailable::NoDevice),
+        code => Ok(cuda("cuInit", code)?),
+    }
+}
+
+pub(super) fn count() -> Result<usize, Unavailable> {
+    initialise()?;
+    let mut count = 0;
+    // SAFETY: a place for a number.
+    cuda("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&mut count) })?;
+    if count == 0 { Err(Unavailable::NoDevice) } else { Ok(count as usize) }
+}
+
+/// The device's primary context, which others of the process (cuBLAS) share.
+pub(super) struct Context {
+    device: CUdevice,
+    context: CUcontext,
+    pub stream: CUstream,
+    pub name: String,
+    pub capability: (i32, i32),
+}
+
+// SAFETY: handles of the driver may be used from any thread; calls make the context the thread's own first.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    pub fn new(ordinal: usize) -> Result<Context, Unavailable> {
+        initialise()?;
+        let mut device = 0;
+        // SAFETY: a place for a device; the number is checked by the callee.
+        cuda("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) })?;
+        let mut name = [0; 256];
+        // SAFETY: the callee writes at most that many bytes, a zero among them.
+        cuda("cuDeviceGetName", unsafe {
+            sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, device)
+        })?;
+        // SAFETY: ends with a zero, as just written.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+        use sys::CUdevice_attribute_enum as Attribute;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: a place for a number.
+            cuda("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })
+                .map(|()| value)
+        };
+        let capability = (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let mut context = std::ptr::null_mut();
+        // SAFETY: released when dropped.
+        cuda("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
+        let mut out = Context { device, context, stream: std::ptr::null_mut(), name, capability };
+        out.enter()?;
+        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: a place for a stream; the context is current.
+        cuda("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut out.stream, flags) })?;
+        Ok(out)
+    }
+
+    /// Makes this the calling thread's context.
+    pub fn enter(&self) -> Result<(), Fault> {
+        // SAFETY: the context is alive until this is dropped.
+        cuda("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+
+    pub fn synchronize(&self) -> Result<(), Fault> {
+        // SAFETY: the stream is alive.
+        cuda("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: nothing of it is used any more. Errors at the end change nothing.
+        unsafe {
+            if !self.stream.is_null() {
+                let _ = sys::cuStreamDestroy_v2(self.stream);
+            }
+            let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! [`Engine`] by the CUDA driver.
+
+use super::blas::Blas;
+use super::context::Context;
+use super::fault::{Fault, cuda};
+use super::image::Module;
+use super::staging::Staging;
+use crate::backend::Memory;
+use crate::cuda::engine::{Engine, OutOfMemory};
+use crate::cuda::math::GpuMath;
+use crate::cuda::op::{Launch, Op};
+use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::sync::Mutex;
+
+/// A device with one stream. After a failed call the driver's context is of no use, so faults panic with what failed.
+pub(super) struct Cuda {
+    blas: Blas,
+    staging: Mutex<Staging>,
+    module: Module,
+    /// Goes last.
+    context: ManuallyDrop<Context>,
+}
+
+impl Cuda {
+    pub fn new(context: Context, module: Module, math: GpuMath) -> Result<Cuda, Fault> {
+        let blas = Blas::new(context.stream, math)?;
+        let staging = Mutex::new(Staging::new()?);
+        Ok(Cuda { blas, staging, module, context: ManuallyDrop::new(context) })
+    }
+
+    pub fn free_memory(&self) -> Result<Memory, Fault> {
+        let (mut free, mut total) = (0, 0);
+        self.context.enter()?;
+        // SAFETY: places for numbers.
+        cuda("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+        Ok(Memory { free: free as u64, total: total as u64 })
+    }
+
+    fn issue(&self, op: &Op) -> Result<(), Fault> {
+        match op {
+            Op::Launch(launch) => self.launch(launch),
+            Op::Product(product) => self.blas.multiply(product),
+        }
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), Fault> {
+        let function = self.module.function(launch.kernel)?;
+        let mut args: Vec<*mut c_void> =
+            launch.args().map(|(_, words)| words.as_ptr().cast_mut().cast()).collect();
+        let ([across, down], [block_across, block_down]) = (launch.grid, launch.block);
+        // SAFETY: the arguments are of the kernel's types (tests on the twin compare signatures) and live during the
+        // call, which copies them. Memory they name lives until the queue has been emptied.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                across,
+                down,
+                1,
+                block_across,
+                block_down,
+                1,
+                0,
+                self.context.stream,
+                args.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        cuda(launch.kernel, code)
+    }
+
+    fn try_allocate(&self, bytes: u64) -> Result<u64, Fault> {
+        let mut address = 0;
+        // SAFETY: a place for an address; freed by `Engine::free`.
+        cuda("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes as usize) })?;
+        // SAFETY: just allocated.
+        cuda("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, self.context.stream) })?;
+        Ok(address)
+    }
+
+    /// The operations as a graph of the driver, which is not run.
+    fn record(&self, ops: &[Op]) -> Result<Graph, Fault> {
+        let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive.
+        cuda("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.context.stream, mode) })?;
+        let issued = ops.iter().try_for_each(|op| self.issue(op));
+        let mut graph: CUgraph = std::ptr::null_mut();
+        // SAFETY: a place for a graph. Must follow even if something failed.
+        let ended =
+            cuda("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.context.stream, &mut graph) });
+        let made = issued.and(ended).and_then(|()| {
+            let mut executable: CUgraphExec = std::ptr::null_mut();
+            // SAFETY: a place for a graph; destroyed when dropped.
+            let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) };
+            cuda("cuGraphInstantiate", code).map(|()| Graph(executable))
+        });
+        if !graph.is_null() {
+            // SAFETY: the executable graph does not need it. Nothing can be done about an error.
+            let _ = unsafe { sys::cuGraphDestroy(graph) };
+        }
+        made
+    }
+}
+
+/// A graph of the driver, ready to run.
+pub(super) struct Graph(CUgraphExec);
+
+// SAFETY: handles of the driver may be used from any thread.
+unsafe impl Send for Graph {}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: the queue waits before it forgets a graph. Nothing can be done about an error.
+        let _ = unsafe { sys::cuGraphExecDestroy(self.0) };
+    }
+}
+
+/// A defect of ours or of the device; there is nothing to go on with.
+#[track_caller]
+fn must<T>(result: Result<T, Fault>) -> T {
+    result.unwrap_or_else(|fault| panic!("CUDA: {fault}"))
+}
+
+impl Engine for Cuda {
+    type Graph = Graph;
+
+    fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.free_memory().ok()
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+        must(self.context.enter());
+        match self.try_allocate(bytes) {
+            Err(Fault::Cuda { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. }) => {
+                let Memory { free, total } = must(self.free_memory());
+                Err(OutOfMemory { free, total })
+            }
+            other => Ok(must(other)),
+        }
+    }
+
+    fn free(&self, address: u64, _bytes: u64) {
+        must(self.context.enter());
+        must(self.context.synchronize());
+        // SAFETY: came from `allocate`, and all work that uses it is done.
+        must(cuda("cuMemFree", unsafe { sys::cuMemFree_v2(address) }))
+    }
+
+    fn upload(&self, address: u64, data: &[u8]) {
+        must(self.context.enter());
+        let mut staging = self.staging.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        must(staging.upload(address, data, self.context.stream))
+    }
+
+    fn download(&self, address: u64, out: &mut [u8]) {
+        must(self.context.enter());
+        // SAFETY: the source is as long as `out`, as the caller says, and `out` is not touched before the stream is done.
+        let code = unsafe {
+            sys::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
+        };
+        must(cuda("cuMemcpyDtoH", code));
+        must(self.context.synchronize())
+    }
+
+    fn run(&self, op: &Op) {
+        must(self.context.enter());
+        must(self.issue(op))
+    }
+
+    fn capture(&self, ops: &[Op]) -> Option<Graph> {
+        must(self.context.enter());
+        self.record(ops).ok()
+    }
+
+    fn replay(&self, graph: &Graph) {
+        must(self.context.enter());
+        // SAFETY: the graph is alive; what it uses lives until the queue has been emptied.
+        must(cuda("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.context.stream) }))
+    }
+
+    fn synchronize(&self) {
+        must(self.context.enter());
+        must(self.context.synchronize())
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // An error here has been reported by the work that caused it.
+        let _ = self.context.enter().and_then(|()| self.context.synchronize());
+        self.blas.free();
+        self.staging.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).free();
+        self.module.unload();
+        // SAFETY: not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.context) }
+    }
+}

@@ -1,0 +1,121 @@
+//! The kernels as code of a device: from the cache, from NVRTC, or from the PTX in this library.
+
+use super::context::Context;
+use super::fault::{Fault, Unavailable, cuda};
+use crate::cuda::kernels;
+use crate::cuda::nvrtc::{self, NvrtcError, Target};
+use cudarc::driver::sys::{self, CUfunction, CUmodule};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Where compiled kernels came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Were compiled by an earlier run.
+    Cache(PathBuf),
+    /// By NVRTC, now.
+    Compiled,
+    /// PTX of this library, which the driver compiled; and why NVRTC did not.
+    Embedded(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Cache(path) => write!(f, "kernels from {}", path.display()),
+            Origin::Compiled => write!(f, "kernels compiled by NVRTC"),
+            Origin::Embedded(why) => write!(f, "kernels from embedded PTX, since {why}"),
+        }
+    }
+}
+
+/// Loaded code, and its functions as they are asked for.
+pub(super) struct Module {
+    module: CUmodule,
+    functions: Mutex<HashMap<&'static str, CUfunction>>,
+}
+
+// SAFETY: handles of the driver may be used from any thread.
+unsafe impl Send for Module {}
+// SAFETY: as above; the table has a lock.
+unsafe impl Sync for Module {}
+
+impl Module {
+    fn new(mut image: Vec<u8>) -> Result<Module, Fault> {
+        // PTX ends with a zero; machine code does not mind one more.
+        image.push(0);
+        let mut module = std::ptr::null_mut();
+        // SAFETY: the image lives during the call, and the driver checks it.
+        cuda("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut module, image.as_ptr().cast()) })?;
+        Ok(Module { module, functions: Mutex::default() })
+    }
+
+    pub fn function(&self, name: &'static str) -> Result<CUfunction, Fault> {
+        let mut functions = self.functions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&function) = functions.get(name) {
+            return Ok(function);
+        }
+        let mut function = std::ptr::null_mut();
+        let text = CString::new(name).expect("no zeros in a kernel's name");
+        // SAFETY: the module is alive; the driver looks the name up.
+        cuda(name, unsafe { sys::cuModuleGetFunction(&mut function, self.module, text.as_ptr()) })?;
+        functions.insert(name, function);
+        Ok(function)
+    }
+
+    pub fn unload(&mut self) {
+        // SAFETY: called once, when nothing runs any more. Errors at the end change nothing.
+        let _ = unsafe { sys::cuModuleUnload(self.module) };
+    }
+}
+
+pub(super) fn load(context: &Context, cache: Option<&Path>) -> Result<(Module, Origin), Unavailable> {
+    let capability = 10 * context.capability.0 + context.capability.1;
+    let place = cache
+        .map(|folder| folder.join(format!("kernels-{:016x}-sm_{capability}.cubin", kernels::fingerprint())));
+    if let Some(path) = &place
+        && let Ok(image) = std::fs::read(path)
+        // What was damaged is compiled again.
+        && let Ok(module) = Module::new(image)
+    {
+        return Ok((module, Origin::Cache(path.clone())));
+    }
+    let why = match nvrtc::compile(Target::Machine(capability)) {
+        Ok(image) => match Module::new(image.clone()) {
+            Ok(module) => {
+                if let Some(path) = &place {
+                    // The next run compiles again if this fails.
+                    let _ = keep(path, &image);
+                }
+                return Ok((module, Origin::Compiled));
+            }
+            Err(e) => format!("the driver does not take what NVRTC made ({e})"),
+        },
+        Err(NvrtcError::Missing) => "NVRTC is not installed".to_string(),
+        Err(e) => e.to_string(),
+    };
+    if capability < kernels::PTX_CAPABILITY {
+        return Err(Unavailable::Kernels(format!(
+            "the device is older than compute capability 7.0, and {why}"
+        )));
+    }
+    match Module::new(kernels::PTX.as_bytes().to_vec()) {
+        Ok(module) => Ok((module, Origin::Embedded(why))),
+        Err(e) => {
+            Err(Unavailable::Kernels(format!("{why}, and the driver does not take the embedded PTX ({e})")))
+        }
+    }
+}
+
+/// Writes a file whole or not at all.
+fn keep(path: &Path, image: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::write(&temporary, image).and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| {
+        let _ = std::fs::remove_file(&temporary);
+    })
+}

@@ -1,0 +1,74 @@
+//! CUDA devices: the [`Engine`] that talks to the driver and to cuBLAS.
+//!
+//! Libraries are looked for before anything of theirs is called: `cudarc` loads them at the first call and panics if they
+//! are missing. Only calls that exist in CUDA 11 to 13 are used.
+
+mod blas;
+mod context;
+mod engine;
+mod fault;
+mod image;
+mod staging;
+
+pub use fault::Unavailable;
+pub use image::Origin;
+
+use super::GpuBackend;
+use super::math::GpuMath;
+use crate::memory::Device;
+use context::Context;
+use cudarc::{cublas, driver::sys};
+use engine::Cuda;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Which device, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Number among the visible devices.
+    pub ordinal: usize,
+    pub math: GpuMath,
+    /// Folder for compiled kernels; `None` compiles each time.
+    pub cache: Option<PathBuf>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Of the device.
+    pub name: String,
+    /// Major and minor compute capability.
+    pub capability: (i32, i32),
+    pub memory: crate::Memory,
+    /// Where the compiled kernels came from.
+    pub kernels: Origin,
+}
+
+/// The number of devices that can be used.
+pub fn count() -> Result<usize, Unavailable> {
+    // SAFETY: loads a library if it is there; NVIDIA's has no harmful initialisers.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Unavailable::NoDriver);
+    }
+    // SAFETY: as above.
+    if !unsafe { cublas::sys::is_culib_present() } {
+        return Err(Unavailable::NoCublas);
+    }
+    context::count()
+}
+
+/// The device, ready for work.
+pub fn open(settings: &Settings) -> Result<(Device, Description), Unavailable> {
+    let count = count()?;
+    if settings.ordinal >= count {
+        return Err(Unavailable::NoSuchDevice { ordinal: settings.ordinal, count });
+    }
+    let context = Context::new(settings.ordinal)?;
+    let (name, capability) = (context.name.clone(), context.capability);
+    let (module, kernels) = image::load(&context, settings.cache.as_deref())?;
+    let engine = Cuda::new(context, module, settings.math)?;
+    let memory = engine.free_memory()?;
+    let backend = GpuBackend::new(engine)
+        .map_err(|left| Unavailable::Memory { free_mib: left.free >> 20, total_mib: left.total >> 20 })?;
+    Ok((Arc::new(backend), Description { name, capability, memory, kernels }))
+}

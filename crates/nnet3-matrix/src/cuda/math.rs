@@ -1,0 +1,43 @@
+//! How products are computed on a GPU.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The arithmetic of matrix products; everything else is in `f32` and `f64`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuMath {
+    /// `f32` throughout.
+    #[default]
+    Fp32,
+    /// Factors rounded to 10 bits of mantissa, sums in `f32`.
+    Tf32,
+    /// Factors rounded to 7 bits of mantissa, sums in `f32`.
+    Bf16,
+}
+
+impl fmt::Display for GpuMath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GpuMath::Fp32 => "fp32",
+            GpuMath::Tf32 => "tf32",
+            GpuMath::Bf16 => "bf16",
+        })
+    }
+}
+
+/// Neither fp32, tf32 nor bf16.
+#[derive(Debug, thiserror::Error)]
+#[error("expected fp32, tf32 or bf16, found '{0}'")]
+pub struct UnknownMath(String);
+
+impl FromStr for GpuMath {
+    type Err = UnknownMath;
+    fn from_str(text: &str) -> Result<GpuMath, UnknownMath> {
+        match text {
+            "fp32" => Ok(GpuMath::Fp32),
+            "tf32" => Ok(GpuMath::Tf32),
+            "bf16" => Ok(GpuMath::Bf16),
+            other => Err(UnknownMath(other.to_string())),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The suite of primitives on a CUDA device; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes that a
+//! failure.
+
+use nnet3_matrix::cuda::driver::{self, Settings};
+use nnet3_matrix::{Device, suite};
+use std::sync::OnceLock;
+
+fn device() -> Option<&'static Device> {
+    static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
+    let open = || match driver::open(&Settings::default()) {
+        Ok((device, found)) => {
+            println!("on {}, {}", found.name, found.kernels);
+            Some(device)
+        }
+        Err(why) => {
+            assert!(std::env::var_os("NNET3_REQUIRE_GPU").is_none(), "{why}");
+            println!("skipped: {why}");
+            None
+        }
+    };
+    DEVICE.get_or_init(open).as_ref()
+}
+
+macro_rules! suite_tests {
+    ($($module:ident { $($name:ident)* })*) => {
+        mod primitive {
+            $($(#[test]
+            fn $name() {
+                let Some(device) = super::device() else { return };
+                let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
+                check(device);
+            })*)*
+        }
+    };
+}
+
+nnet3_matrix::each_primitive!(suite_tests);
+
+/// Products and sums give the same bytes each time, replayed or not.
+#[test]
+fn the_same_bytes_each_time() {
+    let Some(device) = device() else { return };
+    use nnet3_matrix::{Matrix, Transpose};
+    let mut results = Vec::new();
+    for _ in 0..4 {
+        let (mut a, mut c) = (Matrix::zeros(device, 1500, 700), Matrix::zeros(device, 700, 700));
+        let mut row = Matrix::zeros(device, 1, 700);
+        device.fill_normal(a.view_mut(), 7);
+        for _ in 0..4 {
+            device.mark();
+            device.gemm(c.view_mut(), 1.0, a.view(), Transpose::Yes, a.view(), Transpose::No, 0.0);
+            let products = c.view_mut();
+            device.softmax(products, products.as_view());
+            device.col_sums(row.view_mut(), 1.0, a.view(), 0.0);
+            device.add_to_rows(c.view_mut(), 1.0, row.view());
+            device.mark();
+            let bits: Vec<u32> = c.to_vec().into_iter().map(f32::to_bits).collect();
+            results.push((bits, device.dot(a.view(), a.view()).to_bits()));
+        }
+    }
+    assert!(results.iter().all(|result| *result == results[0]));
+}

@@ -1,0 +1,203 @@
+//! What is sent to a device, seen by an engine that only takes notes: segments that come again are replayed, and a
+//! replay is what was sent before.
+
+use nnet3_matrix::cuda::{Engine, GpuBackend, Op, OutOfMemory};
+use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Device, IndexTable, Matrix, Memory, Transpose};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+#[derive(Clone, Debug, PartialEq)]
+enum Note {
+    Run(Op),
+    Capture(Vec<Op>),
+    Replay(Vec<Op>),
+    Allocate,
+    Free,
+    Upload,
+    Download,
+    Synchronize,
+}
+
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<Note>>>);
+
+impl Notes {
+    fn add(&self, note: Note) {
+        self.0.lock().unwrap().push(note)
+    }
+    fn take(&self) -> Vec<Note> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// Memory that is only addresses.
+struct Recorder {
+    notes: Notes,
+    next_address: AtomicU64,
+    captures: bool,
+}
+
+impl Engine for Recorder {
+    type Graph = Vec<Op>;
+    fn name(&self) -> &str {
+        "recorder"
+    }
+    fn memory(&self) -> Option<Memory> {
+        None
+    }
+    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+        self.notes.add(Note::Allocate);
+        Ok(self.next_address.fetch_add(bytes.next_multiple_of(256), Ordering::Relaxed))
+    }
+    fn free(&self, _: u64, _: u64) {
+        self.notes.add(Note::Free)
+    }
+    fn upload(&self, _: u64, _: &[u8]) {
+        self.notes.add(Note::Upload)
+    }
+    fn download(&self, _: u64, out: &mut [u8]) {
+        out.fill(0);
+        self.notes.add(Note::Download)
+    }
+    fn run(&self, op: &Op) {
+        self.notes.add(Note::Run(*op))
+    }
+    fn capture(&self, ops: &[Op]) -> Option<Vec<Op>> {
+        self.notes.add(Note::Capture(ops.to_vec()));
+        self.captures.then(|| ops.to_vec())
+    }
+    fn replay(&self, graph: &Vec<Op>) {
+        self.notes.add(Note::Replay(graph.clone()))
+    }
+    fn synchronize(&self) {
+        self.notes.add(Note::Synchronize)
+    }
+}
+
+struct Bench {
+    device: Device,
+    notes: Notes,
+    x: Matrix,
+    y: Matrix,
+    table: IndexTable,
+    sums: Accumulator,
+}
+
+impl Bench {
+    fn new(captures: bool) -> Bench {
+        let notes = Notes::default();
+        let engine = Recorder { notes: notes.clone(), next_address: AtomicU64::new(4096), captures };
+        let device: Device = Arc::new(GpuBackend::new(engine).unwrap());
+        let (x, y) = (Matrix::zeros(&device, 30, 40), Matrix::zeros(&device, 30, 40));
+        let table = IndexTable::new((0..30).rev().collect());
+        Bench { device, notes, x, y, table, sums: Accumulator::zeros(40) }
+    }
+
+    /// Some work as a program does it, and what was noted.
+    fn work(&mut self, alpha: f32) -> Vec<Note> {
+        let (x, y, backend) = (self.x.view_mut(), self.y.view_mut(), &self.device);
+        backend.mark();
+        backend.set(x, 0.0);
+        backend.add(x, alpha, y.as_view());
+        backend.copy_rows(y, 1.0, x.as_view(), &self.table);
+        backend.gemm(x.sub(0..30, 0..30), 1.0, y.as_view(), Transpose::No, y.as_view(), Transpose::Yes, 0.0);
+        backend.softmax(y, y.as_view());
+        backend.activate(x, x.as_view(), Activation::Tanh);
+        backend.accumulate(&mut self.sums, 0, x.as_view(), ColumnTerm::Value);
+        backend.mark();
+        self.notes.take()
+    }
+}
+
+/// Operations in the order in which a device would do them.
+fn done(notes: &[Note]) -> Vec<Op> {
+    let ops = |note: &Note| match note {
+        Note::Run(op) => vec![*op],
+        Note::Replay(ops) => ops.clone(),
+        _ => Vec::new(),
+    };
+    notes.iter().flat_map(ops).collect()
+}
+
+#[test]
+fn what_comes_again_is_captured_once_and_replayed() {
+    let mut bench = Bench::new(true);
+    // Tables and sums get their place on the device.
+    bench.work(0.5);
+    let first = bench.work(0.5);
+    let ops = done(&first);
+    assert_eq!(ops.len(), 8, "six primitives, one of which takes two kernels, and a product: {first:#?}");
+    assert!(first.iter().all(|note| matches!(note, Note::Run(_))), "{first:#?}");
+    assert_eq!(bench.work(0.5), [Note::Capture(ops.clone()), Note::Replay(ops.clone())]);
+    for _ in 0..3 {
+        // Nothing is allocated, transferred or waited for.
+        assert_eq!(bench.work(0.5), [Note::Replay(ops.clone())]);
+    }
+}
+
+#[test]
+fn other_arguments_are_other_work() {
+    let mut bench = Bench::new(true);
+    (0..4).for_each(|_| drop(bench.work(0.5)));
+    let changed = bench.work(0.25);
+    assert!(changed.iter().all(|note| matches!(note, Note::Run(_))), "{changed:#?}");
+    assert_ne!(done(&changed), done(&bench.work(0.5)));
+    assert_eq!(done(&changed), done(&bench.work(0.25)));
+    // A matrix in another place, too.
+    bench.y = bench.y.clone();
+    bench.notes.take();
+    assert!(bench.work(0.25).iter().all(|note| matches!(note, Note::Run(_))));
+}
+
+#[test]
+fn without_graphs_the_same_work_is_done() {
+    let (mut with, mut without) = (Bench::new(true), Bench::new(false));
+    for _ in 0..4 {
+        assert_eq!(done(&with.work(0.5)), done(&without.work(0.5)));
+    }
+    // It is not tried again and again.
+    let tried = |notes: &[Note]| notes.iter().any(|note| matches!(note, Note::Capture(_)));
+    assert!(!tried(&without.work(0.5)));
+}
+
+#[test]
+fn random_numbers_are_in_no_graph() {
+    let mut bench = Bench::new(true);
+    for key in 0..4 {
+        let (x, backend) = (bench.x.view_mut(), &bench.device);
+        (0..5).for_each(|_| backend.scale(x, 2.0));
+        backend.fill_normal(x, key);
+        (0..5).for_each(|_| backend.scale(x, 3.0));
+        backend.mark();
+        let notes = bench.notes.take();
+        let fills = |op: &&Op| matches!(op, Op::Launch(launch) if launch.kernel == "fill_normal");
+        assert_eq!(done(&notes).iter().filter(fills).count(), 1);
+        for note in &notes {
+            if let Note::Replay(ops) | Note::Capture(ops) = note {
+                assert_eq!((ops.len(), ops.iter().filter(fills).count()), (5, 0));
+            }
+        }
+        assert_eq!(
+            notes.iter().filter(|note| matches!(note, Note::Replay(_))).count(),
+            if key < 1 { 0 } else { 2 }
+        );
+    }
+}
+
+/// Reading waits for the work before it; sums stay on the device until they are read.
+#[test]
+fn only_what_is_read_is_waited_for() {
+    let mut bench = Bench::new(true);
+    bench.work(0.5);
+    assert_eq!(bench.sums.values().len(), 40);
+    assert_eq!(bench.notes.take(), [Note::Download]);
+    bench.device.scale(bench.x.view_mut(), 2.0);
+    assert_eq!(bench.notes.take(), []);
+    bench.x.to_vec();
+    assert!(matches!(&bench.notes.take()[..], [Note::Run(_), Note::Download]));
+    // Memory that queued work uses is freed after the work has been sent.
+    let temporary = Matrix::zeros(&bench.device, 30, 40);
+    bench.device.copy(bench.x.view_mut(), temporary.view());
+    drop(temporary);
+    assert!(matches!(&bench.notes.take()[..], [Note::Allocate, Note::Run(_), Note::Free]));
+}
