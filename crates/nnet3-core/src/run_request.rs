@@ -37,7 +37,7 @@ pub fn run_request(
     let mut gradient = nnet.clone();
     gradient.scale(0.0);
     gradient.set_as_gradient();
-    executor.start(program);
+    executor.start(program)?;
     for io in &request.inputs {
         give(executor, &nnet, &io.name, inputs, "input")?;
     }

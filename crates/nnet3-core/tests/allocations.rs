@@ -136,7 +136,7 @@ fn tasks() -> Vec<Task> {
 /// Runs a program to its end. Only the executor is counted, so the inputs are made on its device.
 fn run(executor: &mut Executor, program: &Arc<Program>, model: &mut Model<'_>, random: &Random, seed: u64) {
     let device = executor.device().clone();
-    executor.start(program);
+    executor.start(program).unwrap();
     while !executor.finished() {
         while let Some(node) = executor.wants() {
             let nnet = model.nnet();

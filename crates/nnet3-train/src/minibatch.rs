@@ -51,7 +51,7 @@ impl Runner {
 
     /// Starts a program and gives it the inputs that the minibatch has.
     pub fn start(&mut self, nnet: &Nnet, program: &Arc<Program>, minibatch: &NnetExample) -> Result<()> {
-        self.executor.start(program);
+        self.executor.start(program).map_err(|e| e.of_minibatch(sequences(minibatch)))?;
         for io in minibatch.ios.iter().filter(|io| nnet.find_input(&io.name).is_some()) {
             let (rows, cols) = (io.features.rows(), io.features.cols());
             match &io.features {
@@ -66,4 +66,10 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// Sequences that a minibatch was merged from.
+fn sequences(minibatch: &NnetExample) -> usize {
+    let last = minibatch.ios.iter().flat_map(|io| &io.indexes).map(|index| index.n).max();
+    last.map_or(1, |n| n as usize + 1)
 }

@@ -15,11 +15,11 @@ pub use trace::Trace;
 
 use crate::component::{Backprop, Context, Update};
 use crate::computation::{Command, Computation, SubmatrixId};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryError, Result};
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::{Arena, Device, View, ViewMut, Workspace};
+use nnet3_matrix::{Arena, Device, Memory, View, ViewMut, Workspace};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,6 +41,15 @@ impl Model<'_> {
             Model::Train { nnet, .. } | Model::Gradient { nnet, .. } => nnet,
         }
     }
+}
+
+/// Whether a command may do other work in the next run: statistics are stored now and then, updates depend on learning
+/// rates and on earlier statistics.
+fn varies(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Propagate { store_stats: true, .. } | Command::Backprop { update_model: true, .. }
+    )
 }
 
 /// Runs programs in one arena, from one thread.
@@ -83,15 +92,24 @@ impl Executor {
         &self.workspace
     }
 
-    /// Makes `program` the one to run, from its beginning.
-    pub fn start(&mut self, program: &Arc<Program>) {
-        if self.arena.len() < program.plan().elements {
+    /// Makes `program` the one to run, from its beginning. A program that the device has no memory for is an error.
+    pub fn start(&mut self, program: &Arc<Program>) -> Result<()> {
+        let plan = program.plan();
+        if self.arena.len() < plan.elements {
+            self.program = None;
             self.arena = Arena::new(&self.device, 0);
-            self.arena = Arena::new(&self.device, program.plan().elements);
+            if let Some(Memory { free, total }) = self.device.memory()
+                && plan.arena_bytes() as u64 > free
+            {
+                let needed = plan.arena_bytes() as u64;
+                return Err(MemoryError { needed, free, total, sequences: None }.into());
+            }
+            self.arena = Arena::new(&self.device, plan.elements);
         }
         self.program = Some(program.clone());
         self.next = 0;
         self.supplied.clear();
+        Ok(())
     }
 
     fn program(&self) -> Result<&Arc<Program>> {
@@ -225,7 +243,12 @@ impl Executor {
         }
         self.next += exchange.len();
         self.supplied.clear();
+        self.device.mark();
         while let Some(command) = computation.commands.get(self.next) {
+            let varies = varies(command);
+            if varies {
+                self.device.mark();
+            }
             match *command {
                 Command::AcceptInput { .. } | Command::ProvideOutput { .. } => break,
                 Command::Goto { target } => self.next = target,
@@ -234,8 +257,12 @@ impl Executor {
                     Some(observer) => self.execute_observed(&program, model, random, &mut **observer),
                 },
             }
+            if varies {
+                self.device.mark();
+            }
             self.next += 1;
         }
+        self.device.mark();
         Ok(())
     }
 
@@ -248,8 +275,10 @@ impl Executor {
     ) {
         let command = self.next;
         observer.before(&Moment { program, command, nnet: model.nnet(), executor: self });
+        self.device.synchronize();
         let start = Instant::now();
         self.execute(program, command, &program.computation().commands[command], model, random);
+        self.device.synchronize();
         let time = start.elapsed();
         observer.after(&Moment { program, command, nnet: model.nnet(), executor: self }, time);
     }

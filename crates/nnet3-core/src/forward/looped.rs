@@ -90,7 +90,7 @@ impl LoopedForward {
         let rows = features.rows.div_ceil(frame_subsampling_factor as usize);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
-        self.executor.start(&self.program);
+        self.executor.start(&self.program)?;
         let mut begin = -self.options.left_context;
         let mut input = Vec::new();
         for i in 0..features.rows.div_ceil(chunk as usize) {

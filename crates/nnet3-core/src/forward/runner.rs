@@ -76,7 +76,7 @@ pub(super) fn run_program(
     chunks: &Chunks<'_>,
     outputs: &mut Vec<f32>,
 ) -> Result<()> {
-    executor.start(program);
+    executor.start(program).map_err(|e| e.of_minibatch(chunks.sequences))?;
     let (rows, inputs) = (chunks.rows, chunks.inputs);
     executor.accept_input(nnet, "input", rows, inputs.len() / rows, inputs)?;
     if let Some(ivectors) = chunks.ivectors {

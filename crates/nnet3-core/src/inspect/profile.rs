@@ -86,7 +86,7 @@ impl Profile {
     ) -> Result<()> {
         let device = executor.device().clone();
         let markers = program.computation().commands.iter().filter(|c| **c == Command::Marker);
-        executor.start(program);
+        executor.start(program)?;
         for _ in 0..=markers.count() {
             if executor.finished() {
                 break;

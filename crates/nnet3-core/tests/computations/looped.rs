@@ -46,7 +46,7 @@ fn run_looped(
     let device = nnet3_matrix::cpu();
     let program = Arc::new(Program::new(nnet, computation.clone()).unwrap());
     let mut executor = Executor::new(&device);
-    executor.start(&program);
+    executor.start(&program).unwrap();
     let mut out = Vec::new();
     for i in 0..CHUNKS {
         let mut request = requests[i.min(2)].clone();

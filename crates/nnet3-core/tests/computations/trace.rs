@@ -98,7 +98,7 @@ fn observers_see_each_command_in_order() {
     let computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     let program = Arc::new(Program::new(&nnet, computation).unwrap());
     let mut executor = Executor::new(&nnet3_matrix::cpu());
-    executor.start(&program);
+    executor.start(&program).unwrap();
     executor.accept_input(&nnet, "input", 3, 2, &[1.0; 6]).unwrap();
     let mut order = Order::default();
     let mut model = nnet3_core::execute::Model::Frozen(&nnet);

@@ -55,7 +55,7 @@ fn with_statistics(mut nnet: Nnet) -> Nnet {
     let computation = compile(&nnet, &[request]).unwrap();
     let program = Arc::new(Program::new(&nnet, computation).unwrap());
     let mut executor = Executor::new(&nnet3_matrix::cpu());
-    executor.start(&program);
+    executor.start(&program).unwrap();
     executor.accept_input(&nnet, "input", 40, features.cols, &features.data).unwrap();
     let mut delta = nnet.clone();
     executor.run(&mut Model::Train { nnet: &mut nnet, delta: &mut delta }, &Random::new(0)).unwrap();

@@ -44,7 +44,7 @@ fn run_all(nnet: &Nnet, computation: Computation) -> nnet3_core::Result<()> {
     gradient.set_as_gradient();
     let device = nnet3_matrix::cpu();
     let mut executor = Executor::new(&device);
-    executor.start(&program);
+    executor.start(&program).unwrap();
     while !executor.finished() {
         while let Some(node) = executor.wants() {
             device.fill_normal(executor.input(&nnet, nnet.node_name(node))?, 1);

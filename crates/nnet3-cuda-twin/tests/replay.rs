@@ -1,0 +1,84 @@
+//! Segments of whole networks: replayed as graphs they give the bytes that they gave one by one; and the twin has all
+//! kernels.
+
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::table::SequentialReader;
+use nnet3_core::Random;
+use nnet3_core::compile::compile;
+use nnet3_core::execute::{Executor, Model, Program};
+use nnet3_core::nnet::Nnet;
+use nnet3_core::optimize::{OptimizeOptions, optimize};
+use nnet3_core::request::ComputationRequest;
+use nnet3_cuda_twin::Twin;
+use nnet3_matrix::cuda::{GpuBackend, kernels};
+use nnet3_matrix::{Device, cpu};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+#[test]
+fn the_twin_has_all_kernels() {
+    let mut ours: Vec<String> = nnet3_cuda_twin::kernels().into_iter().map(|(name, _)| name).collect();
+    let mut theirs = kernels::names();
+    ours.sort_unstable();
+    theirs.sort_unstable();
+    assert_eq!(ours, theirs);
+}
+
+/// Outputs of several forward runs of one program with the same inputs.
+fn runs(case: &Path, device: &Device, count: usize) -> Vec<Vec<f32>> {
+    let file = |name: &str| case.join(name).to_string_lossy().into_owned();
+    let mut nnet = Nnet::load(&file("model.raw")).unwrap();
+    nnet.to_device(device);
+    let request = ComputationRequest::load(&file("request.txt")).unwrap();
+    let mut computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
+    optimize(&OptimizeOptions::default(), &nnet, request.max_output_time().unwrap(), &mut computation)
+        .unwrap();
+    let program = Arc::new(Program::new(&nnet, computation).unwrap());
+    let mut executor = Executor::new(device);
+    let mut one = || {
+        executor.start(&program).unwrap();
+        let mut inputs =
+            SequentialReader::<MatrixHolder>::open(&format!("ark:{}", file("inputs.ark"))).unwrap();
+        while let Some((name, matrix)) = inputs.next().unwrap() {
+            executor.accept_input(&nnet, &name, matrix.rows, matrix.cols, &matrix.data).unwrap();
+        }
+        executor.run(&mut Model::Frozen(&nnet), &Random::new(1)).unwrap();
+        let outputs = request.outputs.iter().map(|io| executor.output(&nnet, &io.name).unwrap());
+        outputs.flat_map(|view| device.download(view)).collect()
+    };
+    (0..count).map(|_| one()).collect()
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance/arch");
+    let mut out: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    out.retain(|path| path.join("model.raw").is_file());
+    out.sort();
+    out
+}
+
+#[test]
+fn replayed_segments_give_the_same_bytes() {
+    let backend = |captures| Arc::new(GpuBackend::new(Twin::new(captures)).unwrap());
+    let mut replays = 0;
+    for case in cases() {
+        let (with, without) = (backend(true), backend(false));
+        let bits = |device: Device| -> Vec<Vec<u32>> {
+            let of = |run: Vec<f32>| run.into_iter().map(f32::to_bits).collect();
+            runs(&case, &device, 4).into_iter().map(of).collect()
+        };
+        let (replayed, plain) = (bits(with.clone()), bits(without.clone()));
+        let name = case.display();
+        assert!(
+            replayed.iter().chain(&plain).all(|run| *run == plain[0]),
+            "{name}: bytes differ from run to run"
+        );
+        assert_eq!(without.engine().replays.load(Ordering::Relaxed), 0);
+        replays += with.engine().replays.load(Ordering::Relaxed);
+        let host = runs(&case, &cpu(), 1);
+        assert_eq!(host[0].len(), plain[0].len());
+    }
+    assert!(replays > 0, "nothing was captured");
+}
