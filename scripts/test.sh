@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
-# Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/interop/.venv) and
+# Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv) and
 # says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
 #
 # Tests that need figures of the reference run where the environment says that these are:
@@ -74,6 +74,26 @@ install_python() {
   cp "$wanted" "$venv/requirements.txt"
 }
 
+# NVRTC, so that every kernel is compiled, on machines without a GPU too.
+nvrtc=tests/nvrtc
+
+install_nvrtc() {
+  local wanted=$nvrtc/requirements.txt site
+  if [[ $(uname -m) != x86_64 ]]; then
+    echo "no NVRTC of this version for $(uname -m): its tests are skipped"
+    return
+  fi
+  if ! cmp -s "$wanted" "$nvrtc/.venv/requirements.txt"; then
+    echo "installing with pip into $nvrtc/.venv: $(cat "$wanted")"
+    "$nvrtc/.venv/bin/python" -c '' 2>/dev/null || { rm -rf "$nvrtc/.venv"; python3 -m venv "$nvrtc/.venv" || return 1; }
+    "$nvrtc/.venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$wanted" || return 1
+    cp "$wanted" "$nvrtc/.venv/requirements.txt"
+  fi
+  site=$("$nvrtc/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  export LD_LIBRARY_PATH=$PWD/${site#"$PWD/"}/nvidia/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export NNET3_REQUIRE_NVRTC=1
+}
+
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 # All but the programs themselves, which have no tests in their own files: a test build of each would double the time.
@@ -127,7 +147,7 @@ training_tests() {
 }
 
 title "what is needed"
-install || exit 1
+install && install_nvrtc || exit 1
 echo "all there"
 
 pure_rust=(--no-default-features --features pure-rust)

@@ -25,8 +25,8 @@ pub struct ForwardOptions {
     /// Apply the exponential function to the output
     #[arg(long)]
     pub apply_exp: bool,
-    /// yes|no|optional|wait: which device to use
-    #[arg(long, default_value = "yes")]
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional")]
     pub use_gpu: String,
     /// Subtract the logarithms of the priors stored with the model (which must then be an acoustic model, .mdl)
     #[arg(long)]

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use kaldi_io::IoError;
 use nnet3::options::device::CUDA_COMPILED;
 
-/// Exits with status 0 if the programs were built with CUDA support, and with status 1 if not. Prints nothing.
+/// Exits with status 0 if the programs were built with CUDA support (all are; CUDA itself is looked for when they run),
+/// and with status 1 if not. Prints nothing.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: if cuda-compiled; then echo GPU; fi")]
 struct Options {}

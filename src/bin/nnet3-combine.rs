@@ -37,9 +37,11 @@ struct Options {
     /// If true, set test-mode to true on any DropoutComponents and DropoutMaskComponents while evaluating objectives.
     #[arg(long, default_value_t = true)]
     dropout_test_mode: bool,
-    /// yes|no|optional|wait, only has effect if compiled with CUDA
-    #[arg(long, default_value = "yes")]
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional")]
     use_gpu: String,
+    #[command(flatten)]
+    device: device::DeviceOptions,
     /// Newest model
     nnet_in1: String,
     /// Further models, then the examples, then the file to write
@@ -56,7 +58,7 @@ fn run(options: Options) -> Result<u8> {
     let Some(evaluations) = usize::try_from(options.max_objective_evaluations).ok().filter(|&n| n > 0) else {
         bail!("--max-objective-evaluations={}: expected a number above 0", options.max_objective_evaluations);
     };
-    let device = device::select(&options.use_gpu)?;
+    let device = options.device.select(&options.use_gpu)?;
     let egs = examples::read_all(&rspecifier)?;
     kaldi_log!(site(148), "Read {} examples.", egs.len());
     let combine_options = CombineOptions {

@@ -29,16 +29,18 @@ struct Options {
     /// Do computation for specified output-node
     #[arg(long, default_value = "output")]
     output_name: String,
-    /// yes|no|optional|wait: which device to use
-    #[arg(long, default_value = "yes")]
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional")]
     use_gpu: String,
+    #[command(flatten)]
+    device: device::DeviceOptions,
     raw_nnet_in: String,
     training_examples_in: String,
     matrices_out: String,
 }
 
 fn run(options: Options) -> Result<u8> {
-    let device = device::select(&options.use_gpu)?;
+    let device = options.device.select(&options.use_gpu)?;
     if !options.binary {
         messages::warn("--binary=false has no effect on tables: use ark,t: for text");
     }

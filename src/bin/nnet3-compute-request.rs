@@ -3,6 +3,7 @@
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::{SequentialReader, TableWriter};
 use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
+use nnet3::options::device::DeviceOptions;
 use nnet3_core::Random;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::{Executor, Program};
@@ -37,6 +38,11 @@ struct Options {
     /// Seed for random number generator (dropout)
     #[arg(long, default_value_t = 0)]
     srand: i32,
+    /// yes|no|optional|wait: whether to run on a GPU
+    #[arg(long, default_value = "no")]
+    use_gpu: String,
+    #[command(flatten)]
+    device: DeviceOptions,
     #[command(flatten)]
     optimization: OptimizationOptions,
     #[command(flatten)]
@@ -91,7 +97,7 @@ fn run(options: Options) -> anyhow::Result<u8> {
     };
     let inputs = read_table(&options.inputs)?;
     let output_derivs = if derivatives { read_table(&options.output_derivs)? } else { NamedMatrices::new() };
-    let mut executor = Executor::new(&nnet3_matrix::cpu());
+    let mut executor = Executor::new(&options.device.select(&options.use_gpu)?);
     options.computing.observe(&mut executor);
     let random = Random::new(options.srand);
     let results = run_request(&nnet, &request, &program, &mut executor, &inputs, &output_derivs, &random)?;

@@ -8,7 +8,6 @@ use clap::Parser;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{cli, kaldi_log};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
-use nnet3::options::device;
 use nnet3::training_log;
 use nnet3_core::forward::{GroupedForward, LoopedForward};
 
@@ -53,7 +52,7 @@ fn run(options: Options) -> Result<u8> {
     }
     let simple = &options.forward.simple;
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
-    let device = device::select(&options.forward.use_gpu)?;
+    let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
     let counts = if options.looped {
         let compiling = Instant::now();

@@ -26,9 +26,11 @@ struct Options {
     /// Number of line segments used for computing derivatives
     #[arg(long, default_value_t = 1)]
     num_segments: i32,
-    /// yes|no|optional|wait, only has effect if compiled with CUDA
+    /// yes|no|optional|wait: whether to run on a GPU
     #[arg(long, default_value = "no")]
     use_gpu: String,
+    #[command(flatten)]
+    device: device::DeviceOptions,
     #[command(flatten)]
     prob: ComputeProbOptions,
     old_net_in: String,
@@ -41,7 +43,7 @@ fn run(options: Options) -> Result<u8> {
     let Some(segments) = u32::try_from(options.num_segments).ok().filter(|&n| n > 0) else {
         bail!("--num-segments={}: expected a number above 0", options.num_segments);
     };
-    let device = device::select(&options.use_gpu)?;
+    let device = options.device.select(&options.use_gpu)?;
     let old = Nnet::load(&options.old_net_in)?;
     let new = Nnet::load(&options.new_net_in)?;
     if old.num_parameters() != new.num_parameters() {

@@ -32,9 +32,11 @@ struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
     binary: bool,
-    /// yes|no|optional|wait, only has effect if compiled with CUDA
-    #[arg(long, default_value = "yes")]
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional")]
     use_gpu: String,
+    #[command(flatten)]
+    device: device::DeviceOptions,
     #[command(flatten)]
     training: TrainingOptions,
     #[command(flatten)]
@@ -48,7 +50,7 @@ fn run(options: Options) -> Result<u8> {
     let began = Instant::now();
     let trainer_options = options.training.trainer_options()?;
     options.allocator.check()?;
-    let device = device::select(&options.use_gpu)?;
+    let device = options.device.select(&options.use_gpu)?;
     let nnet = Nnet::load(&options.raw_model_in)?;
     let mut trainer = Trainer::new(nnet, trainer_options, &device, options.srand)?;
     options.training.computation.observe(trainer.runner().executor());

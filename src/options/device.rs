@@ -1,38 +1,170 @@
-//! `--use-gpu` and its like.
+//! `--use-gpu` and its like: which device programs run on, and the log lines that say so.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
 use clap::Args;
-use kaldi_io::kaldi_log;
 use kaldi_io::log::Site;
+use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_matrix::Device;
+use nnet3_matrix::cuda::GpuMath;
+use nnet3_matrix::cuda::driver::{self, Description, Settings, Unavailable};
 
-const SITE: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
+const SELECT: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
+const SELECTED: Site = Site::new("FinalizeActiveGpu", "cu-device.cc", 1);
 
-/// Whether programs can use CUDA.
-pub const CUDA_COMPILED: bool = false;
+/// Whether programs can use CUDA: all can; it is loaded when they run.
+pub const CUDA_COMPILED: bool = true;
+
+/// How long `--use-gpu=wait` waits before it tries again.
+const PAUSE: Duration = Duration::from_secs(5);
 
 // Options of devices, besides `--use-gpu`, whose default differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceOptions {
-    /// Use tensor cores (no effect on the CPU)
+    /// How matrix products are computed on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
+    /// bits, faster still). Everything else is in 32 and 64 bits
+    #[arg(long, default_value_t = GpuMath::Fp32)]
+    pub gpu_math: GpuMath,
+    /// Which GPU, counting from 0 those that CUDA_VISIBLE_DEVICES leaves; -1 means the first
+    #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
+    pub device_id: i32,
+    /// Use tensor cores: as --gpu-math=tf32
     #[arg(long)]
     pub cuda_use_tensor_cores: bool,
-    /// Multiply in TF32 (no effect on the CPU)
+    /// Multiply in TF32: as --gpu-math=tf32
     #[arg(long)]
     pub cuda_use_tf32_compute: bool,
 }
 
-/// The device that `use_gpu` (`yes`, `no`, `optional` or `wait`) means. Without CUDA support all of them mean the CPU,
-/// as in the reference; a log line says so where something else was asked for.
-pub fn select(use_gpu: &str) -> anyhow::Result<Device> {
-    match use_gpu {
-        "no" => {}
-        "yes" | "optional" | "wait" => {
-            kaldi_log!(
-                SITE,
-                "--use-gpu={use_gpu}: this program has no CUDA support yet, so it runs on the CPU"
-            )
+impl Default for DeviceOptions {
+    fn default() -> DeviceOptions {
+        DeviceOptions {
+            gpu_math: GpuMath::Fp32,
+            device_id: -1,
+            cuda_use_tensor_cores: false,
+            cuda_use_tf32_compute: false,
         }
-        other => anyhow::bail!("--use-gpu={other}: expected yes, no, optional or wait"),
     }
-    Ok(nnet3_matrix::cpu())
+}
+
+/// What `--use-gpu` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseGpu {
+    Yes,
+    No,
+    Optional,
+    Wait,
+}
+
+impl UseGpu {
+    fn parse(text: &str) -> Result<UseGpu> {
+        Ok(match text {
+            "yes" => UseGpu::Yes,
+            "no" => UseGpu::No,
+            "optional" => UseGpu::Optional,
+            "wait" => UseGpu::Wait,
+            other => bail!("--use-gpu={other}: expected yes, no, optional or wait"),
+        })
+    }
+}
+
+/// As [`DeviceOptions::select`] with the defaults of all other options.
+pub fn select(use_gpu: &str) -> Result<Device> {
+    DeviceOptions::default().select(use_gpu)
+}
+
+impl DeviceOptions {
+    /// The device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with `wait`
+    /// a GPU as soon as there is one that others do not occupy.
+    pub fn select(&self, use_gpu: &str) -> Result<Device> {
+        let use_gpu = UseGpu::parse(use_gpu)?;
+        let settings = self.settings()?;
+        if use_gpu == UseGpu::No {
+            kaldi_log!(SELECT, "Manually selected to compute on CPU.");
+            return Ok(nnet3_matrix::cpu());
+        }
+        loop {
+            match driver::open(&settings) {
+                Ok((device, found)) => {
+                    announce(&settings, &found);
+                    return Ok(device);
+                }
+                Err(why) if use_gpu == UseGpu::Optional => {
+                    kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
+                    return Ok(nnet3_matrix::cpu());
+                }
+                Err(why) if use_gpu == UseGpu::Wait && why.may_pass() => {
+                    kaldi_warn!(
+                        SELECT,
+                        "{why}. Will try again every {} seconds to get a GPU.",
+                        PAUSE.as_secs()
+                    );
+                    std::thread::sleep(PAUSE);
+                }
+                Err(why) => return Err(refusal(use_gpu, why)),
+            }
+        }
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        if self.device_id < -1 {
+            bail!("--device-id={}: expected -1 or the number of a GPU, from 0", self.device_id);
+        }
+        let tf32 = self.cuda_use_tensor_cores || self.cuda_use_tf32_compute;
+        let math = if tf32 && self.gpu_math == GpuMath::Fp32 { GpuMath::Tf32 } else { self.gpu_math };
+        Ok(Settings { ordinal: self.device_id.max(0) as usize, math, cache: cache_folder() })
+    }
+}
+
+fn refusal(use_gpu: UseGpu, why: Unavailable) -> anyhow::Error {
+    let option = if use_gpu == UseGpu::Wait { "wait" } else { "yes" };
+    anyhow::Error::new(why)
+        .context(format!("--use-gpu={option}: no GPU can be used (--use-gpu=optional would run on the CPU)"))
+}
+
+fn announce(settings: &Settings, found: &Description) {
+    const MEGABYTE: u64 = 1 << 20;
+    let (free, total) = (found.memory.free / MEGABYTE, found.memory.total / MEGABYTE);
+    kaldi_log!(
+        SELECTED,
+        "The active GPU is [{}]: {}\tfree:{free}M, used:{}M, total:{total}M, free/total:{} version {}.{}",
+        settings.ordinal,
+        found.name,
+        total - free,
+        kaldi_io::log::num(free as f64 / total.max(1) as f64),
+        found.capability.0,
+        found.capability.1
+    );
+    kaldi_log!(SELECTED, "Matrix products in {} (--gpu-math); {}", settings.math, found.kernels);
+}
+
+/// Where compiled kernels are kept: `nnet3` in the user's cache folder.
+fn cache_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    cache.or_else(|| folder("HOME").map(|home| home.join(".cache"))).map(|path| path.join("nnet3"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tf32_by_any_name() {
+        let math = |options: DeviceOptions| options.settings().unwrap().math;
+        assert_eq!(math(DeviceOptions::default()), GpuMath::Fp32);
+        let tensor_cores = DeviceOptions { cuda_use_tensor_cores: true, ..Default::default() };
+        assert_eq!(math(tensor_cores.clone()), GpuMath::Tf32);
+        assert_eq!(math(DeviceOptions { gpu_math: GpuMath::Bf16, ..tensor_cores }), GpuMath::Bf16);
+    }
+
+    #[test]
+    fn the_processor_when_asked_for() {
+        assert_eq!(select("no").unwrap().id(), 0);
+        assert!(select("maybe").is_err());
+        let negative = DeviceOptions { device_id: -2, ..Default::default() };
+        assert!(negative.select("no").unwrap_err().to_string().contains("--device-id=-2"));
+    }
 }

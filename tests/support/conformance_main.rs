@@ -3,17 +3,38 @@
 #[path = "conformance.rs"]
 mod conformance;
 
+use clap::Parser;
 use conformance::{Summary, find_cases};
-use std::path::Path;
+use nnet3::options::device::DeviceOptions;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// Runs cases with expected figures.
+#[derive(Parser)]
+struct Options {
+    /// yes|no|optional|wait: whether to run on a GPU
+    #[arg(long, default_value = "no")]
+    use_gpu: String,
+    #[command(flatten)]
+    device: DeviceOptions,
+    folders: Vec<PathBuf>,
+}
+
 fn main() -> ExitCode {
-    let cases: Vec<_> = std::env::args().skip(1).flat_map(|folder| find_cases(Path::new(&folder))).collect();
+    let options = Options::parse();
+    let cases: Vec<_> = options.folders.iter().flat_map(|folder| find_cases(folder)).collect();
     if cases.is_empty() {
         eprintln!("no cases (folders with request.txt and model.raw) found below the arguments");
         return ExitCode::from(2);
     }
-    let summary = Summary::run(&cases, &nnet3_matrix::cpu());
+    let device = match options.device.select(&options.use_gpu) {
+        Ok(device) => device,
+        Err(e) => {
+            eprintln!("{e:#}");
+            return ExitCode::from(255);
+        }
+    };
+    let summary = Summary::run(&cases, &device);
     summary.print();
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
