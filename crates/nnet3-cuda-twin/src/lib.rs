@@ -35,6 +35,8 @@ pub struct Twin {
     captures: bool,
     /// Whether blocks and threads take turns from the last to the first.
     backwards: bool,
+    /// What [`Engine::memory`] says.
+    memory: Option<Memory>,
     pub replays: AtomicU64,
     pub launches: AtomicU64,
 }
@@ -67,6 +69,11 @@ impl Twin {
     /// `captures`: whether work can be made into graphs.
     pub fn new(captures: bool) -> Twin {
         Twin { captures, ..Default::default() }
+    }
+
+    /// A twin that says that it has so much memory.
+    pub fn with_memory(memory: Memory) -> Twin {
+        Twin { memory: Some(memory), ..Default::default() }
     }
 
     /// A twin whose blocks and threads take turns in the opposite order: where a barrier is missing, something else comes
@@ -119,7 +126,7 @@ impl Engine for Twin {
     }
 
     fn memory(&self) -> Option<Memory> {
-        None
+        self.memory
     }
 
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {

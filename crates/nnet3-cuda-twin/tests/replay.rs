@@ -3,15 +3,15 @@
 
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::SequentialReader;
-use nnet3_core::Random;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::{Executor, Model, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;
+use nnet3_core::{Error, Random};
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::cuda::{GpuBackend, kernels};
-use nnet3_matrix::{Device, cpu};
+use nnet3_matrix::{Device, Memory};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,21 +25,26 @@ fn the_twin_has_all_kernels() {
     assert_eq!(ours, theirs);
 }
 
-/// Outputs of several forward runs of one program with the same inputs.
-fn runs(case: &Path, device: &Device, count: usize) -> Vec<Vec<f32>> {
+fn network_and_program(case: &Path) -> (Nnet, ComputationRequest, Arc<Program>) {
     let file = |name: &str| case.join(name).to_string_lossy().into_owned();
-    let mut nnet = Nnet::load(&file("model.raw")).unwrap();
-    nnet.to_device(device);
+    let nnet = Nnet::load(&file("model.raw")).unwrap();
     let request = ComputationRequest::load(&file("request.txt")).unwrap();
     let mut computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     optimize(&OptimizeOptions::default(), &nnet, request.max_output_time().unwrap(), &mut computation)
         .unwrap();
     let program = Arc::new(Program::new(&nnet, computation).unwrap());
+    (nnet, request, program)
+}
+
+/// Outputs of several forward runs of one program with the same inputs.
+fn runs(case: &Path, device: &Device, count: usize) -> Vec<Vec<f32>> {
+    let (mut nnet, request, program) = network_and_program(case);
+    nnet.to_device(device);
+    let inputs = format!("ark:{}", case.join("inputs.ark").display());
     let mut executor = Executor::new(device);
     let mut one = || {
         executor.start(&program).unwrap();
-        let mut inputs =
-            SequentialReader::<MatrixHolder>::open(&format!("ark:{}", file("inputs.ark"))).unwrap();
+        let mut inputs = SequentialReader::<MatrixHolder>::open(&inputs).unwrap();
         while let Some((name, matrix)) = inputs.next().unwrap() {
             executor.accept_input(&nnet, &name, matrix.rows, matrix.cols, &matrix.data).unwrap();
         }
@@ -77,8 +82,21 @@ fn replayed_segments_give_the_same_bytes() {
         );
         assert_eq!(without.engine().replays.load(Ordering::Relaxed), 0);
         replays += with.engine().replays.load(Ordering::Relaxed);
-        let host = runs(&case, &cpu(), 1);
-        assert_eq!(host[0].len(), plain[0].len());
     }
     assert!(replays > 0, "nothing was captured");
+}
+
+/// What does not fit is refused before anything is allocated; the sequences that would fit are in proportion.
+#[test]
+fn plans_that_do_not_fit_are_refused() {
+    let case = &cases()[0];
+    let (_, _, program) = network_and_program(case);
+    let needed = program.plan().arena_bytes() as u64;
+    let memory = Memory { free: needed / 2, total: 2 * needed };
+    let device: Device = Arc::new(GpuBackend::new(Twin::with_memory(memory)).unwrap());
+    let error = Executor::new(&device).start(&program).unwrap_err().of_minibatch(10);
+    let Error::Memory(e) = error else { panic!("{error}") };
+    assert_eq!((e.needed, e.free, e.total, e.fitting()), (needed, needed / 2, 2 * needed, Some(5)));
+    let enough = Twin::with_memory(Memory { free: needed, total: needed });
+    Executor::new(&(Arc::new(GpuBackend::new(enough).unwrap()) as Device)).start(&program).unwrap();
 }
