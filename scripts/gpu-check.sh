@@ -90,6 +90,14 @@ run() {
   nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
   local case
   check "suite" "$kit/bin/suite" --test-threads=1
+  if command -v compute-sanitizer >/dev/null; then
+    local kernels=(primitive::col_dots primitive::row_sums primitive::softmax primitive::lstm_cell_backward
+      primitive::copy_transposed primitive::sum)
+    for case in memcheck racecheck; do
+      check "$case" timeout 150 compute-sanitizer --tool "$case" --error-exitcode 9 "$kit/bin/suite" \
+        --test-threads=1 "${kernels[@]}"
+    done
+  fi
   for case in "$kit"/cases/*; do
     check "conformance ${case##*/} fp32" "$kit/bin/conformance" --use-gpu=yes "$case"
   done
