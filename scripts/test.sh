@@ -45,7 +45,8 @@ links_c_program() { echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null
 
 install() {
   local missing=()
-  links_c_program || missing+=(build-essential)
+  # The twin of the GPU kernels is C++.
+  { links_c_program && command -v c++ >/dev/null; } || missing+=(build-essential)
   command -v pkg-config >/dev/null || missing+=(pkg-config)
   { command -v pkg-config >/dev/null && pkg-config --exists openblas; } || missing+=(libopenblas-dev)
   command -v python3 >/dev/null || missing+=(python3)
