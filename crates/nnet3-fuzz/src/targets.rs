@@ -29,7 +29,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "compressed", read: read_compressed, corpus: corpus_compressed, memory: SMALL },
     Target { name: "general", read: read_general, corpus: corpus_general, memory: SMALL },
     Target { name: "lists", read: read_lists, corpus: corpus_lists, memory: SMALL },
-    Target { name: "examples", read: read_example, corpus: corpus_examples, memory: SMALL },
+    Target { name: "plain-examples", read: read_example, corpus: corpus_examples, memory: SMALL },
     Target { name: "requests", read: read_request, corpus: corpus_requests, memory: SMALL },
     Target { name: "computations", read: read_computation, corpus: corpus_computations, memory: LARGE },
     Target { name: "hmms", read: read_hmm, corpus: corpus_hmms, memory: LARGE },
