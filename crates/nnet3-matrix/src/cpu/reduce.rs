@@ -141,13 +141,15 @@ fn add_rows<const N: usize, const R: usize>(
     }
 }
 
+/// Columns up to which rows are taken together.
+const NARROW: usize = 32;
+
 /// Column sums of f; narrow matrices without gaps are taken several rows at a time.
 fn column_totals<const N: usize>(
     sources: [View<'_>; N],
     f: impl Fn([f32; N]) -> f32 + Copy,
     mut sink: impl FnMut(usize, &[f64]),
 ) {
-    const NARROW: usize = 32;
     let (rows, cols) = (sources[0].rows(), sources[0].cols());
     let together = 128 / cols.max(1);
     if cols == 0 || cols > NARROW || rows < 2 * together || !sources.iter().all(|s| s.is_contiguous()) {
@@ -363,7 +365,7 @@ pub(super) fn col_sums_and_dots(
     b: View<'_>,
 ) {
     same_shape(&a, &b);
-    if b.rows() <= HEIGHT {
+    if b.rows() <= HEIGHT || b.cols() <= NARROW {
         col_sums(sums, sums_factor, b, 0.0);
         return col_dots(dots, dots_factor, a, b, 0.0);
     }
