@@ -165,6 +165,7 @@ mod tests {
         assert_eq!(select("no").unwrap().id(), 0);
         assert!(select("maybe").is_err());
         let negative = DeviceOptions { device_id: -2, ..Default::default() };
-        assert!(negative.select("no").unwrap_err().to_string().contains("--device-id=-2"));
+        let error = negative.select("no").err().expect("an error");
+        assert!(error.to_string().contains("--device-id=-2"), "{error}");
     }
 }
