@@ -103,7 +103,7 @@ impl Benchmark {
     ) -> Result<()> {
         let device = executor.device().clone();
         let backward = program.computation().commands.contains(&Command::Marker);
-        executor.start(program);
+        executor.start(program)?;
         let parts = [Some(&mut self.forward), backward.then_some(&mut self.backward)];
         for seconds in parts.into_iter().flatten() {
             while let Some(node) = executor.wants() {
