@@ -156,7 +156,12 @@ pub fn compute(
     let progress = progress::counter("utterances");
     while let Some((utterance, matrix)) = next {
         let accepted = accept(compute, &utterance, &matrix, &mut ivectors);
-        match accepted.with_context(|| format!("utterance {utterance}"))? {
+        let accepted = accepted.with_context(|| format!("utterance {utterance}"));
+        if accepted.is_err() && compute.finish().is_ok() {
+            // What came before is not lost.
+            writer.write(compute)?;
+        }
+        match accepted? {
             Ok(()) => {
                 writer.waiting.push_back(utterance);
                 writer.write(compute)?;

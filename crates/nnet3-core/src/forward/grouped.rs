@@ -119,11 +119,14 @@ impl<'a> GroupedForward<'a> {
     /// dimensions do not fit the network.
     pub fn accept(&mut self, features: &DenseMatrix<f32>, ivectors: Ivectors<'_>) -> Result<()> {
         check_dims(self.nnet, features.cols, ivectors)?;
+        let chunks = self.chunking.chunks(features.rows, self.left_context, self.right_context);
+        let chunks = chunks.map(|chunk| Ok((chunk, ivectors.of_chunk(&chunk)?)));
+        let chunks: Vec<_> = chunks.collect::<Result<_>>()?;
         let rows = self.chunking.output_rows(features.rows);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let number = self.taken + self.utterances.len();
         self.utterances.push_back(Utterance { outputs: DenseMatrix::new(rows, cols), missing: 0 });
-        for chunk in self.chunking.chunks(features.rows, self.left_context, self.right_context) {
+        for (chunk, ivector) in chunks {
             let mut input =
                 Vec::with_capacity((chunk.last_input - chunk.first_input + 1) as usize * features.cols);
             chunk.input_frames(features.rows).for_each(|t| input.extend_from_slice(features.row(t)));
@@ -132,7 +135,7 @@ impl<'a> GroupedForward<'a> {
                 inputs: (chunk.last_input - chunk.first_input + 1) as usize,
                 outputs: chunk.rows,
             };
-            let ivector = ivectors.of_chunk(&chunk)?.map(<[f32]>::to_vec);
+            let ivector = ivector.map(<[f32]>::to_vec);
             self.tasks.push(Task { utterance: number, first_row: chunk.first_row, shape, input, ivector });
             self.utterances.iter_mut().last().into_iter().for_each(|utterance| utterance.missing += 1);
             self.waiting_elements += chunk.rows * cols;
