@@ -201,3 +201,18 @@ fn only_what_is_read_is_waited_for() {
     drop(temporary);
     assert!(matches!(&bench.notes.take()[..], [Note::Allocate, Note::Run(_), Note::Free]));
 }
+
+/// Work that never comes again pushes out what was used longest ago, and the device is only waited for if that was a graph.
+#[test]
+fn old_segments_are_forgotten() {
+    let mut bench = Bench::new(true);
+    (0..3).for_each(|_| drop(bench.work(0.5)));
+    let mut waits = 0;
+    for k in 0..1500 {
+        let notes = bench.work(1.0 + k as f32);
+        assert!(notes.iter().all(|note| matches!(note, Note::Run(_) | Note::Synchronize)), "{notes:#?}");
+        waits += notes.iter().filter(|note| **note == Note::Synchronize).count();
+    }
+    assert_eq!(waits, 1, "one graph was forgotten");
+    assert!(bench.work(0.5).iter().all(|note| matches!(note, Note::Run(_))));
+}

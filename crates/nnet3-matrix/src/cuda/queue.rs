@@ -123,10 +123,10 @@ impl<E: Engine> Locked<'_, E> {
         }
         let oldest =
             self.state.segments.iter().min_by_key(|(_, segment)| segment.last_used).map(|(&key, _)| key);
-        if let Some(key) = oldest {
+        let forgotten = oldest.and_then(|key| self.state.segments.remove(&key));
+        if let Some(Segment { graph: Stage::Captured(_), .. }) = &forgotten {
             // A graph that is still running must not go away.
             self.engine.synchronize();
-            self.state.segments.remove(&key);
         }
     }
 
