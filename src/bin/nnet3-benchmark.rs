@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
-use nnet3::options::device;
+use nnet3::options::device::DeviceOptions;
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
 use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions};
@@ -31,9 +31,11 @@ struct Options {
     /// Print a table by kind of command to standard error
     #[arg(long, default_value_t = false)]
     profile: bool,
-    /// yes|no|optional|wait, only has effect if compiled with CUDA
+    /// yes|no|optional|wait
     #[arg(long, default_value = "no")]
     use_gpu: String,
+    #[command(flatten)]
+    device: DeviceOptions,
     /// Seed for random number generator (parameters of a network from a config)
     #[arg(long, default_value_t = 0)]
     srand: i32,
@@ -64,7 +66,7 @@ fn benchmark(options: Options) -> Result<u8> {
     if options.repeats == 0 || options.num_threads == 0 {
         bail!("--repeats and --num-threads: expected at least 1");
     }
-    let device = device::select(&options.use_gpu)?;
+    let device = options.device.select(&options.use_gpu)?;
     nnet3_matrix::set_num_threads(options.num_threads);
     let nnet = load(&options.nnet, &Random::new(options.srand))?;
     let request = ComputationRequest::load(&options.request)?;

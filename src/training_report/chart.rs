@@ -324,6 +324,6 @@ mod tests {
         assert_eq!(readable(0.98765, Unit::Percent), "98.77 %");
         assert_eq!(readable(7300.0, Unit::Seconds), "2.0 h");
         assert_eq!(readable(150.0, Unit::Seconds), "2.5 min");
-        assert_eq!(readable(3.14159, Unit::Seconds), "3.14 s");
+        assert_eq!(readable(3.4567, Unit::Seconds), "3.46 s");
     }
 }

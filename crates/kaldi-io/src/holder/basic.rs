@@ -90,8 +90,8 @@ fn write_counted(w: &mut KaldiWriter, values: &[i32]) -> Result<()> {
     values.iter().try_for_each(|&v| w.write_i32(v))
 }
 
-fn parse_numbers<T: std::str::FromStr>(r: &KaldiReader, text: &str) -> Result<Vec<T>> {
-    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected numbers, found '{word}'")));
+fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Result<Vec<T>> {
+    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected {of}, found '{word}'")));
     text.split_ascii_whitespace().map(parse).collect()
 }
 
@@ -106,7 +106,7 @@ macro_rules! vector_holder {
             fn read(r: &mut KaldiReader) -> Result<Self::T> {
                 if !r.detect_header()? {
                     let line = rest_of_line(r)?;
-                    return parse_numbers(r, &line);
+                    return parse_list(r, &line, "integers");
                 }
                 let count = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
                 let mut values = Vec::with_capacity(count.min(4096));
@@ -157,7 +157,7 @@ impl Holder for I32VectorVectorHolder {
         if parts.pop().is_some_and(|after| !after.trim().is_empty()) {
             return Err(r.error("expected ';' after the last list of the line"));
         }
-        parts.into_iter().map(|part| parse_numbers(r, part)).collect()
+        parts.into_iter().map(|part| parse_list(r, part, "integers")).collect()
     }
 
     fn write(w: &mut KaldiWriter, lists: &Self::T) -> Result<()> {
@@ -175,7 +175,7 @@ impl Holder for I32VectorVectorHolder {
 }
 
 macro_rules! pair_vector_holder {
-    ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
+    ($(#[$doc:meta])* $name:ident, $of:literal, $type:ty, $read:ident, $write:ident) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -195,9 +195,9 @@ macro_rules! pair_vector_holder {
                 if line.trim().is_empty() {
                     return Ok(Vec::new());
                 }
-                let pair = |part: &str| match parse_numbers(r, part)?[..] {
+                let pair = |part: &str| match parse_list(r, part, $of)?[..] {
                     [first, second] => Ok((first, second)),
-                    _ => Err(r.error(format!("expected two numbers between ';', found '{}'", part.trim()))),
+                    _ => Err(r.error(format!("expected two {} between ';', found '{}'", $of, part.trim()))),
                 };
                 line.split(';').map(pair).collect()
             }
@@ -222,11 +222,11 @@ macro_rules! pair_vector_holder {
 
 pair_vector_holder!(
     /// Lists of pairs of integers: `1 2 ; 3 4 \n`, where `;` separates pairs.
-    I32PairVectorHolder, i32, read_i32, write_i32
+    I32PairVectorHolder, "integers", i32, read_i32, write_i32
 );
 pair_vector_holder!(
     /// Lists of pairs of floats.
-    F32PairVectorHolder, f32, read_f32, write_f32
+    F32PairVectorHolder, "numbers", f32, read_f32, write_f32
 );
 
 /// Words, such as the speaker of an utterance. The same in both modes.

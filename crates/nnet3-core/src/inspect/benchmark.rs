@@ -110,8 +110,10 @@ impl Benchmark {
                 let nnet = model.nnet();
                 device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
             }
+            device.synchronize();
             let clock = Clock::start(wall_clock);
             executor.run(model, random)?;
+            device.synchronize();
             seconds.push(clock.seconds());
         }
         Ok(())
@@ -182,8 +184,10 @@ impl Product {
 
     fn seconds(&mut self, wall_clock: bool) -> f64 {
         let ([a, b], no) = (&self.factors, Transpose::No);
+        self.device.synchronize();
         let clock = Clock::start(wall_clock);
         self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0);
+        self.device.synchronize();
         clock.seconds()
     }
 }
