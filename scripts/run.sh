@@ -26,11 +26,7 @@ declare -A runner_options=([max-jobs-run]=max_jobs_run [num-threads]=num_threads
   [time]=time_limit)
 source "$here/jobs/arguments.sh"
 parse_arguments "$@"
-whole_number --max-jobs-run "$max_jobs_run" 0
-whole_number --num-threads "$num_threads" 1
-whole_number --gpu "$gpu" 0
-whole_number --retries "$retries" 0
-[[ $mem =~ ^[0-9]+[KMGTkmgt]?$ ]] || refuse "--mem $mem: expected a size such as 4G"
+check_shared_options
 
 # ---- how many at a time ---------------------------------------------------------------------------------------------
 gpus=()

@@ -68,6 +68,14 @@ parse_arguments() {
   quote_command "${rest[@]:1}"
 }
 
+check_shared_options() { # those that all runners have
+  whole_number --max-jobs-run "$max_jobs_run" 0
+  whole_number --num-threads "$num_threads" 1
+  whole_number --gpu "$gpu" 0
+  whole_number --retries "$retries" 0
+  [[ $mem =~ ^[0-9]+[KMGTkmgt]?$ ]] || refuse "--mem $mem: expected a size such as 4G"
+}
+
 log_of() { # <job>
   if [[ $job_name ]]; then echo "${log//$job_name/$1}"; else echo "$log"; fi
 }

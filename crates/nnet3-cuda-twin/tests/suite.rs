@@ -2,22 +2,14 @@
 
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::cuda::GpuBackend;
-use nnet3_matrix::{Device, suite};
+use nnet3_matrix::{Device, primitive_tests, suite};
 use std::sync::Arc;
 
-macro_rules! suite_tests {
-    ($($module:ident { $($name:ident)* })*) => {
-        mod primitive {
-            $($(#[test]
-            fn $name() {
-                let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
-                check(&nnet3_cuda_twin::device());
-            })*)*
-        }
-    };
+fn device() -> Option<Device> {
+    Some(nnet3_cuda_twin::device())
 }
 
-nnet3_matrix::each_primitive!(suite_tests);
+nnet3_matrix::each_primitive!(primitive_tests);
 
 /// What depends on the order of threads is a race.
 #[test]

@@ -147,3 +147,16 @@ impl<'a> From<ViewMut<'a>> for View<'a> {
         view.as_view()
     }
 }
+
+/// Both must have as many rows and as many columns.
+#[track_caller]
+pub(crate) fn same_shape(a: &View<'_>, b: &View<'_>) {
+    assert!(
+        a.rows() == b.rows() && a.cols() == b.cols(),
+        "shapes differ: {} x {} and {} x {}",
+        a.rows(),
+        a.cols(),
+        b.rows(),
+        b.cols()
+    );
+}

@@ -1,20 +1,12 @@
 //! The suite of primitives on the CPU, and what the CPU refuses.
 
-use nnet3_matrix::{Activation, Arena, IndexTable, Matrix, OffsetTable, cpu, suite};
+use nnet3_matrix::{Activation, Arena, Device, IndexTable, Matrix, OffsetTable, cpu, primitive_tests};
 
-macro_rules! suite_tests {
-    ($($module:ident { $($name:ident)* })*) => {
-        mod primitive {
-            $($(#[test]
-            fn $name() {
-                let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
-                check(&super::cpu());
-            })*)*
-        }
-    };
+fn device() -> Option<Device> {
+    Some(cpu())
 }
 
-nnet3_matrix::each_primitive!(suite_tests);
+nnet3_matrix::each_primitive!(primitive_tests);
 
 #[test]
 #[should_panic(expected = "overlaps")]

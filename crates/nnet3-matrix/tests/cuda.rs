@@ -2,10 +2,10 @@
 //! failure.
 
 use nnet3_matrix::cuda::driver::{self, Settings};
-use nnet3_matrix::{Device, suite};
+use nnet3_matrix::{Device, primitive_tests};
 use std::sync::OnceLock;
 
-fn device() -> Option<&'static Device> {
+fn device() -> Option<Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
     let open = || match driver::open(&Settings::default()) {
         Ok((device, found)) => {
@@ -18,23 +18,10 @@ fn device() -> Option<&'static Device> {
             None
         }
     };
-    DEVICE.get_or_init(open).as_ref()
+    DEVICE.get_or_init(open).clone()
 }
 
-macro_rules! suite_tests {
-    ($($module:ident { $($name:ident)* })*) => {
-        mod primitive {
-            $($(#[test]
-            fn $name() {
-                let Some(device) = super::device() else { return };
-                let (_, check) = super::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
-                check(device);
-            })*)*
-        }
-    };
-}
-
-nnet3_matrix::each_primitive!(suite_tests);
+nnet3_matrix::each_primitive!(primitive_tests);
 
 /// Products and sums give the same bytes each time, replayed or not.
 #[test]
@@ -43,8 +30,8 @@ fn the_same_bytes_each_time() {
     use nnet3_matrix::{Matrix, Transpose};
     let mut results = Vec::new();
     for _ in 0..4 {
-        let (mut a, mut c) = (Matrix::zeros(device, 1500, 700), Matrix::zeros(device, 700, 700));
-        let mut row = Matrix::zeros(device, 1, 700);
+        let (mut a, mut c) = (Matrix::zeros(&device, 1500, 700), Matrix::zeros(&device, 700, 700));
+        let mut row = Matrix::zeros(&device, 1, 700);
         device.fill_normal(a.view_mut(), 7);
         for _ in 0..4 {
             device.mark();

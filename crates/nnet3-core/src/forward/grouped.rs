@@ -1,5 +1,5 @@
-//! A network over many utterances with the outputs that [`super::Forward`] gives one by one: similar chunks of several
-//! utterances run together, on one thread or several.
+//! A network over many utterances with the outputs that each would have by itself: similar chunks of several utterances
+//! run together, on one thread or several.
 //!
 //! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. Shorter
 //! chunks are continued with their last frame where that provably changes none of their outputs (see `reach`).
@@ -130,11 +130,7 @@ impl<'a> GroupedForward<'a> {
             let mut input =
                 Vec::with_capacity((chunk.last_input - chunk.first_input + 1) as usize * features.cols);
             chunk.input_frames(features.rows).for_each(|t| input.extend_from_slice(features.row(t)));
-            let shape = Shape {
-                first_input: chunk.first_input - chunk.first_output,
-                inputs: (chunk.last_input - chunk.first_input + 1) as usize,
-                outputs: chunk.rows,
-            };
+            let shape = Shape::of(&chunk);
             let ivector = ivector.map(<[f32]>::to_vec);
             self.tasks.push(Task { utterance: number, first_row: chunk.first_row, shape, input, ivector });
             self.utterances.iter_mut().last().into_iter().for_each(|utterance| utterance.missing += 1);

@@ -1,5 +1,6 @@
 //! Runs a network on equal chunks of one or more sequences at a time.
 
+use super::chunk::Chunk;
 use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
 use crate::execute::{Executor, Model, Program};
@@ -19,6 +20,16 @@ pub(super) struct Shape {
     pub inputs: usize,
     /// Output frames.
     pub outputs: usize,
+}
+
+impl Shape {
+    pub fn of(chunk: &Chunk) -> Shape {
+        Shape {
+            first_input: chunk.first_input - chunk.first_output,
+            inputs: (chunk.last_input - chunk.first_input + 1) as usize,
+            outputs: chunk.rows,
+        }
+    }
 }
 
 pub(super) struct Runner<'a> {

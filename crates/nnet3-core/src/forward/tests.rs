@@ -1,6 +1,7 @@
 //! Chunked outputs against a slow calculation by hand, frame by frame.
 
 use super::*;
+use crate::compile::cache::CachingCompiler;
 use crate::compile::cache::CompilerOptions;
 use crate::config::parse_config;
 use crate::optimize::OptimizeOptions;

@@ -2,13 +2,13 @@
 //! machine's rate of products in the same minute.
 
 use super::json::Json;
+use super::trial::Trial;
 use super::{Inspection, milliseconds};
 use crate::computation::Command;
 use crate::error::Result;
-use crate::execute::{Executor, Model, Program};
+use crate::execute::Program;
 use crate::flops;
 use crate::nnet::Nnet;
-use crate::random::Random;
 use nnet3_matrix::{Device, Matrix, Transpose, thread_time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,23 +67,17 @@ impl Benchmark {
         device: &Device,
         options: &BenchmarkOptions,
     ) -> Result<Benchmark> {
-        let (mut nnet, random) = (nnet.clone(), Random::new(0));
-        nnet.to_device(device);
-        let mut gradient = nnet.clone();
-        gradient.scale(0.0);
-        gradient.set_as_gradient();
-        let mut model = Model::Gradient { nnet: &mut nnet, gradient: &mut gradient };
-        let mut executor = Executor::new(device);
+        let mut trial = Trial::new(nnet, device, false);
         let mut product = Product::new(device);
         product.seconds(options.wall_clock);
         let mut benchmark = Benchmark::default();
-        benchmark.run(&mut executor, program, &mut model, &random, options.wall_clock)?;
+        benchmark.run(&mut trial, program, options.wall_clock)?;
         benchmark = Benchmark::default();
         for _ in 0..options.rounds {
             benchmark.sgemm.push(product.seconds(options.wall_clock));
             let start = Instant::now();
             loop {
-                benchmark.run(&mut executor, program, &mut model, &random, options.wall_clock)?;
+                benchmark.run(&mut trial, program, options.wall_clock)?;
                 if start.elapsed() >= options.round_time {
                     break;
                 }
@@ -93,28 +87,19 @@ impl Benchmark {
         Ok(benchmark)
     }
 
-    fn run(
-        &mut self,
-        executor: &mut Executor,
-        program: &Arc<Program>,
-        model: &mut Model<'_>,
-        random: &Random,
-        wall_clock: bool,
-    ) -> Result<()> {
-        let device = executor.device().clone();
+    fn run(&mut self, trial: &mut Trial, program: &Arc<Program>, wall_clock: bool) -> Result<()> {
         let backward = program.computation().commands.contains(&Command::Marker);
-        executor.start(program)?;
+        trial.start(program)?;
         let parts = [Some(&mut self.forward), backward.then_some(&mut self.backward)];
         for seconds in parts.into_iter().flatten() {
-            while let Some(node) = executor.wants() {
-                let nnet = model.nnet();
-                device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
-            }
-            device.synchronize();
-            let clock = Clock::start(wall_clock);
-            executor.run(model, random)?;
-            device.synchronize();
-            seconds.push(clock.seconds());
+            trial.part(|executor, model, random| {
+                executor.device().synchronize();
+                let clock = Clock::start(wall_clock);
+                executor.run(model, random)?;
+                executor.device().synchronize();
+                seconds.push(clock.seconds());
+                Ok(())
+            })?;
         }
         Ok(())
     }

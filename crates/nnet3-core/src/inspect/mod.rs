@@ -6,6 +6,7 @@ mod json;
 pub mod passes;
 pub mod profile;
 mod text;
+mod trial;
 
 pub use benchmark::{Benchmark, BenchmarkOptions};
 pub use passes::{Pass, Passes};

@@ -1,10 +1,10 @@
 //! Runs a program with random inputs and takes the time of every command.
 
+use super::trial::Trial;
 use crate::computation::Command;
 use crate::error::Result;
-use crate::execute::{Executor, Model, Moment, Observer, Program};
+use crate::execute::{Moment, Observer, Program};
 use crate::nnet::Nnet;
-use crate::random::Random;
 use nnet3_matrix::Device;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,47 +55,25 @@ impl Profile {
         device: &Device,
         options: &ProfileOptions,
     ) -> Result<Profile> {
-        let (mut nnet, random) = (nnet.clone(), Random::new(0));
-        nnet.to_device(device);
-        let mut delta = nnet.clone();
-        delta.scale(0.0);
-        if !options.natural_gradient {
-            delta.set_as_gradient();
-        }
-        let mut model = match options.natural_gradient {
-            true => Model::Train { nnet: &mut nnet, delta: &mut delta },
-            false => Model::Gradient { nnet: &mut nnet, gradient: &mut delta },
-        };
-        let mut executor = Executor::new(device);
+        let mut trial = Trial::new(nnet, device, options.natural_gradient);
         let count = program.computation().commands.len();
         let new = || Profile { runs: 0, commands: vec![(0, Duration::ZERO); count] };
-        new().run(&mut executor, program, &mut model, &random)?;
+        new().run(&mut trial, program)?;
         let (mut profile, started) = (new(), Instant::now());
         while profile.runs == 0 || started.elapsed() < options.time {
-            profile.run(&mut executor, program, &mut model, &random)?;
+            profile.run(&mut trial, program)?;
         }
         Ok(profile)
     }
 
-    fn run(
-        &mut self,
-        executor: &mut Executor,
-        program: &Arc<Program>,
-        model: &mut Model<'_>,
-        random: &Random,
-    ) -> Result<()> {
-        let device = executor.device().clone();
+    fn run(&mut self, trial: &mut Trial, program: &Arc<Program>) -> Result<()> {
         let markers = program.computation().commands.iter().filter(|c| **c == Command::Marker);
-        executor.start(program)?;
+        trial.start(program)?;
         for _ in 0..=markers.count() {
-            if executor.finished() {
+            if trial.executor.finished() {
                 break;
             }
-            while let Some(node) = executor.wants() {
-                let nnet = model.nnet();
-                device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
-            }
-            executor.run_observed(model, random, self)?;
+            trial.part(|executor, model, random| executor.run_observed(model, random, self))?;
         }
         self.runs += 1;
         Ok(())

@@ -5,6 +5,7 @@
 //! What is written is checked to lie apart from all that is read.
 
 use super::lanes::RowSet;
+pub(super) use crate::view::same_shape;
 use crate::view::{Shape, View, ViewMut};
 use std::marker::PhantomData;
 
@@ -81,18 +82,6 @@ impl RowsMut<'_> {
 
 pub(super) fn on_host(view: &View<'_>) {
     assert!(view.device == 0 || view.is_empty(), "a view of device {} given to the CPU", view.device);
-}
-
-#[track_caller]
-pub(super) fn same_shape(a: &View<'_>, b: &View<'_>) {
-    assert!(
-        a.rows() == b.rows() && a.cols() == b.cols(),
-        "shapes differ: {} x {} and {} x {}",
-        a.rows(),
-        a.cols(),
-        b.rows(),
-        b.cols()
-    );
 }
 
 /// The view's rows for a primitive that writes nothing (or only what it holds as Rust slices).

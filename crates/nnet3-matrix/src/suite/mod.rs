@@ -43,6 +43,22 @@ macro_rules! each_primitive {
     };
 }
 
+/// For [`each_primitive`]: a test of each, on what `fn device() -> Option<Device>` beside it gives; without a device they
+/// pass.
+#[macro_export]
+macro_rules! primitive_tests {
+    ($($module:ident { $($name:ident)* })*) => {
+        mod primitive {
+            $($(#[test]
+            fn $name() {
+                let Some(device) = super::device() else { return };
+                let (_, check) = $crate::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
+                check(&device);
+            })*)*
+        }
+    };
+}
+
 /// A primitive's name and its check.
 pub type Check = (&'static str, fn(&Device));
 

@@ -16,6 +16,7 @@ use super::engine::Engine;
 use super::kernels::BLOCK;
 use super::op::{Arg, Launch, Mat, Op};
 use crate::view::View;
+pub(super) use crate::view::same_shape;
 
 /// Blocks along an axis of a grid at most; kernels go on in steps of the grid.
 const WIDE: u32 = 8192;
@@ -80,17 +81,4 @@ impl<E: Engine> GpuBackend<E> {
         let (grid, block) = elements(shape.rows, shape.cols);
         self.push(Launch::new(kernel, grid, block, args));
     }
-}
-
-/// The shape of two views.
-#[track_caller]
-pub(super) fn same_shape(a: &View<'_>, b: &View<'_>) {
-    assert!(
-        a.rows() == b.rows() && a.cols() == b.cols(),
-        "shapes differ: {} x {} and {} x {}",
-        a.rows(),
-        a.cols(),
-        b.rows(),
-        b.cols()
-    );
 }

@@ -73,6 +73,31 @@ impl<E: Engine> GpuBackend<E> {
         f64::from_le_bytes(bytes)
     }
 
+    /// Checks shapes: `line`, of sums along the other axis, has to be `shape`. Whether there is anything left to do; where
+    /// the sums have no terms, the line has become beta · line.
+    #[track_caller]
+    fn has_terms(
+        &self,
+        line: ViewMut<'_>,
+        shape: (usize, usize),
+        a: &View<'_>,
+        b: Option<&View<'_>>,
+        beta: f32,
+    ) -> bool {
+        if let Some(b) = b {
+            same_shape(a, b);
+        }
+        let (rows, cols) = (line.rows(), line.cols());
+        assert!((rows, cols) == shape, "{rows} x {cols} for sums of {} x {}", shape.0, shape.1);
+        if !a.is_empty() {
+            return true;
+        }
+        if !line.is_empty() {
+            if beta == 0.0 { self.set_value(line, 0.0) } else { self.scale_values(line, beta) }
+        }
+        false
+    }
+
     /// col = alpha · (row sums of a, or of a ⊙ b) + beta · col.
     pub(in crate::cuda) fn sum_rows(
         &self,
@@ -82,21 +107,9 @@ impl<E: Engine> GpuBackend<E> {
         b: Option<View<'_>>,
         beta: f32,
     ) {
-        if let Some(b) = b {
-            same_shape(&a, &b);
-        }
         let rows = a.rows();
-        assert!(
-            col.cols() == 1 && col.rows() == rows,
-            "column {} x {} for {rows} rows",
-            col.rows(),
-            col.cols()
-        );
-        if rows == 0 {
+        if !self.has_terms(col, (rows, 1), &a, b.as_ref(), beta) {
             return;
-        }
-        if a.cols() == 0 {
-            return if beta == 0.0 { self.set_value(col, 0.0) } else { self.scale_values(col, beta) };
         }
         let two = b.is_some();
         let (c, a, b) = (self.mat(col.as_view()), self.mat(a), self.mat(b.unwrap_or(a)));
@@ -121,21 +134,9 @@ impl<E: Engine> GpuBackend<E> {
         b: Option<View<'_>>,
         beta: f32,
     ) {
-        if let Some(b) = b {
-            same_shape(&a, &b);
-        }
         let cols = a.cols();
-        assert!(
-            row.rows() == 1 && row.cols() == cols,
-            "row {} x {} for {cols} columns",
-            row.rows(),
-            row.cols()
-        );
-        if cols == 0 {
+        if !self.has_terms(row, (1, cols), &a, b.as_ref(), beta) {
             return;
-        }
-        if a.rows() == 0 {
-            return if beta == 0.0 { self.set_value(row, 0.0) } else { self.scale_values(row, beta) };
         }
         if b.is_none() && a.rows() <= FEW_ROWS {
             let (row, a) = (self.mat(row.as_view()), self.mat(a));

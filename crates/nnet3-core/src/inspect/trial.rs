@@ -1,0 +1,51 @@
+//! Copies of a network, and runs of programs with random inputs, for measuring.
+
+use crate::error::Result;
+use crate::execute::{Executor, Model, Program};
+use crate::nnet::Nnet;
+use crate::random::Random;
+use nnet3_matrix::Device;
+use std::sync::Arc;
+
+pub(super) struct Trial {
+    pub executor: Executor,
+    nnet: Nnet,
+    delta: Nnet,
+    natural_gradient: bool,
+    random: Random,
+}
+
+impl Trial {
+    /// Runs on `device`, with copies of `nnet`; backward with natural or with plain gradients.
+    pub fn new(nnet: &Nnet, device: &Device, natural_gradient: bool) -> Trial {
+        let mut nnet = nnet.clone();
+        nnet.to_device(device);
+        let mut delta = nnet.clone();
+        delta.scale(0.0);
+        if !natural_gradient {
+            delta.set_as_gradient();
+        }
+        Trial { executor: Executor::new(device), nnet, delta, natural_gradient, random: Random::new(0) }
+    }
+
+    pub fn start(&mut self, program: &Arc<Program>) -> Result<()> {
+        self.executor.start(program)
+    }
+
+    /// Gives normally distributed values wherever the program wants some, and runs its next part with `run`.
+    pub fn part(
+        &mut self,
+        run: impl FnOnce(&mut Executor, &mut Model<'_>, &Random) -> Result<()>,
+    ) -> Result<()> {
+        let Trial { executor, nnet, delta, natural_gradient, random } = self;
+        let device = executor.device().clone();
+        while let Some(node) = executor.wants() {
+            device.fill_normal(executor.input(nnet, nnet.node_name(node))?, random.key());
+        }
+        let mut model = match natural_gradient {
+            true => Model::Train { nnet, delta },
+            false => Model::Gradient { nnet, gradient: delta },
+        };
+        run(executor, &mut model, random)
+    }
+}
