@@ -11,19 +11,19 @@ use kaldi_io::log::sites::{
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_train::diagnostics::ProbComputer;
-use nnet3_train::trainer::{Event, Trainer};
+use nnet3_train::trainer::{Event, Trained};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
 const TIMES: Site = Site::main("nnet3-train.cc", 105);
 const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
 
 /// Whether an event is to be logged.
-pub fn is_logged(event: &Event<'_>) -> bool {
+pub fn is_logged(event: &Event) -> bool {
     !matches!(event, Event::Objective { .. })
 }
 
 /// Logs what happened during training.
-pub fn event(event: &Event<'_>) {
+pub fn event(event: &Event) {
     match event {
         Event::Objective { .. } => {}
         Event::Phase(phase) if phase.is_complete() => kaldi_log!(TRAIN_PHASE, "{phase}"),
@@ -39,9 +39,8 @@ pub fn event(event: &Event<'_>) {
 }
 
 /// Logs the totals of training; false if no output had any weight.
-pub fn training_totals(trainer: &Trainer) -> bool {
-    let totals = trainer.totals();
-    for total in &totals {
+pub fn training_totals(trained: &Trained) -> bool {
+    for total in &trained.totals {
         kaldi_log!(TRAIN_TOTAL, "{total}");
         kaldi_log!(
             TRAIN_TOTAL_PARSED,
@@ -49,12 +48,12 @@ pub fn training_totals(trainer: &Trainer) -> bool {
             num(total.value.average())
         );
     }
-    let limits = trainer.max_change();
+    let limits = &trained.max_change;
     limits.component_lines().iter().for_each(|line| kaldi_log!(MAX_CHANGE_STATS, "{line}"));
     if let Some(line) = limits.global_line() {
         kaldi_log!(GLOBAL_MAX_CHANGE_STATS, "{line}");
     }
-    totals.iter().any(|total| total.value.weight != 0.0)
+    trained.totals.iter().any(|total| total.value.weight != 0.0)
 }
 
 /// Logs objectives and accuracies; false if no output had any weight.

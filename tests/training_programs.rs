@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, run, succeed};
+use nnet3_core::nnet::Nnet;
 
 const CONFIG: &str = "\
 input-node name=input dim=2
@@ -128,6 +129,60 @@ fn options_act() {
     }
     let momentum = train(&["--momentum=0.9"]);
     assert_eq!(momentum.status, 0, "{}", momentum.stderr);
+}
+
+/// Replicas in one process are jobs that are averaged: the same parameters, and statistics as exact as jobs' files have them.
+#[test]
+fn replicas_are_jobs() {
+    let folder = Folder::new("train-replicas");
+    let (network, egs) = prepare(&folder);
+    let share = |i: usize| folder.path(&format!("egs.{i}.ark"));
+    let job = |i: usize| folder.path(&format!("job.{i}.raw"));
+    // Copies go to the tables in turn.
+    let shares: Vec<String> = (0..3).map(|i| format!("ark:{}", share(i))).collect();
+    succeed("nnet3-copy-egs", &[&egs, &shares[0], &shares[1], &shares[2]]);
+    for (i, egs) in shares.iter().enumerate() {
+        succeed("nnet3-train", &["--use-gpu=no", &format!("--srand={}", 7 + i), &network, egs, &job(i)]);
+    }
+    let average = folder.path("average.raw");
+    succeed("nnet3-average", &[&job(0), &job(1), &job(2), &average]);
+
+    let together = folder.path("together.raw");
+    let train = |period: &str, to: &str| {
+        let options = ["--use-gpu=no", "--srand=7", "--num-replicas=3", "--print-interval=4", period];
+        succeed("nnet3-train", &[&options[..], &[&network, &egs, to]].concat())
+    };
+    let log = train("--average-period=0", &together);
+    for line in [
+        "Average objective function for 'output' for minibatches 0-3 is -",
+        "Overall average objective function for 'output' is -",
+        " over 400 frames.",
+        " seconds in all: compiling ",
+    ] {
+        assert!(log.contains(line), "no '{line}' in {log}");
+    }
+    let [a, b] = [&together, &average].map(|file| Nnet::load(file).unwrap());
+    let parameters = |nnet: &Nnet| -> Vec<f32> {
+        nnet.components().filter_map(|c| c.as_updatable()).flat_map(|u| u.vectorize()).collect()
+    };
+    assert_eq!(parameters(&a), parameters(&b));
+    let numbers = |name: &str, file: &str| -> Vec<f64> {
+        let text = folder.path(name);
+        succeed("nnet3-copy", &["--binary=false", file, &text]);
+        folder.read(name).split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let (a, b) = (numbers("together.txt", &together), numbers("average.txt", &average));
+    let close = a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 2e-6 * b.abs());
+    assert!(a.len() == b.len() && close, "{a:?}\n{b:?}");
+
+    let (first, second) = (folder.path("first.raw"), folder.path("second.raw"));
+    assert_eq!(number(&train("--average-period=1", &first), "for minibatches 0-3 is "), {
+        number(&train("--average-period=1", &second), "for minibatches 0-3 is ")
+    });
+    assert!(std::fs::read(&first).unwrap() == std::fs::read(&second).unwrap());
+    assert!(std::fs::read(&first).unwrap() != std::fs::read(&average).unwrap());
+    let refused = run("nnet3-train", &["--use-gpu=no", "--num-replicas=0", &network, &egs, &first]);
+    assert_eq!(refused.status, 255, "{}", refused.stderr);
 }
 
 /// Adds up times as `summarize_compute_debug_timing.py` does: command names up to the last argument list.

@@ -1,6 +1,7 @@
 //! `nnet3-train`: one pass of stochastic gradient descent over minibatches.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -9,11 +10,14 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3::options::device;
-use nnet3::options::training::{AllocatorOptions, TrainingOptions};
+use nnet3::options::training::{AllocatorOptions, ReplicaOptions, TrainingOptions};
 use nnet3::{examples, progress, training_log};
+use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::nnet::Nnet;
-use nnet3_train::ExampleReader;
-use nnet3_train::trainer::{Event, Trainer};
+use nnet3_matrix::Device;
+use nnet3_train::replicas::{self, Failure, Replicas};
+use nnet3_train::trainer::{Event, Report, Trained, Trainer};
+use nnet3_train::{ExampleReader, NnetExample};
 
 const SITE: Site = Site::main("nnet3-train.cc", 91);
 const READ_CACHE: Site = Site::new("NnetTrainer", "nnet-training.cc", 52);
@@ -38,6 +42,8 @@ struct Options {
     #[command(flatten)]
     device: device::DeviceOptions,
     #[command(flatten)]
+    replicas: ReplicaOptions,
+    #[command(flatten)]
     training: TrainingOptions,
     #[command(flatten)]
     allocator: AllocatorOptions,
@@ -48,30 +54,30 @@ struct Options {
 
 fn run(options: Options) -> Result<u8> {
     let began = Instant::now();
-    let trainer_options = options.training.trainer_options()?;
+    options.training.trainer_options()?;
     options.allocator.check()?;
-    let device = options.device.select(&options.use_gpu)?;
+    let count = options.replicas.count()?;
+    let devices = options.device.select_many(&options.use_gpu, count)?;
     let nnet = Nnet::load(&options.raw_model_in)?;
-    let mut trainer = Trainer::new(nnet, trainer_options, &device, options.srand)?;
-    options.training.computation.observe(trainer.runner().executor());
-    read_cache(&mut trainer, &options.training.read_cache);
+    let mut run = Run::new(nnet, devices, &options)?;
     let mut egs = ExampleReader::open(&options.training_examples_in)?;
     let mut times = Times::default();
     if timed(&mut times.waiting, || egs.at_end())? {
         return examples::nothing(&SITE, egs);
     }
-    train(&mut trainer, &mut egs, &mut times)?;
+    train(&mut run, &mut egs, &mut times)?;
+    let mut trained = run.finish(&egs, &mut times)?;
     egs.close()?;
-    let useful = training_log::training_totals(&trainer);
-    trainer
-        .nnet()
+    let useful = training_log::training_totals(&trained);
+    trained
+        .nnet
         .save(&options.raw_model_out, options.binary)
         .with_context(|| format!("cannot write the model to {}", options.raw_model_out))?;
     kaldi_log!(SITE, "Wrote model to {}", options.raw_model_out);
-    write_cache(&mut trainer, &options.training)?;
-    let compiler = trainer.runner().compiler();
-    training_log::compilation(compiler);
-    training_log::times(began.elapsed(), compiler.timing().total, times.waiting, times.training);
+    write_cache(&mut trained.compiler, &options.training)?;
+    training_log::compilation(&trained.compiler);
+    let compiling = trained.compiler.timing().total / count as u32;
+    training_log::times(began.elapsed(), compiling, times.waiting, times.training);
     Ok(u8::from(!useful))
 }
 
@@ -92,15 +98,78 @@ fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
     value
 }
 
-fn train(trainer: &mut Trainer, egs: &mut ExampleReader, times: &mut Times) -> Result<()> {
+/// One network, or several replicas of it.
+enum Run {
+    Alone(Box<Trainer>),
+    Together(Replicas),
+}
+
+impl Run {
+    fn new(nnet: Nnet, devices: Vec<Device>, options: &Options) -> Result<Run> {
+        let training = options.training.clone();
+        let prepare = move |number: usize, trainer: &mut Trainer| {
+            training.computation.observe(trainer.runner().executor());
+            read_cache(trainer, &training.read_cache, number == 0);
+        };
+        let trainer_options = options.training.trainer_options()?;
+        if let [device] = &devices[..] {
+            let mut trainer = Trainer::new(nnet, trainer_options, device, options.srand)?;
+            prepare(0, &mut trainer);
+            return Ok(Run::Alone(Box::new(trainer)));
+        }
+        let options = replicas::ReplicaOptions {
+            trainer: trainer_options,
+            seed: options.srand,
+            average_period: options.replicas.average_period,
+            prepare: Arc::new(prepare),
+        };
+        Ok(Run::Together(Replicas::new(&nnet, &devices, options)?))
+    }
+
+    fn train(&mut self, key: String, minibatch: NnetExample, report: &mut dyn Report) -> Result<(), Failure> {
+        match self {
+            Run::Alone(trainer) => {
+                trainer.train(&minibatch, report).map_err(|error| Failure { key: Some(key), error })
+            }
+            Run::Together(replicas) => replicas.train(key, minibatch, report),
+        }
+    }
+
+    /// Replicas know better than the program what they waited for.
+    fn finish(self, egs: &ExampleReader, times: &mut Times) -> Result<Trained> {
+        match self {
+            Run::Alone(trainer) => Ok(trainer.finish()),
+            Run::Together(replicas) => {
+                let (trained, replica) = replicas.finish(&mut report).map_err(|e| blame(egs, e))?;
+                *times = Times { waiting: replica.waiting, training: replica.training };
+                Ok(trained)
+            }
+        }
+    }
+}
+
+fn report(event: Event) {
+    if training_log::is_logged(&event) {
+        training_log::event(&event);
+    }
+}
+
+fn blame(egs: &ExampleReader, failure: Failure) -> anyhow::Error {
+    match failure.key {
+        Some(key) => egs.blame_key(&key, failure.error).into(),
+        None => failure.error.into(),
+    }
+}
+
+fn train(run: &mut Run, egs: &mut ExampleReader, times: &mut Times) -> Result<()> {
     let bar = progress::counter("minibatches");
-    let mut report = |event: Event<'_>| {
+    let mut report = |event: Event| {
         if training_log::is_logged(&event) {
             bar.suspend(|| training_log::event(&event));
         }
     };
-    while let Some((_, minibatch)) = timed(&mut times.waiting, || egs.next())? {
-        timed(&mut times.training, || trainer.train(&minibatch, &mut report)).map_err(|e| egs.blame(e))?;
+    while let Some((key, minibatch)) = timed(&mut times.waiting, || egs.next())? {
+        timed(&mut times.training, || run.train(key, minibatch, &mut report)).map_err(|e| blame(egs, e))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -108,7 +177,7 @@ fn train(trainer: &mut Trainer, egs: &mut ExampleReader, times: &mut Times) -> R
 }
 
 /// Compiled computations of an earlier run save time; without them everything works as well.
-fn read_cache(trainer: &mut Trainer, file: &str) {
+fn read_cache(trainer: &mut Trainer, file: &str, speaks: bool) {
     if file.is_empty() {
         return;
     }
@@ -117,6 +186,7 @@ fn read_cache(trainer: &mut Trainer, file: &str) {
         .map_err(nnet3_core::Error::from)
         .and_then(|mut r| trainer.runner().compiler().read_cache(&nnet, &mut r));
     match read {
+        _ if !speaks => {}
         Ok(_) => kaldi_log!(READ_CACHE, "Read computation cache from {file}"),
         Err(e) => kaldi_warn!(
             READ_CACHE,
@@ -126,13 +196,13 @@ fn read_cache(trainer: &mut Trainer, file: &str) {
     }
 }
 
-fn write_cache(trainer: &mut Trainer, options: &TrainingOptions) -> Result<()> {
+fn write_cache(compiler: &mut CachingCompiler, options: &TrainingOptions) -> Result<()> {
     let file = &options.write_cache;
     if file.is_empty() {
         return Ok(());
     }
     let mut w = KaldiWriter::create(file, options.binary_write_cache)?;
-    trainer.runner().compiler().write_cache(&mut w)?;
+    compiler.write_cache(&mut w)?;
     w.finish()?;
     kaldi_log!(WRITE_CACHE, "Wrote computation cache to {file}");
     Ok(())

@@ -79,33 +79,22 @@ impl DeviceOptions {
     /// The device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with `wait`
     /// a GPU as soon as there is one that others do not occupy.
     pub fn select(&self, use_gpu: &str) -> Result<Device> {
+        Ok(self.select_many(use_gpu, 1)?.remove(0))
+    }
+
+    /// That many devices, at least one: as for [`DeviceOptions::select`], but GPUs from `--device-id` on, or the CPU that
+    /// many times. Not some of each: those on the CPU would hold up the others.
+    pub fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let use_gpu = UseGpu::parse(use_gpu)?;
-        let settings = self.settings()?;
+        let first = self.settings()?;
+        let host = || vec![nnet3_matrix::cpu(); count];
         if use_gpu == UseGpu::No {
             kaldi_log!(SELECT, "Manually selected to compute on CPU.");
-            return Ok(nnet3_matrix::cpu());
+            return Ok(host());
         }
-        loop {
-            match driver::open(&settings) {
-                Ok((device, found)) => {
-                    announce(&settings, &found);
-                    return Ok(device);
-                }
-                Err(why) if use_gpu == UseGpu::Optional => {
-                    kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
-                    return Ok(nnet3_matrix::cpu());
-                }
-                Err(why) if use_gpu == UseGpu::Wait && why.may_pass() => {
-                    kaldi_warn!(
-                        SELECT,
-                        "{why}. Will try again every {} seconds to get a GPU.",
-                        PAUSE.as_secs()
-                    );
-                    std::thread::sleep(PAUSE);
-                }
-                Err(why) => return Err(refusal(use_gpu, why)),
-            }
-        }
+        let gpu = |i| open(use_gpu, Settings { ordinal: first.ordinal + i, ..first.clone() });
+        let gpus: Option<Vec<Device>> = (0..count).map(gpu).collect::<Result<_>>()?;
+        Ok(gpus.unwrap_or_else(host))
     }
 
     fn settings(&self) -> Result<Settings> {
@@ -115,6 +104,27 @@ impl DeviceOptions {
         let tf32 = self.cuda_use_tensor_cores || self.cuda_use_tf32_compute;
         let math = if tf32 && self.gpu_math == GpuMath::Fp32 { GpuMath::Tf32 } else { self.gpu_math };
         Ok(Settings { ordinal: self.device_id.max(0) as usize, math, cache: cache_folder() })
+    }
+}
+
+/// A GPU; `None` if there is none and none is needed.
+fn open(use_gpu: UseGpu, settings: Settings) -> Result<Option<Device>> {
+    loop {
+        match driver::open(&settings) {
+            Ok((device, found)) => {
+                announce(&settings, &found);
+                return Ok(Some(device));
+            }
+            Err(why) if use_gpu == UseGpu::Optional => {
+                kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
+                return Ok(None);
+            }
+            Err(why) if use_gpu == UseGpu::Wait && why.may_pass() => {
+                kaldi_warn!(SELECT, "{why}. Will try again every {} seconds to get a GPU.", PAUSE.as_secs());
+                std::thread::sleep(PAUSE);
+            }
+            Err(why) => return Err(refusal(use_gpu, why)),
+        }
     }
 }
 

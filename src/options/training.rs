@@ -76,6 +76,29 @@ impl TrainingOptions {
     }
 }
 
+// Training on several devices at once.
+#[derive(Args, Clone, Debug)]
+pub struct ReplicaOptions {
+    /// Train that many copies of the network side by side in this process, and average them. Each gets its share of the
+    /// minibatches and a device: GPUs from --device-id on, or a thread of the CPU (--use-gpu=no). The learning rate is to be
+    /// as many times as large as for one, as with parallel jobs
+    #[arg(long, default_value_t = 1)]
+    pub num_replicas: i32,
+    /// With --num-replicas, average the parameters each time that every copy has had so many minibatches; 0 means only at
+    /// the end, as jobs and nnet3-average do
+    #[arg(long, default_value_t = 100)]
+    pub average_period: u64,
+}
+
+impl ReplicaOptions {
+    pub fn count(&self) -> Result<usize> {
+        match usize::try_from(self.num_replicas) {
+            Ok(count) if count > 0 => Ok(count),
+            _ => bail!("--num-replicas={}: expected a number above 0", self.num_replicas),
+        }
+    }
+}
+
 // What the reference's training programs know about the memory of a GPU.
 #[derive(Args, Clone, Debug)]
 pub struct AllocatorOptions {

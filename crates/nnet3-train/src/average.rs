@@ -44,6 +44,14 @@ pub fn average<L>(names: &[String], weights: &[f32], threads: usize, load: L) ->
 where
     L: Fn(&str) -> Result<Nnet> + Sync,
 {
+    average_numbered(names, weights, threads, |i| load(&names[i]))
+}
+
+/// As [`average`]; `load` gets the networks' numbers, names are for messages.
+pub fn average_numbered<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
+where
+    L: Fn(usize) -> Result<Nnet> + Sync,
+{
     if names.is_empty() {
         return Err(Error::options("no networks to average"));
     }
@@ -51,10 +59,10 @@ where
     let threads = threads.clamp(1, (names.len() / 2).max(1));
     let load = &load;
     let sum_every = move |first: usize| -> Result<Nnet> {
-        let mut sum = load(&names[first])?;
+        let mut sum = load(first)?;
         sum.scale(weights[first]);
         for i in (first + threads..names.len()).step_by(threads) {
-            let next = load(&names[i])?;
+            let next = load(i)?;
             same_structure(&sum, &names[first], &next, &names[i])?;
             sum.add(weights[i], &next);
         }

@@ -58,7 +58,12 @@ impl<E: Example> EgsReader<E> {
 
     /// An error about the example that was read last.
     pub fn blame(&self, e: impl Into<Error>) -> Error {
-        e.into().entry(&self.name, &self.key)
+        self.blame_key(&self.key, e)
+    }
+
+    /// An error about the example of this key.
+    pub fn blame_key(&self, key: &str, e: impl Into<Error>) -> Error {
+        e.into().entry(&self.name, key)
     }
 
     /// Ends reading: the failure of a command that wrote the table is an error.

@@ -6,7 +6,7 @@
 //! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`augment`], [`copy`], [`shuffle`],
 //! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. A minibatch becomes a [`request`], whose program [`trainer`] or
 //! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
-//! changes the parameters. [`average`], [`combine`] and [`progress`] work on whole networks; [`acoustic`] joins a network
+//! changes the parameters; [`replicas`] are several trainers side by side. [`average`], [`combine`] and [`progress`] work on whole networks; [`acoustic`] joins a network
 //! with a transition model and priors.
 
 pub mod accuracy;
@@ -28,6 +28,7 @@ pub mod minibatch;
 pub mod objective;
 pub mod phase_stats;
 pub mod progress;
+pub mod replicas;
 pub mod request;
 pub mod shuffle;
 pub mod split;

@@ -56,6 +56,19 @@ pub struct MaxChangeCounts {
 }
 
 impl MaxChangeCounts {
+    /// Adds those of another run with a network of the same structure.
+    pub fn add(&mut self, other: &MaxChangeCounts) {
+        self.updates += other.updates;
+        self.global += other.global;
+        if self.components.is_empty() {
+            self.components.clone_from(&other.components);
+            return;
+        }
+        for ((_, count), (_, more)) in self.components.iter_mut().zip(&other.components) {
+            *count += more;
+        }
+    }
+
     /// Messages for components that were limited.
     pub fn component_lines(&self) -> Vec<String> {
         let limited = self.components.iter().filter(|(_, count)| *count > 0);

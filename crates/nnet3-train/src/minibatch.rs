@@ -36,6 +36,9 @@ impl Runner {
     pub fn compiler(&mut self) -> &mut CachingCompiler {
         &mut self.compiler
     }
+    pub fn into_compiler(self) -> CachingCompiler {
+        self.compiler
+    }
 
     /// The program of a minibatch.
     pub fn program(

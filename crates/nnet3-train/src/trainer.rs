@@ -9,6 +9,7 @@ use crate::minibatch::{CompileOptions, Runner};
 use crate::objective::{Evaluator, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
 use crate::update::{Step, Stepped, apply_l2, constrain_orthonormal, step};
+use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::component::Context;
 use nnet3_core::execute::{Executor, Model};
 use nnet3_core::nnet::Nnet;
@@ -95,26 +96,26 @@ impl TrainerOptions {
 
 /// What happens during training.
 #[derive(Debug)]
-pub enum Event<'e> {
+pub enum Event {
     /// An output of a minibatch has been evaluated. Minibatches count from 0.
-    Objective { minibatch: u64, output: &'e str, value: ObjectiveValue },
+    Objective { minibatch: u64, output: String, value: ObjectiveValue },
     /// A phase is over.
-    Phase(&'e Phase),
+    Phase(Phase),
     /// A limit on the change of parameters was active.
-    MaxChange(&'e MaxChange),
+    MaxChange(MaxChange),
     /// The change was infinite or not a number, and has not been applied.
     ChangeRefused { minibatch: u64 },
     /// A constrained matrix is far from what it should be.
-    Constraint { component: &'e str, warning: &'e str },
+    Constraint { component: String, warning: String },
 }
 
 /// Who wants to know. Any function of an [`Event`] does.
 pub trait Report {
-    fn event(&mut self, event: Event<'_>);
+    fn event(&mut self, event: Event);
 }
 
-impl<F: FnMut(Event<'_>)> Report for F {
-    fn event(&mut self, event: Event<'_>) {
+impl<F: FnMut(Event)> Report for F {
+    fn event(&mut self, event: Event) {
         self(event)
     }
 }
@@ -132,6 +133,16 @@ pub struct Trainer {
     minibatches: u64,
     objectives: BTreeMap<String, PhaseStats>,
     max_change: MaxChangeCounts,
+}
+
+/// What a training has made.
+pub struct Trained {
+    pub nnet: Nnet,
+    /// Averages over all minibatches, in the order of the outputs' names.
+    pub totals: Vec<Total>,
+    pub max_change: MaxChangeCounts,
+    /// With all that has been compiled.
+    pub compiler: CachingCompiler,
 }
 
 /// Which of the two steps of backstitch, or neither.
@@ -216,7 +227,8 @@ impl Trainer {
         }
         let how = Step { scale, max_param_change: self.options.max_param_change, max_change_scale };
         let stepped = step(&mut self.nnet, &self.delta, how, &mut self.max_change);
-        match &stepped {
+        let refused = stepped == Stepped::Refused;
+        match stepped {
             Stepped::Freely => {}
             Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
             Stepped::Refused => report.event(Event::ChangeRefused { minibatch: self.minibatches }),
@@ -227,7 +239,7 @@ impl Trainer {
         if pass != Pass::Forth {
             self.constrain(report);
         }
-        let keep = pass == Pass::Conventional && self.options.momentum > 0.0 && stepped != Stepped::Refused;
+        let keep = pass == Pass::Conventional && self.options.momentum > 0.0 && !refused;
         self.delta.scale(if keep { self.options.momentum } else { 0.0 });
         Ok(())
     }
@@ -253,9 +265,9 @@ impl Trainer {
             let interval = self.options.print_interval;
             let stats = self.objectives.entry(name.clone()).or_insert_with(|| PhaseStats::new(interval));
             if let Some(phase) = stats.add(&name, self.minibatches, value) {
-                report.event(Event::Phase(&phase));
+                report.event(Event::Phase(phase));
             }
-            report.event(Event::Objective { minibatch: self.minibatches, output: &name, value });
+            report.event(Event::Objective { minibatch: self.minibatches, output: name, value });
         }
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
         Ok(())
@@ -266,7 +278,7 @@ impl Trainer {
         let device = executor.device().clone();
         let context = Context { backend: &*device, workspace: executor.workspace(), random: &self.random };
         for (component, warning) in constrain_orthonormal(&mut self.nnet, context) {
-            report.event(Event::Constraint { component: &component, warning: &warning });
+            report.event(Event::Constraint { component, warning });
         }
     }
 
@@ -293,12 +305,24 @@ impl Trainer {
         self.minibatches
     }
 
+    /// Goes on from the parameters and statistics of another network, which has the same structure. Momentum and the
+    /// state of natural gradient stay.
+    pub fn set_nnet(&mut self, nnet: &Nnet) {
+        self.nnet.assign(nnet);
+    }
+
     pub fn nnet(&self) -> &Nnet {
         &self.nnet
     }
 
-    /// The trained network.
-    pub fn into_nnet(self) -> Nnet {
-        self.nnet
+    /// What training has made.
+    pub fn finish(self) -> Trained {
+        let totals = self.totals();
+        Trained {
+            nnet: self.nnet,
+            totals,
+            max_change: self.max_change,
+            compiler: self.runner.into_compiler(),
+        }
     }
 }

@@ -126,7 +126,7 @@ fn compare_run(run: &str, options: TrainerOptions, tolerance: Tolerance) {
     let mut trainer = Trainer::new(nnet, options, &nnet3_matrix::cpu(), 1).unwrap();
     (1..draws_before(network)).for_each(|_| _ = trainer.random().uniform());
     let mut phases = Vec::new();
-    let mut report = |event: Event<'_>| {
+    let mut report = |event: Event| {
         if let Event::Phase(phase) = event {
             phases.push((phase.first, phase.value.average()));
         }

@@ -45,6 +45,18 @@ pub struct Timing {
     pub io: Duration,
 }
 
+impl std::ops::AddAssign for Timing {
+    fn add_assign(&mut self, other: Timing) {
+        self.total += other.total;
+        self.compile += other.compile;
+        self.optimize += other.optimize;
+        self.expand += other.expand;
+        self.check += other.check;
+        self.indexes += other.indexes;
+        self.io += other.io;
+    }
+}
+
 impl Timing {
     /// The reference's summary line; none if nothing was compiled, read or written.
     pub fn summary(&self) -> Option<String> {
@@ -241,6 +253,18 @@ impl CachingCompiler {
             oldest.map(|request| self.entries.remove(&request));
         }
         self.entries.insert(request, Entry { compiled, last_use: self.uses });
+    }
+
+    /// Takes over what `other`, a compiler with the same options, has compiled, and adds its times.
+    pub fn absorb(&mut self, other: CachingCompiler) {
+        let mut entries: Vec<_> = other.entries.into_iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.last_use);
+        for (request, entry) in entries {
+            if !self.entries.contains_key(&request) {
+                self.insert(request, entry.compiled);
+            }
+        }
+        self.timing += other.timing;
     }
 
     /// Compiled requests in the cache, those for two sequences that others were expanded from included.

@@ -293,6 +293,23 @@ impl Nnet {
         pairs.filter_map(|(a, b)| a.as_updatable().map(|u| u.dot_product(b))).collect()
     }
 
+    /// Becomes a copy of `other`, a network of the same structure on any device. Matrices keep their place in memory.
+    pub fn assign(&mut self, other: &Nnet) {
+        let mut copy = other.clone();
+        for (to, from) in copy.components.iter_mut().zip(&mut self.components) {
+            for (to, from) in to.matrices_mut().into_iter().zip(from.matrices_mut()) {
+                if (to.rows(), to.cols()) == (from.rows(), from.cols()) {
+                    let device = from.device().clone();
+                    device.upload(from.view_mut(), &to.to_vec());
+                    std::mem::swap(to, from);
+                } else {
+                    *to = to.to_device(from.device());
+                }
+            }
+        }
+        *self = copy;
+    }
+
     /// Moves all parameters to `device`.
     pub fn to_device(&mut self, device: &Device) {
         for matrix in self.components.iter_mut().flat_map(|c| c.matrices_mut()) {

@@ -69,7 +69,7 @@ fn compare(
     (1..draws_before).for_each(|_| _ = trainer.random().uniform());
     let mut egs = ExampleReader::open(&format!("ark:{}", data("minibatches.egs"))).unwrap();
     while let Some((_, minibatch)) = egs.next().unwrap() {
-        trainer.train(&minibatch, &mut |_: Event<'_>| ()).unwrap();
+        trainer.train(&minibatch, &mut |_: Event| ()).unwrap();
     }
     assert_eq!(trainer.minibatches(), 6);
     let average = trainer.totals()[0].value.average();

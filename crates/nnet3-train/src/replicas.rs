@@ -1,0 +1,219 @@
+//! Data-parallel training in one process: a network for each device, each trained on its own thread with its share of the
+//! minibatches, averaged now and then as `nnet3-average` averages the models of parallel jobs.
+//!
+//! Minibatch number m goes to replica m mod n, and what replicas report is taken in the order of the minibatches. So
+//! results and messages do not depend on which replica is faster. With one average, at the end, the result is that of n
+//! jobs with a share of the minibatches each.
+
+mod worker;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::average::{average_numbered, default_threads};
+use crate::error::{Error, Result};
+use crate::example::NnetExample;
+use crate::max_change::MaxChangeCounts;
+use crate::phase_stats::PhaseStats;
+use crate::trainer::{Event, Report, Trained, Trainer, TrainerOptions};
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+use worker::{Setup, Worker};
+
+/// Minibatches that a replica has on its hands at most: one that it works on, one that waits.
+const AHEAD: usize = 2;
+
+/// What to do with each trainer before the first minibatch, given the replica's number.
+pub type Prepare = Arc<dyn Fn(usize, &mut Trainer) + Send + Sync>;
+
+#[derive(Clone)]
+pub struct ReplicaOptions {
+    /// Those of each replica.
+    pub trainer: TrainerOptions,
+    /// Seed of the first replica; the next ones count up from there.
+    pub seed: i32,
+    /// Minibatches of each replica after which parameters are averaged; 0: only at the end.
+    pub average_period: u64,
+    pub prepare: Prepare,
+}
+
+/// An error, and the key of the minibatch that it is about, if it is about one.
+#[derive(Debug)]
+pub struct Failure {
+    pub key: Option<String>,
+    pub error: Error,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { key: None, error }
+    }
+}
+
+/// Where the time of the replicas went, on average.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReplicaTimes {
+    /// For minibatches.
+    pub waiting: Duration,
+    /// In the trainer, with compilation.
+    pub training: Duration,
+}
+
+/// Trainers on threads of their own.
+pub struct Replicas {
+    workers: Vec<Worker>,
+    average_period: u64,
+    print_interval: u64,
+    /// Minibatches so far.
+    minibatches: u64,
+    /// Keys of those that have been handed out and not been reported.
+    keys: VecDeque<String>,
+    /// Which replicas have trained since the last average.
+    changed: Vec<bool>,
+    objectives: BTreeMap<String, PhaseStats>,
+}
+
+impl Replicas {
+    /// A replica of `nnet` on each of the devices.
+    pub fn new(nnet: &Nnet, devices: &[Device], options: ReplicaOptions) -> Result<Replicas> {
+        if devices.is_empty() {
+            return Err(Error::options("expected at least one replica, found none"));
+        }
+        let start = |(number, device): (usize, &Device)| {
+            Worker::start(Setup {
+                nnet: nnet.clone(),
+                device: device.clone(),
+                number,
+                options: options.clone(),
+            })
+        };
+        let workers: Vec<Worker> = devices.iter().enumerate().map(start).collect::<Result<_>>()?;
+        workers.iter().try_for_each(Worker::ready)?;
+        Ok(Replicas {
+            changed: vec![false; workers.len()],
+            workers,
+            average_period: options.average_period,
+            print_interval: options.trainer.print_interval,
+            minibatches: 0,
+            keys: VecDeque::new(),
+            objectives: BTreeMap::new(),
+        })
+    }
+
+    /// Hands out one minibatch, whose key is for error messages. Events, and errors, are those of earlier minibatches.
+    pub fn train(
+        &mut self,
+        key: String,
+        minibatch: NnetExample,
+        report: &mut dyn Report,
+    ) -> std::result::Result<(), Failure> {
+        let count = self.workers.len() as u64;
+        let whole_period = self.average_period.saturating_mul(count);
+        if whole_period > 0 && self.minibatches > 0 && self.minibatches.is_multiple_of(whole_period) {
+            self.average(report)?;
+        }
+        if self.keys.len() == AHEAD * self.workers.len() {
+            self.take_report(report)?;
+        }
+        let replica = (self.minibatches % count) as usize;
+        self.workers[replica].train(minibatch);
+        self.changed[replica] = true;
+        self.keys.push_back(key);
+        self.minibatches += 1;
+        Ok(())
+    }
+
+    /// Waits for the earliest minibatch that has not been reported.
+    fn take_report(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
+        let Some(key) = self.keys.pop_front() else { return Ok(()) };
+        let minibatch = self.minibatches - self.keys.len() as u64 - 1;
+        let replica = (minibatch % self.workers.len() as u64) as usize;
+        let events = self.workers[replica].trained().map_err(|error| Failure { key: Some(key), error })?;
+        events.into_iter().for_each(|event| self.forward(event, replica as u64, report));
+        Ok(())
+    }
+
+    /// Passes on what a replica reported, with the minibatch's number among all. Phases are those of all replicas.
+    fn forward(&mut self, event: Event, replica: u64, report: &mut dyn Report) {
+        let count = self.workers.len() as u64;
+        let number = |minibatch: u64| minibatch * count + replica;
+        match event {
+            Event::Objective { minibatch, output, value } => {
+                let minibatch = number(minibatch);
+                let interval = self.print_interval;
+                let stats =
+                    self.objectives.entry(output.clone()).or_insert_with(|| PhaseStats::new(interval));
+                if let Some(phase) = stats.add(&output, minibatch, value) {
+                    report.event(Event::Phase(phase));
+                }
+                report.event(Event::Objective { minibatch, output, value });
+            }
+            Event::Phase(_) => {}
+            Event::ChangeRefused { minibatch } => {
+                report.event(Event::ChangeRefused { minibatch: number(minibatch) })
+            }
+            Event::MaxChange(_) | Event::Constraint { .. } => report.event(event),
+        }
+    }
+
+    /// Waits for all minibatches, and gives the average to all replicas.
+    fn average(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
+        while !self.keys.is_empty() {
+            self.take_report(report)?;
+        }
+        self.workers.iter().for_each(Worker::ask_nnet);
+        let nnets = self.workers.iter().map(Worker::nnet).collect::<Result<_>>()?;
+        let average = Arc::new(mean(nnets, &self.changed)?);
+        self.workers.iter().for_each(|worker| worker.set_nnet(average.clone()));
+        self.changed.fill(false);
+        Ok(())
+    }
+
+    /// Waits for all minibatches; the network is the average, on the host.
+    pub fn finish(
+        mut self,
+        report: &mut dyn Report,
+    ) -> std::result::Result<(Trained, ReplicaTimes), Failure> {
+        while !self.keys.is_empty() {
+            self.take_report(report)?;
+        }
+        let count = self.workers.len() as u32;
+        let totals = self.objectives.iter().map(|(name, stats)| stats.total(name)).collect();
+        let mut nnets = Vec::new();
+        let mut compiler = None;
+        let mut max_change = MaxChangeCounts::default();
+        let mut times = ReplicaTimes::default();
+        for worker in self.workers {
+            let (trained, time) = worker.finish()?;
+            nnets.push(trained.nnet);
+            max_change.add(&trained.max_change);
+            times.waiting += time.waiting / count;
+            times.training += time.training / count;
+            match &mut compiler {
+                None => compiler = Some(trained.compiler),
+                Some(compiler) => compiler.absorb(trained.compiler),
+            }
+        }
+        let nnet = mean(nnets, &self.changed)?;
+        let compiler = compiler.ok_or_else(|| Error::options("expected at least one replica, found none"))?;
+        Ok((Trained { nnet, totals, max_change, compiler }, times))
+    }
+}
+
+/// The mean of the networks that count (of all, if none does), in the order of `nnet3-average`'s sums.
+fn mean(nnets: Vec<Nnet>, counts: &[bool]) -> Result<Nnet> {
+    let all = !counts.contains(&true);
+    let nnets: Vec<Mutex<Option<Nnet>>> = nnets
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, counts)| all || **counts)
+        .map(|(nnet, _)| Mutex::new(Some(nnet)))
+        .collect();
+    let names: Vec<String> = (1..=nnets.len()).map(|i| format!("replica {i}")).collect();
+    let weights = vec![1.0 / nnets.len() as f32; nnets.len()];
+    average_numbered(&names, &weights, default_threads(nnets.len()), |i| {
+        let nnet = nnets[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        nnet.ok_or_else(|| Error::data(format!("{} was averaged before", names[i])))
+    })
+}

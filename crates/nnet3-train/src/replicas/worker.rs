@@ -1,0 +1,151 @@
+//! One replica: a thread with a trainer, and how to talk to it.
+//!
+//! The trainer is made, used and dropped on its thread, since views of its memory must not leave it. Networks come and go
+//! as values of the host.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::{ReplicaOptions, ReplicaTimes};
+use crate::error::{Error, Result};
+use crate::example::NnetExample;
+use crate::trainer::{Event, Trained, Trainer};
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+
+/// The main thread's on most systems.
+const STACK: usize = 8 << 20;
+
+/// What a worker begins with.
+pub(super) struct Setup {
+    pub nnet: Nnet,
+    pub device: Device,
+    pub number: usize,
+    pub options: ReplicaOptions,
+}
+
+enum Job {
+    Train(Box<NnetExample>),
+    GiveNnet,
+    TakeNnet(Arc<Nnet>),
+}
+
+enum Answer {
+    /// After the start, and after each minibatch.
+    Done(Result<Vec<Event>>),
+    Nnet(Box<Nnet>),
+}
+
+pub(super) struct Worker {
+    jobs: Sender<Job>,
+    answers: Receiver<Answer>,
+    thread: JoinHandle<Option<(Trained, ReplicaTimes)>>,
+}
+
+impl Worker {
+    pub fn start(setup: Setup) -> Result<Worker> {
+        let (jobs, jobs_of_worker) = channel();
+        let (answers_of_worker, answers) = channel();
+        let thread = thread::Builder::new()
+            .name(format!("replica {}", setup.number))
+            .stack_size(STACK)
+            .spawn(move || work(setup, &jobs_of_worker, &answers_of_worker))
+            .map_err(|e| Error::data(format!("no thread for a replica: {e}")))?;
+        Ok(Worker { jobs, answers, thread })
+    }
+
+    /// Waits until the trainer is there.
+    pub fn ready(&self) -> Result<()> {
+        self.trained().map(drop)
+    }
+
+    pub fn train(&self, minibatch: NnetExample) {
+        self.send(Job::Train(Box::new(minibatch)));
+    }
+
+    /// Waits for the earliest minibatch that has not been waited for.
+    pub fn trained(&self) -> Result<Vec<Event>> {
+        match self.answers.recv() {
+            Ok(Answer::Done(events)) => events,
+            Ok(Answer::Nnet(_)) | Err(_) => Err(gone()),
+        }
+    }
+
+    /// Asks for the present network; all minibatches have been waited for.
+    pub fn ask_nnet(&self) {
+        self.send(Job::GiveNnet);
+    }
+
+    /// The network that has been asked for, on the host.
+    pub fn nnet(&self) -> Result<Nnet> {
+        match self.answers.recv() {
+            Ok(Answer::Nnet(nnet)) => Ok(*nnet),
+            Ok(Answer::Done(_)) | Err(_) => Err(gone()),
+        }
+    }
+
+    pub fn set_nnet(&self, nnet: Arc<Nnet>) {
+        self.send(Job::TakeNnet(nnet));
+    }
+
+    /// A thread that has ended says so where its answer is waited for.
+    fn send(&self, job: Job) {
+        let _ = self.jobs.send(job);
+    }
+
+    /// Ends the thread.
+    pub fn finish(self) -> Result<(Trained, ReplicaTimes)> {
+        drop(self.jobs);
+        match self.thread.join() {
+            Ok(trained) => trained.ok_or_else(gone),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::data("a replica has ended before its time")
+}
+
+/// What the thread does: None if there could be no trainer.
+fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<(Trained, ReplicaTimes)> {
+    let Setup { nnet, device, number, options } = setup;
+    let seed = options.seed.wrapping_add(number as i32);
+    // Who asked may have gone away after an error elsewhere; the answer is then of no use.
+    let answer = |answer: Answer| _ = answers.send(answer);
+    let mut trainer = match Trainer::new(nnet, options.trainer, &device, seed) {
+        Ok(trainer) => trainer,
+        Err(e) => {
+            answer(Answer::Done(Err(e)));
+            return None;
+        }
+    };
+    (options.prepare)(number, &mut trainer);
+    answer(Answer::Done(Ok(Vec::new())));
+    let mut times = ReplicaTimes::default();
+    let mut idle = Instant::now();
+    while let Ok(job) = jobs.recv() {
+        let began = Instant::now();
+        match job {
+            Job::Train(minibatch) => {
+                times.waiting += began - idle;
+                let mut events = Vec::new();
+                let done = trainer.train(&minibatch, &mut |event: Event| events.push(event));
+                times.training += began.elapsed();
+                answer(Answer::Done(done.map(|()| events)));
+            }
+            Job::GiveNnet => {
+                let mut nnet = trainer.nnet().clone();
+                nnet.to_device(&nnet3_matrix::cpu());
+                answer(Answer::Nnet(Box::new(nnet)));
+            }
+            Job::TakeNnet(nnet) => trainer.set_nnet(&nnet),
+        }
+        idle = Instant::now();
+    }
+    let mut trained = trainer.finish();
+    trained.nnet.to_device(&nnet3_matrix::cpu());
+    Some((trained, times))
+}
