@@ -164,7 +164,7 @@ impl Engine for Twin {
     fn run(&self, op: &Op) {
         let launch = match op {
             Op::Launch(launch) => launch,
-            Op::Product(product) => return self.multiply(product),
+            Op::Product(p) => return (0..p.count).for_each(|k| self.multiply(&p.single(k))),
         };
         self.launches.fetch_add(1, Ordering::Relaxed);
         launch.matrices().for_each(|m| self.check(launch.kernel, m.address, m.extent()));

@@ -7,7 +7,7 @@
 //! Views of another device than `self` are refused by `assert!`.
 
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
-use crate::view::{View, ViewMut};
+use crate::view::{Blocks, View, ViewMut};
 
 /// Whether a factor of a product is transposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,30 @@ pub trait Backend: Send + Sync {
         transpose_b: Transpose,
         beta: f32,
     );
+
+    /// As [`Backend::gemm`] for each of as many products, of the same shapes; no two of `c` overlap.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm_blocks(
+        &self,
+        c: Blocks<ViewMut<'_>>,
+        alpha: f32,
+        a: Blocks<View<'_>>,
+        transpose_a: Transpose,
+        b: Blocks<View<'_>>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        assert!(
+            c.len() == a.len() && c.len() == b.len(),
+            "{}, {} and {} matrices",
+            c.len(),
+            a.len(),
+            b.len()
+        );
+        for k in 0..c.len() {
+            self.gemm(c.get(k), alpha, a.get(k), transpose_a, b.get(k), transpose_b, beta);
+        }
+    }
 
     // ---- whole matrices ----------------------------------------------------------------------------------------
 

@@ -18,5 +18,5 @@ pub use backend::{Activation, Backend, ColumnTerm, Map, Memory, Transpose};
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
-pub use view::{View, ViewMut};
+pub use view::{Blocks, View, ViewMut};
 pub use workspace::{HostScratch, Scratch, Workspace};

@@ -65,8 +65,46 @@ impl Shape {
     }
 }
 
+/// Views of one shape inside of another view, a constant number of elements apart; 0 apart is the same view each time.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<V> {
+    first: V,
+    /// Elements from the start of one view to that of the next.
+    pub(crate) step: usize,
+    count: usize,
+}
+
+impl<V: Copy> Blocks<V> {
+    pub fn len(&self) -> usize {
+        self.count
+    }
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+    /// View number 0, whether it counts or not.
+    pub fn first(&self) -> V {
+        self.first
+    }
+}
+
 macro_rules! common_methods {
     ($view:ident) => {
+        /// `count` views of `rows` × `cols`: number k begins at row k · `down` and column k · `right` and has every
+        /// `every`-th row from there on. Panics if that is out of range.
+        pub fn blocks(
+            &self,
+            (rows, cols): (usize, usize),
+            every: usize,
+            (down, right): (usize, usize),
+            count: usize,
+        ) -> Blocks<Self> {
+            let last = count.saturating_sub(1);
+            let (bottom, side) = (last * down, last * right);
+            self.every(bottom, every, rows).col_range(side..side + cols);
+            let first = self.every(0, every, rows).col_range(0..cols);
+            Blocks { first, step: down * self.shape.stride + right, count }
+        }
+
         pub fn rows(&self) -> usize {
             self.shape.rows
         }
@@ -141,6 +179,19 @@ impl<'a> ViewMut<'a> {
         View { shape: self.shape, pointer: self.pointer, device: self.device, owner: PhantomData }
     }
 }
+
+macro_rules! block {
+    ($view:ident) => {
+        impl<'a> Blocks<$view<'a>> {
+            pub fn get(&self, k: usize) -> $view<'a> {
+                assert!(k < self.count, "view {k} of {}", self.count);
+                $view { pointer: self.first.pointer.wrapping_add(k * self.step), ..self.first }
+            }
+        }
+    };
+}
+block!(View);
+block!(ViewMut);
 
 impl<'a> From<ViewMut<'a>> for View<'a> {
     fn from(view: ViewMut<'a>) -> View<'a> {

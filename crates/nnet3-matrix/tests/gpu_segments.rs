@@ -135,6 +135,29 @@ fn what_comes_again_is_captured_once_and_replayed() {
     }
 }
 
+/// Products that are a constant distance apart are one piece of work.
+#[test]
+fn products_in_blocks_are_one_operation() {
+    let bench = &mut Bench::new(true);
+    let (x, y) = (bench.x.view_mut(), bench.y.view());
+    let blocks = |rows, cols| y.blocks((rows, cols), 1, (0, 10), 4);
+    let products = x.blocks((10, 10), 1, (0, 10), 4);
+    bench.notes.take();
+    bench.device.gemm_blocks(
+        products,
+        1.0,
+        blocks(30, 10),
+        Transpose::Yes,
+        blocks(30, 10),
+        Transpose::No,
+        0.0,
+    );
+    bench.device.mark();
+    let [Note::Run(Op::Product(product))] = bench.notes.take()[..] else { panic!("one product") };
+    assert_eq!((product.count, product.steps), (4, [10, 10, 10]));
+    assert_eq!(product.single(3).c.address, product.c.address + 4 * 30);
+}
+
 #[test]
 fn other_arguments_are_other_work() {
     let mut bench = Bench::new(true);

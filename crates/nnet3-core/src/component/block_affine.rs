@@ -7,8 +7,8 @@ use super::*;
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::text;
+use nnet3_matrix::Blocks;
 use nnet3_matrix::Transpose::{No, Yes};
-use std::ops::Range;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "BlockAffineComponent",
@@ -80,10 +80,14 @@ impl BlockAffine {
         Ok(Box::new(BlockAffine { settings, linear, bias, num_blocks }))
     }
 
-    /// Columns of the input and of the output (also rows of `linear`) of each block.
-    fn blocks(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
-        let (cols, rows) = (self.linear.cols(), self.linear.rows() / self.num_blocks);
-        (0..self.num_blocks).map(move |k| (k * cols..(k + 1) * cols, k * rows..(k + 1) * rows))
+    /// Inputs and outputs of a block: its columns and rows in `linear`.
+    fn block_dims(&self) -> (usize, usize) {
+        (self.linear.cols(), self.linear.rows() / self.num_blocks)
+    }
+
+    fn blocks(&self) -> Blocks<View<'_>> {
+        let (ins, outs) = self.block_dims();
+        self.linear.view().blocks((outs, ins), 1, (outs, 0), self.num_blocks)
     }
 }
 
@@ -130,29 +134,26 @@ impl Component for BlockAffine {
         output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
+        let (ins, outs) = self.block_dims();
+        let input = input.blocks((input.rows(), ins), 1, (0, ins), self.num_blocks);
         context.backend.set_rows(output, self.bias.view());
-        for (ins, outs) in self.blocks() {
-            let block = self.linear.view().row_range(outs.clone());
-            context.backend.gemm(output.col_range(outs), 1.0, input.col_range(ins), No, block, Yes, 1.0);
-        }
+        let output = output.blocks((output.rows(), outs), 1, (0, outs), self.num_blocks);
+        context.backend.gemm_blocks(output, 1.0, input, No, self.blocks(), Yes, 1.0);
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+        let ((ins, outs), count, rows) = (self.block_dims(), self.num_blocks, args.out_deriv.rows());
+        let derivs = args.out_deriv.blocks((rows, outs), 1, (0, outs), count);
         if let Some(in_deriv) = args.in_deriv {
-            for (ins, outs) in self.blocks() {
-                let block = self.linear.view().row_range(outs.clone());
-                let deriv = args.out_deriv.col_range(outs);
-                context.backend.gemm(in_deriv.col_range(ins), 1.0, deriv, No, block, No, 1.0);
-            }
+            let in_derivs = in_deriv.blocks((rows, ins), 1, (0, ins), count);
+            context.backend.gemm_blocks(in_derivs, 1.0, derivs, No, self.blocks(), No, 1.0);
         }
         if let Some(target) = update.target(self) {
             let rate = target.settings.learning_rate;
             context.backend.col_sums(target.bias.view_mut(), rate, args.out_deriv, 1.0);
-            for (ins, outs) in target.blocks() {
-                let block = target.linear.view_mut().row_range(outs.clone());
-                let (input, deriv) = (args.in_value.col_range(ins), args.out_deriv.col_range(outs));
-                context.backend.gemm(block, rate, deriv, Yes, input, No, 1.0);
-            }
+            let inputs = args.in_value.blocks((rows, ins), 1, (0, ins), count);
+            let blocks = target.linear.view_mut().blocks((outs, ins), 1, (outs, 0), count);
+            context.backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
         }
     }
 }

@@ -78,6 +78,14 @@ struct Rows {
     offsets: Vec<usize>,
 }
 
+impl Rows {
+    /// Rows from the first one of an offset to that of the next, if that is always the same.
+    fn constant_step(&self) -> Option<usize> {
+        let steps = self.offsets.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
+        steps.reduce(|step, next| if step == next { step } else { None })?
+    }
+}
+
 impl Tdnn {
     /// O × (K I), offset by offset.
     pub fn linear_params(&self) -> &Matrix {
@@ -229,10 +237,19 @@ impl Tdnn {
         if !self.bias.is_empty() {
             backend.col_sums(self.bias.view_mut(), rate, args.out_deriv, 1.0);
         }
-        for part in parts(args.indexes, args.in_value.cols()) {
-            let rows = args.in_value.every(part.first, part.stride, args.out_deriv.rows());
+        let (dim, count, derivs) = (args.in_value.cols(), self.time_offsets.len(), args.out_deriv);
+        let rows: &Rows = precomputed(args.indexes);
+        if let Some(step) = rows.constant_step() {
+            let inputs = args.in_value.row_range(rows.offsets[0]..args.in_value.rows());
+            let inputs = inputs.blocks((derivs.rows(), dim), rows.stride, (step, 0), count);
+            let derivs = derivs.blocks((derivs.rows(), derivs.cols()), 1, (0, 0), count);
+            let blocks = self.linear.view_mut().blocks((derivs.first().cols(), dim), 1, (0, dim), count);
+            return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
+        }
+        for part in parts(args.indexes, dim) {
+            let rows = args.in_value.every(part.first, part.stride, derivs.rows());
             let block = self.linear.view_mut().col_range(part.columns);
-            backend.gemm(block, rate, args.out_deriv, Yes, rows, No, 1.0);
+            backend.gemm(block, rate, derivs, Yes, rows, No, 1.0);
         }
     }
 

@@ -6,7 +6,7 @@ use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Activation, Backend, ColumnTerm, Map, Memory, Transpose};
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
-use crate::view::{View, ViewMut};
+use crate::view::{Blocks, View, ViewMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -149,6 +149,18 @@ impl<E: Engine> Backend for GpuBackend<E> {
         beta: f32,
     ) {
         self.multiply_matrices(c, alpha, a, transpose_a, b, transpose_b, beta)
+    }
+    fn gemm_blocks(
+        &self,
+        c: Blocks<ViewMut<'_>>,
+        alpha: f32,
+        a: Blocks<View<'_>>,
+        transpose_a: Transpose,
+        b: Blocks<View<'_>>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        self.multiply_blocks(c, alpha, a, transpose_a, b, transpose_b, beta)
     }
 
     fn set(&self, dst: ViewMut<'_>, value: f32) {

@@ -137,7 +137,8 @@ impl Launch {
     }
 }
 
-/// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty.
+/// c = alpha · op(a) · op(b) + beta · c, all row-major and not empty; `count` times, with matrices that are some elements
+/// further on each time.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub c: Mat,
@@ -147,12 +148,23 @@ pub struct Product {
     pub b: Mat,
     pub transpose_b: Transpose,
     pub beta: f32,
+    pub count: u32,
+    /// Elements from one c, a and b to the next.
+    pub steps: [u64; 3],
 }
 
 impl Product {
+    /// Number k of the products, as a single one.
+    pub fn single(&self, k: u32) -> Product {
+        let moved = |m: Mat, step: u64| Mat { address: m.address + 4 * step * k as u64, ..m };
+        let [c, a, b] = self.steps;
+        Product { c: moved(self.c, c), a: moved(self.a, a), b: moved(self.b, b), count: 1, ..*self }
+    }
+
     fn words(&self) -> impl PartialEq + std::hash::Hash + use<> {
         let transposed = (self.transpose_a == Transpose::Yes, self.transpose_b == Transpose::Yes);
-        (self.c, self.alpha.to_bits(), self.a, self.b, transposed, self.beta.to_bits())
+        let times = (self.count, self.steps);
+        (self.c, self.alpha.to_bits(), self.a, self.b, transposed, self.beta.to_bits(), times)
     }
 }
 

@@ -1,4 +1,4 @@
-//! gemm.
+//! gemm, gemm_blocks.
 
 use super::*;
 use crate::{Matrix, Transpose};
@@ -76,5 +76,50 @@ pub(super) fn gemm_of_few_rows(device: &Device) {
             let terms = (0..k).map(|l| alpha as f64 * a.at(i, l) * b.at(j, l));
             terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
         });
+    });
+}
+
+/// Factors side by side, below each other, overlapping, or the same each time; the products are side by side, or below each
+/// other with gaps.
+pub(super) fn gemm_blocks(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (m, n, k, count) = (1 + rows % 9, 1 + cols % 11, 1 + (rows + cols) % 7, case.below(5));
+        let (ta, tb) =
+            (case.one_of(&[Transpose::No, Transpose::Yes]), case.one_of(&[Transpose::No, Transpose::Yes]));
+        let (alpha, beta) = (case.one_of(&[1.0, -0.6, 0.0]), case.one_of(&[0.0, 1.0, 0.4]));
+        let shape = |t, rows, cols| if t == Transpose::No { (rows, cols) } else { (cols, rows) };
+        let (shape_a, shape_b) = (shape(ta, m, k), shape(tb, k, n));
+        let apart =
+            |case: &mut Case, (rows, cols)| case.one_of(&[(0, cols), (rows, 0), (1, 0), (0, 0), (0, 1)]);
+        let (step_a, step_b) = (apart(case, shape_a), apart(case, shape_b));
+        let (step_c, every) = case.one_of(&[((0, n + 1), 2), ((m, 0), 1), ((0, n), 1), ((2 * m, 0), 2)]);
+        let whole = |case: &mut Case, (rows, cols): (usize, usize), every: usize, step: (usize, usize)| {
+            let last = count.saturating_sub(1);
+            case.normals(1 + (rows - 1) * every + last * step.0, cols + last * step.1)
+        };
+        let (a, b) = (whole(case, shape_a, 1, step_a), whole(case, shape_b, 1, step_b));
+        let mut c = whole(case, (m, n), every, step_c);
+        let blocks = c.view_mut().blocks((m, n), every, step_c, count);
+        let (a_blocks, b_blocks) =
+            (a.view().blocks(shape_a, 1, step_a, count), b.view().blocks(shape_b, 1, step_b, count));
+        let device = case.device.clone();
+        device.gemm_blocks(blocks, alpha, a_blocks, ta, b_blocks, tb, beta);
+        let element = |x: &Operand, t, step: (usize, usize), q: usize, i: usize, j: usize| {
+            let (i, j) = if t == Transpose::No { (i, j) } else { (j, i) };
+            x.at(q * step.0 + i, q * step.1 + j)
+        };
+        c.expect(2e-6, |row, col| {
+            let place = |q: usize| {
+                let (down, right) = (row.checked_sub(q * step_c.0)?, col.checked_sub(q * step_c.1)?);
+                (down % every == 0 && down / every < m && right < n).then_some((q, down / every, right))
+            };
+            let Some((q, i, j)) = (0..count).find_map(place) else { return (c.at(row, col), 0.0) };
+            let old = if beta == 0.0 { 0.0 } else { beta as f64 * c.at(row, col) };
+            let terms = (0..k)
+                .map(|l| alpha as f64 * element(&a, ta, step_a, q, i, l) * element(&b, tb, step_b, q, l, j));
+            terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+        a.expect_unchanged();
+        b.expect_unchanged();
     });
 }

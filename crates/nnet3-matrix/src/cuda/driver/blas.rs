@@ -8,6 +8,7 @@ use cudarc::cublas::sys::{
     self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cudaDataType,
 };
 use cudarc::driver::sys as driver;
+use std::ffi::c_void;
 
 /// Memory for cuBLAS itself; its own would be allocated while a graph is captured. This much is what NVIDIA recommends
 /// for Hopper.
@@ -38,48 +39,44 @@ impl Blas {
             blas("cublasCreate", sys::cublasCreate_v2(&mut out.handle))?;
             blas("cublasSetStream", sys::cublasSetStream_v2(out.handle, stream.cast()))?;
             cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut out.workspace, WORKSPACE))?;
-            let memory = out.workspace as usize as *mut std::ffi::c_void;
+            let memory = out.workspace as usize as *mut c_void;
             blas("cublasSetWorkspace", sys::cublasSetWorkspace_v2(out.handle, memory, WORKSPACE))?;
         }
         Ok(out)
     }
 
-    /// Queues a product. cuBLAS is column-major: to it our row-major matrices are their transposes, so it computes
-    /// cᵀ = op(b)ᵀ · op(a)ᵀ.
+    /// Queues a product, or several. cuBLAS is column-major: to it our row-major matrices are their transposes, so it
+    /// computes cᵀ = op(b)ᵀ · op(a)ᵀ.
     pub fn multiply(&self, p: &Product) -> Result<(), Fault> {
         let operation = |t| match t {
             Transpose::No => cublasOperation_t::CUBLAS_OP_N,
             Transpose::Yes => cublasOperation_t::CUBLAS_OP_T,
         };
+        let (op_b, op_a) = (operation(p.transpose_b), operation(p.transpose_a));
         let inner = if p.transpose_a == Transpose::No { p.a.cols } else { p.a.rows };
-        let pointer = |m: Mat| m.address as usize as *mut std::ffi::c_void;
-        let float = cudaDataType::CUDA_R_32F;
+        let (m, n, k) = (p.c.cols as i32, p.c.rows as i32, inner as i32);
+        let pointer = |m: Mat| m.address as usize as *mut c_void;
+        let (alpha, beta): (*const c_void, *const c_void) =
+            ((&raw const p.alpha).cast(), (&raw const p.beta).cast());
+        let (a, b, c) = (pointer(p.a), pointer(p.b), pointer(p.c));
+        let (lda, ldb, ldc) = (leading(p.a), leading(p.b), leading(p.c));
+        let [step_c, step_a, step_b] = p.steps.map(|step| step as i64);
+        let (f, algorithm) = (cudaDataType::CUDA_R_32F, cublasGemmAlgo_t::CUBLAS_GEMM_DFALT);
         // SAFETY: the matrices lie in memory of this device that lives until the queue has been emptied; their shapes fit
         // (checked when the product was queued).
+        #[rustfmt::skip]
         let status = unsafe {
-            sys::cublasGemmEx(
-                self.handle,
-                operation(p.transpose_b),
-                operation(p.transpose_a),
-                p.c.cols as i32,
-                p.c.rows as i32,
-                inner as i32,
-                (&raw const p.alpha).cast(),
-                pointer(p.b),
-                float,
-                leading(p.b),
-                pointer(p.a),
-                float,
-                leading(p.a),
-                (&raw const p.beta).cast(),
-                pointer(p.c),
-                float,
-                leading(p.c),
-                self.compute,
-                cublasGemmAlgo_t::CUBLAS_GEMM_DFALT,
-            )
+            match p.count {
+                1 => sys::cublasGemmEx(
+                    self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, a, f, lda, beta, c, f, ldc, self.compute, algorithm,
+                ),
+                count => sys::cublasGemmStridedBatchedEx(
+                    self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, step_b, a, f, lda, step_a, beta, c, f, ldc, step_c,
+                    count as i32, self.compute, algorithm,
+                ),
+            }
         };
-        blas("cublasGemmEx", status)
+        blas("a product by cuBLAS", status)
     }
 
     /// To be called in the context, when nothing runs any more.
