@@ -39,6 +39,9 @@ pub struct Twin {
     memory: Option<Memory>,
     pub replays: AtomicU64,
     pub launches: AtomicU64,
+    pub allocations: AtomicU64,
+    pub uploads: AtomicU64,
+    pub downloads: AtomicU64,
 }
 
 /// A new twin, with graphs.
@@ -133,6 +136,7 @@ impl Engine for Twin {
         // SAFETY: the size is not zero.
         let pointer = unsafe { alloc_zeroed(layout(bytes)) };
         assert!(!pointer.is_null(), "no memory left on the host");
+        self.allocations.fetch_add(1, Ordering::Relaxed);
         self.allocated().insert(pointer.expose_provenance() as u64, bytes);
         Ok(pointer.addr() as u64)
     }
@@ -144,6 +148,7 @@ impl Engine for Twin {
     }
 
     fn upload(&self, address: u64, data: &[u8]) {
+        self.uploads.fetch_add(1, Ordering::Relaxed);
         self.check("upload", address, data.len() as u64);
         // SAFETY: checked to be inside of allocated memory; `data` is a Rust value elsewhere.
         unsafe {
@@ -153,6 +158,7 @@ impl Engine for Twin {
     }
 
     fn download(&self, address: u64, out: &mut [u8]) {
+        self.downloads.fetch_add(1, Ordering::Relaxed);
         self.check("download", address, out.len() as u64);
         // SAFETY: as for `upload`.
         unsafe {

@@ -5,6 +5,7 @@
 template <class T> struct Letter;
 template <> struct Letter<Mat> { static const char value = 'm'; };
 template <> struct Letter<float> { static const char value = 'f'; };
+template <> struct Letter<double> { static const char value = 'd'; };
 template <> struct Letter<i32> { static const char value = 'i'; };
 template <> struct Letter<u64> { static const char value = 'u'; };
 template <> struct Letter<const i32*> { static const char value = 'I'; };

@@ -4,12 +4,14 @@
 #define TERM_VALUE 0
 #define TERM_SQUARE 1
 #define TERM_PRODUCT 2
-#define TERM_DERIVATIVE 3
+#define TERM_AT_LEAST 3
+#define TERM_DERIVATIVE 4
 
-__device__ inline double term_of(Mat a, i32 r, i32 c, i32 term) {
+__device__ inline double term_of(Mat a, i32 r, i32 c, i32 term, float least) {
     float y = at(a, r, c);
     if (term == TERM_VALUE) return y;
     if (term == TERM_SQUARE) return (double)y * y;
+    if (term == TERM_AT_LEAST) return y >= least ? 1.0 : 0.0;
     return derivative_of(y, term - TERM_DERIVATIVE);
 }
 
@@ -21,7 +23,7 @@ __device__ inline double products_of(Mat a, Mat b, i32 r, i32 bottom, i32 c) {
 }
 
 // Block (x, y) sums the rows from y * height on, for blockDim.x columns; partials is gridDim.y x cols. The height is even.
-KERNEL column_partials(double* partials, Mat a, Mat b, i32 term, i32 height) {
+KERNEL column_partials(double* partials, Mat a, Mat b, i32 term, i32 height, float least) {
     __shared__ double shared[BLOCK];
     i32 c = blockIdx.x * blockDim.x + threadIdx.x;
     i32 top = blockIdx.y * height;
@@ -30,7 +32,7 @@ KERNEL column_partials(double* partials, Mat a, Mat b, i32 term, i32 height) {
     if (c < a.cols && term == TERM_PRODUCT) {
         for (i32 r = top + 2 * threadIdx.y; r < bottom; r += 2 * blockDim.y) sum += products_of(a, b, r, bottom, c);
     } else if (c < a.cols) {
-        for (i32 r = top + threadIdx.y; r < bottom; r += blockDim.y) sum += term_of(a, r, c, term);
+        for (i32 r = top + threadIdx.y; r < bottom; r += blockDim.y) sum += term_of(a, r, c, term, least);
     }
     sum = sum_along_y(shared, sum);
     if (c < a.cols && threadIdx.y == 0) partials[(i64)blockIdx.y * a.cols + c] = sum;

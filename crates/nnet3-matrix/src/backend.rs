@@ -62,7 +62,7 @@ pub enum Map {
 }
 
 /// What of each element is summed over rows into an [`Accumulator`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ColumnTerm {
     /// y.
     Value,
@@ -70,6 +70,25 @@ pub enum ColumnTerm {
     Square,
     /// The derivative of an activation at output y.
     Derivative(Activation),
+    /// 1 if y is at least this, else 0.
+    AtLeast(f32),
+}
+
+/// A number that is known to a device: `times` · the one element of a view.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor<'a> {
+    pub times: f32,
+    /// 1 × 1.
+    pub element: View<'a>,
+}
+
+/// Which averages are too small, and which too large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Averages up to this are too small.
+    pub low: f64,
+    /// Averages above this are too large, unless they are too small.
+    pub high: f64,
 }
 
 /// A device's memory, in bytes.
@@ -313,6 +332,58 @@ pub trait Backend: Send + Sync {
     fn row_dots(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
     /// sums\[first + j\] += Σ_i term(src\[i, j\]); a column's sum is formed in `f32`-or-better, then added in `f64`.
     fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm);
+
+    // ---- numbers that stay on the device -----------------------------------------------------------------------
+
+    /// sums\[index\] += alpha · (sum of products of corresponding elements), in `f64`.
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>);
+    /// sums\[first + j\] += alpha · row\[j\], in `f64`; `row` is 1 × n.
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>);
+    /// The limits of [`crate::norm_limits`] for the n changes whose squared norms are sums\[first …\]. `factors` is 1 × (n + 1):
+    /// what to multiply each change by, `scale` included, or 0 if they are not finite; and last 1, or 0 in that case. The sign
+    /// of `scale` does not count for norms. `limits` are n + 1 numbers.
+    fn limit_norms(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        limits: &mut Accumulator,
+        scale: f64,
+    );
+    /// dst\[j\] = +1 where the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small, -1 where
+    /// it is too large, else 0; `dst` is 1 × n.
+    fn compare_averages(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        blocks: usize,
+        count: f64,
+        band: Band,
+    );
+    /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
+    fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
+    /// dst *= factor; 0 sets to exactly zero.
+    fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
+        match self.value_of(factor) {
+            0.0 => self.set(dst, 0.0),
+            1.0 => {}
+            factor => self.scale(dst, factor),
+        }
+    }
+    /// dst += alpha · src; nothing if alpha is 0.
+    fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
+        match self.value_of(alpha) {
+            0.0 => {}
+            alpha => self.add(dst, alpha, src),
+        }
+    }
+    /// The number, read from the device: waits for all work before.
+    fn value_of(&self, factor: Factor<'_>) -> f32 {
+        let mut element = [0.0];
+        self.download_into(factor.element, &mut element);
+        factor.times * element[0]
+    }
 
     // ---- row-wise functions ------------------------------------------------------------------------------------
 

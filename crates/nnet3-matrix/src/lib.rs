@@ -10,11 +10,12 @@ mod clock;
 pub mod cpu;
 pub mod cuda;
 pub mod memory;
+pub mod norm_limits;
 pub mod suite;
 pub mod view;
 pub mod workspace;
 
-pub use backend::{Activation, Backend, ColumnTerm, Map, Memory, Transpose};
+pub use backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Memory, Transpose};
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};

@@ -1,6 +1,6 @@
 //! Owners of device memory: [`Matrix`], [`Arena`], [`Accumulator`] and index tables.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Factor};
 use crate::view::{View, ViewMut};
 use std::any::Any;
 use std::borrow::Cow;
@@ -125,9 +125,21 @@ impl Matrix {
     pub fn add(&mut self, alpha: f32, other: &Matrix) {
         self.device().clone().add(self.view_mut(), alpha, other.view())
     }
+    /// `self *= factor`; a factor of 0 sets to exactly zero.
+    pub fn scale_by(&mut self, factor: Factor<'_>) {
+        self.device().clone().scale_by(self.view_mut(), factor)
+    }
+    /// `self += alpha * other`, same shape; nothing where alpha is 0.
+    pub fn add_by(&mut self, alpha: Factor<'_>, other: &Matrix) {
+        self.device().clone().add_by(self.view_mut(), alpha, other.view())
+    }
     /// Sum of products of corresponding elements.
     pub fn dot(&self, other: &Matrix) -> f64 {
         self.device().dot(self.view(), other.view())
+    }
+    /// Adds the sum of squares of the elements to `sums[index]`.
+    pub fn accumulate_square(&self, sums: &mut Accumulator, index: usize) {
+        self.device().accumulate_dot(sums, index, 1.0, self.view(), self.view())
     }
     /// The transpose, same device.
     pub fn transposed(&self) -> Matrix {
@@ -206,8 +218,15 @@ pub(crate) trait RemoteSums: Send + Sync {
     fn device(&self) -> u32;
     fn address(&self) -> u64;
     fn len(&self) -> usize;
-    fn read(&self) -> Vec<f64>;
-    fn clear(&self);
+    /// The first `len` of them.
+    fn read(&self, len: usize) -> Vec<f64>;
+    fn write(&self, values: &[f64]);
+    /// Multiplies; a factor of 0 sets to exactly zero.
+    fn scale(&self, factor: f64);
+    /// Adds `alpha` times as many numbers at another address of the same device.
+    fn add(&self, alpha: f64, address: u64);
+    /// As many zeros on the same device.
+    fn zeros(&self) -> Box<dyn RemoteSums>;
 }
 
 /// Sums in `f64`: activation statistics. A device of its own adds to sums that stay there until they are asked for.
@@ -235,8 +254,20 @@ impl Accumulator {
     pub fn values(&self) -> Cow<'_, [f64]> {
         match &self.remote {
             None => Cow::Borrowed(&self.values),
-            Some(remote) => Cow::Owned(self.values.iter().zip(remote.read()).map(|(a, b)| a + b).collect()),
+            Some(remote) => {
+                Cow::Owned(self.values.iter().zip(remote.read(self.len())).map(|(a, b)| a + b).collect())
+            }
         }
+    }
+    /// The first `len` sums; all of them are zero afterwards.
+    pub fn take(&mut self, len: usize) -> Vec<f64> {
+        let mut taken = self.values[..len].to_vec();
+        self.values.fill(0.0);
+        if let Some(remote) = &self.remote {
+            taken.iter_mut().zip(remote.read(len)).for_each(|(v, r)| *v += r);
+            remote.scale(0.0);
+        }
+        taken
     }
     /// As [`Accumulator::values`], and the sums are on the host afterwards.
     pub fn values_mut(&mut self) -> &mut [f64] {
@@ -245,8 +276,11 @@ impl Accumulator {
     }
     /// Scales; a factor of 0 sets to exactly zero.
     pub fn scale(&mut self, factor: f64) {
-        for v in self.values_mut() {
+        for v in &mut self.values {
             *v = if factor == 0.0 { 0.0 } else { *v * factor };
+        }
+        if let Some(remote) = self.remote.as_ref().filter(|_| factor != 1.0) {
+            remote.scale(factor);
         }
     }
     /// `self += alpha * other`. An empty accumulator counts as zeros of the other's size.
@@ -254,20 +288,26 @@ impl Accumulator {
         if other.is_empty() {
             return;
         }
-        self.fetch();
         if self.is_empty() {
             (self.values, self.remote) = (vec![0.0; other.len()], None);
         }
         assert_eq!(self.len(), other.len());
-        for (v, o) in self.values.iter_mut().zip(other.values().iter()) {
-            *v += alpha * o;
+        let Some(more) = &other.remote else {
+            self.values.iter_mut().zip(&other.values).for_each(|(v, o)| *v += alpha * o);
+            return;
+        };
+        if self.remote.as_ref().is_some_and(|own| own.device() != more.device() || own.len() != more.len()) {
+            self.fetch();
+            self.remote = None;
         }
+        self.remote.get_or_insert_with(|| more.zeros()).add(alpha, more.address());
+        self.values.iter_mut().zip(&other.values).for_each(|(v, o)| *v += alpha * o);
     }
 
     fn fetch(&mut self) {
         if let Some(remote) = &self.remote {
-            self.values.iter_mut().zip(remote.read()).for_each(|(v, r)| *v += r);
-            remote.clear();
+            self.values.iter_mut().zip(remote.read(remote.len())).for_each(|(v, r)| *v += r);
+            remote.scale(0.0);
         }
     }
 
@@ -279,6 +319,23 @@ impl Accumulator {
             self.remote = None;
         }
         self.remote.get_or_insert_with(|| new(len)).address()
+    }
+
+    /// As [`Accumulator::on_device`], and the device has all of the sums, nothing of them is left on the host.
+    pub(crate) fn whole_on_device(
+        &mut self,
+        device: u32,
+        new: impl FnOnce(usize) -> Box<dyn RemoteSums>,
+    ) -> u64 {
+        if self.values.iter().any(|&v| v != 0.0) {
+            self.fetch();
+        }
+        let address = self.on_device(device, new);
+        if let Some(remote) = self.remote.as_ref().filter(|_| self.values.iter().any(|&v| v != 0.0)) {
+            remote.write(&self.values);
+            self.values.fill(0.0);
+        }
+        address
     }
 }
 

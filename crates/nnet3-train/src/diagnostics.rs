@@ -6,12 +6,12 @@ use crate::accuracy::{Accuracy, accuracy};
 use crate::error::Result;
 use crate::example::NnetExample;
 use crate::minibatch::{CompileOptions, Runner};
-use crate::objective::{Evaluator, ObjectiveValue, function_of};
+use crate::objective::{Evaluator, ObjectiveValue, Place, function_of};
 use kaldi_io::log::num;
 use nnet3_core::execute::{Executor, Model, Observer};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
-use nnet3_matrix::Device;
+use nnet3_matrix::{Accumulator, Device};
 
 /// What is wanted besides objectives.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +46,8 @@ pub struct ProbComputer {
     gradient: Nnet,
     runner: Runner,
     evaluator: Evaluator,
+    /// Of the output that is evaluated.
+    objective: Accumulator,
     random: Random,
     totals: BTreeMap<String, OutputTotals>,
 }
@@ -64,6 +66,7 @@ impl ProbComputer {
         ProbComputer {
             runner: Runner::new(&options.compile, executor),
             evaluator: Evaluator::new(device),
+            objective: Accumulator::zeros(1),
             random: Random::new(0),
             totals: BTreeMap::new(),
             options,
@@ -88,8 +91,10 @@ impl ProbComputer {
                 accuracy(&output, &io.features, self.options.per_dim_accuracy, so_far);
             }
             totals.title = function_of(&self.nnet, &io.name)?.title();
-            totals.objective +=
-                self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, derivative)?;
+            let place = Place { sums: &mut self.objective, index: 0 };
+            let weight =
+                self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, derivative, place)?;
+            totals.objective += ObjectiveValue { objective: self.objective.take(1)[0], weight };
         }
         if derivative { self.run() } else { Ok(()) }
     }

@@ -21,6 +21,7 @@ pub mod error;
 pub mod example;
 pub mod example_table;
 pub mod forward;
+pub mod ledger;
 pub mod max_change;
 pub mod merge;
 pub mod merge_sizes;

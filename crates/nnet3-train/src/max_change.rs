@@ -1,8 +1,84 @@
 //! What limits on the change of parameters did: per minibatch, and counted over a training run.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kaldi_io::log::num;
+use nnet3_matrix::norm_limits::norm_factors;
+
+/// The limits of a step of the parameters.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Name and max-change of each component with parameters; 0 is no limit.
+    pub components: Arc<[(String, f32)]>,
+    /// Limit on the 2-norm of the whole change; 0 is none.
+    pub max_param_change: f32,
+    /// All limits are multiplied by this.
+    pub factor: f32,
+    /// The change is multiplied by this.
+    pub scale: f32,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stepped {
+    Freely,
+    /// Some limit was active.
+    Limited(MaxChange),
+    /// The change was infinite or not a number: nothing was done.
+    Refused,
+}
+
+impl Limits {
+    /// How many components have parameters.
+    pub fn len(&self) -> usize {
+        self.components.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.components.is_empty()
+    }
+
+    /// The components' limits, then that of the whole change.
+    pub fn numbers(&self) -> Vec<f64> {
+        let own = self.components.iter().map(|(_, max_change)| max_change);
+        own.chain([&self.max_param_change]).map(|&limit| f64::from(limit * self.factor)).collect()
+    }
+
+    /// What they did to changes with these squared norms.
+    pub fn applied(&self, squares: &[f64], counts: &mut MaxChangeCounts) -> Stepped {
+        let factors = norm_factors(squares, &self.numbers(), f64::from(self.scale).abs());
+        counts.updates += 1;
+        if counts.components.len() != self.len() {
+            counts.components = self.components.iter().map(|(name, _)| (name.clone(), 0)).collect();
+        }
+        let mut report = MaxChange { components: 0, updatable: self.len(), smallest: None, global: None };
+        for ((&factor, (name, max_change)), (_, count)) in
+            factors.each.iter().zip(&*self.components).zip(&mut counts.components)
+        {
+            if factor >= 1.0 {
+                continue;
+            }
+            *count += 1;
+            report.components += 1;
+            if report.smallest.as_ref().is_none_or(|smallest| factor < smallest.factor) {
+                let (component, max_change) = (name.clone(), *max_change);
+                report.smallest = Some(ComponentLimit { component, factor, max_change });
+            }
+        }
+        if !factors.finite {
+            return Stepped::Refused;
+        }
+        if factors.all < 1.0 {
+            counts.global += 1;
+            report.global = Some((factors.all, self.max_param_change));
+        }
+        if report.smallest.is_some() || report.global.is_some() {
+            Stepped::Limited(report)
+        } else {
+            Stepped::Freely
+        }
+    }
+}
 
 /// Where limits were active in one update.
 #[derive(Debug, Clone, PartialEq)]

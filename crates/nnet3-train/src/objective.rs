@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use kaldi_io::GeneralMatrix;
 use nnet3_core::execute::Executor;
 use nnet3_core::nnet::{Nnet, Node};
-use nnet3_matrix::{Backend, Device, View, ViewMut, Workspace};
+use nnet3_matrix::{Accumulator, Backend, Device, View, ViewMut, Workspace};
 
 /// A sum over frames: the objective, and what to divide it by.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -26,9 +26,15 @@ pub trait ObjectiveFunction: Sync {
     /// What the sum over the rows is divided by, for an average.
     fn weight(&self, targets: &GeneralMatrix) -> f64;
 
-    /// The sum over all rows. `deriv` holds the targets, in the shape of `output`, and is replaced by the derivative of
-    /// the sum with respect to the output.
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>) -> f64;
+    /// Adds the sum over all rows to `place`. `deriv` holds the targets, in the shape of `output`, and is replaced by the
+    /// derivative of the sum with respect to the output.
+    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>);
+}
+
+/// One of the sums of a device.
+pub struct Place<'s> {
+    pub sums: &'s mut Accumulator,
+    pub index: usize,
 }
 
 /// All functions.
@@ -47,8 +53,8 @@ impl ObjectiveFunction for Linear {
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         sum(targets)
     }
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>) -> f64 {
-        backend.dot(output, deriv.as_view())
+    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
+        backend.accumulate_dot(place.sums, place.index, 1.0, output, deriv.as_view());
     }
 }
 
@@ -65,9 +71,9 @@ impl ObjectiveFunction for Quadratic {
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         targets.rows() as f64
     }
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>) -> f64 {
+    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         backend.add(deriv, -1.0, output);
-        -0.5 * backend.dot(deriv.as_view(), deriv.as_view())
+        backend.accumulate_dot(place.sums, place.index, -0.5, deriv.as_view(), deriv.as_view());
     }
 }
 
@@ -101,8 +107,9 @@ impl Evaluator {
         Evaluator { workspace: Workspace::new(device), dense: Vec::new() }
     }
 
-    /// Evaluates the output of this name, whose forward pass is done. With `supply_derivative`, the derivative goes to
-    /// the executor, which waits for it. `targets` have the shape of the output.
+    /// Evaluates the output of this name, whose forward pass is done: adds the objective to `place` and returns its weight.
+    /// With `supply_derivative`, the derivative goes to the executor, which waits for it. `targets` have the shape of the
+    /// output.
     pub fn evaluate(
         &mut self,
         executor: &mut Executor,
@@ -110,7 +117,8 @@ impl Evaluator {
         name: &str,
         targets: &GeneralMatrix,
         supply_derivative: bool,
-    ) -> Result<ObjectiveValue> {
+        place: Place<'_>,
+    ) -> Result<f64> {
         let function = function_of(nnet, name)?;
         let device = executor.device().clone();
         let shape = (targets.rows(), targets.cols());
@@ -136,8 +144,8 @@ impl Evaluator {
             scratch.insert(self.workspace.take(shape.0, shape.1)).view_mut()
         };
         device.upload(deriv, targets);
-        let objective = function.evaluate(&*device, output.view(), deriv);
-        Ok(ObjectiveValue { objective, weight })
+        function.evaluate(&*device, output.view(), deriv, place);
+        Ok(weight)
     }
 }
 
@@ -199,8 +207,10 @@ mod tests {
             let evaluate = |output: &[f32]| {
                 let output = Matrix::from_vec(2, 3, output.to_vec());
                 let mut deriv = Matrix::from_vec(2, 3, targets_data.clone());
-                let value = function.evaluate(&*device, output.view(), deriv.view_mut());
-                (value, deriv.to_vec())
+                let mut sums = Accumulator::zeros(1);
+                let place = Place { sums: &mut sums, index: 0 };
+                function.evaluate(&*device, output.view(), deriv.view_mut(), place);
+                (sums.values()[0], deriv.to_vec())
             };
             let (value, deriv) = evaluate(&output);
             assert!((value - expected).abs() < 1e-6, "{}: {value}", function.name());

@@ -19,7 +19,7 @@ use crate::phase_stats::PhaseStats;
 use crate::trainer::{Event, Report, Trained, Trainer, TrainerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
-use worker::{Setup, Worker};
+use worker::{Finished, Setup, Worker};
 
 /// Minibatches that a replica has on its hands at most: one that it works on, one that waits.
 const AHEAD: usize = 2;
@@ -72,14 +72,21 @@ pub struct Replicas {
     /// Which replicas have trained since the last average.
     changed: Vec<bool>,
     objectives: BTreeMap<String, PhaseStats>,
+    /// What each replica has reported and has not been passed on, and how many of its minibatches that is about.
+    news: Vec<(VecDeque<Event>, u64)>,
+    /// The next minibatch whose events are to be passed on.
+    next: u64,
 }
 
 impl Replicas {
     /// A replica of `nnet` on each of the devices.
-    pub fn new(nnet: &Nnet, devices: &[Device], options: ReplicaOptions) -> Result<Replicas> {
+    pub fn new(nnet: &Nnet, devices: &[Device], mut options: ReplicaOptions) -> Result<Replicas> {
         if devices.is_empty() {
             return Err(Error::options("expected at least one replica, found none"));
         }
+        // Devices report at the end of a phase; for the phases of all together that is more often.
+        let print_interval = options.trainer.print_interval;
+        options.trainer.print_interval = print_interval.div_ceil(devices.len() as u64);
         let start = |(number, device): (usize, &Device)| {
             Worker::start(Setup {
                 nnet: nnet.clone(),
@@ -94,9 +101,11 @@ impl Replicas {
             changed: vec![false; workers.len()],
             workers,
             average_period: options.average_period,
-            print_interval: options.trainer.print_interval,
+            print_interval,
             minibatches: 0,
             keys: VecDeque::new(),
+            news: devices.iter().map(|_| Default::default()).collect(),
+            next: 0,
             objectives: BTreeMap::new(),
         })
     }
@@ -108,7 +117,7 @@ impl Replicas {
         minibatch: NnetExample,
         report: &mut dyn Report,
     ) -> std::result::Result<(), Failure> {
-        let count = self.workers.len() as u64;
+        let count = self.news.len() as u64;
         let whole_period = self.average_period.saturating_mul(count);
         if whole_period > 0 && self.minibatches > 0 && self.minibatches.is_multiple_of(whole_period) {
             self.average(report)?;
@@ -128,15 +137,35 @@ impl Replicas {
     fn take_report(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
         let Some(key) = self.keys.pop_front() else { return Ok(()) };
         let minibatch = self.minibatches - self.keys.len() as u64 - 1;
-        let replica = (minibatch % self.workers.len() as u64) as usize;
-        let events = self.workers[replica].trained().map_err(|error| Failure { key: Some(key), error })?;
-        events.into_iter().for_each(|event| self.forward(event, replica as u64, report));
+        let replica = (minibatch % self.news.len() as u64) as usize;
+        let news = self.workers[replica].trained().map_err(|error| Failure { key: Some(key), error })?;
+        let (events, settled) = &mut self.news[replica];
+        events.extend(news.events);
+        *settled = news.settled;
+        self.pass_on(report);
         Ok(())
+    }
+
+    /// Passes on events in the order of the minibatches, as far as replicas have reported them: devices do so now and then.
+    fn pass_on(&mut self, report: &mut dyn Report) {
+        let count = self.news.len() as u64;
+        loop {
+            let (own, replica) = (self.next / count, (self.next % count) as usize);
+            if self.next >= self.minibatches || self.news[replica].1 <= own {
+                return;
+            }
+            let later = |event: &Event| matches!(event, Event::Objective { minibatch, .. } | Event::ChangeRefused { minibatch } if *minibatch > own);
+            while self.news[replica].0.front().is_some_and(|event| !later(event)) {
+                let event = self.news[replica].0.pop_front();
+                event.into_iter().for_each(|event| self.forward(event, replica as u64, report));
+            }
+            self.next += 1;
+        }
     }
 
     /// Passes on what a replica reported, with the minibatch's number among all. Phases are those of all replicas.
     fn forward(&mut self, event: Event, replica: u64, report: &mut dyn Report) {
-        let count = self.workers.len() as u64;
+        let count = self.news.len() as u64;
         let number = |minibatch: u64| minibatch * count + replica;
         match event {
             Event::Objective { minibatch, output, value } => {
@@ -179,22 +208,25 @@ impl Replicas {
             self.take_report(report)?;
         }
         let count = self.workers.len() as u32;
-        let totals = self.objectives.iter().map(|(name, stats)| stats.total(name)).collect();
         let mut nnets = Vec::new();
         let mut compiler = None;
         let mut max_change = MaxChangeCounts::default();
         let mut times = ReplicaTimes::default();
-        for worker in self.workers {
-            let (trained, time) = worker.finish()?;
+        for (k, worker) in std::mem::take(&mut self.workers).into_iter().enumerate() {
+            let Finished { trained, times: own, events } = worker.finish()?;
+            self.news[k].0.extend(events);
+            self.news[k].1 = u64::MAX;
             nnets.push(trained.nnet);
             max_change.add(&trained.max_change);
-            times.waiting += time.waiting / count;
-            times.training += time.training / count;
+            times.waiting += own.waiting / count;
+            times.training += own.training / count;
             match &mut compiler {
                 None => compiler = Some(trained.compiler),
                 Some(compiler) => compiler.absorb(trained.compiler),
             }
         }
+        self.pass_on(report);
+        let totals = self.objectives.iter().map(|(name, stats)| stats.total(name)).collect();
         let nnet = mean(nnets, &self.changed)?;
         let compiler = compiler.ok_or_else(|| Error::options("expected at least one replica, found none"))?;
         Ok((Trained { nnet, totals, max_change, compiler }, times))

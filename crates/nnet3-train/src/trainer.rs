@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::example::NnetExample;
-use crate::max_change::{MaxChange, MaxChangeCounts};
+use crate::ledger::{Entry, Ledger};
+use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
 use crate::minibatch::{CompileOptions, Runner};
 use crate::objective::{Evaluator, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
-use crate::update::{Step, Stepped, apply_l2, constrain_orthonormal, step};
+use crate::update::{Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::component::Context;
 use nnet3_core::execute::{Executor, Model};
@@ -132,6 +133,8 @@ pub struct Trainer {
     seed: i32,
     minibatches: u64,
     objectives: BTreeMap<String, PhaseStats>,
+    stepper: Stepper,
+    ledger: Ledger,
     max_change: MaxChangeCounts,
 }
 
@@ -171,6 +174,8 @@ impl Trainer {
             random,
             minibatches: 0,
             objectives: BTreeMap::new(),
+            stepper: Stepper::new(&delta, device),
+            ledger: Ledger::default(),
             max_change: MaxChangeCounts::default(),
             options,
             nnet,
@@ -178,7 +183,8 @@ impl Trainer {
         })
     }
 
-    /// One minibatch.
+    /// One minibatch. On the host its events come at once, on other devices later: with a phase of them, or with
+    /// [`Trainer::settle`].
     pub fn train(&mut self, minibatch: &NnetExample, report: &mut dyn Report) -> Result<()> {
         let sequences = minibatch.num_sequences()? as f32;
         let interval = self.options.backstitch_training_interval;
@@ -226,12 +232,11 @@ impl Trainer {
             apply_l2(&self.nnet, &mut self.delta, l2);
         }
         let how = Step { scale, max_param_change: self.options.max_param_change, max_change_scale };
-        let stepped = step(&mut self.nnet, &self.delta, how, &mut self.max_change);
-        let refused = stepped == Stepped::Refused;
-        match stepped {
-            Stepped::Freely => {}
-            Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
-            Stepped::Refused => report.event(Event::ChangeRefused { minibatch: self.minibatches }),
+        self.make_room(self.stepper.entries(), report);
+        self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
+        let on_host = self.runner.executor().device().id() == 0;
+        if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
+            self.settle(report);
         }
         if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
             self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
@@ -239,8 +244,10 @@ impl Trainer {
         if pass != Pass::Forth {
             self.constrain(report);
         }
-        let keep = pass == Pass::Conventional && self.options.momentum > 0.0 && !refused;
-        self.delta.scale(if keep { self.options.momentum } else { 0.0 });
+        match pass == Pass::Conventional && self.options.momentum > 0.0 {
+            true => self.stepper.keep(&mut self.delta, self.options.momentum),
+            false => self.delta.scale(0.0),
+        }
         Ok(())
     }
 
@@ -256,21 +263,59 @@ impl Trainer {
         self.runner.start(&self.nnet, &program, minibatch)?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
-        for io in minibatch.ios.iter().filter(|io| self.nnet.find_output(&io.name).is_some()) {
-            let value = self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, true)?;
-            let name = match pass {
+        for io in &minibatch.ios {
+            if self.nnet.find_output(&io.name).is_none() {
+                continue;
+            }
+            self.make_room(1, report);
+            let place = self.ledger.reserve(1);
+            let index = place.index;
+            let executor = self.runner.executor();
+            let weight =
+                self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, true, place)?;
+            let output = match pass {
                 Pass::Forth => format!("{}{BACKSTITCH_SUFFIX}", io.name),
                 Pass::Conventional | Pass::Back => io.name.clone(),
             };
-            let interval = self.options.print_interval;
-            let stats = self.objectives.entry(name.clone()).or_insert_with(|| PhaseStats::new(interval));
-            if let Some(phase) = stats.add(&name, self.minibatches, value) {
-                report.event(Event::Phase(phase));
-            }
-            report.event(Event::Objective { minibatch: self.minibatches, output: name, value });
+            self.ledger.note(index, Entry::Objective { minibatch: self.minibatches, output, weight });
         }
+        let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
         Ok(())
+    }
+
+    fn make_room(&mut self, count: usize, report: &mut dyn Report) {
+        if !self.ledger.has_room(count) {
+            self.settle(report);
+        }
+    }
+
+    /// Reports all that has happened so far; waits for the device.
+    pub fn settle(&mut self, report: &mut dyn Report) {
+        for (entry, numbers) in self.ledger.read() {
+            match entry {
+                Entry::Objective { minibatch, output, weight } => {
+                    let value = ObjectiveValue { objective: numbers[0], weight };
+                    let interval = self.options.print_interval;
+                    let stats =
+                        self.objectives.entry(output.clone()).or_insert_with(|| PhaseStats::new(interval));
+                    if let Some(phase) = stats.add(&output, minibatch, value) {
+                        report.event(Event::Phase(phase));
+                    }
+                    report.event(Event::Objective { minibatch, output, value });
+                }
+                Entry::Change { minibatch, limits } => match limits.applied(&numbers, &mut self.max_change) {
+                    Stepped::Freely => {}
+                    Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
+                    Stepped::Refused => report.event(Event::ChangeRefused { minibatch }),
+                },
+            }
+        }
+    }
+
+    /// Minibatches about which all has been reported.
+    pub fn settled(&self) -> u64 {
+        self.ledger.first().unwrap_or(self.minibatches)
     }
 
     fn constrain(&mut self, report: &mut dyn Report) {
@@ -282,11 +327,12 @@ impl Trainer {
         }
     }
 
-    /// Averages over all minibatches, in the order of the outputs' names.
+    /// Averages over all minibatches that are settled, in the order of the outputs' names.
     pub fn totals(&self) -> Vec<Total> {
         self.objectives.iter().map(|(name, stats)| stats.total(name)).collect()
     }
 
+    /// Of all minibatches that are settled.
     pub fn max_change(&self) -> &MaxChangeCounts {
         &self.max_change
     }
@@ -316,7 +362,8 @@ impl Trainer {
     }
 
     /// What training has made.
-    pub fn finish(self) -> Trained {
+    pub fn finish(mut self, report: &mut dyn Report) -> Trained {
+        self.settle(report);
         let totals = self.totals();
         Trained {
             nnet: self.nnet,

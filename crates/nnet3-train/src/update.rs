@@ -1,9 +1,15 @@
 //! One step of the parameters: l2 regularisation, limits on the change, and constraints (spec binaries §8.3, §8.5).
 
-use crate::max_change::{ComponentLimit, MaxChange, MaxChangeCounts};
+use std::sync::Arc;
+
+use crate::ledger::{Entry, Ledger};
+use crate::max_change::Limits;
+use crate::objective::Place;
 use nnet3_core::component::Context;
+use nnet3_core::index::ComponentId;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::constrain;
+use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
 /// delta -= 2 · `scale` · (learning rate) · (l2 constant) · parameters, component by component.
 pub fn apply_l2(nnet: &Nnet, delta: &mut Nnet, scale: f32) {
@@ -28,68 +34,75 @@ pub struct Step {
     pub max_change_scale: f32,
 }
 
-/// What became of a step.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Stepped {
-    Freely,
-    /// Some limit was active.
-    Limited(MaxChange),
-    /// The change was infinite or not a number: nothing was done.
-    Refused,
+/// Adds changes to parameters, reduced where a limit asks for it. All numbers stay on the device.
+pub struct Stepper {
+    device: Device,
+    ids: Vec<ComponentId>,
+    components: Arc<[(String, f32)]>,
+    /// A number for each component, and whether the last change was made (1 or 0).
+    factors: Matrix,
+    /// Limits on the device, for each factor of theirs that has occurred.
+    limits: Vec<(f32, Accumulator)>,
 }
 
-/// Adds `delta` to `nnet`, reduced where a component's or the global limit asks for it.
-///
-/// Statistics of components without parameters are in `nnet` already; `delta` has none.
-pub fn step(nnet: &mut Nnet, delta: &Nnet, step: Step, counts: &mut MaxChangeCounts) -> Stepped {
-    let ids = delta.updatable_components();
-    let scale = f64::from(step.scale).abs();
-    counts.updates += 1;
-    if counts.components.len() != ids.len() {
-        counts.components = ids.iter().map(|&id| (delta.component_name(id).to_owned(), 0)).collect();
+impl Stepper {
+    /// For networks like this one.
+    pub fn new(nnet: &Nnet, device: &Device) -> Stepper {
+        let ids = nnet.updatable_components();
+        let max_change = |id| nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change);
+        let components = ids.iter().map(|&id| (nnet.component_name(id).to_owned(), max_change(id))).collect();
+        let factors = Matrix::zeros(device, 1, ids.len() + 1);
+        Stepper { device: device.clone(), ids, components, factors, limits: Vec::new() }
     }
-    let mut report = MaxChange { components: 0, updatable: ids.len(), smallest: None, global: None };
-    let mut factors = Vec::with_capacity(ids.len());
-    let mut square = 0.0;
-    for (&id, (name, count)) in ids.iter().zip(&mut counts.components) {
-        let component = delta.component(id);
-        let Some(updatable) = component.as_updatable() else { continue };
-        let own_square = updatable.dot_product(component);
-        let max_change = updatable.settings().max_change;
-        let limit = f64::from(max_change * step.max_change_scale);
-        let change = own_square.sqrt() * scale;
-        let mut factor = 1.0;
-        if max_change != 0.0 && change > limit {
-            factor = limit / change;
-            *count += 1;
-            report.components += 1;
-            if report.smallest.as_ref().is_none_or(|smallest| factor < smallest.factor) {
-                report.smallest = Some(ComponentLimit { component: name.clone(), factor, max_change });
+
+    /// Numbers that a step takes in the ledger.
+    pub fn entries(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Adds `delta` to `nnet`, reduced where a component's or the global limit asks for it; not at all where it is infinite or
+    /// not a number. The ledger gets the squared norms, and has room for them.
+    ///
+    /// Statistics of components without parameters are in `nnet` already; `delta` has none.
+    pub fn step(&mut self, nnet: &mut Nnet, delta: &Nnet, step: Step, minibatch: u64, ledger: &mut Ledger) {
+        let limits = Limits {
+            components: self.components.clone(),
+            max_param_change: step.max_param_change,
+            factor: step.max_change_scale,
+            scale: step.scale,
+        };
+        let Place { sums, index } = ledger.reserve(self.ids.len());
+        for (k, &id) in self.ids.iter().enumerate() {
+            if let Some(updatable) = delta.component(id).as_updatable() {
+                updatable.accumulate_square(sums, index + k);
             }
         }
-        square += factor * factor * own_square;
-        factors.push(factor);
+        let known = match self.limits.iter().position(|(factor, _)| *factor == limits.factor) {
+            Some(known) => known,
+            None => {
+                self.limits.push((limits.factor, Accumulator::from_vec(limits.numbers())));
+                self.limits.len() - 1
+            }
+        };
+        let numbers = &mut self.limits[known].1;
+        self.device.limit_norms(self.factors.view_mut(), sums, index, numbers, f64::from(step.scale));
+        for (k, &id) in self.ids.iter().enumerate() {
+            let alpha = self.factor(k, 1.0);
+            nnet.component_mut(id).add_by(&*self.device, alpha, delta.component(id));
+        }
+        ledger.note(index, Entry::Change { minibatch, limits });
     }
-    let change = square.sqrt() * scale;
-    let limit = f64::from(step.max_param_change * step.max_change_scale);
-    // With infinite changes a component's factor is 0, and 0 · ∞ is not a number.
-    if !change.is_finite() {
-        return Stepped::Refused;
+
+    /// Multiplies the parameters of `delta`, whose step was the last one; they become zero if it was not made.
+    pub fn keep(&self, delta: &mut Nnet, times: f32) {
+        let factor = self.factor(self.ids.len(), times);
+        for &id in &self.ids {
+            delta.component_mut(id).scale_by(&*self.device, factor);
+        }
     }
-    let mut global = 1.0;
-    if step.max_param_change != 0.0 && change > limit {
-        global = limit / change;
-        counts.global += 1;
-        report.global = Some((global, step.max_param_change));
-    }
-    for (&id, factor) in ids.iter().zip(factors) {
-        let alpha = factor * global * f64::from(step.scale);
-        nnet.component_mut(id).add(alpha as f32, delta.component(id));
-    }
-    if report.smallest.is_some() || report.global.is_some() {
-        Stepped::Limited(report)
-    } else {
-        Stepped::Freely
+
+    fn factor(&self, k: usize, times: f32) -> Factor<'_> {
+        Factor { times, element: self.factors.view().col_range(k..k + 1) }
     }
 }
 

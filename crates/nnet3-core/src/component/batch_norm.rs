@@ -43,8 +43,6 @@ pub struct BatchNorm {
     /// Test mode only, else empty: output = scale ⊙ input + offset.
     scale: Matrix,
     offset: Matrix,
-    /// One row of a memo on the host; kept for its memory.
-    row: Vec<f32>,
 }
 
 /// The memo's rows.
@@ -75,7 +73,6 @@ impl BatchNorm {
             sumsq: Accumulator::zeros(block_dim),
             scale: Matrix::empty(),
             offset: Matrix::empty(),
-            row: Vec::new(),
         };
         c.derive();
         Ok(Box::new(c))
@@ -110,7 +107,6 @@ impl BatchNorm {
             sumsq: Accumulator::from_vec(sumsq),
             scale: Matrix::empty(),
             offset: Matrix::empty(),
-            row: Vec::new(),
         };
         c.derive();
         Ok(Box::new(c))
@@ -270,15 +266,11 @@ impl Component for BatchNorm {
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, memo: View<'_>) {
         let rows = (output.rows() * output.cols() / self.block_dim) as f64;
         self.count += rows;
-        self.row.resize(self.block_dim, 0.0);
         if self.sum.is_empty() {
             (self.sum, self.sumsq) = (Accumulator::zeros(self.block_dim), Accumulator::zeros(self.block_dim));
         }
         for (sums, memo_row) in [(&mut self.sum, MEAN), (&mut self.sumsq, MEAN_SQUARE)] {
-            context.backend.download_into(memo.row(memo_row), &mut self.row);
-            for (sum, &average) in sums.values_mut().iter_mut().zip(&self.row) {
-                *sum += rows * average as f64;
-            }
+            context.backend.accumulate_row(sums, 0, rows, memo.row(memo_row));
         }
     }
 

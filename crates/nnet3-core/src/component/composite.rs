@@ -5,7 +5,7 @@ use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
-use nnet3_matrix::Scratch;
+use nnet3_matrix::{Accumulator, Scratch};
 
 const NAME: &str = "CompositeComponent";
 const MOST_PARTS: usize = 100_000;
@@ -352,6 +352,17 @@ impl Component for Composite {
         assert_eq!(self.parts.len(), other.parts.len());
         self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add(alpha, &**other));
     }
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.parts.iter_mut().for_each(|part| part.scale_by(backend, factor));
+    }
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other = downcast::<Composite>(other);
+        assert_eq!(self.parts.len(), other.parts.len());
+        self.parts
+            .iter_mut()
+            .zip(&other.parts)
+            .for_each(|(part, other)| part.add_by(backend, alpha, &**other));
+    }
     fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
         self.parts.iter_mut().flat_map(|part| part.matrices_mut()).collect()
     }
@@ -388,6 +399,9 @@ impl Updatable for Composite {
         let other = downcast::<Composite>(other);
         let parts = self.parts.iter().zip(&other.parts);
         parts.filter_map(|(part, other)| Some(part.as_updatable()?.dot_product(&**other))).sum()
+    }
+    fn accumulate_square(&self, sums: &mut Accumulator, index: usize) {
+        self.updatable_parts().for_each(|part| part.accumulate_square(sums, index));
     }
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.updatable_parts_mut().for_each(|part| part.freeze_natural_gradient(freeze));

@@ -182,6 +182,16 @@ impl Component for Constant {
             self.output.add(alpha, &downcast::<Constant>(other).output);
         }
     }
+    fn scale_by(&mut self, _: &dyn Backend, factor: Factor<'_>) {
+        if self.is_updatable {
+            self.output.scale_by(factor);
+        }
+    }
+    fn add_by(&mut self, _: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        if self.is_updatable {
+            self.output.add_by(alpha, &downcast::<Constant>(other).output);
+        }
+    }
     fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.output]
     }

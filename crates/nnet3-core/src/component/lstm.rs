@@ -9,7 +9,7 @@ use crate::config::ConfigLine;
 use crate::natural_gradient::NaturalGradient;
 use crate::text::{number, rms_stats, summarize};
 use kaldi_io::text::format_g;
-use nnet3_matrix::Accumulator;
+use nnet3_matrix::{Accumulator, Band};
 
 const NAME: &str = "LstmNonlinearityComponent";
 
@@ -57,11 +57,9 @@ pub struct LstmNonlinearity {
     /// For each unit a threshold, then for each unit a scale.
     self_repair: [f32; 10],
     /// For each unit, over rows: cells under repair.
-    self_repair_total: [f64; 5],
+    self_repair_total: Accumulator,
     count: f64,
     natural_gradient: NaturalGradient,
-    /// Repair amounts (5 · C) of the present backprop: host scratch that is kept.
-    amounts: Vec<f32>,
 }
 
 impl LstmNonlinearity {
@@ -74,10 +72,9 @@ impl LstmNonlinearity {
             value_sum: Accumulator::zeros(5 * cells),
             deriv_sum: Accumulator::zeros(5 * cells),
             self_repair,
-            self_repair_total: [0.0; 5],
+            self_repair_total: Accumulator::zeros(5),
             count: 0.0,
             natural_gradient: NaturalGradient::new(20, 2, 1000.0, 4.0),
-            amounts: vec![0.0; 5 * cells],
         }
     }
 
@@ -121,7 +118,8 @@ impl LstmNonlinearity {
         (new.value_sum, new.deriv_sum, new.count) = (value_avg, deriv_avg, count);
         new.value_sum.scale(count);
         new.deriv_sum.scale(count);
-        new.self_repair_total = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
+        let totals = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
+        new.self_repair_total = Accumulator::from_vec(totals.to_vec());
         Ok(Box::new(new))
     }
 
@@ -129,21 +127,17 @@ impl LstmNonlinearity {
         self.params.cols()
     }
 
-    /// Decides from the statistics so far which cells' units are repaired, and by how much. Returns for each unit how
-    /// many cells are.
-    fn choose_repairs(&mut self) -> [f64; 5] {
+    /// Decides from the statistics so far which cells' units are repaired: those are 1 in `chosen` (5 × C), others 0.
+    fn choose_repairs(&mut self, context: Context<'_>, chosen: ViewMut<'_>) {
         let cells = self.cells();
         // Plus one, so that there is no division by zero.
         let count = (1.0 + self.count) as f32 as f64;
-        let mut repaired = [0.0; 5];
-        let sums = self.deriv_sum.values();
-        for (k, amount) in self.amounts.iter_mut().enumerate() {
-            let unit = k / cells;
-            let low = sums[k] / count < self.self_repair[unit] as f64;
-            *amount = if low { self.self_repair[5 + unit] } else { 0.0 };
-            repaired[unit] += low as u32 as f64;
+        for unit in 0..UNITS.len() {
+            // Below it, not at it.
+            let low = (self.self_repair[unit] as f64).next_down();
+            let (sums, band) = (&mut self.deriv_sum, Band { low, high: f64::INFINITY });
+            context.backend.compare_averages(chosen.row(unit), sums, unit * cells, 1, count, band);
         }
-        repaired
     }
 
     fn unit_info(&self, unit: usize) -> String {
@@ -156,7 +150,7 @@ impl LstmNonlinearity {
         );
         if self.count != 0.0 {
             let cells = self.cells();
-            let proportion = (self.self_repair_total[unit] / (self.count * cells as f64)) as f32;
+            let proportion = (self.self_repair_total.values()[unit] / (self.count * cells as f64)) as f32;
             let average = |sums: &Accumulator| {
                 summarize(&fields::averages(sums, self.count)[unit * cells..(unit + 1) * cells])
             };
@@ -234,8 +228,7 @@ impl Component for LstmNonlinearity {
             kaldi_io::matrix::DenseMatrix { rows: 5, cols: self.cells(), data }.write(w)?;
         }
         fields::write_vector(w, "<SelfRepairConfig>", &self.self_repair)?;
-        let totals = Accumulator::from_vec(self.self_repair_total.to_vec());
-        let proportions = fields::averages(&totals, self.count * self.cells() as f64);
+        let proportions = fields::averages(&self.self_repair_total, self.count * self.cells() as f64);
         fields::write_vector(w, "<SelfRepairProb>", &proportions)?;
         if self.use_dropout {
             fields::write_bool(w, "<UseDropout>", true)?;
@@ -258,9 +251,17 @@ impl Component for LstmNonlinearity {
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let (backend, cells) = (context.backend, self.cells());
-        let repaired = self.choose_repairs();
-        let mut amounts = context.workspace.take(5, cells);
-        backend.upload(amounts.view_mut(), &self.amounts);
+        let rows = args.in_value.rows() as f64;
+        let mut amounts = context.workspace.take(UNITS.len(), cells);
+        self.choose_repairs(context, amounts.view_mut());
+        for unit in 0..UNITS.len() {
+            let amounts = amounts.view_mut().row(unit);
+            if let Some(target) = update.reborrow().target(self) {
+                let chosen = amounts.as_view();
+                backend.accumulate_dot(&mut target.self_repair_total, unit, rows, chosen, chosen);
+            }
+            backend.scale(amounts, self.self_repair[UNITS.len() + unit]);
+        }
         let mut nothing = context.workspace.take(0, 0);
         let in_deriv = args.in_deriv.unwrap_or(nothing.view_mut());
         let run =
@@ -288,18 +289,14 @@ impl Component for LstmNonlinearity {
 
         let target = update.target(self).expect("there was one");
         (target.value_sum, target.deriv_sum) = (values, derivs);
-        let rows = args.in_value.rows() as f64;
         target.count += rows;
-        for (total, cells) in target.self_repair_total.iter_mut().zip(repaired) {
-            *total += rows * cells;
-        }
         target.add_gradient(context, gradient.view_mut());
     }
 
     fn zero_stats(&mut self) {
         self.value_sum.scale(0.0);
         self.deriv_sum.scale(0.0);
-        self.self_repair_total = [0.0; 5];
+        self.self_repair_total.scale(0.0);
         self.count = 0.0;
     }
 
@@ -311,7 +308,7 @@ impl Component for LstmNonlinearity {
         let factor = factor as f64;
         self.value_sum.scale(factor);
         self.deriv_sum.scale(factor);
-        self.self_repair_total = self.self_repair_total.map(|total| total * factor);
+        self.self_repair_total.scale(factor);
         self.count *= factor;
     }
 
@@ -321,9 +318,7 @@ impl Component for LstmNonlinearity {
         let alpha = alpha as f64;
         self.value_sum.add(alpha, &other.value_sum);
         self.deriv_sum.add(alpha, &other.deriv_sum);
-        for (total, more) in self.self_repair_total.iter_mut().zip(other.self_repair_total) {
-            *total += alpha * more;
-        }
+        self.self_repair_total.add(alpha, &other.self_repair_total);
         self.count += alpha * other.count;
     }
 
@@ -404,7 +399,7 @@ mod tests {
         // No rows so far: everything is below its threshold. With the statistics of the first call nothing is.
         let first = harness.backward(&mut *new, None, &input, &forward, &deriv, Update::Own);
         let lstm = downcast::<LstmNonlinearity>(&*new);
-        assert_eq!((lstm.count, lstm.self_repair_total), (8.0, [8.0; 5]));
+        assert_eq!((lstm.count, &*lstm.self_repair_total.values()), (8.0, &[8.0; 5][..]));
         for k in 0..5 {
             assert!((lstm.value_sum.values()[k] - values[k]).abs() < 1e-4);
             assert!((lstm.deriv_sum.values()[k] - derivs[k]).abs() < 1e-4);
@@ -447,7 +442,7 @@ mod tests {
         assert_eq!(written(&*own, true), before);
         assert_eq!(downcast::<LstmNonlinearity>(&*delta).count, 3.0);
         own.add(2.0, &*delta);
-        assert_eq!(downcast::<LstmNonlinearity>(&*own).self_repair_total, [24.0; 5]);
+        assert_eq!(*downcast::<LstmNonlinearity>(&*own).self_repair_total.values(), [24.0; 5]);
         assert!(delta.as_updatable().unwrap().vectorize().iter().any(|&p| p != 0.0));
     }
 

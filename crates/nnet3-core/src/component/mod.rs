@@ -54,7 +54,7 @@ use crate::index::Index;
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Backend, Matrix, View, ViewMut, Workspace};
+use nnet3_matrix::{Backend, Factor, Matrix, View, ViewMut, Workspace};
 use std::any::Any;
 use std::fmt;
 use std::ops::BitOr;
@@ -330,6 +330,19 @@ pub trait Component: Any + Send + Sync {
     /// Parameters and statistics += `alpha` × those of `other`, which has the same type.
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let _ = (alpha, other);
+    }
+
+    /// As [`Component::scale`] by a number that the device knows. Those whose statistics are scaled too wait for it.
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.scale(backend.value_of(factor));
+    }
+
+    /// As [`Component::add`] with an alpha that the device knows; 0 adds nothing. Those with statistics wait for it.
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let alpha = backend.value_of(alpha);
+        if alpha != 0.0 {
+            self.add(alpha, other);
+        }
     }
 
     /// `Some` exactly if [`Properties::UPDATABLE`].

@@ -8,7 +8,7 @@ use crate::config::ConfigLine;
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Activation, Map, View, ViewMut};
+use nnet3_matrix::{Activation, Band, Map, View, ViewMut};
 use std::any::Any;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,53 +84,50 @@ impl Nonlinear {
     }
 
     /// Pushes the inputs of units whose average derivative is too small (or too large) towards where it is not;
-    /// returns the numbers of dimensions processed and repaired.
+    /// returns the number of dimensions processed, and sets `terms` to what is not zero for units that are repaired.
     fn repair_gradients(
-        &self,
+        &mut self,
         context: Context<'_>,
         activation: Activation,
         out_value: View<'_>,
         in_deriv: ViewMut<'_>,
-    ) -> (f64, f64) {
-        let stats = &self.stats;
+        terms: ViewMut<'_>,
+    ) -> Repairs {
+        let stats = &mut self.stats;
         let relu = activation == Activation::Relu;
-        let units = if relu { stats.block_dim } else { stats.dim };
-        // Before chance and statistics decide, so that the pool has them in every later run.
-        let mut terms = context.workspace.take(1, units);
-        let mut repair = context.workspace.floats(units);
-        let repairs = stats.repairs_now(context);
-        let always_processed = if activation == Activation::Relu { 0.0 } else { stats.dim as f64 };
-        if !repairs {
-            return (always_processed, 0.0);
+        if !stats.repairs_now(context) {
+            return Repairs { processed: if relu { 0.0 } else { stats.dim as f64 }, any: false };
         }
         let default_lower = if activation == Activation::Tanh { 0.2 } else { 0.05 };
         let lower = stats.self_repair_lower_threshold.unwrap_or(default_lower) as f64;
         let upper = stats.self_repair_upper_threshold.unwrap_or(0.95) as f64;
         let size = stats.self_repair_scale / REPAIR_PROBABILITY;
-        for (j, repair) in repair.iter_mut().enumerate() {
-            let average = stats.average_derivative(j);
-            *repair = match average {
-                _ if relu && average <= lower && average <= upper => 1.0,
-                _ if relu && average > lower && average > upper => -1.0,
-                _ if !relu && average < lower => 1.0,
-                _ => 0.0,
-            };
-        }
-        let repaired: f32 = repair.iter().map(|r| r * r).sum();
-
-        context.backend.upload(terms.view_mut(), &repair);
+        let band = match relu {
+            true => Band { low: lower.min(upper), high: lower.max(upper) },
+            // Below it, not at it.
+            false => Band { low: lower.next_down(), high: f64::INFINITY },
+        };
+        let units = terms.cols();
+        stats.compare_derivatives(context, terms, band);
+        let terms = terms.as_view();
         match activation {
             Activation::Sigmoid => {
-                context.backend.add_scaled_cols(in_deriv, -2.0 * size, terms.view(), out_value);
-                context.backend.add_to_rows(in_deriv, size, terms.view());
+                context.backend.add_scaled_cols(in_deriv, -2.0 * size, terms, out_value);
+                context.backend.add_to_rows(in_deriv, size, terms);
             }
-            Activation::Tanh => context.backend.add_scaled_cols(in_deriv, -size, terms.view(), out_value),
+            Activation::Tanh => context.backend.add_scaled_cols(in_deriv, -size, terms, out_value),
             Activation::Relu => {
-                context.backend.add_to_rows(in_blocks_mut(in_deriv, stats.block_dim), size, terms.view())
+                context.backend.add_to_rows(in_blocks_mut(in_deriv, stats.block_dim), size, terms)
             }
         }
-        (units as f64, repaired as f64)
+        Repairs { processed: units as f64, any: true }
     }
+}
+
+/// What self-repair looked at, and whether it may have changed something.
+struct Repairs {
+    processed: f64,
+    any: bool,
 }
 
 fn type_name(function: Function) -> &'static str {
@@ -218,9 +215,12 @@ impl Component for Nonlinear {
         if update.is_none() {
             return;
         }
-        let (processed, repaired) = self.repair_gradients(context, activation, args.out_value, in_deriv);
+        let units = if activation == Activation::Relu { self.stats.block_dim } else { self.stats.dim };
+        // Before chance and statistics decide, so that the pool has it in every later run.
+        let mut terms = context.workspace.take(1, units);
+        let repairs = self.repair_gradients(context, activation, args.out_value, in_deriv, terms.view_mut());
         if let Some(target) = update.target(self) {
-            target.stats.count_repair(processed, repaired);
+            target.stats.count_repair(context, repairs.processed, repairs.any.then_some(terms.view()));
             target.stats.store_backprop(context, args.out_deriv);
         }
     }

@@ -9,7 +9,7 @@ use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Activation, ColumnTerm, View};
+use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, View, ViewMut};
 
 pub const KEYS: &[Key] = &[
     key("dim", Kind::Int, "", "number of columns of input and output"),
@@ -52,7 +52,8 @@ pub struct NonlinearStats {
     /// Sums of squared output derivatives over `oderiv_count` rows.
     oderiv_sumsq: Accumulator,
     oderiv_count: f64,
-    dims_self_repaired: f64,
+    /// One sum.
+    dims_self_repaired: Accumulator,
     dims_processed: f64,
 }
 
@@ -87,7 +88,7 @@ impl NonlinearStats {
             count: 0.0,
             oderiv_sumsq: Accumulator::default(),
             oderiv_count: 0.0,
-            dims_self_repaired: 0.0,
+            dims_self_repaired: Accumulator::zeros(1),
             dims_processed: 0.0,
         }
     }
@@ -115,7 +116,7 @@ impl NonlinearStats {
         s.deriv_sum.scale(s.count);
         s.oderiv_sumsq.scale(s.oderiv_count);
         if r.accept_token("<NumDimsSelfRepaired>")? {
-            s.dims_self_repaired = r.read_f64()?;
+            s.dims_self_repaired = Accumulator::from_vec(vec![r.read_f64()?]);
         }
         if r.accept_token("<NumDimsProcessed>")? {
             s.dims_processed = r.read_f64()?;
@@ -142,7 +143,7 @@ impl NonlinearStats {
         let rms: Vec<f32> = mean_squares.iter().map(|v| v.max(0.0).sqrt()).collect();
         fields::write_vector(w, "<OderivRms>", &rms)?;
         fields::write_f64(w, "<OderivCount>", self.oderiv_count)?;
-        fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired)?;
+        fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired.values()[0])?;
         fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed)?;
         if let Some(value) = self.self_repair_lower_threshold {
             fields::write_f32(w, "<SelfRepairLowerThreshold>", value)?;
@@ -173,8 +174,10 @@ impl NonlinearStats {
             }
         }
         if self.count > 0.0 && self.value_sum.len() == self.dim {
-            let repaired =
-                if self.dims_processed > 0.0 { self.dims_self_repaired / self.dims_processed } else { 0.0 };
+            let repaired = match self.dims_processed > 0.0 {
+                true => self.dims_self_repaired.values()[0] / self.dims_processed,
+                false => 0.0,
+            };
             out += &format!(
                 ", count={}, self-repaired-proportion={}",
                 format_g(self.count, 3),
@@ -229,10 +232,12 @@ impl NonlinearStats {
         self.oderiv_count += out_deriv.rows() as f64;
     }
 
-    /// Counts `processed` dimensions that self-repair looked at, of which it changed `repaired`.
-    pub fn count_repair(&mut self, processed: f64, repaired: f64) {
+    /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.
+    pub fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
         self.dims_processed += processed;
-        self.dims_self_repaired += repaired;
+        if let Some(terms) = terms {
+            context.backend.accumulate_dot(&mut self.dims_self_repaired, 0, 1.0, terms, terms);
+        }
     }
 
     /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
@@ -244,11 +249,11 @@ impl NonlinearStats {
         self.self_repair_scale != 0.0 && self.count != 0.0 && self.deriv_sum.len() == self.dim
     }
 
-    /// Average derivative of column `j` of a block, over rows and blocks.
-    pub fn average_derivative(&self, j: usize) -> f64 {
-        let blocks = self.dim / self.block_dim;
-        let sum: f64 = self.deriv_sum.values().iter().skip(j).step_by(self.block_dim).sum();
-        sum / blocks as f64 / self.count
+    /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
+    /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
+    pub fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
+        let blocks = self.dim / terms.cols();
+        context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, self.count, band);
     }
 
     pub fn zero(&mut self) {
@@ -257,7 +262,8 @@ impl NonlinearStats {
 
     pub fn scale(&mut self, factor: f32) {
         let factor = factor as f64;
-        for sums in [&mut self.value_sum, &mut self.deriv_sum, &mut self.oderiv_sumsq] {
+        let Self { value_sum, deriv_sum, oderiv_sumsq, dims_self_repaired, .. } = self;
+        for sums in [value_sum, deriv_sum, oderiv_sumsq, dims_self_repaired] {
             sums.scale(factor);
         }
         for count in self.counts() {
@@ -272,12 +278,12 @@ impl NonlinearStats {
         self.oderiv_sumsq.add(alpha, &other.oderiv_sumsq);
         self.count += alpha * other.count;
         self.oderiv_count += alpha * other.oderiv_count;
-        self.dims_self_repaired += alpha * other.dims_self_repaired;
+        self.dims_self_repaired.add(alpha, &other.dims_self_repaired);
         self.dims_processed += alpha * other.dims_processed;
     }
 
-    fn counts(&mut self) -> [&mut f64; 4] {
-        [&mut self.count, &mut self.oderiv_count, &mut self.dims_self_repaired, &mut self.dims_processed]
+    fn counts(&mut self) -> [&mut f64; 3] {
+        [&mut self.count, &mut self.oderiv_count, &mut self.dims_processed]
     }
 }
 

@@ -24,6 +24,18 @@ macro_rules! parameter_methods {
             let other = $crate::component::downcast::<Self>(other);
             $(self.$field.add(alpha, &other.$field);)+
         }
+        fn scale_by(&mut self, _: &dyn nnet3_matrix::Backend, factor: nnet3_matrix::Factor<'_>) {
+            $(self.$field.scale_by(factor);)+
+        }
+        fn add_by(
+            &mut self,
+            _: &dyn nnet3_matrix::Backend,
+            alpha: nnet3_matrix::Factor<'_>,
+            other: &dyn $crate::component::Component,
+        ) {
+            let other = $crate::component::downcast::<Self>(other);
+            $(self.$field.add_by(alpha, &other.$field);)+
+        }
         fn matrices_mut(&mut self) -> Vec<&mut nnet3_matrix::Matrix> {
             vec![$(&mut self.$field),+]
         }
@@ -57,6 +69,9 @@ macro_rules! updatable_methods {
         fn dot_product(&self, other: &dyn $crate::component::Component) -> f64 {
             let other = $crate::component::downcast::<Self>(other);
             [$(self.$field.dot(&other.$field)),+].into_iter().sum()
+        }
+        fn accumulate_square(&self, sums: &mut nnet3_matrix::Accumulator, index: usize) {
+            $(self.$field.accumulate_square(sums, index);)+
         }
     };
 }

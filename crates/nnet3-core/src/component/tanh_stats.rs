@@ -8,7 +8,7 @@ use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Activation, ColumnTerm, View, ViewMut};
+use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, View, ViewMut};
 
 pub(super) const KEYS: [Key; 2] = [
     key("self-repair-threshold", Kind::Float, "0.2", "average derivative below which units are repaired"),
@@ -24,13 +24,11 @@ pub struct TanhStats {
     value_sum: Accumulator,
     deriv_sum: Accumulator,
     /// Units under repair, summed over minibatches.
-    self_repair_total: f64,
+    self_repair_total: Accumulator,
     /// Rows.
     count: f64,
     threshold: f32,
     scale: f32,
-    /// 1 for units under repair: host scratch that is kept.
-    repaired: Vec<f32>,
 }
 
 impl TanhStats {
@@ -38,11 +36,10 @@ impl TanhStats {
         TanhStats {
             value_sum: Accumulator::zeros(dim),
             deriv_sum: Accumulator::zeros(dim),
-            self_repair_total: 0.0,
+            self_repair_total: Accumulator::zeros(1),
             count: 0.0,
             threshold,
             scale,
-            repaired: vec![0.0; dim],
         }
     }
 
@@ -75,14 +72,15 @@ impl TanhStats {
         (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
         new.value_sum.scale(count);
         new.deriv_sum.scale(count);
-        (new.count, new.self_repair_total) = (count, self_repair_total);
+        new.count = count;
+        new.self_repair_total = Accumulator::from_vec(vec![self_repair_total]);
         Ok(new)
     }
 
     pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, self.count))?;
         fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, self.count))?;
-        fields::write_f64(w, "<SelfRepairTotal>", self.self_repair_total)?;
+        fields::write_f64(w, "<SelfRepairTotal>", self.self_repair_total.values()[0])?;
         fields::write_f64(w, "<Count>", self.count)?;
         fields::write_f32(w, "<SelfRepairThreshold>", self.threshold)?;
         fields::write_f32(w, "<SelfRepairScale>", self.scale)
@@ -99,7 +97,7 @@ impl TanhStats {
             + &format!(
                 ", count={}, self-repaired-proportion={}, value-avg={}, deriv-avg={}",
                 format_g(self.count, 3),
-                number(self.self_repair_total / (self.count * dim)),
+                number(self.self_repair_total.values()[0] / (self.count * dim)),
                 summarize(&fields::averages(&self.value_sum, self.count)),
                 summarize(&fields::averages(&self.deriv_sum, self.count))
             )
@@ -109,7 +107,7 @@ impl TanhStats {
     /// average derivative is small towards 0.
     pub fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
         // Before chance decides, so that the pool has it in every later run.
-        let mut repaired = context.workspace.take(1, self.repaired.len());
+        let mut repaired = context.workspace.take(1, self.value_sum.len());
         if context.random.uniform() > PROBABILITY {
             return;
         }
@@ -120,11 +118,11 @@ impl TanhStats {
             return;
         }
         let limit = self.threshold as f64 * self.count;
-        for (repaired, &sum) in self.repaired.iter_mut().zip(self.deriv_sum.values().iter()) {
-            *repaired = (sum < limit) as u32 as f32;
-        }
-        self.self_repair_total += self.repaired.iter().sum::<f32>() as f64;
-        context.backend.upload(repaired.view_mut(), &self.repaired);
+        // Sums below it, not at it.
+        let band = Band { low: limit.next_down(), high: f64::INFINITY };
+        context.backend.compare_averages(repaired.view_mut(), &mut self.deriv_sum, 0, 1, 1.0, band);
+        let ones = repaired.view();
+        context.backend.accumulate_dot(&mut self.self_repair_total, 0, 1.0, ones, ones);
         context.backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
     }
 
@@ -133,16 +131,15 @@ impl TanhStats {
         let factor = factor as f64;
         self.value_sum.scale(factor);
         self.deriv_sum.scale(factor);
-        for total in [&mut self.self_repair_total, &mut self.count] {
-            *total = if factor == 0.0 { 0.0 } else { *total * factor };
-        }
+        self.self_repair_total.scale(factor);
+        self.count = if factor == 0.0 { 0.0 } else { self.count * factor };
     }
 
     pub fn add(&mut self, alpha: f32, other: &TanhStats) {
         let alpha = alpha as f64;
         self.value_sum.add(alpha, &other.value_sum);
         self.deriv_sum.add(alpha, &other.deriv_sum);
-        self.self_repair_total += alpha * other.self_repair_total;
+        self.self_repair_total.add(alpha, &other.self_repair_total);
         self.count += alpha * other.count;
     }
 }
@@ -176,7 +173,7 @@ mod tests {
         }
         assert!((440..560).contains(&calls), "{calls} of 1000");
         let rows = 2.0 * calls as f64;
-        assert_eq!((stats.count, stats.self_repair_total), (rows, calls as f64));
+        assert_eq!((stats.count, stats.self_repair_total.values()[0]), (rows, calls as f64));
         assert!(
             stats.value_sum.values()[0].abs() < 1e-3
                 && (stats.value_sum.values()[1] - 0.5 * rows).abs() < 1e-3
@@ -184,7 +181,7 @@ mod tests {
         assert!((stats.deriv_sum.values()[0] - 0.19 * rows).abs() < 1e-3);
 
         stats.scale(0.0);
-        (stats.count, stats.self_repair_total) = (8.0, 3.0);
+        (stats.count, stats.self_repair_total) = (8.0, Accumulator::from_vec(vec![3.0]));
         assert!(
             stats.info().contains(", count=8, self-repaired-proportion=0.1875, value-avg=[ 0 0 ]"),
             "{}",
@@ -197,7 +194,7 @@ mod tests {
         let mut first = stats(0.5);
         first.value_sum = Accumulator::from_vec(vec![4.0, 2.0]);
         first.deriv_sum = Accumulator::from_vec(vec![1.0, 3.0]);
-        (first.count, first.self_repair_total) = (4.0, 7.0);
+        (first.count, first.self_repair_total) = (4.0, Accumulator::from_vec(vec![7.0]));
         let mut doubled = stats(0.5);
         doubled.add(2.0, &first);
         doubled.scale(0.5);

@@ -16,7 +16,7 @@ use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, ColumnTerm, IndexTable, Map, View, ViewMut};
 use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
@@ -58,22 +58,22 @@ struct Truncation {
     stats: Stats,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Stats {
-    clipped: f64,
-    /// Of `boundaries`.
-    zeroed: f64,
+    /// Rows that were clipped, and those (of `boundaries`) that were zeroed.
+    changed: Accumulator,
     /// All rows.
     count: f64,
     boundaries: f64,
 }
 
-impl Stats {
-    fn add(&mut self, alpha: f64, other: Stats) {
-        self.clipped += alpha * other.clipped;
-        self.zeroed += alpha * other.zeroed;
-        self.count += alpha * other.count;
-        self.boundaries += alpha * other.boundaries;
+/// Places in [`Stats::changed`].
+const CLIPPED: usize = 0;
+const ZEROED: usize = 1;
+
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats { changed: Accumulator::zeros(2), count: 0.0, boundaries: 0.0 }
     }
 }
 
@@ -104,8 +104,10 @@ impl Truncation {
             zeroing_interval: fields::read_dim(r, "<ZeroingInterval>")? as i32,
             recurrence_interval: fields::read_dim(r, "<RecurrenceInterval>")? as i32,
             stats: Stats {
-                clipped: fields::read_f64(r, "<NumElementsClipped>")?,
-                zeroed: fields::read_f64(r, "<NumElementsZeroed>")?,
+                changed: Accumulator::from_vec(vec![
+                    fields::read_f64(r, "<NumElementsClipped>")?,
+                    fields::read_f64(r, "<NumElementsZeroed>")?,
+                ]),
                 count: fields::read_f64(r, "<NumElementsProcessed>")?,
                 boundaries: fields::read_f64(r, "<NumZeroingBoundaries>")?,
             },
@@ -129,15 +131,22 @@ struct Zeroing {
     zeroing: Vec<f32>,
     /// Number of rows at boundaries.
     sum: f32,
+    /// 0 for a row at a boundary, -1 for none.
+    rows: IndexTable,
 }
 
 impl Zeroing {
+    fn new(zeroing: Vec<f32>, sum: f32) -> Zeroing {
+        let rows = zeroing.iter().map(|&zeroing| if zeroing == 0.0 { -1 } else { 0 });
+        Zeroing { rows: IndexTable::new(rows.collect()), zeroing, sum }
+    }
+
     fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
         r.expect_token("<Zeroing>")?;
         let zeroing = kaldi_io::matrix::read_vector(r)?;
         let sum = fields::read_f32(r, "<ZeroingSum>")?;
         r.expect_token("</BackpropTruncationComponentPrecomputedIndexes>")?;
-        Ok(Box::new(Zeroing { zeroing, sum }))
+        Ok(Box::new(Zeroing::new(zeroing, sum)))
     }
 }
 
@@ -167,7 +176,8 @@ impl Component for Truncation {
         Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
     }
     fn info(&self, _detailed: bool) -> String {
-        let Stats { clipped, zeroed, count, boundaries } = self.stats;
+        let Stats { ref changed, count, boundaries } = self.stats;
+        let changed = changed.values();
         let proportion = |part: f64, whole: f64| number(if whole > 0.0 { part / whole } else { 0.0 });
         format!(
             "BackpropTruncationComponent, dim={}, scale={}, count={}, recurrence-interval={}, \
@@ -178,10 +188,10 @@ impl Component for Truncation {
             format_g(count, 3),
             self.recurrence_interval,
             number(self.clipping_threshold as f64),
-            proportion(clipped, count),
+            proportion(changed[CLIPPED], count),
             number(self.zeroing_threshold as f64),
             self.zeroing_interval,
-            proportion(zeroed, boundaries),
+            proportion(changed[ZEROED], boundaries),
             boundaries as i32
         )
     }
@@ -193,8 +203,9 @@ impl Component for Truncation {
         fields::write_f32(w, "<ZeroingThreshold>", self.zeroing_threshold)?;
         fields::write_i32(w, "<ZeroingInterval>", self.zeroing_interval)?;
         fields::write_i32(w, "<RecurrenceInterval>", self.recurrence_interval)?;
-        fields::write_f64(w, "<NumElementsClipped>", self.stats.clipped)?;
-        fields::write_f64(w, "<NumElementsZeroed>", self.stats.zeroed)?;
+        let changed = self.stats.changed.values();
+        fields::write_f64(w, "<NumElementsClipped>", changed[CLIPPED])?;
+        fields::write_f64(w, "<NumElementsZeroed>", changed[ZEROED])?;
         fields::write_f64(w, "<NumElementsProcessed>", self.stats.count)?;
         fields::write_f64(w, "<NumZeroingBoundaries>", self.stats.boundaries)?;
         w.write_token("</BackpropTruncationComponent>")?;
@@ -216,7 +227,7 @@ impl Component for Truncation {
         };
         let zeroing: Vec<f32> = outputs.iter().map(|o| if at_boundary(o) { -1.0 } else { 0.0 }).collect();
         let sum = -zeroing.iter().sum::<f32>();
-        Ok(Some(Box::new(Zeroing { zeroing, sum })))
+        Ok(Some(Box::new(Zeroing::new(zeroing, sum))))
     }
 
     fn check_precomputed(
@@ -255,19 +266,20 @@ impl Component for Truncation {
         let [norm, zeroed, at_boundary] = [0, 1, 2].map(|i| columns.row(i).reshape(d.rows(), 1));
         backend.row_dots(norm, 1.0, d.as_view(), d.as_view(), 0.0);
         // -1 for the rows to zero.
-        backend.upload(at_boundary, &boundaries.zeroing);
+        let mut one = context.workspace.take(1, 1);
+        backend.set(one.view_mut(), 1.0);
+        backend.copy_rows(at_boundary, -1.0, one.view(), &boundaries.rows);
         backend.map(zeroed, norm.as_view(), Map::Affine { scale: 1.0, offset: -zeroing * zeroing });
         backend.map(zeroed, zeroed.as_view(), Map::Heaviside);
         backend.multiply(zeroed, at_boundary.as_view());
 
-        let mut stats = Stats::default();
-        if !update.is_none() {
-            let mut norms = context.workspace.floats(d.rows());
-            backend.download_into(norm.as_view(), &mut norms);
-            stats.clipped = norms.iter().filter(|&&norm| norm >= clipping * clipping).count() as f64;
-            stats.zeroed = -backend.sum(zeroed.as_view());
-            stats.count = d.rows() as f64;
-            stats.boundaries = boundaries.sum as f64;
+        if let Some(Truncation { stats, .. }) = update.target(self) {
+            let clipped = ColumnTerm::AtLeast(clipping * clipping);
+            backend.accumulate(&mut stats.changed, CLIPPED, norm.as_view(), clipped);
+            // The square of -1 is 1.
+            backend.accumulate(&mut stats.changed, ZEROED, zeroed.as_view(), ColumnTerm::Square);
+            stats.count += d.rows() as f64;
+            stats.boundaries += boundaries.sum as f64;
         }
 
         backend.map(zeroed, zeroed.as_view(), Map::Affine { scale: 1.0, offset: 1.0 });
@@ -277,23 +289,24 @@ impl Component for Truncation {
         backend.map(norm, norm.as_view(), Map::Power(-0.5));
         backend.multiply(norm, zeroed.as_view());
         backend.scale_rows(d, norm.as_view());
-        if let Some(target) = update.target(self) {
-            target.stats.add(1.0, stats);
-        }
     }
 
     fn zero_stats(&mut self) {
-        self.stats = Stats::default();
+        self.scale(0.0);
     }
     fn scale(&mut self, factor: f32) {
-        let stats = std::mem::take(&mut self.stats);
-        if factor != 0.0 {
-            self.stats.add(factor as f64, stats);
+        let factor = factor as f64;
+        self.stats.changed.scale(factor);
+        for count in [&mut self.stats.count, &mut self.stats.boundaries] {
+            *count = if factor == 0.0 { 0.0 } else { *count * factor };
         }
     }
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let other: &Truncation = super::downcast(other);
-        self.stats.add(alpha as f64, other.stats);
+        let (alpha, stats) = (alpha as f64, &mut self.stats);
+        stats.changed.add(alpha, &other.stats.changed);
+        stats.count += alpha * other.stats.count;
+        stats.boundaries += alpha * other.stats.boundaries;
     }
 }
 

@@ -7,6 +7,7 @@ use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::Accumulator;
 
 /// The keys that every updatable type takes.
 pub const KEYS: &[Key] = &[
@@ -170,6 +171,8 @@ pub trait Updatable: Component {
     fn unvectorize(&mut self, parameters: &[f32]);
     /// Sum of products of corresponding parameters.
     fn dot_product(&self, other: &dyn Component) -> f64;
+    /// Adds the sum of squares of all parameters to `sums[index]`, on their device.
+    fn accumulate_square(&self, sums: &mut Accumulator, index: usize);
     /// Adds `stddev` × N(0, 1) to every parameter.
     fn perturb(&mut self, stddev: f32, random: &Random) {
         let mut parameters = self.vectorize();

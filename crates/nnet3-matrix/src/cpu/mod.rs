@@ -13,6 +13,7 @@ mod gemm;
 mod lanes;
 mod lstm;
 mod math;
+mod numbers;
 mod random;
 mod reduce;
 mod rows;
@@ -20,7 +21,7 @@ mod simd;
 mod softmax;
 mod vector;
 
-use crate::backend::{Activation, Backend, ColumnTerm, Map, Transpose};
+use crate::backend::{Activation, Backend, Band, ColumnTerm, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use gemm::set_num_threads;
@@ -265,6 +266,36 @@ impl Backend for CpuBackend {
     }
     fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
         reduce::accumulate(sums, first, src, term)
+    }
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
+        numbers::accumulate_dot(sums, index, alpha, a, b)
+    }
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+        numbers::accumulate_row(sums, first, alpha, row)
+    }
+    fn limit_norms(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        limits: &mut Accumulator,
+        scale: f64,
+    ) {
+        numbers::limit_norms(factors, sums, first, limits, scale)
+    }
+    fn compare_averages(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        blocks: usize,
+        count: f64,
+        band: Band,
+    ) {
+        numbers::compare_averages(dst, sums, first, blocks, count, band)
+    }
+    fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
+        numbers::root_of_ratio(dst, sums, first)
     }
     fn softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
         softmax::softmax(dst, src)

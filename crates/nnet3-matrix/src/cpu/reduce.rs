@@ -397,6 +397,7 @@ pub(super) fn accumulate(sums: &mut Accumulator, first: usize, src: View<'_>, te
         ColumnTerm::Derivative(Sigmoid) => column_totals([src], |[y]| derivative(Sigmoid, y), sink),
         ColumnTerm::Derivative(Tanh) => column_totals([src], |[y]| derivative(Tanh, y), sink),
         ColumnTerm::Derivative(Relu) => column_totals([src], |[y]| derivative(Relu, y), sink),
+        ColumnTerm::AtLeast(least) => column_totals([src], |[y]| if y >= least { 1.0 } else { 0.0 }, sink),
     }
 }
 

@@ -4,7 +4,7 @@ use super::engine::{Engine, OutOfMemory};
 use super::launch::Broadcast;
 use super::queue::Queue;
 use super::table::Block;
-use crate::backend::{Activation, Backend, ColumnTerm, Map, Memory, Transpose};
+use crate::backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Memory, Transpose};
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
 use std::sync::Arc;
@@ -312,6 +312,43 @@ impl<E: Engine> Backend for GpuBackend<E> {
     }
     fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
         self.accumulate_terms(sums, first, src, term)
+    }
+
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
+        self.add_dot(sums, index, alpha, a, b)
+    }
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+        self.add_row(sums, first, alpha, row)
+    }
+    fn limit_norms(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        limits: &mut Accumulator,
+        scale: f64,
+    ) {
+        self.limits_of_norms(factors, sums, first, limits, scale)
+    }
+    fn compare_averages(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        blocks: usize,
+        count: f64,
+        band: Band,
+    ) {
+        self.averages_compared(dst, sums, first, blocks, count, band)
+    }
+    fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
+        self.root_of_sums(dst, sums, first)
+    }
+    fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
+        self.scaled_by(dst, factor)
+    }
+    fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
+        self.added_by(dst, alpha, src)
     }
 
     fn softmax(&self, dst: ViewMut<'_>, src: View<'_>) {

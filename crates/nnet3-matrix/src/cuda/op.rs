@@ -32,6 +32,8 @@ pub enum Kind {
     Mat,
     /// `float`.
     Float,
+    /// `double`.
+    Double,
     /// `i32`.
     Int,
     /// `u64`.
@@ -49,6 +51,7 @@ impl Kind {
         match self {
             Kind::Mat => 'm',
             Kind::Float => 'f',
+            Kind::Double => 'd',
             Kind::Int => 'i',
             Kind::Key => 'u',
             Kind::Ints => 'I',
@@ -67,6 +70,7 @@ impl Kind {
 pub enum Arg {
     Mat(Mat),
     Float(f32),
+    Double(f64),
     Int(i32),
     Key(u64),
     /// Addresses of tables and sums on the device.
@@ -97,6 +101,7 @@ impl Launch {
             let (k, words) = match *arg {
                 Arg::Mat(m) => (Kind::Mat, [m.address, m.rows as u64 | (m.cols as u64) << 32, m.stride]),
                 Arg::Float(x) => (Kind::Float, [x.to_bits() as u64, 0, 0]),
+                Arg::Double(x) => (Kind::Double, [x.to_bits(), 0, 0]),
                 Arg::Int(x) => (Kind::Int, [x as u32 as u64, 0, 0]),
                 Arg::Key(x) => (Kind::Key, [x, 0, 0]),
                 Arg::Ints(x) => (Kind::Ints, [x, 0, 0]),

@@ -2,6 +2,8 @@
 
 use super::GpuBackend;
 use super::engine::{Engine, OutOfMemory};
+use super::launch::each_sum;
+use super::op::Arg;
 use super::queue::Queue;
 use crate::memory::{Accumulator, IndexTable, OffsetTable, Remote, RemoteSums};
 use std::sync::Arc;
@@ -81,13 +83,27 @@ impl<E: Engine> RemoteSums for Sums<E> {
     fn len(&self) -> usize {
         self.len
     }
-    fn read(&self) -> Vec<f64> {
-        let mut bytes = vec![0; 8 * self.len];
+    fn read(&self, len: usize) -> Vec<f64> {
+        assert!(len <= self.len, "{len} of {} sums", self.len);
+        let mut bytes = vec![0; 8 * len];
         self.block.queue.lock().settled().download(self.block.address, &mut bytes);
         bytes.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect()
     }
-    fn clear(&self) {
-        self.block.upload(&vec![0; 8 * self.len]);
+    fn write(&self, values: &[f64]) {
+        assert_eq!(values.len(), self.len, "sums");
+        self.block.upload(&values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+    }
+    fn scale(&self, factor: f64) {
+        let args = [Arg::Doubles(self.block.address), Arg::Int(self.len as i32), Arg::Double(factor)];
+        each_sum(&self.block.queue, "scale_sums", self.len, &args);
+    }
+    fn add(&self, alpha: f64, address: u64) {
+        let own = Arg::Doubles(self.block.address);
+        let args = [own, Arg::Doubles(address), Arg::Int(self.len as i32), Arg::Double(alpha)];
+        each_sum(&self.block.queue, "add_sums", self.len, &args);
+    }
+    fn zeros(&self) -> Box<dyn RemoteSums> {
+        Box::new(Sums { block: Block::new(&self.block.queue, 8 * self.len as u64), ..*self })
     }
 }
 
@@ -150,9 +166,16 @@ impl<E: Engine> GpuBackend<E> {
 
     /// Where this device adds to these sums.
     pub(super) fn sums_of(&self, sums: &mut Accumulator) -> u64 {
-        sums.on_device(self.id, |len| {
-            let block = Block::new(&self.queue, 8 * len as u64);
-            Box::new(Sums { block, device: self.id, len })
-        })
+        sums.on_device(self.id, |len| self.new_sums(len))
+    }
+
+    /// Where this device has these sums, all that has been added to them included.
+    pub(super) fn whole_sums_of(&self, sums: &mut Accumulator) -> u64 {
+        sums.whole_on_device(self.id, |len| self.new_sums(len))
+    }
+
+    fn new_sums(&self, len: usize) -> Box<dyn RemoteSums> {
+        let block = Block::new(&self.queue, 8 * len as u64);
+        Box::new(Sums { block, device: self.id, len })
     }
 }

@@ -116,6 +116,7 @@ pub(super) fn accumulate(device: &Device) {
         ColumnTerm::Derivative(Activation::Sigmoid),
         ColumnTerm::Derivative(Activation::Tanh),
         ColumnTerm::Derivative(Activation::Relu),
+        ColumnTerm::AtLeast(0.25),
     ];
     cases(device, |case, rows, cols| {
         for term in terms {
@@ -128,6 +129,7 @@ pub(super) fn accumulate(device: &Device) {
                 ColumnTerm::Value => y,
                 ColumnTerm::Square => y * y,
                 ColumnTerm::Derivative(f) => derivative_of(f, y),
+                ColumnTerm::AtLeast(least) => (y >= least as f64) as u8 as f64,
             };
             for (k, (now, before)) in sums.values().iter().zip(before).enumerate() {
                 let inside = k >= first && k < first + cols;

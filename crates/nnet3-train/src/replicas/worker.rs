@@ -32,16 +32,31 @@ enum Job {
     TakeNnet(Arc<Nnet>),
 }
 
+/// What a replica says after the start, and after each minibatch.
+#[derive(Default)]
+pub(super) struct News {
+    pub events: Vec<Event>,
+    /// Minibatches of this replica about which there will be no more events.
+    pub settled: u64,
+}
+
 enum Answer {
-    /// After the start, and after each minibatch.
-    Done(Result<Vec<Event>>),
+    Done(Result<News>),
     Nnet(Box<Nnet>),
+}
+
+/// What a replica ends with.
+pub(super) struct Finished {
+    pub trained: Trained,
+    pub times: ReplicaTimes,
+    /// Those that had not been reported.
+    pub events: Vec<Event>,
 }
 
 pub(super) struct Worker {
     jobs: Sender<Job>,
     answers: Receiver<Answer>,
-    thread: JoinHandle<Option<(Trained, ReplicaTimes)>>,
+    thread: JoinHandle<Option<Finished>>,
 }
 
 impl Worker {
@@ -66,9 +81,9 @@ impl Worker {
     }
 
     /// Waits for the earliest minibatch that has not been waited for.
-    pub fn trained(&self) -> Result<Vec<Event>> {
+    pub fn trained(&self) -> Result<News> {
         match self.answers.recv() {
-            Ok(Answer::Done(events)) => events,
+            Ok(Answer::Done(news)) => news,
             Ok(Answer::Nnet(_)) | Err(_) => Err(gone()),
         }
     }
@@ -96,10 +111,10 @@ impl Worker {
     }
 
     /// Ends the thread.
-    pub fn finish(self) -> Result<(Trained, ReplicaTimes)> {
+    pub fn finish(self) -> Result<Finished> {
         drop(self.jobs);
         match self.thread.join() {
-            Ok(trained) => trained.ok_or_else(gone),
+            Ok(finished) => finished.ok_or_else(gone),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
@@ -110,7 +125,7 @@ fn gone() -> Error {
 }
 
 /// What the thread does: None if there could be no trainer.
-fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<(Trained, ReplicaTimes)> {
+fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<Finished> {
     let Setup { nnet, device, number, options } = setup;
     let seed = options.seed.wrapping_add(number as i32);
     // Who asked may have gone away after an error elsewhere; the answer is then of no use.
@@ -123,7 +138,7 @@ fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<
         }
     };
     (options.prepare)(number, &mut trainer);
-    answer(Answer::Done(Ok(Vec::new())));
+    answer(Answer::Done(Ok(News::default())));
     let mut times = ReplicaTimes::default();
     let mut idle = Instant::now();
     while let Ok(job) = jobs.recv() {
@@ -134,7 +149,7 @@ fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<
                 let mut events = Vec::new();
                 let done = trainer.train(&minibatch, &mut |event: Event| events.push(event));
                 times.training += began.elapsed();
-                answer(Answer::Done(done.map(|()| events)));
+                answer(Answer::Done(done.map(|()| News { events, settled: trainer.settled() })));
             }
             Job::GiveNnet => {
                 let mut nnet = trainer.nnet().clone();
@@ -145,7 +160,8 @@ fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<
         }
         idle = Instant::now();
     }
-    let mut trained = trainer.finish();
+    let mut events = Vec::new();
+    let mut trained = trainer.finish(&mut |event: Event| events.push(event));
     trained.nnet.to_device(&nnet3_matrix::cpu());
-    Some((trained, times))
+    Some(Finished { trained, times, events })
 }

@@ -72,6 +72,7 @@ fn compare(
         trainer.train(&minibatch, &mut |_: Event| ()).unwrap();
     }
     assert_eq!(trainer.minibatches(), 6);
+    trainer.settle(&mut |_: Event| ());
     let average = trainer.totals()[0].value.average();
     assert!((average - total).abs() < 2e-5, "{run}: expected {total}, found {average}");
     assert_equal(run, trainer.nnet(), &Nnet::load(&data(&format!("expected/{run}.raw"))).unwrap());

@@ -4,12 +4,14 @@
 mod columns;
 mod elementwise;
 mod lstm;
+mod numbers;
 mod products;
 mod rows;
 mod rowwise;
 mod sums;
 
 pub(super) use elementwise::Broadcast;
+pub(super) use numbers::each_sum;
 
 use super::GpuBackend;
 use super::engine::Engine;

@@ -1,7 +1,7 @@
 //! `row_sums.cu` and `column_sums.cu`.
 
 use super::elementwise::number_of;
-use super::{BLOCK, GpuBackend, elements, flattened, line_sums, same_shape};
+use super::{BLOCK, GpuBackend, elements, line_sums, same_shape};
 use crate::backend::ColumnTerm;
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
@@ -10,7 +10,7 @@ use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 /// Blocks that share a sum of all elements.
-const BLOCKS: u32 = 256;
+pub(super) const BLOCKS: u32 = 256;
 
 /// Column sums of up to this many rows are formed row by row, in the CPU's order.
 const FEW_ROWS: usize = 64;
@@ -45,7 +45,8 @@ impl Split {
 const VALUE: i32 = 0;
 const SQUARE: i32 = 1;
 const PRODUCT: i32 = 2;
-const DERIVATIVE: i32 = 3;
+const AT_LEAST: i32 = 3;
+const DERIVATIVE: i32 = 4;
 
 impl<E: Engine> GpuBackend<E> {
     /// Σ a, or Σ a ⊙ b.
@@ -56,17 +57,10 @@ impl<E: Engine> GpuBackend<E> {
         if a.is_empty() {
             return 0.0;
         }
-        let two = b.is_some();
-        let [a, b] = flattened([self.mat(a), self.mat(b.unwrap_or(a))]);
-        let (grid, block) = elements(a.rows, a.cols);
-        let across = grid[0].min(BLOCKS);
-        let grid = [across, grid[1].min(BLOCKS / across)];
-        let count = (grid[0] * grid[1]) as i32;
-        let totals = self.partials + 8;
-        let blocks = [Arg::Doubles(totals), Arg::Mat(a), Arg::Mat(b), Arg::Int(two as i32)];
+        let (blocks, totals, count) = self.block_totals(a, b.unwrap_or(a), b.is_some());
         let all = [Arg::Doubles(self.partials), Arg::Doubles(totals), Arg::Int(count)];
         let mut queue = self.queue.lock();
-        queue.push(Op::Launch(Launch::new("block_totals", grid, block, &blocks)));
+        queue.push(blocks);
         queue.push(Op::Launch(Launch::new("sum_of_totals", [1, 1], [BLOCK, 1], &all)));
         let mut bytes = [0; 8];
         queue.settled().download(self.partials, &mut bytes);
@@ -147,12 +141,13 @@ impl<E: Engine> GpuBackend<E> {
         let (row, a, b) = (self.mat(row.as_view()), self.mat(a), self.mat(b.unwrap_or(a)));
         for first in (0..a.cols).step_by(PARTIALS) {
             let [row, a, b] = [row, a, b].map(|m| columns(m, first));
-            let (partials, count) = self.column_partials(a, b, term);
+            let (partials, count) = self.column_partials(a, b, term, 0.0);
             self.push_both(partials, self.finish_columns(row, alpha, 0, count, beta));
         }
     }
 
-    fn column_partials(&self, a: Mat, b: Mat, term: i32) -> (Op, u32) {
+    /// `least` is for [`AT_LEAST`].
+    fn column_partials(&self, a: Mat, b: Mat, term: i32, least: f32) -> (Op, u32) {
         let split = Split::new(a.rows, a.cols, PARTIALS / a.cols as usize);
         let args = [
             Arg::Doubles(self.partials),
@@ -160,6 +155,7 @@ impl<E: Engine> GpuBackend<E> {
             Arg::Mat(b),
             Arg::Int(term),
             Arg::Int(split.height as i32),
+            Arg::Float(least),
         ];
         (Op::Launch(Launch::new("column_partials", split.grid, split.block, &args)), split.count())
     }
@@ -181,7 +177,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     /// Together, since both use the partial sums.
-    fn push_both(&self, first: Op, second: Op) {
+    pub(super) fn push_both(&self, first: Op, second: Op) {
         let mut queue = self.queue.lock();
         queue.push(first);
         queue.push(second);
@@ -199,16 +195,17 @@ impl<E: Engine> GpuBackend<E> {
         if src.is_empty() {
             return;
         }
-        let term = match term {
-            ColumnTerm::Value => VALUE,
-            ColumnTerm::Square => SQUARE,
-            ColumnTerm::Derivative(activation) => DERIVATIVE + number_of(activation),
+        let (term, least) = match term {
+            ColumnTerm::Value => (VALUE, 0.0),
+            ColumnTerm::Square => (SQUARE, 0.0),
+            ColumnTerm::AtLeast(least) => (AT_LEAST, least),
+            ColumnTerm::Derivative(activation) => (DERIVATIVE + number_of(activation), 0.0),
         };
         let address = self.sums_of(sums) + 8 * first as u64;
         let src = self.mat(src);
         for start in (0..src.cols).step_by(PARTIALS) {
             let part = columns(src, start);
-            let (partials, count) = self.column_partials(part, part, term);
+            let (partials, count) = self.column_partials(part, part, term, least);
             self.push_both(
                 partials,
                 self.accumulate_columns(address + 8 * start as u64, 0, part.cols, count),

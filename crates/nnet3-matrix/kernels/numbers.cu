@@ -1,0 +1,77 @@
+// Single numbers and sums in double precision that later kernels read, so that the host need not.
+
+// sums[0] += alpha * (sum of `count` numbers), by one block of BLOCK x 1 threads.
+KERNEL add_total(double* sums, const double* totals, i32 count, double alpha) {
+    __shared__ double shared[BLOCK];
+    double sum = 0.0;
+    for (i32 k = threadIdx.x; k < count; k += blockDim.x) sum += totals[k];
+    sum = sum_along_x(shared, sum);
+    if (threadIdx.x == 0) sums[0] += alpha * sum;
+}
+
+// sums[c] += alpha * row[c].
+KERNEL add_row_to_sums(double* sums, Mat row, double alpha) {
+    FOR_EACH(row, r, c) sums[c] += alpha * (double)at(row, r, c);
+}
+
+// One row of threads in these two.
+KERNEL scale_sums(double* sums, i32 count, double factor) {
+    for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
+        sums[k] = factor == 0.0 ? 0.0 : sums[k] * factor;
+    }
+}
+
+KERNEL add_sums(double* sums, const double* more, i32 count, double alpha) {
+    for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
+        sums[k] += alpha * more[k];
+    }
+}
+
+// What a change of this norm is multiplied by.
+__device__ inline double limited(double norm, double limit) {
+    return limit != 0.0 && norm > limit ? limit / norm : 1.0;
+}
+
+// Factors for `count` changes with these squared norms, and last whether they are finite; by one thread, in the host's order.
+KERNEL limit_norms(Mat factors, const double* squares, const double* limits, i32 count, double scale) {
+    if (threadIdx.x != 0) return;
+    double size = fabs(scale), total = 0.0;
+    for (i32 k = 0; k < count; k++) {
+        double factor = limited(sqrt(squares[k]) * size, limits[k]);
+        total += factor * factor * squares[k];
+    }
+    double norm = sqrt(total) * size;
+    bool finite = norm - norm == 0.0;
+    double all = limited(norm, limits[count]);
+    for (i32 k = 0; k < count; k++) {
+        double factor = limited(sqrt(squares[k]) * size, limits[k]);
+        at(factors, 0, k) = finite ? (float)(factor * all * scale) : 0.0f;
+    }
+    at(factors, 0, count) = finite ? 1.0f : 0.0f;
+}
+
+// dst[c] = 1 where the average of `blocks` sums divided by `count` is at most `low`, -1 where it is above `high`.
+KERNEL compare_averages(Mat dst, const double* sums, i32 blocks, double count, double low, double high) {
+    FOR_EACH(dst, r, c) {
+        double sum = 0.0;
+        for (i32 k = 0; k < blocks; k++) sum += sums[(i64)k * dst.cols + c];
+        double average = sum / blocks / count;
+        at(dst, r, c) = average <= low ? 1.0f : average > high ? -1.0f : 0.0f;
+    }
+}
+
+// By one thread.
+KERNEL root_of_ratio(Mat dst, const double* sums) {
+    at(dst, 0, 0) = sums[0] == 0.0 ? 1.0f : (float)sqrt(sums[0] / sums[1]);
+}
+
+KERNEL scale_by(Mat dst, float times, Mat element) {
+    float factor = times * at(element, 0, 0);
+    FOR_EACH(dst, r, c) at(dst, r, c) = factor == 0.0f ? 0.0f : at(dst, r, c) * factor;
+}
+
+KERNEL add_by(Mat dst, float times, Mat element, Mat src) {
+    float alpha = times * at(element, 0, 0);
+    if (alpha == 0.0f) return;
+    FOR_EACH(dst, r, c) at(dst, r, c) += alpha * at(src, r, c);
+}

@@ -1,0 +1,65 @@
+//! Numbers that other devices keep to themselves.
+
+use super::access::{destination, source};
+use super::reduce;
+use crate::backend::Band;
+use crate::memory::Accumulator;
+use crate::norm_limits::norm_factors;
+use crate::view::{View, ViewMut};
+
+pub(super) fn accumulate_dot(sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
+    sums.values_mut()[index] += alpha * reduce::dot(a, b);
+}
+
+pub(super) fn accumulate_row(sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+    assert_eq!(row.rows(), 1, "rows");
+    let sums = &mut sums.values_mut()[first..first + row.cols()];
+    sums.iter_mut().zip(source(row).row(0)).for_each(|(sum, &x)| *sum += alpha * x as f64);
+}
+
+pub(super) fn limit_norms(
+    factors: ViewMut<'_>,
+    sums: &mut Accumulator,
+    first: usize,
+    limits: &mut Accumulator,
+    scale: f64,
+) {
+    let count = limits.len() - 1;
+    assert_eq!((factors.rows(), factors.cols()), (1, count + 1), "a factor for each limit");
+    let found = norm_factors(&sums.values()[first..first + count], &limits.values(), scale.abs());
+    let mut out = destination(factors);
+    let out = out.row(0);
+    out[count] = if found.finite { 1.0 } else { 0.0 };
+    for (out, factor) in out.iter_mut().zip(&found.each) {
+        *out = if found.finite { (factor * found.all * scale) as f32 } else { 0.0 };
+    }
+}
+
+pub(super) fn compare_averages(
+    dst: ViewMut<'_>,
+    sums: &mut Accumulator,
+    first: usize,
+    blocks: usize,
+    count: f64,
+    band: Band,
+) {
+    let n = dst.cols();
+    assert_eq!(dst.rows(), 1, "rows");
+    let sums = &sums.values_mut()[first..first + blocks * n];
+    let mut dst = destination(dst);
+    for (j, out) in dst.row(0).iter_mut().enumerate() {
+        let sum: f64 = sums.iter().skip(j).step_by(n).sum();
+        let average = sum / blocks as f64 / count;
+        *out = match average {
+            _ if average <= band.low => 1.0,
+            _ if average > band.high => -1.0,
+            _ => 0.0,
+        };
+    }
+}
+
+pub(super) fn root_of_ratio(dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
+    assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
+    let [above, below] = [first, first + 1].map(|k| sums.values()[k]);
+    destination(dst).row(0)[0] = if above == 0.0 { 1.0 } else { (above / below).sqrt() as f32 };
+}

@@ -1,0 +1,137 @@
+//! `numbers.cu`.
+
+use super::sums::BLOCKS;
+use super::{BLOCK, GpuBackend, elements, flattened, same_shape};
+use crate::backend::{Band, Factor};
+use crate::cuda::engine::Engine;
+use crate::cuda::op::{Arg, Launch, Mat, Op};
+use crate::cuda::queue::Queue;
+use crate::memory::Accumulator;
+use crate::view::{View, ViewMut};
+
+/// A kernel with a thread for each of `count` sums.
+pub(in crate::cuda) fn each_sum<E: Engine>(
+    queue: &Queue<E>,
+    kernel: &'static str,
+    count: usize,
+    args: &[Arg],
+) {
+    if count > 0 {
+        let grid = [(count as u32).div_ceil(BLOCK).clamp(1, super::WIDE), 1];
+        queue.lock().push(Op::Launch(Launch::new(kernel, grid, [BLOCK, 1], args)));
+    }
+}
+
+impl<E: Engine> GpuBackend<E> {
+    /// Sums of a ⊙ b by blocks, in the partial sums from the second on, and how many there are.
+    pub(super) fn block_totals(&self, a: View<'_>, b: View<'_>, two: bool) -> (Op, u64, i32) {
+        let [a, b] = flattened([self.mat(a), self.mat(b)]);
+        let (grid, block) = elements(a.rows, a.cols);
+        let across = grid[0].min(BLOCKS);
+        let grid = [across, grid[1].min(BLOCKS / across)];
+        let totals = self.partials + 8;
+        let args = [Arg::Doubles(totals), Arg::Mat(a), Arg::Mat(b), Arg::Int(two as i32)];
+        (Op::Launch(Launch::new("block_totals", grid, block, &args)), totals, (grid[0] * grid[1]) as i32)
+    }
+
+    pub(in crate::cuda) fn add_dot(
+        &self,
+        sums: &mut Accumulator,
+        index: usize,
+        alpha: f64,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        same_shape(&a, &b);
+        assert!(index < sums.len(), "sum {index} of {}", sums.len());
+        if a.is_empty() {
+            return;
+        }
+        let address = self.sums_of(sums) + 8 * index as u64;
+        let (blocks, totals, count) = self.block_totals(a, b, true);
+        let args = [Arg::Doubles(address), Arg::Doubles(totals), Arg::Int(count), Arg::Double(alpha)];
+        self.push_both(blocks, Op::Launch(Launch::new("add_total", [1, 1], [BLOCK, 1], &args)));
+    }
+
+    pub(in crate::cuda) fn add_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+        let (len, cols) = (sums.len(), row.cols());
+        assert!(row.rows() == 1 && first <= len && cols <= len - first, "{row:?} to {len} sums from {first}");
+        let address = self.sums_of(sums) + 8 * first as u64;
+        let row = self.mat(row);
+        self.each("add_row_to_sums", row, &[Arg::Doubles(address), Arg::Mat(row), Arg::Double(alpha)]);
+    }
+
+    pub(in crate::cuda) fn limits_of_norms(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        limits: &mut Accumulator,
+        scale: f64,
+    ) {
+        let count = limits.len() - 1;
+        assert!(first <= sums.len() && count <= sums.len() - first, "{count} of {} sums", sums.len());
+        assert_eq!((factors.rows(), factors.cols()), (1, count + 1), "a factor for each limit");
+        let squares = self.whole_sums_of(sums) + 8 * first as u64;
+        let args = [
+            Arg::Mat(self.mat(factors.as_view())),
+            Arg::Doubles(squares),
+            Arg::Doubles(self.whole_sums_of(limits)),
+            Arg::Int(count as i32),
+            Arg::Double(scale),
+        ];
+        self.push(Launch::new("limit_norms", [1, 1], [1, 1], &args));
+    }
+
+    pub(in crate::cuda) fn averages_compared(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        blocks: usize,
+        count: f64,
+        band: Band,
+    ) {
+        let (len, needed) = (sums.len(), blocks * dst.cols());
+        assert!(
+            dst.rows() == 1 && first <= len && needed <= len - first,
+            "{needed} of {len} sums from {first}"
+        );
+        let address = self.whole_sums_of(sums) + 8 * first as u64;
+        let dst = self.mat(dst.as_view());
+        let args = [
+            Arg::Mat(dst),
+            Arg::Doubles(address),
+            Arg::Int(blocks as i32),
+            Arg::Double(count),
+            Arg::Double(band.low),
+            Arg::Double(band.high),
+        ];
+        self.each("compare_averages", dst, &args);
+    }
+
+    pub(in crate::cuda) fn root_of_sums(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
+        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
+        assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
+        let address = self.whole_sums_of(sums) + 8 * first as u64;
+        let args = [Arg::Mat(self.mat(dst.as_view())), Arg::Doubles(address)];
+        self.push(Launch::new("root_of_ratio", [1, 1], [1, 1], &args));
+    }
+
+    #[track_caller]
+    fn element(&self, factor: Factor<'_>) -> [Arg; 2] {
+        let element: Mat = self.mat(factor.element);
+        assert_eq!((element.rows, element.cols), (1, 1), "the element of a factor");
+        [Arg::Float(factor.times), Arg::Mat(element)]
+    }
+
+    pub(in crate::cuda) fn scaled_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
+        let [times, element] = self.element(factor);
+        self.over("scale_by", dst, [], |d, []| vec![d, times, element])
+    }
+
+    pub(in crate::cuda) fn added_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
+        let [times, element] = self.element(alpha);
+        self.over("add_by", dst, [src], |d, [s]| vec![d, times, element, s])
+    }
+}

@@ -1,0 +1,179 @@
+//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, root_of_ratio, scale_by, add_by, and what
+//! [`Accumulator`] does without reading.
+
+use super::operand::CLOSE;
+use super::*;
+use crate::norm_limits::norm_factors;
+use crate::{Accumulator, Band, Factor, Matrix};
+
+/// Rounding of a sum of squares.
+const SUM: f64 = 1e-6;
+
+fn numbers(case: &mut Case, len: usize) -> Vec<f64> {
+    (0..len).map(|_| case.normal() as f64).collect()
+}
+
+pub(super) fn accumulate_dot(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
+        let (before, index) = (numbers(case, 3), case.below(3));
+        let mut sums = Accumulator::from_vec(before.clone());
+        for b in [&a, &b] {
+            device.accumulate_dot(&mut sums, index, -0.5, a.view(), b.view());
+        }
+        let terms = || (0..rows * cols).map(|k| (k / cols, k % cols));
+        let sum: f64 = terms().map(|(i, j)| a.at(i, j) * (a.at(i, j) + b.at(i, j))).sum();
+        let size: f64 = terms().map(|(i, j)| a.at(i, j) * a.at(i, j) + (a.at(i, j) * b.at(i, j)).abs()).sum();
+        for (k, (now, before)) in sums.values().iter().zip(before).enumerate() {
+            let change = if k == index { -0.5 * sum } else { 0.0 };
+            assert!((now - before - change).abs() <= SUM * size, "{now}, not {}", before + change);
+        }
+    });
+}
+
+pub(super) fn accumulate_row(device: &Device) {
+    cases(device, |case, _, cols| {
+        let (row, first) = (case.normals(1, cols), case.below(3));
+        let before = numbers(case, first + cols + 2);
+        let mut sums = Accumulator::from_vec(before.clone());
+        device.accumulate_row(&mut sums, first, 3.0, row.view());
+        for (k, (now, before)) in sums.values().iter().zip(before).enumerate() {
+            let inside = k >= first && k < first + cols;
+            let expected = if inside { before + 3.0 * row.at(0, k - first) } else { before };
+            assert!((now - expected).abs() <= 1e-14 * (1.0 + expected.abs()), "{now}, not {expected}");
+        }
+    });
+}
+
+/// Factors are those of the host, last digit included: messages about them are worked out there.
+pub(super) fn limit_norms(device: &Device) {
+    cases(device, |case, count, _| {
+        let first = case.below(4);
+        let mut squares: Vec<f64> = numbers(case, count).iter().map(|x| x * x).collect();
+        let all: Vec<f64> = numbers(case, first).into_iter().chain(squares.iter().copied()).collect();
+        let mut limits: Vec<f64> = numbers(case, count + 1).iter().map(|x| x.abs()).collect();
+        let (zero, scale) = (case.below(count + 1), case.one_of(&[1.0, -0.3, 1.3]));
+        limits[zero] = 0.0;
+        for spoilt in [None, Some(f64::INFINITY), Some(f64::NAN)] {
+            let mut sums = all.clone();
+            if let (Some(value), 1..) = (spoilt, count) {
+                let k = case.below(count);
+                (sums[first + k], squares[k]) = (value, value);
+            }
+            let expected = norm_factors(&squares, &limits, f64::abs(scale));
+            assert_eq!(expected.finite, spoilt.is_none() || count == 0);
+            let mut factors = case.normals(1, count + 1);
+            let mut numbers = (Accumulator::from_vec(sums), Accumulator::from_vec(limits.clone()));
+            device.limit_norms(factors.view_mut(), &mut numbers.0, first, &mut numbers.1, scale);
+            factors.expect(0.0, |_, k| match expected.each.get(k) {
+                _ if !expected.finite => (0.0, 0.0),
+                None => (1.0, 0.0),
+                Some(factor) => ((factor * expected.all * scale) as f32 as f64, 0.0),
+            });
+        }
+    });
+}
+
+pub(super) fn compare_averages(device: &Device) {
+    cases(device, |case, blocks, cols| {
+        let (blocks, first) = (1 + blocks % 5, case.below(3));
+        let sums = numbers(case, first + blocks * cols + 1);
+        // Among the averages are numbers that equal the limits.
+        let average = |j: usize| {
+            let sum: f64 = (0..blocks).map(|k| sums[first + k * cols + j]).sum();
+            sum / blocks as f64 / 2.0
+        };
+        let limit = if cols == 0 { 0.1 } else { average(case.below(cols)) };
+        let bands =
+            [(limit, limit), (limit.next_down(), f64::INFINITY), (0.3, -0.2), (f64::NEG_INFINITY, limit)];
+        for band in bands.map(|(low, high)| Band { low, high }) {
+            let mut dst = case.normals(1, cols);
+            let mut remote = Accumulator::from_vec(sums.clone());
+            device.compare_averages(dst.view_mut(), &mut remote, first, blocks, 2.0, band);
+            dst.expect(0.0, |_, j| match average(j) {
+                x if x <= band.low => (1.0, 0.0),
+                x if x > band.high => (-1.0, 0.0),
+                _ => (0.0, 0.0),
+            });
+            assert_eq!(*remote.values(), sums, "the sums stay as they are");
+        }
+    });
+}
+
+pub(super) fn root_of_ratio(device: &Device) {
+    cases(device, |case, rows, _| {
+        let first = rows % 4;
+        let mut all: Vec<f64> = numbers(case, first + 3).iter().map(|x| x * x + 0.01).collect();
+        for above in [all[first], 0.0, f64::NAN, f64::INFINITY] {
+            all[first] = above;
+            let mut dst = case.normals(1, 1);
+            device.root_of_ratio(dst.view_mut(), &mut Accumulator::from_vec(all.clone()), first);
+            let expected = if above == 0.0 { 1.0 } else { (above / all[first + 1]).sqrt() };
+            dst.expect_values(CLOSE, |_, _| expected);
+        }
+    });
+}
+
+pub(super) fn scale_by(device: &Device) {
+    cases(device, |case, rows, cols| {
+        for (times, element) in [(2.0, 0.25), (-1.0, 3.0), (1.0, 0.0), (1.0, 1.0)] {
+            let mut dst = match element == 0.0 {
+                true => case.operand(rows, cols, |_, _, _| f32::NAN),
+                false => case.normals(rows, cols),
+            };
+            let factors = Matrix::from_slice(device, 1, 3, &[7.0, element, 7.0]);
+            let element = factors.view().col_range(1..2);
+            device.scale_by(dst.view_mut(), Factor { times, element });
+            let factor = (times * factors.to_vec()[1]) as f64;
+            dst.expect_values(CLOSE, |i, j| if factor == 0.0 { 0.0 } else { factor * dst.at(i, j) });
+        }
+    });
+}
+
+pub(super) fn add_by(device: &Device) {
+    cases(device, |case, rows, cols| {
+        for (times, element) in [(2.0f32, 0.25f32), (-1.0, 3.0), (1.0, 0.0)] {
+            let mut dst = case.normals(rows, cols);
+            let src = match element == 0.0 {
+                true => case.operand(rows, cols, |_, _, _| f32::NAN),
+                false => case.normals(rows, cols),
+            };
+            let factors = Matrix::from_slice(device, 2, 1, &[7.0, element]);
+            let alpha = (times * element) as f64;
+            let element = factors.view().row_range(1..2);
+            device.add_by(dst.view_mut(), Factor { times, element }, src.view());
+            dst.expect(CLOSE, |i, j| match alpha == 0.0 {
+                true => (dst.at(i, j), 0.0),
+                false => {
+                    (dst.at(i, j) + alpha * src.at(i, j), dst.at(i, j).abs() + (alpha * src.at(i, j)).abs())
+                }
+            });
+        }
+    });
+}
+
+/// Sums of a device scaled, added and taken, with parts on the host.
+pub(super) fn sums_on_the_device(device: &Device) {
+    let ones = Matrix::from_slice(device, 4, 300, &[1.0; 1200]);
+    let new = |start: f64, adds: usize| {
+        let mut sums = Accumulator::from_vec(vec![start; 300]);
+        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value));
+        sums
+    };
+    for (own, other) in [(0, 0), (0, 2), (2, 0), (1, 2)] {
+        let (mut sums, more) = (new(10.0, own), new(20.0, other));
+        sums.add(0.5, &more);
+        sums.scale(4.0);
+        let expected = 4.0 * (10.0 + 4.0 * own as f64 + 0.5 * (20.0 + 4.0 * other as f64));
+        assert_eq!(*sums.values(), [expected; 300]);
+        assert_eq!(*more.values(), [20.0 + 4.0 * other as f64; 300]);
+        let mut empty = Accumulator::default();
+        empty.add(2.0, &more);
+        assert_eq!(*empty.values(), [2.0 * more.values()[0]; 300]);
+        assert_eq!(sums.take(7), [expected; 7]);
+        assert_eq!(*sums.values(), [0.0; 300]);
+        device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value);
+        sums.scale(0.0);
+        assert_eq!(*sums.values(), [0.0; 300]);
+    }
+}

@@ -1,0 +1,82 @@
+//! What a device works out for the log only: it stays there and is fetched for many minibatches at once, so that training
+//! does not wait for it.
+
+use crate::max_change::Limits;
+use crate::objective::Place;
+use nnet3_matrix::Accumulator;
+
+/// Numbers that are fetched together.
+const ROOM: usize = 4096;
+
+/// A line of the ledger, whose numbers the device knows.
+#[derive(Debug)]
+pub enum Entry {
+    /// One number: the objective of an output.
+    Objective { minibatch: u64, output: String, weight: f64 },
+    /// The squared norm of each component's change.
+    Change { minibatch: u64, limits: Limits },
+}
+
+pub struct Ledger {
+    numbers: Accumulator,
+    used: usize,
+    /// Each with the place of its first number.
+    entries: Vec<(usize, Entry)>,
+}
+
+impl Default for Ledger {
+    fn default() -> Ledger {
+        Ledger { numbers: Accumulator::zeros(ROOM), used: 0, entries: Vec::new() }
+    }
+}
+
+impl Ledger {
+    /// The minibatch of the first entry.
+    pub fn first(&self) -> Option<u64> {
+        self.entries.first().map(|(_, entry)| match entry {
+            Entry::Objective { minibatch, .. } | Entry::Change { minibatch, .. } => *minibatch,
+        })
+    }
+
+    pub fn has_room(&self, count: usize) -> bool {
+        self.used + count <= self.numbers.len()
+    }
+
+    /// Places for `count` numbers, which are zero, on the next lines. There must be room, unless the ledger is empty.
+    pub fn reserve(&mut self, count: usize) -> Place<'_> {
+        if self.used == 0 && count > self.numbers.len() {
+            self.numbers = Accumulator::zeros(count);
+        }
+        assert!(
+            self.has_room(count),
+            "{count} numbers in a ledger with {} of {}",
+            self.used,
+            self.numbers.len()
+        );
+        let index = self.used;
+        self.used += count;
+        Place { sums: &mut self.numbers, index }
+    }
+
+    /// Notes what the places from `first` on are.
+    pub fn note(&mut self, first: usize, entry: Entry) {
+        self.entries.push((first, entry));
+    }
+
+    /// All entries so far with their numbers, in order; waits for the device. The ledger is empty afterwards.
+    pub fn read(&mut self) -> Vec<(Entry, Vec<f64>)> {
+        if self.entries.is_empty() {
+            self.used = 0;
+            return Vec::new();
+        }
+        let numbers = self.numbers.take(std::mem::take(&mut self.used));
+        let with_numbers = |(first, entry): (usize, Entry)| {
+            let count = match &entry {
+                Entry::Objective { .. } => 1,
+                Entry::Change { limits, .. } => limits.len(),
+            };
+            (entry, numbers[first..first + count].to_vec())
+        };
+        self.entries.drain(..).map(with_numbers).collect()
+    }
+}
