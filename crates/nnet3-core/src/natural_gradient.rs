@@ -13,9 +13,12 @@ use crate::component::Context;
 use factors::{Factors, Observation};
 use nnet3_matrix::{Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use orthogonal::{invert_cholesky, orthonormalise_rows};
+use std::ops::Range;
 
 /// Updates of the estimate before `update_period` starts to count.
 const INITIAL_UPDATES: usize = 10;
+/// Elements between rows of large matrices are a multiple of this, so that rows begin with a cache line.
+pub(crate) const ALIGNED: usize = 16;
 /// Largest deviation from orthonormal rows that is left as it is.
 const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
 
@@ -36,8 +39,9 @@ pub struct NaturalGradient {
 /// The Fisher matrix Qᵀ diag(d) Q + ρ I, Q with orthonormal rows.
 #[derive(Clone, Debug)]
 struct Estimate {
-    /// R × D: E^{1/2} Q, with E of [`factors::shrinkage`].
-    w: Matrix,
+    /// R × at least D; see [`Estimate::w`].
+    wide: Matrix,
+    dim: usize,
     d: Vec<f64>,
     rho: f64,
 }
@@ -96,28 +100,45 @@ impl NaturalGradient {
     /// Preconditions the rows of `x` in place and returns the factor that restores their overall 2-norm; the caller
     /// multiplies by it. Rows that are not finite leave the estimate as it is.
     pub fn precondition(&mut self, context: Context<'_>, x: ViewMut<'_>) -> f32 {
+        self.fill_and_precondition(context, x, |_, _| {})
+    }
+
+    /// [`NaturalGradient::precondition`] of rows that `fill` writes first: it gets some rows of `x`, and their numbers.
+    /// So a copy that is to be preconditioned passes through a cache once.
+    pub fn fill_and_precondition(
+        &mut self,
+        context: Context<'_>,
+        x: ViewMut<'_>,
+        fill: impl Fn(ViewMut<'_>, Range<usize>),
+    ) -> f32 {
         if x.cols() <= 1 || x.rows() == 0 {
+            fill(x, 0..x.rows());
             return 1.0;
         }
-        let energy = context.backend.dot(x.as_view(), x.as_view());
-        let mut estimate = match self.estimate.take() {
-            Some(estimate) => estimate.on_device(context),
-            None => self.initial_estimate(context, x.as_view(), energy),
+        let Some(estimate) = self.estimate.take() else {
+            fill(x, 0..x.rows());
+            self.estimate = Some(self.initial_estimate(context, x.as_view()));
+            return self.precondition(context, x);
         };
-        assert_eq!(estimate.w.cols(), x.cols(), "rows of another dimension");
+        let mut estimate = estimate.on_device(context);
+        assert_eq!(estimate.dim, x.cols(), "rows of another dimension");
 
-        let projections = estimate.project(context, x.as_view());
-        let change =
-            self.updating().then(|| self.observe(context, &estimate, x.as_view(), &projections, energy));
-        context.backend.gemm(x, -1.0, projections.view(), No, estimate.w.view(), No, 1.0);
-        drop(projections);
-        if let Some(Some(change)) = change {
+        let mut pass = Pass::new(context, &estimate, x.rows(), self.updating());
+        for rows in row_blocks(context, x.as_view()) {
+            let block = x.row_range(rows.clone());
+            fill(block, rows.clone());
+            let h = pass.observe(context, &estimate, block.as_view(), rows);
+            context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
+            pass.energy_after += context.backend.dot(block.as_view(), block.as_view());
+        }
+        let (before, after) = (pass.energy, pass.energy_after);
+        if let Some(change) = self.change(context, &estimate, pass) {
             estimate.replace(context, change, false);
         }
         self.estimate = Some(estimate);
         self.calls += 1;
-        match energy > 0.0 || energy.is_nan() {
-            true => (energy / context.backend.dot(x.as_view(), x.as_view())).sqrt() as f32,
+        match before > 0.0 || before.is_nan() {
+            true => (before / after).sqrt() as f32,
             false => 1.0,
         }
     }
@@ -128,15 +149,16 @@ impl NaturalGradient {
     }
 
     /// From a fixed start, one or three updates with the first minibatch.
-    fn initial_estimate(&mut self, context: Context<'_>, x: View<'_>, energy: f64) -> Estimate {
+    fn initial_estimate(&mut self, context: Context<'_>, x: View<'_>) -> Estimate {
         self.rank = self.rank.min(x.cols() - 1);
         let mut estimate = Estimate::start(context, self.rank, x.cols(), self.alpha as f64);
         let updates = if x.rows() <= self.rank { 1 } else { 3 };
         for _ in 0..updates {
-            let projections = estimate.project(context, x);
-            let change = self.observe(context, &estimate, x, &projections, energy);
-            drop(projections);
-            if let Some(change) = change {
+            let mut pass = Pass::new(context, &estimate, x.rows(), true);
+            for rows in row_blocks(context, x) {
+                pass.observe(context, &estimate, x.row_range(rows.clone()), rows);
+            }
+            if let Some(change) = self.change(context, &estimate, pass) {
                 // What is checked once has its scratch memory ready for later.
                 estimate.replace(context, change, true);
             }
@@ -144,28 +166,20 @@ impl NaturalGradient {
         estimate
     }
 
-    /// How the estimate changes with `x`, whose squared norm is `energy`; `h` = X Wᵀ. None if `x` is not finite.
-    fn observe<'w>(
-        &self,
-        context: Context<'w>,
-        estimate: &Estimate,
-        x: View<'_>,
-        h: &Matrix,
-        energy: f64,
-    ) -> Option<Change<'w>> {
+    /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.
+    fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
-        let (rows, dim, rank) = (x.rows(), x.cols(), estimate.w.rows());
-        let mut j = workspace.take(rank, dim);
-        backend.gemm(j.view_mut(), 1.0, h.view(), Yes, x, No, 0.0);
-
+        let Pass { h, j, energy, .. } = pass;
+        let (wide_j, rows, rank, dim) = (j?, h.rows(), estimate.rank(), estimate.dim);
+        let j = wide_j.view().col_range(0..dim);
         let mut lk = workspace.take(2 * rank, rank);
         let both = lk.view_mut();
         let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
         match rows > dim {
-            true => backend.gemm(l, 1.0, estimate.w.view(), No, j.view(), Yes, 0.0),
+            true => backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0),
             false => backend.gemm(l, 1.0, h.view(), Yes, h.view(), No, 0.0),
         }
-        backend.gemm(k, 1.0, j.view(), No, j.view(), Yes, 0.0);
+        backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
         let mut on_host = workspace.floats(2 * rank * rank);
         backend.download_into(lk.view(), &mut on_host);
         let (l, k) = on_host.split_at(rank * rank);
@@ -173,7 +187,7 @@ impl NaturalGradient {
         let observation = Observation { rows, dim, energy, l, k };
         let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
         let factors = Factors::new(workspace, &observation, eta, alpha, &estimate.d, estimate.rho)?;
-        Some(Change { factors, j })
+        Some(Change { factors, wide_j })
     }
 
     /// η: the weight of the newest minibatch, of `rows` rows.
@@ -185,11 +199,59 @@ impl NaturalGradient {
     }
 }
 
+/// Rows that a processor's cache holds while several products go over them; all rows where there is no such cache.
+fn row_blocks(context: Context<'_>, x: View<'_>) -> impl Iterator<Item = Range<usize>> {
+    let rows = x.rows();
+    let step = context.backend.cached_elements().map_or(rows, |most| (most / x.cols()).max(32)).min(rows);
+    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
+/// One pass over a minibatch X, rows by rows.
+struct Pass<'w> {
+    /// N × R: X Wᵀ.
+    h: Scratch<'w>,
+    /// R × at least D: Hᵀ X, if the estimate is to be updated.
+    j: Option<Scratch<'w>>,
+    /// ‖X‖².
+    energy: f64,
+    /// ‖X̂‖².
+    energy_after: f64,
+}
+
+impl<'w> Pass<'w> {
+    fn new(context: Context<'w>, estimate: &Estimate, rows: usize, updating: bool) -> Pass<'w> {
+        let (rank, dim) = (estimate.rank(), estimate.dim);
+        let h = context.workspace.take(rows, rank);
+        let j = updating.then(|| context.workspace.take(rank, dim.next_multiple_of(ALIGNED)));
+        Pass { h, j, energy: 0.0, energy_after: 0.0 }
+    }
+
+    /// Adds what is to be known of these rows of X, and returns theirs of H.
+    fn observe(
+        &mut self,
+        context: Context<'_>,
+        estimate: &Estimate,
+        x: View<'_>,
+        rows: Range<usize>,
+    ) -> ViewMut<'_> {
+        let backend = context.backend;
+        let keep = if rows.start == 0 { 0.0 } else { 1.0 };
+        let h = self.h.view_mut().row_range(rows);
+        self.energy += backend.dot(x, x);
+        backend.gemm(h, 1.0, x, No, estimate.w(), Yes, 0.0);
+        if let Some(j) = &mut self.j {
+            let j = j.view_mut().col_range(0..x.cols());
+            backend.gemm(j, 1.0, h.as_view(), Yes, x, No, keep);
+        }
+        h
+    }
+}
+
 /// A new estimate, before it is multiplied out.
 struct Change<'w> {
     factors: Factors<'w>,
-    /// R × D: Hᵀ X.
-    j: Scratch<'w>,
+    /// R × at least D: Hᵀ X.
+    wide_j: Scratch<'w>,
 }
 
 impl Estimate {
@@ -197,40 +259,49 @@ impl Estimate {
     /// so that no combination of rows is constant.
     fn start(context: Context<'_>, rank: usize, dim: usize, alpha: f64) -> Estimate {
         let scale = (1.0 / (2.0 + (dim + rank) as f64 * alpha / dim as f64)).sqrt();
-        let mut w = vec![0.0; rank * dim];
+        let width = dim.next_multiple_of(ALIGNED);
+        let mut w = vec![0.0; rank * width];
         for row in 0..rank {
             let others = (dim - row).div_ceil(rank) - 1;
             let size = scale / (1.1f64 * 1.1 + others as f64).sqrt();
             for col in (row..dim).step_by(rank) {
-                w[row * dim + col] = (if col == row { 1.1 * size } else { size }) as f32;
+                w[row * width + col] = (if col == row { 1.1 * size } else { size }) as f32;
             }
         }
-        let w = Matrix::from_slice(context.workspace.device(), rank, dim, &w);
-        Estimate { w, d: vec![factors::EPSILON; rank], rho: factors::EPSILON }
+        let wide = Matrix::from_slice(context.workspace.device(), rank, width, &w);
+        Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON }
+    }
+
+    fn rank(&self) -> usize {
+        self.wide.rows()
+    }
+
+    /// R × D: E^{1/2} Q, with E of [`factors::shrinkage`].
+    fn w(&self) -> View<'_> {
+        self.wide.view().col_range(0..self.dim)
+    }
+
+    fn w_mut(&mut self) -> ViewMut<'_> {
+        let dim = self.dim;
+        self.wide.view_mut().col_range(0..dim)
     }
 
     fn on_device(mut self, context: Context<'_>) -> Estimate {
-        if self.w.device().id() != context.backend.id() {
-            self.w = self.w.to_device(context.workspace.device());
+        if self.wide.device().id() != context.backend.id() {
+            self.wide = self.wide.to_device(context.workspace.device());
         }
         self
     }
 
-    /// X Wᵀ.
-    fn project<'w>(&self, context: Context<'w>, x: View<'_>) -> Scratch<'w> {
-        let mut h = context.workspace.take(x.rows(), self.w.rows());
-        context.backend.gemm(h.view_mut(), 1.0, x, No, self.w.view(), Yes, 0.0);
-        h
-    }
-
     /// W = A (J + diag(carry) W), reorthogonalised if need be; `careful`: that is looked at in any case.
     fn replace(&mut self, context: Context<'_>, change: Change<'_>, careful: bool) {
-        let (backend, rank) = (context.backend, self.w.rows());
-        let Change { factors, mut j } = change;
+        let (backend, rank) = (context.backend, self.rank());
+        let Change { factors, mut wide_j } = change;
+        let j = wide_j.view_mut().col_range(0..self.dim);
         let mut a = context.workspace.take(rank, rank + 1);
         backend.upload(a.view_mut(), &factors.combination);
-        backend.add_scaled_rows(j.view_mut(), 1.0, a.view().col_range(rank..rank + 1), self.w.view());
-        backend.gemm(self.w.view_mut(), 1.0, a.view().col_range(0..rank), No, j.view(), No, 0.0);
+        backend.add_scaled_rows(j, 1.0, a.view().col_range(rank..rank + 1), self.w());
+        backend.gemm(self.w_mut(), 1.0, a.view().col_range(0..rank), No, j.as_view(), No, 0.0);
         self.d.copy_from_slice(factors.d());
         self.rho = factors.rho;
         if factors.reorthogonalise || careful {
@@ -239,9 +310,8 @@ impl Estimate {
     }
 
     /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D.
-    fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], mut spare: Scratch<'_>) {
-        let (backend, workspace, (rank, dim)) =
-            (context.backend, context.workspace, (self.w.rows(), self.w.cols()));
+    fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], spare: ViewMut<'_>) {
+        let (backend, workspace, (rank, dim)) = (context.backend, context.workspace, (self.rank(), self.dim));
         let mut small = workspace.take(rank, rank);
         let mut small_on_host = workspace.floats(rank * rank);
         let mut products = workspace.doubles(rank * rank);
@@ -249,7 +319,7 @@ impl Estimate {
         let mut rows = workspace.doubles(rank * dim);
         let mut rows_on_host = workspace.floats(rank * dim);
 
-        backend.gemm(small.view_mut(), 1.0, self.w.view(), No, self.w.view(), Yes, 0.0);
+        backend.gemm(small.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
         backend.download_into(small.view(), &mut small_on_host);
         root.iter_mut().zip(shrinkage).for_each(|(root, e)| *root = e.sqrt());
         let mut deviation: f64 = 0.0;
@@ -270,16 +340,16 @@ impl Estimate {
                 *correction = (inverse * root[k / rank] / root[k % rank]) as f32;
             }
             backend.upload(small.view_mut(), &small_on_host);
-            backend.copy(spare.view_mut(), self.w.view());
-            backend.gemm(self.w.view_mut(), 1.0, small.view(), No, spare.view(), No, 0.0);
+            backend.copy(spare, self.w());
+            backend.gemm(self.w_mut(), 1.0, small.view(), No, spare.as_view(), No, 0.0);
         } else {
-            backend.download_into(self.w.view(), &mut rows_on_host);
+            backend.download_into(self.w(), &mut rows_on_host);
             rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);
             orthonormalise_rows(&mut rows, dim, context.random);
             for (k, (w, row)) in rows_on_host.iter_mut().zip(&*rows).enumerate() {
                 *w = (row * root[k / dim]) as f32;
             }
-            backend.upload(self.w.view_mut(), &rows_on_host);
+            backend.upload(self.w_mut(), &rows_on_host);
         }
     }
 }

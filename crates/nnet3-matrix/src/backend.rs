@@ -108,6 +108,11 @@ pub trait Backend: Send + Sync {
     fn memory(&self) -> Option<Memory> {
         None
     }
+    /// How many elements several primitives, one after the other, should go over at most, because they stay in a cache
+    /// meanwhile; `None` where a whole matrix at once is better. Results differ in roundings only.
+    fn cached_elements(&self) -> Option<usize> {
+        None
+    }
     /// Says that the work up to here comes again in the same order the next time. A device that collects work ends a
     /// segment; results are the same without it.
     fn mark(&self) {}

@@ -3,9 +3,10 @@
 use super::{Context, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::natural_gradient::NaturalGradient;
+use crate::natural_gradient::{ALIGNED, NaturalGradient};
 use kaldi_io::reader::KaldiReader;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
 
 /// Preconditioners of the inputs (extended by 1 if there is a bias) and of the output derivatives. They share all
 /// settings but the rank.
@@ -123,21 +124,42 @@ impl Preconditioners {
         deriv: View<'_>,
         rate: f32,
     ) {
-        let (backend, dim) = (context.backend, input.cols());
-        let mut inputs = context.workspace.take(input.rows(), dim + bias.is_some() as usize);
-        backend.copy(inputs.view_mut().col_range(0..dim), input);
-        if bias.is_some() {
-            backend.set(inputs.view_mut().col_range(dim..dim + 1), 1.0);
-        }
-        let mut derivs = context.workspace.take(deriv.rows(), deriv.cols());
-        backend.copy(derivs.view_mut(), deriv);
+        let backend = context.backend;
+        self.add_gradient_of(context, linear, bias, deriv, rate, |inputs, rows| {
+            backend.copy(inputs, input.row_range(rows))
+        });
+    }
 
-        let norm_in = self.input.precondition(context, inputs.view_mut());
-        let norm_out = self.output.precondition(context, derivs.view_mut());
-        let (inputs, derivs, rate) = (inputs.view(), derivs.view(), rate * norm_in * norm_out);
-        backend.gemm(linear, rate, derivs, Yes, inputs.col_range(0..dim), No, 1.0);
+    /// [`Preconditioners::add_gradient`] for an input that is made for this: `fill` writes some of its rows, of as many
+    /// columns as `linear` has, and is told which.
+    pub fn add_gradient_of(
+        &mut self,
+        context: Context<'_>,
+        linear: ViewMut<'_>,
+        bias: Option<ViewMut<'_>>,
+        deriv: View<'_>,
+        rate: f32,
+        fill: impl Fn(ViewMut<'_>, Range<usize>),
+    ) {
+        let (backend, workspace, rows, dim) =
+            (context.backend, context.workspace, deriv.rows(), linear.cols());
+        let width = dim + bias.is_some() as usize;
+        let mut inputs = workspace.take(rows, width.next_multiple_of(ALIGNED));
+        let mut derivs = workspace.take(rows, deriv.cols());
+        let inputs = inputs.view_mut().col_range(0..width);
+        let (values, ones) = (inputs.col_range(0..dim), inputs.col_range(dim..width));
+
+        let norm_in = self.input.fill_and_precondition(context, inputs, |_, rows| {
+            fill(values.row_range(rows.clone()), rows.clone());
+            backend.set(ones.row_range(rows), 1.0);
+        });
+        let norm_out = self.output.fill_and_precondition(context, derivs.view_mut(), |derivs, rows| {
+            backend.copy(derivs, deriv.row_range(rows))
+        });
+        let (derivs, rate) = (derivs.view(), rate * norm_in * norm_out);
+        backend.gemm(linear, rate, derivs, Yes, values.as_view(), No, 1.0);
         if let Some(bias) = bias {
-            backend.gemm(bias, rate, inputs.col_range(dim..dim + 1), Yes, derivs, No, 1.0);
+            backend.gemm(bias, rate, ones.as_view(), Yes, derivs, No, 1.0);
         }
     }
 }

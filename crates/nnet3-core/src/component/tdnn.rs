@@ -254,25 +254,16 @@ impl Tdnn {
     }
 
     fn add_natural_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let (backend, rows, dim) = (context.backend, args.out_deriv.rows(), self.linear.cols());
-        let mut inputs = context.workspace.take(rows, dim + !self.bias.is_empty() as usize);
-        for part in parts(args.indexes, args.in_value.cols()) {
-            let from = args.in_value.every(part.first, part.stride, rows);
-            backend.copy(inputs.view_mut().col_range(part.columns), from);
-        }
-        let ones = dim..inputs.cols();
-        backend.set(inputs.view_mut().col_range(ones.clone()), 1.0);
-        let mut derivs = context.workspace.take(rows, self.linear.rows());
-        backend.copy(derivs.view_mut(), args.out_deriv);
-
-        let norm_in = self.natural_gradient.input.precondition(context, inputs.view_mut());
-        let norm_out = self.natural_gradient.output.precondition(context, derivs.view_mut());
-        let rate = self.settings.learning_rate * norm_in * norm_out;
-        let (inputs, derivs) = (inputs.view(), derivs.view());
-        backend.gemm(self.linear.view_mut(), rate, derivs, Yes, inputs.col_range(0..dim), No, 1.0);
-        if !self.bias.is_empty() {
-            backend.gemm(self.bias.view_mut(), rate, inputs.col_range(ones), Yes, derivs, No, 1.0);
-        }
+        let backend = context.backend;
+        let bias = (!self.bias.is_empty()).then(|| self.bias.view_mut());
+        let (linear, rate) = (self.linear.view_mut(), self.settings.learning_rate);
+        let input = args.in_value;
+        self.natural_gradient.add_gradient_of(context, linear, bias, args.out_deriv, rate, |inputs, rows| {
+            for part in parts(args.indexes, input.cols()) {
+                let from = input.every(part.first + rows.start * part.stride, part.stride, rows.len());
+                backend.copy(inputs.col_range(part.columns), from);
+            }
+        });
     }
 }
 

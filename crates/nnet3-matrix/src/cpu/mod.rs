@@ -57,6 +57,11 @@ impl Backend for CpuBackend {
         0
     }
 
+    /// 1 MiB.
+    fn cached_elements(&self) -> Option<usize> {
+        Some(1 << 18)
+    }
+
     fn allocate(&self, len: usize) -> *mut f32 {
         if len == 0 {
             return std::ptr::without_provenance_mut(ALIGNMENT);
