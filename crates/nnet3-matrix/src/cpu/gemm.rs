@@ -1,7 +1,7 @@
 //! Matrix products by BLAS.
 
 use super::access::{on_host, overlap};
-use super::{elementwise, few_rows};
+use super::{elementwise, unpacked};
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
 
@@ -41,9 +41,8 @@ pub(super) fn gemm(
         }
         return;
     }
-    let few = (2..=few_rows::MOST_ROWS).contains(&m) && k * n >= few_rows::LEAST_ELEMENTS;
-    if few && (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) {
-        return few_rows::product(c, alpha, a, b, beta);
+    if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
+        return unpacked::product(c, alpha, a, b, beta);
     }
     library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }

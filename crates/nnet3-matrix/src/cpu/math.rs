@@ -121,7 +121,7 @@ pub(super) fn sin_turns<S: Simd>(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simd::Portable;
+    use super::super::simd::{Portable, VectorLevel};
     use super::super::vector::Lanes;
     use super::*;
 
@@ -130,6 +130,7 @@ mod tests {
     struct Fused;
     impl Simd for Fused {
         type V = Lanes;
+        const LEVEL: VectorLevel = VectorLevel::Portable;
         fn fma(a: f32, b: f32, c: f32) -> f32 {
             a.mul_add(b, c)
         }

@@ -8,7 +8,6 @@ mod banded;
 mod broadcast;
 mod cols;
 mod elementwise;
-mod few_rows;
 mod gemm;
 mod lanes;
 mod lstm;
@@ -19,6 +18,7 @@ mod reduce;
 mod rows;
 mod simd;
 mod softmax;
+mod unpacked;
 mod vector;
 
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Map, Transpose};

@@ -23,6 +23,7 @@ pub enum VectorLevel {
 pub(super) trait Simd: Copy {
     /// For loops that are vectorised by hand.
     type V: Vector;
+    const LEVEL: VectorLevel;
     /// a · b + c, in one rounding where that is one instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
 }
@@ -38,6 +39,7 @@ struct Avx512;
 
 impl Simd for Portable {
     type V = Lanes;
+    const LEVEL: VectorLevel = VectorLevel::Portable;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
@@ -47,6 +49,7 @@ impl Simd for Portable {
 #[cfg(target_arch = "x86_64")]
 impl Simd for Avx2 {
     type V = x86::Pair;
+    const LEVEL: VectorLevel = VectorLevel::Avx2;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -56,6 +59,7 @@ impl Simd for Avx2 {
 #[cfg(target_arch = "x86_64")]
 impl Simd for Avx512 {
     type V = x86::Wide;
+    const LEVEL: VectorLevel = VectorLevel::Avx512;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)

@@ -26,6 +26,11 @@ pub(super) trait Vector: Copy {
     fn power_of_two(self) -> Self;
     /// The sum of the lanes.
     fn sum(self) -> f32;
+    /// The sums of the lanes of each.
+    #[inline(always)]
+    fn sums(of: [Self; 4]) -> [f32; 4] {
+        [of[0].sum(), of[1].sum(), of[2].sum(), of[3].sum()]
+    }
     /// The largest lane; there must be no NaN.
     fn largest(self) -> f32;
 }
@@ -216,6 +221,25 @@ pub(super) mod x86 {
         fn sum(self) -> f32 {
             // SAFETY: see above.
             unsafe { _mm512_reduce_add_ps(self.0) }
+        }
+        #[inline(always)]
+        fn sums(of: [Self; 4]) -> [f32; 4] {
+            // SAFETY: see above.
+            unsafe {
+                let halves = |a, b| _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+                let (ab, cd) = (halves(of[0].0, of[1].0), halves(of[2].0, of[3].0));
+                let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+                let low = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
+                let high = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
+                // Sums of a, b, c, d in each quarter.
+                let quarters = _mm512_add_ps(low, high);
+                let two =
+                    _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps::<1>(quarters));
+                let four = _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps::<1>(two));
+                let mut out = [0.0; 4];
+                _mm_storeu_ps(out.as_mut_ptr(), four);
+                out
+            }
         }
         #[inline(always)]
         fn largest(self) -> f32 {

@@ -1,0 +1,168 @@
+//! Products a · bᵀ that read both factors as they lie, as scalar products of rows.
+//!
+//! BLAS rearranges both factors before it multiplies. Where one of them has few rows, as in recurrent networks and in
+//! the natural gradient, that takes as long as a good part of the product.
+
+use super::access::{Rows, RowsMut, split};
+use super::simd::{self, Kernel, Simd, VectorLevel};
+use super::vector::Vector;
+use crate::view::{View, ViewMut};
+
+/// Rows of a up to which this is faster than BLAS on any processor, which then spends most of its time rearranging b.
+const FEW_ROWS: usize = 6;
+/// Elements of b from which on rearranging it counts. (Smaller products keep BLAS's own roundings.)
+const LEAST_ELEMENTS: usize = 1 << 16;
+
+/// With AVX-512: rows of a or of b up to which this is faster than BLAS.
+const WIDE_ROWS: usize = 128;
+/// With AVX-512: terms of a scalar product from which on its last sum, over the lanes, counts little.
+const WIDE_TERMS: usize = 256;
+
+/// Elements that the second-level cache holds.
+const CACHED_ELEMENTS: usize = 1 << 18;
+
+const LANES: usize = 16;
+/// Terms that are summed before the next rows' turn: tiles of rows stay in the first-level cache meanwhile.
+const TERMS: usize = 1024;
+
+/// Whether [`product`] is faster than BLAS for m rows of a, n rows of b and k terms.
+pub(super) fn pays(m: usize, n: usize, k: usize) -> bool {
+    if (2..=FEW_ROWS).contains(&m) && k * n >= LEAST_ELEMENTS {
+        return true;
+    }
+    // a is read once for each few columns of c, b once.
+    let fits = m <= WIDE_ROWS || (n <= WIDE_ROWS && m * k <= CACHED_ELEMENTS);
+    let large = m.max(n) * k >= LEAST_ELEMENTS;
+    simd::vector_level() == VectorLevel::Avx512 && fits && large && m.min(n) >= 8 && k >= WIDE_TERMS
+}
+
+/// c = alpha · a · bᵀ + beta · c.
+struct Product<'a> {
+    c: RowsMut<'a>,
+    alpha: f32,
+    a: Rows<'a>,
+    b: Rows<'a>,
+    beta: f32,
+}
+
+/// The scalar products of M rows with N rows.
+#[inline(always)]
+fn dots<S: Simd, const M: usize, const N: usize>(a: [&[f32]; M], b: [&[f32]; N]) -> [[f32; M]; N] {
+    let n = b[0].len();
+    let mut sums = [[S::V::splat(0.0); M]; N];
+    let mut start = 0;
+    while start + LANES <= n {
+        let mut rows = [S::V::splat(0.0); M];
+        for i in 0..M {
+            rows[i] = S::V::load(&a[i][start..start + LANES]);
+        }
+        for k in 0..N {
+            let column = S::V::load(&b[k][start..start + LANES]);
+            for i in 0..M {
+                sums[k][i] = rows[i].mul_add(column, sums[k][i]);
+            }
+        }
+        start += LANES;
+    }
+    if start < n {
+        for k in 0..N {
+            let column = S::V::load_part(&b[k][start..n], 0.0);
+            for i in 0..M {
+                sums[k][i] = S::V::load_part(&a[i][start..n], 0.0).mul_add(column, sums[k][i]);
+            }
+        }
+    }
+    let mut out = [[0.0; M]; N];
+    for k in 0..N {
+        let (fours, rest) = sums[k].as_chunks::<4>();
+        for (i, four) in fours.iter().enumerate() {
+            out[k][4 * i..4 * i + 4].copy_from_slice(&S::V::sums(*four));
+        }
+        for (i, one) in rest.iter().enumerate() {
+            out[k][4 * fours.len() + i] = one.sum();
+        }
+    }
+    out
+}
+
+/// Terms `start` to `end` of products.
+#[derive(Clone, Copy)]
+struct Terms {
+    start: usize,
+    end: usize,
+}
+
+impl Product<'_> {
+    /// Rows `i` to `i + M` of c, columns `j` to `j + N`.
+    #[inline(always)]
+    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, i: usize, j: usize, terms: Terms) {
+        let (mut a, mut b): ([&[f32]; M], [&[f32]; N]) = ([&[]; M], [&[]; N]);
+        let n = terms.end - terms.start;
+        for k in 0..M {
+            a[k] = &self.a.row(i + k)[terms.start..][..n];
+        }
+        for k in 0..N {
+            b[k] = &self.b.row(j + k)[terms.start..][..n];
+        }
+        let sums = dots::<S, M, N>(a, b);
+        let beta = if terms.start == 0 { self.beta } else { 1.0 };
+        for k in 0..M {
+            let out = &mut self.c.row(i + k)[j..j + N];
+            for l in 0..N {
+                let sum = self.alpha * sums[l][k];
+                out[l] = if beta == 0.0 { sum } else { sum + beta * out[l] };
+            }
+        }
+    }
+
+    /// Columns `j` to `j + N` of c, in tiles of M rows.
+    #[inline(always)]
+    fn columns<S: Simd, const M: usize, const N: usize>(&mut self, j: usize, terms: Terms) {
+        let rows = self.c.rows();
+        let mut i = 0;
+        while i + M <= rows {
+            self.tile::<S, M, N>(i, j, terms);
+            i += M;
+        }
+        while i < rows {
+            self.tile::<S, 1, N>(i, j, terms);
+            i += 1;
+        }
+    }
+
+    /// All columns, N at a time.
+    #[inline(always)]
+    fn run<S: Simd, const M: usize, const N: usize>(&mut self) {
+        let cols = self.c.cols();
+        for start in (0..self.b.cols()).step_by(TERMS) {
+            let terms = Terms { start, end: self.b.cols().min(start + TERMS) };
+            let mut j = 0;
+            while j + N <= cols {
+                self.columns::<S, M, N>(j, terms);
+                j += N;
+            }
+            while j < cols {
+                self.columns::<S, M, 1>(j, terms);
+                j += 1;
+            }
+        }
+    }
+}
+
+impl Kernel for Product<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        // As many sums as there are registers for.
+        match S::LEVEL {
+            VectorLevel::Avx512 if self.c.rows() >= 4 => Product::run::<S, 4, 6>(&mut self),
+            _ => Product::run::<S, 3, 4>(&mut self),
+        }
+    }
+}
+
+/// c = alpha · a · bᵀ + beta · c; c overlaps neither factor.
+pub(super) fn product(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+    let (c, [a, b]) = split(c, [a, b]);
+    simd::run(Product { c, alpha, a, b, beta })
+}
