@@ -113,6 +113,16 @@ impl Chunking {
 }
 
 impl Chunk {
+    /// This chunk and the one after it as one.
+    pub fn joined(&self, next: &Chunk) -> Chunk {
+        Chunk {
+            rows: self.rows + next.rows,
+            last_output: next.last_output,
+            last_input: next.last_input,
+            ..*self
+        }
+    }
+
     /// The utterance's frame for each input frame of the chunk.
     pub fn input_frames(&self, frames: usize) -> impl Iterator<Item = usize> + use<> {
         let last = frames.saturating_sub(1) as i32;

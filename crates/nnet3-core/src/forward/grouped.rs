@@ -1,12 +1,13 @@
 //! A network over many utterances with the outputs that each would have by itself: similar chunks of several utterances
 //! run together, on one thread or several.
 //!
-//! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. Shorter
-//! chunks are continued with their last frame where that provably changes none of their outputs (see `reach`).
+//! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. Where that
+//! provably changes no output (see `reach`), chunks of one utterance are joined, which saves the frames of context between
+//! them, and shorter chunks are continued with their last frame.
 
 use super::reach::Reach;
 use super::runner::{Chunks, Shape, request, run_program};
-use super::{Chunking, Ivectors, OutputScaling, check_dims};
+use super::{Chunk, Chunking, Ivectors, OutputScaling, check_dims};
 use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
 use crate::execute::{Executor, Program};
@@ -19,18 +20,25 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Outputs of a thread's share of the chunks that wait, in elements (64 MiB).
-const WAITING_ELEMENTS: usize = 1 << 24;
+/// Outputs of a thread's share of the chunks that wait, in elements (128 MiB).
+const WAITING_ELEMENTS: usize = 1 << 25;
 /// Chunks of a thread's share.
 const WAITING_CHUNKS: usize = 256;
-/// Input frames of a minibatch.
+/// Input frames that chunks are joined to at most.
+const JOINED_FRAMES: usize = 512;
+/// Input frames of a minibatch, at most.
 const MINIBATCH_FRAMES: usize = 4096;
+/// Input frames of a minibatch from which on products run at their full rate. (Those of a recurrent network have as many
+/// rows as there are chunks.)
+const ENOUGH_FRAMES: usize = 1024;
 /// Chunks of a minibatch. There are few different sizes, so that few programs are compiled.
-const SIZES: [usize; 9] = [64, 48, 32, 24, 16, 8, 4, 2, 1];
-/// Lengths that chunks are continued to are multiples of this many outputs.
-const LENGTH_STEP: usize = 8;
+const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
+/// Lengths that chunks are continued to are multiples of this many frames, where outputs are as frequent.
+const LENGTH_STEP: usize = 4;
 /// A chunk is not continued to more than this times its own length.
 const MOST_CONTINUED: f64 = 1.3;
+/// Once there are enough frames: to more than this.
+const HARDLY_CONTINUED: f64 = 1.02;
 
 /// Runs one network on utterances. The network should be in test mode.
 pub struct GroupedForward<'a> {
@@ -50,6 +58,9 @@ pub struct GroupedForward<'a> {
     /// Utterances whose outputs have been taken.
     taken: usize,
 }
+
+/// A chunk of an utterance, with its i-vector.
+type Piece<'v> = (Chunk, Option<&'v [f32]>);
 
 /// A chunk that waits.
 struct Task {
@@ -121,7 +132,7 @@ impl<'a> GroupedForward<'a> {
         check_dims(self.nnet, features.cols, ivectors)?;
         let chunks = self.chunking.chunks(features.rows, self.left_context, self.right_context);
         let chunks = chunks.map(|chunk| Ok((chunk, ivectors.of_chunk(&chunk)?)));
-        let chunks: Vec<_> = chunks.collect::<Result<_>>()?;
+        let chunks = self.joined(chunks.collect::<Result<_>>()?)?;
         let rows = self.chunking.output_rows(features.rows);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let number = self.taken + self.utterances.len();
@@ -159,6 +170,26 @@ impl<'a> GroupedForward<'a> {
         self.utterances.pop_front().map(|done| done.outputs)
     }
 
+    /// The chunks of an utterance, in order: as few as possible with the same outputs.
+    fn joined<'v>(&mut self, chunks: Vec<Piece<'v>>) -> Result<Vec<Piece<'v>>> {
+        let mut few: Vec<Piece<'_>> = Vec::with_capacity(chunks.len());
+        for (next, ivector) in chunks {
+            if let Some((last, its)) = few.last_mut() {
+                let both = last.joined(&next);
+                let shapes = [Shape::of(last), Shape::of(&next), Shape::of(&both)];
+                if *its == ivector
+                    && shapes[2].inputs <= JOINED_FRAMES
+                    && self.reach.may_join(self.nnet, &shapes[0], &shapes[1], &shapes[2])?
+                {
+                    *last = both;
+                    continue;
+                }
+            }
+            few.push((next, ivector));
+        }
+        Ok(few)
+    }
+
     /// Cuts what waits into minibatches.
     fn minibatches(&mut self) -> Result<Vec<Minibatch>> {
         let mut tasks: VecDeque<Task> = {
@@ -173,12 +204,20 @@ impl<'a> GroupedForward<'a> {
         let mut minibatches = Vec::new();
         while let Some(longest) = tasks.front().map(|task| task.shape) {
             let mut shape = self.rounded(&longest);
-            if !self.may_continue(&longest, &shape)? {
+            if !self.may_continue(&longest, &shape, MOST_CONTINUED)? {
                 shape = longest;
             }
             let most = (frames / shape.inputs).clamp(1, SIZES[0]);
+            let enough = match self.reach.is_unlimited(self.nnet, &shape)? {
+                true => most,
+                false => ENOUGH_FRAMES.div_ceil(shape.inputs),
+            };
             let mut count = 1;
-            while count < most.min(tasks.len()) && self.may_continue(&tasks[count].shape, &shape)? {
+            while count < most.min(tasks.len()) {
+                let stretch = if count < enough { MOST_CONTINUED } else { HARDLY_CONTINUED };
+                if !self.may_continue(&tasks[count].shape, &shape, stretch)? {
+                    break;
+                }
                 count += 1;
             }
             let size = SIZES.into_iter().find(|&size| size <= count).unwrap_or(1);
@@ -191,19 +230,19 @@ impl<'a> GroupedForward<'a> {
         Ok(minibatches)
     }
 
-    /// The shape with its length rounded up, to at most that of a full chunk.
+    /// The shape with its length rounded up, but for full chunks.
     fn rounded(&self, shape: &Shape) -> Shape {
         let factor = self.chunking.frame_subsampling_factor;
         let full = (self.chunking.frames_per_chunk / factor).max(1) as usize;
-        let outputs = shape.outputs.next_multiple_of(LENGTH_STEP).min(full).max(shape.outputs);
+        let step = (LENGTH_STEP / factor as usize).max(1);
+        let outputs = if shape.outputs == full { full } else { shape.outputs.next_multiple_of(step) };
         Shape { outputs, inputs: shape.inputs + (outputs - shape.outputs) * factor as usize, ..*shape }
     }
 
-    fn may_continue(&mut self, short: &Shape, long: &Shape) -> Result<bool> {
-        let factor = self.chunking.frame_subsampling_factor as usize;
-        let same_context = short.inputs + long.outputs * factor == long.inputs + short.outputs * factor;
-        let not_too_far = long.inputs as f64 <= MOST_CONTINUED * short.inputs as f64;
-        Ok(same_context && not_too_far && self.reach.may_continue(self.nnet, short, long)?)
+    /// Whether a chunk may be continued, and that to no more than `stretch` times its length.
+    fn may_continue(&mut self, short: &Shape, long: &Shape, stretch: f64) -> Result<bool> {
+        let not_too_far = long.inputs as f64 <= stretch * short.inputs as f64;
+        Ok(not_too_far && self.reach.may_continue(self.nnet, short, long)?)
     }
 
     fn run_all(&mut self) -> Result<()> {

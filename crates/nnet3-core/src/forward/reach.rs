@@ -1,4 +1,8 @@
-//! Which chunks may be continued with more frames without a change to the outputs that they have.
+//! Which frames the outputs of a chunk use, and so what may be done with chunks without a change to their outputs: a chunk
+//! may be continued with more frames, and two that follow one another may be run as one.
+//!
+//! Both rest on this: what is computable from some frames is computable from more of them, and in the same way unless it
+//! uses those that were added.
 
 use super::runner::{Shape, request};
 use crate::error::Result;
@@ -7,74 +11,138 @@ use crate::index::NO_TIME;
 use crate::nnet::{Nnet, Node};
 use std::collections::HashMap;
 
-/// Knows of chunks how far into the future their outputs look.
+/// Outputs of the shortest chunk that is looked at.
+const FEWEST_OUTPUTS: usize = 32;
+
+/// Knows of chunks which frames their outputs use.
 pub(super) struct Reach {
-    frame_subsampling_factor: i32,
+    frame_subsampling_factor: usize,
     with_ivectors: bool,
-    /// For each shape and number of outputs, the latest input frame that so many first outputs use.
-    latest: HashMap<Shape, Vec<i32>>,
+    /// Of the longest chunk of each family that was looked at.
+    uses: HashMap<Family, Uses>,
+}
+
+/// Chunks of one family differ only in how many outputs they have: a shorter one is the beginning of a longer one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Family {
+    first_input: i32,
+    /// Input frames beyond those that the outputs stand for.
+    context: i64,
+}
+
+/// Frames that the outputs of a chunk use.
+struct Uses {
+    /// The last frame that any of so many first outputs uses, and one more of them.
+    latest: Vec<i32>,
+    /// The first frame that this output or any later one uses.
+    earliest: Vec<i32>,
 }
 
 impl Reach {
     pub fn new(nnet: &Nnet, frame_subsampling_factor: i32) -> Reach {
         let with_ivectors = nnet.input_dim("ivector").is_some();
-        Reach { frame_subsampling_factor, with_ivectors, latest: HashMap::new() }
+        let frame_subsampling_factor = frame_subsampling_factor as usize;
+        Reach { frame_subsampling_factor, with_ivectors, uses: HashMap::new() }
     }
 
     /// Whether a chunk of the shape `short` has the same outputs if it is continued to the shape `long`, of which it is a
-    /// beginning: none of its outputs there uses a frame that it does not have. (What is computable from a chunk's own
-    /// frames is computable from more of them, in the same way unless it uses those.)
+    /// beginning: none of its outputs there uses a frame that it does not have.
     pub fn may_continue(&mut self, nnet: &Nnet, short: &Shape, long: &Shape) -> Result<bool> {
-        if short.first_input != long.first_input || short.outputs > long.outputs {
+        if self.family(short) != self.family(long) || short.outputs > long.outputs {
             return Ok(false);
         }
         if short == long {
             return Ok(true);
         }
-        if !self.latest.contains_key(long) {
-            self.latest.insert(*long, self.latest_inputs(nnet, long)?);
-        }
-        let last_input = short.first_input + short.inputs as i32 - 1;
-        Ok(self.latest[long][short.outputs - 1] <= last_input)
+        let Some(uses) = self.uses(nnet, long)? else { return Ok(false) };
+        Ok(uses.latest[short.outputs - 1] <= short.last_input())
     }
 
-    fn latest_inputs(&self, nnet: &Nnet, shape: &Shape) -> Result<Vec<i32>> {
-        let request = request(shape, 1, self.with_ivectors, self.frame_subsampling_factor);
+    /// Whether a chunk of the shape `first` and the one after it, of the shape `second`, have the same outputs if they are
+    /// run as one chunk of the shape `joined`.
+    pub fn may_join(&mut self, nnet: &Nnet, first: &Shape, second: &Shape, joined: &Shape) -> Result<bool> {
+        let seconds_first_input = second.first_input + (first.outputs * self.frame_subsampling_factor) as i32;
+        if first.last_input() > joined.last_input() || seconds_first_input < joined.first_input {
+            return Ok(false);
+        }
+        let Some(uses) = self.uses(nnet, joined)? else { return Ok(false) };
+        Ok(uses.latest[first.outputs - 1] <= first.last_input()
+            && uses.earliest[first.outputs] >= seconds_first_input)
+    }
+
+    /// Whether the last output of a long chunk like `shape` uses the chunk's very first frame, as it does in recurrent networks.
+    pub fn is_unlimited(&mut self, nnet: &Nnet, shape: &Shape) -> Result<bool> {
+        let Some(uses) = self.uses(nnet, shape)? else { return Ok(true) };
+        Ok(uses.earliest.last().is_none_or(|&earliest| earliest <= shape.first_input))
+    }
+
+    fn family(&self, shape: &Shape) -> Family {
+        let stands_for = (shape.outputs * self.frame_subsampling_factor) as i64;
+        Family { first_input: shape.first_input, context: shape.inputs as i64 - stands_for }
+    }
+
+    /// What the outputs of a chunk use: found for a longer one, of which it is a beginning. None if its last outputs would
+    /// use more frames if they had them.
+    fn uses(&mut self, nnet: &Nnet, shape: &Shape) -> Result<Option<&Uses>> {
+        let family = self.family(shape);
+        if self.uses.get(&family).is_none_or(|uses| uses.latest.len() < shape.outputs) {
+            let outputs = shape.outputs.next_power_of_two().max(FEWEST_OUTPUTS);
+            let inputs = shape.inputs + (outputs - shape.outputs) * self.frame_subsampling_factor;
+            let longer = Shape { outputs, inputs, ..*shape };
+            self.uses.insert(family, self.look_at(nnet, &longer)?);
+        }
+        let uses = &self.uses[&family];
+        Ok((uses.latest[shape.outputs - 1] <= shape.last_input()).then_some(uses))
+    }
+
+    fn look_at(&self, nnet: &Nnet, shape: &Shape) -> Result<Uses> {
+        let request = request(shape, 1, self.with_ivectors, self.frame_subsampling_factor as i32);
         let mut builder = GraphBuilder::new(nnet);
         builder.compute(&request)?;
         if !builder.all_outputs_are_computable() {
-            return Ok(vec![i32::MAX; shape.outputs]);
+            let everything = (vec![i32::MAX; shape.outputs], vec![i32::MIN; shape.outputs]);
+            return Ok(Uses { latest: everything.0, earliest: everything.1 });
         }
         builder.prune();
         let graph = &builder.graph;
+        let time = |id: CindexId| graph.cindexes[id as usize].index.t;
         let mut outputs: Vec<CindexId> = (0..graph.cindexes.len() as CindexId)
             .filter(|&id| matches!(nnet.node(graph.cindexes[id as usize].node), Node::Output { .. }))
             .collect();
-        outputs.sort_by_key(|&id| graph.cindexes[id as usize].index.t);
-        // What earlier outputs use counts for later ones too, so each cindex is visited once.
-        let mut seen = vec![false; graph.cindexes.len()];
-        let (mut latest, mut stack) = (i32::MIN, Vec::new());
-        let mut latest_of = |output| {
-            stack.push(output);
-            while let Some(id) = stack.pop() {
-                if std::mem::replace(&mut seen[id as usize], true) {
-                    continue;
+        outputs.sort_by_key(|&id| time(id));
+        let input = nnet.find_node("input");
+        // For each output the extreme of the frames that it and those before it in `order` use: what those use counts for it
+        // too, so each cindex is visited once.
+        let extremes =
+            |order: &mut dyn Iterator<Item = &CindexId>, none: i32, extreme: fn(i32, i32) -> i32| {
+                let mut seen = vec![false; graph.cindexes.len()];
+                let (mut so_far, mut stack) = (none, Vec::new());
+                let mut all = Vec::with_capacity(shape.outputs);
+                for &output in order {
+                    stack.push(output);
+                    while let Some(id) = stack.pop() {
+                        if std::mem::replace(&mut seen[id as usize], true) {
+                            continue;
+                        }
+                        if Some(graph.cindexes[id as usize].node) == input && time(id) != NO_TIME {
+                            so_far = extreme(so_far, time(id));
+                        }
+                        stack.extend(graph.dependencies(id));
+                    }
+                    all.push(so_far);
                 }
-                let t = graph.cindexes[id as usize].index.t;
-                if graph.is_input[id as usize] && t != NO_TIME {
-                    latest = latest.max(t);
-                }
-                stack.extend(graph.dependencies(id));
-            }
-            latest
-        };
-        Ok(outputs.into_iter().map(&mut latest_of).collect())
+                all
+            };
+        let latest = extremes(&mut outputs.iter(), i32::MIN, i32::max);
+        let mut earliest = extremes(&mut outputs.iter().rev(), i32::MAX, i32::min);
+        earliest.reverse();
+        Ok(Uses { latest, earliest })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SPLICED, network};
+    use super::super::tests::{SPLICED, WITH_IVECTOR, network};
     use super::*;
 
     const RECURRENT: &str = "
@@ -96,6 +164,49 @@ mod tests {
         assert!(reach.may_continue(&nnet, &long, &long).unwrap());
         assert!(!reach.may_continue(&nnet, &long, &short).unwrap());
         reach.may_continue(&nnet, &short, &long).unwrap()
+    }
+
+    /// Chunks of 5 outputs with their context, one behind the other.
+    fn joins(config: &str) -> bool {
+        let nnet = network(config);
+        let shape = |outputs: usize| Shape { first_input: -3, inputs: outputs + 4, outputs };
+        Reach::new(&nnet, 1).may_join(&nnet, &shape(5), &shape(5), &shape(10)).unwrap()
+    }
+
+    #[test]
+    fn only_what_never_looks_behind_its_chunk_may_be_joined() {
+        assert!(joins(SPLICED));
+        assert!(joins(WITH_IVECTOR));
+        assert!(!joins(&RECURRENT.replace("DELAY", "-2")), "the state would come from the first chunk");
+        assert!(!joins(&RECURRENT.replace("DELAY", "2")), "the state would come from the second chunk");
+        let optional = SPLICED.replace("Offset(input, -3)", "Failover(Offset(input, -4), Offset(input, -3))");
+        assert!(!joins(&optional), "the second chunk alone does not have the fourth frame before it");
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_joined_chunk_was_perhaps_used() {
+        let nnet = network(SPLICED);
+        let plain = |outputs: usize| Shape { first_input: -3, inputs: outputs + 4, outputs };
+        let may_join = |first: &Shape, second: &Shape, joined: &Shape| {
+            Reach::new(&nnet, 1).may_join(&nnet, first, second, joined).unwrap()
+        };
+        assert!(may_join(&plain(5), &plain(2), &plain(7)));
+        let looks_far_ahead = Shape { inputs: 20, ..plain(5) };
+        assert!(!may_join(&looks_far_ahead, &plain(2), &plain(7)));
+        let looks_far_back = Shape { first_input: -9, inputs: 12, outputs: 2 };
+        assert!(!may_join(&plain(5), &looks_far_back, &plain(7)));
+    }
+
+    #[test]
+    fn recurrent_networks_have_no_limit() {
+        let shape = Shape { first_input: -3, inputs: 9, outputs: 5 };
+        let unlimited = |config: &str| {
+            let nnet = network(config);
+            Reach::new(&nnet, 1).is_unlimited(&nnet, &shape).unwrap()
+        };
+        assert!(!unlimited(SPLICED));
+        assert!(!unlimited(WITH_IVECTOR));
+        assert!(unlimited(&RECURRENT.replace("DELAY", "-1")));
     }
 
     #[test]

@@ -30,6 +30,11 @@ impl Shape {
             outputs: chunk.rows,
         }
     }
+
+    /// Time of the last input frame.
+    pub fn last_input(&self) -> i32 {
+        self.first_input + self.inputs as i32 - 1
+    }
 }
 
 pub(super) struct Runner<'a> {
