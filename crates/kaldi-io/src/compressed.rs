@@ -146,11 +146,16 @@ impl CompressedMatrix {
             };
         }
         let source = |row: usize| first.saturating_add(row as i64).clamp(0, self.rows as i64 - 1) as usize;
+        let (start, last) = (source(0), source(n - 1));
+        let inside = last - start == n - 1;
         let codes = match &self.codes {
             Codes::Columns { quantiles, codes } => {
                 let mut out = Vec::with_capacity(n * self.cols);
                 for column in codes.chunks_exact(self.rows) {
-                    out.extend((0..n).map(|row| column[source(row)]));
+                    match inside {
+                        true => out.extend_from_slice(&column[start..=last]),
+                        false => out.extend((0..n).map(|row| column[source(row)])),
+                    }
                 }
                 Codes::Columns { quantiles: quantiles.clone(), codes: out }
             }

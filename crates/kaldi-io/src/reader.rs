@@ -234,6 +234,19 @@ impl KaldiReader {
         Ok(accepted)
     }
 
+    /// Consumes `token` and a space if they are what comes next and are in the buffer, as nearly always in binary files.
+    fn accept_buffered(&mut self, token: &str) -> bool {
+        let length = token.len();
+        let accepted = self.buffered().get(..=length).is_some_and(|next| {
+            let (letters, blank) = next.split_at(length);
+            letters == token.as_bytes() && blank == b" "
+        });
+        if accepted {
+            self.consume(length + 1);
+        }
+        accepted
+    }
+
     /// The letter that tells optional fields apart: after blanks (text only), the byte after `<`, or else the next
     /// byte itself. Consumes nothing but blanks.
     pub fn peek_token(&mut self) -> Result<Option<u8>> {
@@ -322,6 +335,9 @@ impl KaldiReader {
 
     /// Reads a token that must be `token`, or `token` without its leading `<` (which a caller may have consumed).
     pub fn expect_token(&mut self, token: &str) -> Result<()> {
+        if self.accept_buffered(token) {
+            return Ok(());
+        }
         let found = self.read_token_letters(&format!("token '{token}'"))?;
         let ends = self.next_byte()?.is_none();
         if found == token || token.strip_prefix('<') == Some(&found) {
@@ -368,6 +384,11 @@ impl KaldiReader {
     /// Fills `out`, or fails if the file ends before.
     pub fn read_exact(&mut self, out: &mut [u8]) -> Result<()> {
         let wanted = out.len();
+        if let Some(next) = self.buffer[self.start..self.end].get(..wanted) {
+            out.copy_from_slice(next);
+            self.consume(wanted);
+            return Ok(());
+        }
         match Read::read_exact(self, out) {
             Ok(()) => Ok(()),
             Err(e) => Err(self.bulk_error(e, wanted)),

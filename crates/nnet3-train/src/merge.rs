@@ -24,6 +24,8 @@ pub struct ExampleMerger<E: Example = NnetExample> {
     groups: Vec<Group<E>>,
     /// Positions of groups by the hash of their structure.
     by_hash: HashMap<u64, Vec<usize>>,
+    /// Position of the group of the example before.
+    latest: usize,
     written: u64,
 }
 
@@ -48,7 +50,7 @@ pub type Minibatch<E = NnetExample> = (String, E);
 
 impl<E: Example> ExampleMerger<E> {
     pub fn new(sizes: MinibatchSizes, compress: bool) -> ExampleMerger<E> {
-        ExampleMerger { sizes, compress, groups: Vec::new(), by_hash: HashMap::new(), written: 0 }
+        ExampleMerger { sizes, compress, groups: Vec::new(), by_hash: HashMap::new(), latest: 0, written: 0 }
     }
 
     /// Takes an example; gives the minibatch that it completes.
@@ -87,6 +89,14 @@ impl<E: Example> ExampleMerger<E> {
     }
 
     fn group_of(&mut self, example: &E) -> usize {
+        // Examples mostly come in runs of one structure, and comparing is faster than hashing.
+        if !self.groups.get(self.latest).is_some_and(|group| group.structure.same_structure(example)) {
+            self.latest = self.find_or_add_group(example);
+        }
+        self.latest
+    }
+
+    fn find_or_add_group(&mut self, example: &E) -> usize {
         let mut hasher = DefaultHasher::new();
         example.hash_structure(&mut hasher);
         let candidates = self.by_hash.entry(hasher.finish()).or_default();

@@ -90,16 +90,35 @@ impl Decoded {
         code as u8
     }
 
-    fn value(&self, code: u8) -> f32 {
-        let between = |from: f32, to: f32, step: u8, fraction: f64| {
-            (f64::from(from) + f64::from((to - from) * f32::from(step)) * fraction) as f32
+    /// The three stretches between the quantiles: 0 … 64, 65 … 192, 193 … 255.
+    fn stretches(&self) -> [Stretch; 3] {
+        let stretch = |first_code: u8, from: f32, to: f32, fraction: f64| Stretch {
+            first_code,
+            from: f64::from(from),
+            length: to - from,
+            fraction,
         };
-        match code {
-            0..=64 => between(self.p0, self.p25, code, 1.0 / 64.0),
-            65..=192 => between(self.p25, self.p75, code - 64, 1.0 / 128.0),
-            _ => between(self.p75, self.p100, code - 192, 1.0 / 63.0),
-        }
+        [
+            stretch(0, self.p0, self.p25, 1.0 / 64.0),
+            stretch(64, self.p25, self.p75, 1.0 / 128.0),
+            stretch(192, self.p75, self.p100, 1.0 / 63.0),
+        ]
     }
+}
+
+/// Values between two quantiles, at equal distances.
+struct Stretch {
+    first_code: u8,
+    from: f64,
+    length: f32,
+    fraction: f64,
+}
+
+/// What a code of a column means. Without branches, since codes of neighbouring frames often lie in different stretches.
+fn value(stretches: &[Stretch; 3], code: u8) -> f32 {
+    let stretch = &stretches[usize::from(code > 64) + usize::from(code > 192)];
+    let step = f32::from(code - stretch.first_code);
+    (stretch.from + f64::from(stretch.length * step) * stretch.fraction) as f32
 }
 
 /// Quantile codes of a column, which is reordered. They are kept apart by at least one.
@@ -150,13 +169,13 @@ pub(super) fn decode_columns(scale: Scale, rows: usize, quantiles: &[Quantiles],
         return out;
     }
     for (j, (column, &quantiles)) in codes.chunks_exact(rows).zip(quantiles).enumerate() {
-        let decoded = Decoded::new(scale, quantiles);
+        let stretches = Decoded::new(scale, quantiles).stretches();
         let places = out[j..].iter_mut().step_by(cols);
         if rows > TABLE_ROWS {
-            let table: [f32; 256] = std::array::from_fn(|code| decoded.value(code as u8));
+            let table: [f32; 256] = std::array::from_fn(|code| value(&stretches, code as u8));
             places.zip(column).for_each(|(place, &code)| *place = table[usize::from(code)]);
         } else {
-            places.zip(column).for_each(|(place, &code)| *place = decoded.value(code));
+            places.zip(column).for_each(|(place, &code)| *place = value(&stretches, code));
         }
     }
     out
