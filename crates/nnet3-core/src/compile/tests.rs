@@ -2,11 +2,13 @@
 
 use super::{compile, generate};
 use crate::computation::Computation;
-use crate::graph::{of_all_sequences, sequences};
-use crate::index::Index;
+use crate::graph::{CindexId, ComputationGraph, in_all_ways, of_all_sequences, sequences};
+
+use crate::index::{Cindex, Index};
 use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
 use kaldi_io::writer::KaldiWriter;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn cases() -> Vec<PathBuf> {
@@ -69,4 +71,48 @@ fn one_sequence_stands_for_all() {
         }
     }
     assert!(compared > 150, "{compared}");
+}
+
+/// Each cindex with whether it is an input, and what it depends on.
+fn contents(graph: &ComputationGraph) -> BTreeMap<Cindex, (bool, BTreeSet<Cindex>)> {
+    let of = |&id: &CindexId| graph.cindexes[id as usize];
+    (0..graph.cindexes.len() as CindexId)
+        .map(|id| (of(&id), (graph.is_input[id as usize], graph.dependencies(id).iter().map(of).collect())))
+        .collect()
+}
+
+/// As they are, and where some inputs or outputs are missing.
+#[test]
+fn all_ways_lead_to_the_same_graph() {
+    let (mut by_sweep, mut by_search, mut impossible) = (0, 0, 0);
+    for case in cases() {
+        let file = |name: &str| case.join(name).to_str().unwrap().to_string();
+        let nnet = Nnet::load(&file("model.raw")).unwrap();
+        let request = ComputationRequest::load(&file("request.txt")).unwrap();
+        let mut requests = vec![request.clone()];
+        requests.extend(sequences::reduce(&request, 1).map(|(first, _)| first));
+        for i in 0..2 * requests.len() {
+            let mut fewer = requests[i / 2].clone();
+            let lists = if i % 2 == 0 { &mut fewer.inputs } else { &mut fewer.outputs };
+            lists.iter_mut().for_each(|io| io.indexes.truncate(io.indexes.len().div_ceil(2)));
+            requests.push(fewer);
+        }
+        for request in requests {
+            let [by_level, sweep, search] = in_all_ways(&nnet, &request);
+            let Some((expected, stays_in_sequence)) = by_level else {
+                assert!(sweep.is_none() && search.is_none(), "{}", case.display());
+                impossible += 1;
+                continue;
+            };
+            for (count, found) in [(&mut by_sweep, sweep), (&mut by_search, search)] {
+                if let Some((graph, stays)) = found {
+                    assert_eq!(contents(&graph), contents(&expected), "{}", case.display());
+                    assert_eq!(graph.segment_ends, expected.segment_ends);
+                    assert!(stays == stays_in_sequence || !stays_in_sequence);
+                    *count += 1;
+                }
+            }
+        }
+    }
+    assert!(by_sweep > 50 && by_search > 100 && impossible > 20, "{by_sweep} {by_search} {impossible}");
 }

@@ -81,6 +81,11 @@ impl Descriptor {
         self.parts.iter().for_each(|part| part.for_each_node(f));
     }
 
+    /// Calls `f` for every term, in order.
+    pub fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
+        self.parts.iter().for_each(|part| part.for_each_forward(f));
+    }
+
     /// Changes the node numbers.
     pub fn renumber(&mut self, new_id: &impl Fn(NodeId) -> NodeId) {
         self.parts.iter_mut().for_each(|part| part.renumber(new_id));
@@ -99,13 +104,18 @@ impl Sum {
     }
 
     pub fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
+        self.for_each_forward(&mut |forward| forward.for_each_node(f));
+    }
+
+    /// Calls `f` for every term, in order.
+    pub fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
         match self {
-            Sum::Simple(forward) => forward.for_each_node(f),
+            Sum::Simple(forward) => f(forward),
             Sum::Sum(a, b) | Sum::Failover(a, b) => {
-                a.for_each_node(f);
-                b.for_each_node(f);
+                a.for_each_forward(f);
+                b.for_each_forward(f);
             }
-            Sum::IfDefined(a) => a.for_each_node(f),
+            Sum::IfDefined(a) => a.for_each_forward(f),
             Sum::Const { .. } => {}
         }
     }
@@ -124,6 +134,17 @@ impl Sum {
 }
 
 impl Forward {
+    /// Calls `f` for every node that may be read, in order, repeats included.
+    pub fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
+        match self {
+            Forward::Node { node, .. } => f(*node),
+            Forward::Offset { child, .. }
+            | Forward::Round { child, .. }
+            | Forward::ReplaceIndex { child, .. } => child.for_each_node(f),
+            Forward::Switch(children) => children.iter().for_each(|c| c.for_each_node(f)),
+        }
+    }
+
     fn print(&self, names: &[String]) -> String {
         match self {
             Forward::Node { node, scale } if *scale == 1.0 => names[node.index()].clone(),
@@ -141,16 +162,6 @@ impl Forward {
                 let variable = if *variable == Variable::T { "t" } else { "x" };
                 format!("ReplaceIndex({}, {variable}, {value})", child.print(names))
             }
-        }
-    }
-
-    fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
-        match self {
-            Forward::Node { node, .. } => f(*node),
-            Forward::Offset { child, .. }
-            | Forward::Round { child, .. }
-            | Forward::ReplaceIndex { child, .. } => child.for_each_node(f),
-            Forward::Switch(children) => children.iter().for_each(|c| c.for_each_node(f)),
         }
     }
 

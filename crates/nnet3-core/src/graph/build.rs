@@ -4,7 +4,7 @@ use super::{CindexId, ComputationGraph};
 use crate::component::Component;
 use crate::descriptor::{Descriptor, Sum};
 use crate::error::{Error, Result};
-use crate::index::{Cindex, Index, NO_TIME, NodeId};
+use crate::index::{Cindex, Index, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
 
@@ -73,7 +73,7 @@ impl<'n> GraphBuilder<'n> {
 
     /// Adds all that the request's outputs may depend on, and decides what is computable.
     pub fn compute(&mut self, request: &ComputationRequest) -> Result<()> {
-        self.expect_times(request);
+        self.graph.expect(request);
         self.add_inputs(request)?;
         self.add_outputs(request)?;
         for _ in 0..MAX_DISTANCE {
@@ -98,14 +98,6 @@ impl<'n> GraphBuilder<'n> {
 
     fn name_of(&self, id: CindexId) -> &'n str {
         self.nnet.node_name(self.graph.cindexes[id as usize].node)
-    }
-
-    fn expect_times(&mut self, request: &ComputationRequest) {
-        let lists = || request.inputs.iter().chain(&request.outputs).map(|io| &io.indexes);
-        let times = || lists().flatten().map(|index| index.t).filter(|&t| t != NO_TIME);
-        if let (Some(first), Some(last)) = (times().min(), times().max()) {
-            self.graph.expect_times(first, last, lists().map(Vec::len).sum());
-        }
     }
 
     fn add_inputs(&mut self, request: &ComputationRequest) -> Result<()> {
@@ -384,7 +376,7 @@ impl<'n> GraphBuilder<'n> {
         for id in start..self.graph.cindexes.len() {
             self.reduce_dependencies(id as CindexId);
         }
-        let keep = self.required(start);
+        let keep = required(self.nnet, &self.graph, start);
         self.graph.retain(start, &keep);
         let end = self.graph.cindexes.len();
         self.graph.segment_ends.push(end);
@@ -438,30 +430,30 @@ impl<'n> GraphBuilder<'n> {
         self.graph.set_dependencies(id, &self.ids);
         (self.inputs, self.indexes) = (used, indexes);
     }
+}
 
-    fn required(&self, start: usize) -> Vec<bool> {
-        let graph = &self.graph;
-        let mut keep: Vec<bool> = graph.is_input[start..].to_vec();
-        let is_output =
-            |id: &CindexId| matches!(self.nnet.node(graph.cindexes[*id as usize].node), Node::Output { .. });
-        let mut stack: Vec<CindexId> =
-            (start as CindexId..graph.cindexes.len() as CindexId).filter(is_output).collect();
-        for &id in &stack {
-            keep[id as usize - start] = true;
-        }
-        while let Some(id) = stack.pop() {
-            for &d in graph.dependencies(id) {
-                if d as usize >= start && !std::mem::replace(&mut keep[d as usize - start], true) {
-                    stack.push(d);
-                }
+/// For each id from `start` on whether it is an input or an output, or used by one that is.
+pub(super) fn required(nnet: &Nnet, graph: &ComputationGraph, start: usize) -> Vec<bool> {
+    let mut keep: Vec<bool> = graph.is_input[start..].to_vec();
+    let is_output =
+        |id: &CindexId| matches!(nnet.node(graph.cindexes[*id as usize].node), Node::Output { .. });
+    let mut stack: Vec<CindexId> =
+        (start as CindexId..graph.cindexes.len() as CindexId).filter(is_output).collect();
+    for &id in &stack {
+        keep[id as usize - start] = true;
+    }
+    while let Some(id) = stack.pop() {
+        for &d in graph.dependencies(id) {
+            if d as usize >= start && !std::mem::replace(&mut keep[d as usize - start], true) {
+                stack.push(d);
             }
         }
-        keep
     }
+    keep
 }
 
 /// Whether a cindex of the node is computable exactly if all its dependencies are, and uses them all.
-fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
+pub(super) fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
     let descriptor_needs_all = |d: &Descriptor| d.parts.iter().all(Sum::needs_all);
     match nnet.node(id) {
         Node::Input { .. } => false,

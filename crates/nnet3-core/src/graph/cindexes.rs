@@ -1,11 +1,15 @@
 //! The graph itself: cindexes, and what each is computed from.
 
 use super::table::CindexTable;
-use crate::index::Cindex;
+use crate::index::{Cindex, NO_TIME};
+use crate::request::ComputationRequest;
 use std::ops::Range;
 
 /// Room that is made for at most so many cindexes before they are known.
 const MOST_EXPECTED: usize = 1 << 14;
+
+/// While a graph is searched, what is known of cindexes that are not in it takes the place of their ids.
+pub(super) const FIRST_MARK: CindexId = CindexId::MAX - 15;
 
 /// Position of a cindex in a [`ComputationGraph`].
 pub type CindexId = u32;
@@ -29,24 +33,62 @@ impl ComputationGraph {
     }
 
     pub fn find(&self, cindex: Cindex) -> Option<CindexId> {
+        self.table.get(cindex).filter(|&id| id < FIRST_MARK)
+    }
+
+    /// As [`ComputationGraph::find`], or the mark of a cindex that is not in the graph.
+    pub(super) fn find_or_mark(&self, cindex: Cindex) -> Option<CindexId> {
         self.table.get(cindex)
+    }
+
+    /// Marks a cindex that is not in the graph and has no mark.
+    pub(super) fn mark(&mut self, cindex: Cindex, mark: CindexId) {
+        self.table.add(cindex, mark);
+    }
+
+    /// Changes the mark of a cindex, or takes it away.
+    pub(super) fn change_mark(&mut self, cindex: Cindex, mark: Option<CindexId>) {
+        self.table.change(cindex, mark);
+    }
+
+    /// As [`ComputationGraph::add`], of a cindex that has a mark.
+    pub(super) fn add_marked(&mut self, cindex: Cindex, dependencies: &[CindexId]) {
+        self.table.change(cindex, Some(to_u32(self.cindexes.len())));
+        self.push(cindex, false, dependencies);
     }
 
     /// The id of a cindex, and whether it is new.
     pub fn find_or_add(&mut self, cindex: Cindex, is_input: bool) -> (CindexId, bool) {
-        if let Some(id) = self.table.get(cindex) {
-            return (id, false);
+        match self.table.get(cindex) {
+            Some(id) => (id, false),
+            None => (self.add(cindex, is_input, &[]), true),
         }
-        let id = to_u32(self.cindexes.len());
-        self.table.add(cindex, id);
-        self.cindexes.push(cindex);
-        self.is_input.push(is_input);
-        self.dependencies.push(0..0);
-        (id, true)
     }
 
-    /// Prepares for the cindexes of a request with `count` indexes of these times.
-    pub(super) fn expect_times(&mut self, first: i32, last: i32, count: usize) {
+    /// Adds a cindex that is not there, with its dependencies: ids without repeats, ascending.
+    pub(super) fn add(&mut self, cindex: Cindex, is_input: bool, dependencies: &[CindexId]) -> CindexId {
+        let id = to_u32(self.cindexes.len());
+        self.table.add(cindex, id);
+        self.push(cindex, is_input, dependencies);
+        id
+    }
+
+    fn push(&mut self, cindex: Cindex, is_input: bool, dependencies: &[CindexId]) {
+        self.cindexes.push(cindex);
+        self.is_input.push(is_input);
+        let start = to_u32(self.edges.len());
+        self.edges.extend_from_slice(dependencies);
+        self.dependencies.push(start..start + to_u32(dependencies.len()));
+    }
+
+    /// Prepares for the cindexes of a request.
+    pub(super) fn expect(&mut self, request: &ComputationRequest) {
+        let lists = || request.inputs.iter().chain(&request.outputs).map(|io| &io.indexes);
+        let times = || lists().flatten().map(|index| index.t).filter(|&t| t != NO_TIME);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else {
+            return;
+        };
+        let count = lists().map(Vec::len).sum();
         self.table.expect_times(first, last, count);
         let more = (4 * count).min(MOST_EXPECTED);
         self.cindexes.reserve(more);
@@ -115,5 +157,5 @@ impl ComputationGraph {
 }
 
 fn to_u32(i: usize) -> u32 {
-    u32::try_from(i).expect("fewer than 2^32")
+    u32::try_from(i).ok().filter(|&i| i < FIRST_MARK).expect("fewer than 2^32 - 16")
 }

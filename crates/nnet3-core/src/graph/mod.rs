@@ -1,16 +1,19 @@
 //! The computation graph of a request: which cindexes are needed and computable, and in which steps they are computed.
 //!
-//! [`sequences`] finds out whether one sequence can stand for all; [`build`] grows the graph backwards from the
-//! requested outputs and prunes it; [`epochs`] orders the nodes; [`phases`] orders cindexes within recurrences;
-//! [`steps`] turns phases into matrices' row lists.
+//! [`sequences`] finds out whether one sequence can stand for all; [`epochs`] orders the nodes. There are three ways to
+//! the same graph: [`sweep`], the fastest, node by node, where there are no recurrences; [`search`], depth first, where
+//! all is well; [`build`], which grows it level by level from the requested outputs and can explain what is missing.
+//! [`phases`] orders cindexes within recurrences; [`steps`] turns phases into matrices' row lists.
 
 pub mod build;
 pub mod cindexes;
 pub mod epochs;
 pub mod explain;
 pub mod phases;
+mod search;
 pub mod sequences;
 pub mod steps;
+mod sweep;
 mod table;
 
 pub use build::GraphBuilder;
@@ -19,6 +22,7 @@ pub use cindexes::{CindexId, ComputationGraph};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
+use epochs::node_epochs;
 use steps::Steps;
 
 /// The graph and the steps of requests that follow each other in time; of their first sequence, where that can stand
@@ -28,25 +32,38 @@ pub fn graph_and_steps(
     requests: &[ComputationRequest],
     done: &mut dyn FnMut(&'static str),
 ) -> Result<(ComputationGraph, Steps)> {
+    let epochs = node_epochs(nnet);
     // If this fails, the message is to be about the requests themselves.
     if let Some((first, num_sequences)) = sequences::first_sequence(requests)
-        && let Ok(builder) = build(nnet, &first)
-        && builder.stays_in_sequence()
+        && let Ok((graph, true)) = build(nnet, &epochs, &first)
     {
         done("graph");
-        if let Ok(found) = with_steps(nnet, requests, builder.graph, num_sequences) {
+        if let Ok(found) = with_steps(nnet, &epochs, requests, graph, num_sequences) {
             done("steps");
             return Ok(found);
         }
     }
-    let graph = build(nnet, requests)?.graph;
+    let (graph, _) = build(nnet, &epochs, requests)?;
     done("graph");
-    let found = with_steps(nnet, requests, graph, 1)?;
+    let found = with_steps(nnet, &epochs, requests, graph, 1)?;
     done("steps");
     Ok(found)
 }
 
-fn build<'n>(nnet: &'n Nnet, requests: &[ComputationRequest]) -> Result<GraphBuilder<'n>> {
+/// The graph, and whether in it no cindex depends on another sequence than its own.
+fn build(nnet: &Nnet, epochs: &[usize], requests: &[ComputationRequest]) -> Result<(ComputationGraph, bool)> {
+    if let [request] = requests {
+        if let Some(graph) = sweep::sweep(nnet, epochs, request) {
+            return Ok((graph, true));
+        }
+        if let Some(found) = search::search(nnet, epochs, request) {
+            return Ok(found);
+        }
+    }
+    build_by_level(nnet, requests)
+}
+
+fn build_by_level(nnet: &Nnet, requests: &[ComputationRequest]) -> Result<(ComputationGraph, bool)> {
     let mut builder = GraphBuilder::new(nnet);
     for request in requests {
         builder.compute(request)?;
@@ -55,27 +72,43 @@ fn build<'n>(nnet: &'n Nnet, requests: &[ComputationRequest]) -> Result<GraphBui
         }
         builder.prune();
     }
-    Ok(builder)
+    let stays_in_sequence = builder.stays_in_sequence();
+    Ok((builder.graph, stays_in_sequence))
 }
 
 fn with_steps(
     nnet: &Nnet,
+    epochs: &[usize],
     requests: &[ComputationRequest],
     mut graph: ComputationGraph,
     num_sequences: usize,
 ) -> Result<(ComputationGraph, Steps)> {
-    let phases = phases::phases(nnet, &graph)?;
+    let phases = phases::phases(nnet, epochs, &graph)?;
     let steps = steps::steps(nnet, requests, num_sequences, &mut graph, phases)?;
     Ok((graph, steps))
 }
 
-/// As [`graph_and_steps`], with all sequences.
+/// As [`graph_and_steps`], with all sequences and level by level.
 #[cfg(test)]
 pub(crate) fn of_all_sequences(
     nnet: &Nnet,
     requests: &[ComputationRequest],
 ) -> Result<(ComputationGraph, Steps)> {
-    with_steps(nnet, requests, build(nnet, requests)?.graph, 1)
+    with_steps(nnet, &node_epochs(nnet), requests, build_by_level(nnet, requests)?.0, 1)
+}
+
+/// What [`build`] makes of a request in each of its ways, those that can do it.
+#[cfg(test)]
+pub(crate) fn in_all_ways(
+    nnet: &Nnet,
+    request: &ComputationRequest,
+) -> [Option<(ComputationGraph, bool)>; 3] {
+    let epochs = node_epochs(nnet);
+    [
+        build_by_level(nnet, std::slice::from_ref(request)).ok(),
+        sweep::sweep(nnet, &epochs, request).map(|graph| (graph, true)),
+        search::search(nnet, &epochs, request),
+    ]
 }
 
 /// For each requested output, whether each of its indexes is computable.

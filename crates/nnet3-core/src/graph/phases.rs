@@ -1,14 +1,12 @@
 //! Cindexes in groups that can be computed together, in order (spec compiler §3.3).
 
-use super::epochs::node_epochs;
 use super::{CindexId, ComputationGraph};
 use crate::error::{Error, Result};
 use crate::index::print_cindex;
 use crate::nnet::Nnet;
 
-/// For each segment its phases, each a list of ids, ascending. Inputs come first.
-pub fn phases(nnet: &Nnet, graph: &ComputationGraph) -> Result<Vec<Vec<Vec<CindexId>>>> {
-    let epochs = node_epochs(nnet);
+/// For each segment its phases, each a list of ids, ascending. Inputs come first. `epochs` are those of the nodes.
+pub fn phases(nnet: &Nnet, epochs: &[usize], graph: &ComputationGraph) -> Result<Vec<Vec<Vec<CindexId>>>> {
     let count = 1 + epochs.iter().max().map_or(0, |&m| m + 1);
     let mut nodes_in_epoch = vec![0; count];
     epochs.iter().for_each(|&e| nodes_in_epoch[e + 1] += 1);

@@ -70,6 +70,12 @@ pub fn stride_of(size: usize, at: impl Fn(usize) -> Cindex) -> Option<usize> {
 /// The list with `new` instead of `old` sequences.
 pub fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
     let mut out = Vec::with_capacity(indexes.len() / old * new);
+    if stride == 1 {
+        for &first in indexes.iter().step_by(old) {
+            out.extend((0..new).map(|n| Index { n: n as i32, ..first }));
+        }
+        return out;
+    }
     for block in indexes.chunks(stride * old) {
         for n in 0..new {
             out.extend(block[..stride].iter().map(|&index| Index { n: n as i32, ..index }));

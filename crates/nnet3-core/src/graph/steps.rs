@@ -77,20 +77,44 @@ impl Step {
         }
     }
 
+    /// The number of ids in a block, if all blocks have as many and are repeated for each sequence in turn.
+    pub fn stride(&self) -> Option<usize> {
+        match self.layout {
+            Layout::Regular { stride } => {
+                (stride > 0 && self.ids.len().is_multiple_of(stride)).then_some(stride)
+            }
+            Layout::Listed(_) => None,
+        }
+    }
+
     /// The index of every row.
     pub fn indexes(&self, graph: &ComputationGraph, num_sequences: usize) -> Vec<Index> {
+        self.all_rows(graph, num_sequences, |index| index)
+    }
+
+    /// The cindex of every row.
+    pub fn cindexes(&self, graph: &ComputationGraph, num_sequences: usize) -> Vec<Cindex> {
+        self.all_rows(graph, num_sequences, |index| Cindex::new(self.node, index))
+    }
+
+    fn all_rows<T>(
+        &self,
+        graph: &ComputationGraph,
+        num_sequences: usize,
+        make: impl Fn(Index) -> T,
+    ) -> Vec<T> {
         let stride = match &self.layout {
             Layout::Regular { stride } => *stride,
-            Layout::Listed(listed) => return listed.indexes.clone(),
+            Layout::Listed(listed) => return listed.indexes.iter().copied().map(make).collect(),
         };
         let of = |&id: &CindexId| graph.cindexes[id as usize].index;
         if num_sequences == 1 {
-            return self.ids.iter().map(of).collect();
+            return self.ids.iter().map(|id| make(of(id))).collect();
         }
         let mut out = Vec::with_capacity(self.ids.len() * num_sequences);
         for block in self.ids.chunks(stride) {
             for n in 0..num_sequences as i32 {
-                out.extend(block.iter().map(|id| Index { n, ..of(id) }));
+                out.extend(block.iter().map(|id| make(Index { n, ..of(id) })));
             }
         }
         out
@@ -100,7 +124,11 @@ impl Step {
     pub fn rows(&self, position: usize, num_sequences: usize) -> Rows<'_> {
         match &self.layout {
             Layout::Regular { stride } => {
-                let first = position / stride * stride * num_sequences + position % stride;
+                let first = match *stride {
+                    1 => position * num_sequences,
+                    stride if position < stride => position,
+                    stride => position / stride * stride * num_sequences + position % stride,
+                };
                 Rows::Regular { first: first as u32, stride: *stride as u32 }
             }
             Layout::Listed(listed) => Rows::Listed(&listed.rows[position * num_sequences..][..num_sequences]),
@@ -186,7 +214,7 @@ impl StepMaker<'_> {
     /// By cindex.
     fn sort(&self, ids: &mut Vec<CindexId>) {
         let cindex = |id: CindexId| self.graph.cindexes[id as usize];
-        if !sort_by_time(ids, cindex) {
+        if !ids.is_sorted_by_key(|&id| cindex(id)) && !sort_by_time(ids, cindex) {
             ids.sort_unstable_by_key(|&id| cindex(id));
         }
     }

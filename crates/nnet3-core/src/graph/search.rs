@@ -1,0 +1,291 @@
+//! The graph of a request depth first: a cindex is looked at after all that it depends on, so that one look tells
+//! whether it is computable and what it uses.
+//!
+//! It is the graph that [`super::GraphBuilder`] finds level by level, but for the order of ids, which means nothing.
+
+use super::build::{needs_all, required};
+use super::cindexes::FIRST_MARK;
+use super::{CindexId, ComputationGraph};
+use crate::component::{Component, Properties};
+use crate::descriptor::{Descriptor, Forward, Sum};
+use crate::index::{Cindex, Index, NodeId};
+use crate::nnet::{Nnet, Node};
+use crate::request::ComputationRequest;
+
+/// Cindexes that wait for each other, one for the next, after which the dependencies are taken to be endless.
+const MAX_DEPTH: usize = 1 << 18;
+
+/// The graph of one request, and whether in it no cindex depends on another sequence than its own. `None` if something
+/// is wrong, which [`super::GraphBuilder`] can explain. `epochs` are those of the nodes.
+pub fn search(
+    nnet: &Nnet,
+    epochs: &[usize],
+    request: &ComputationRequest,
+) -> Option<(ComputationGraph, bool)> {
+    let mut graph = ComputationGraph::new(nnet.num_nodes());
+    graph.expect(request);
+    let mut search = Search {
+        nnet,
+        sources: nnet.node_ids().map(|node| Sources::of(nnet, epochs, node)).collect(),
+        not_computable: Vec::new(),
+        graph,
+        stays_in_sequence: true,
+        has_optional: false,
+        open: Vec::new(),
+        pending: Vec::new(),
+        indexes: Vec::new(),
+        used: Vec::new(),
+        ids: Vec::new(),
+    };
+    search.add_inputs(request)?;
+    search.add_outputs(request)?;
+    Some(search.finish())
+}
+
+/// What the cindexes of a node depend on.
+struct Sources<'n> {
+    needs_all: bool,
+    kind: Kind<'n>,
+}
+
+enum Kind<'n> {
+    /// Nothing: an input.
+    None,
+    /// The same index of another node.
+    Same(NodeId),
+    /// What a component wants of its input node.
+    Component(&'n dyn Component, NodeId),
+    Descriptor(&'n Descriptor, Terms<'n>),
+}
+
+/// The terms of a descriptor in the order in which to look at them: those without which nothing can be computed come
+/// first, and of these those of earlier epochs, so that a recurrence is not followed beyond what is given.
+struct Terms<'n> {
+    list: Vec<&'n Forward>,
+    num_required: usize,
+}
+
+impl<'n> Sources<'n> {
+    fn of(nnet: &'n Nnet, epochs: &[usize], node: NodeId) -> Sources<'n> {
+        let kind = match nnet.node(node) {
+            Node::Input { .. } => Kind::None,
+            Node::DimRange { source, .. } => Kind::Same(*source),
+            Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
+                Kind::Descriptor(descriptor, Terms::of(descriptor, epochs))
+            }
+            Node::Component { component } => {
+                let component = nnet.component(*component);
+                let input = NodeId(node.0 - 1);
+                match component.properties().has(Properties::SIMPLE) {
+                    true => Kind::Same(input),
+                    false => Kind::Component(component, input),
+                }
+            }
+        };
+        Sources { needs_all: needs_all(nnet, node), kind }
+    }
+}
+
+impl<'n> Terms<'n> {
+    fn of(descriptor: &'n Descriptor, epochs: &[usize]) -> Terms<'n> {
+        let (mut required, mut optional) = (Vec::new(), Vec::new());
+        descriptor.parts.iter().for_each(|part| collect(part, &mut required, &mut optional));
+        let epoch = |term: &&Forward| {
+            let mut latest = 0;
+            term.for_each_node(&mut |node| latest = latest.max(epochs[node.index()]));
+            latest
+        };
+        required.sort_by_key(epoch);
+        let num_required = required.len();
+        required.append(&mut optional);
+        Terms { list: required, num_required }
+    }
+}
+
+fn collect<'n>(sum: &'n Sum, required: &mut Vec<&'n Forward>, optional: &mut Vec<&'n Forward>) {
+    match sum {
+        Sum::Simple(term) => required.push(term),
+        Sum::Sum(a, b) => {
+            collect(a, required, optional);
+            collect(b, required, optional);
+        }
+        Sum::Failover(..) | Sum::IfDefined(_) => sum.for_each_forward(&mut |term| optional.push(term)),
+        Sum::Const { .. } => {}
+    }
+}
+
+/// A cindex whose dependencies are being looked at: those at `start .. end` of the pending ones.
+struct Open {
+    cindex: Cindex,
+    start: usize,
+    next: usize,
+    end_of_required: usize,
+    end: usize,
+}
+
+/// Marks of cindexes that are not in the graph.
+const OPEN: CindexId = FIRST_MARK;
+const NOT_COMPUTABLE: CindexId = FIRST_MARK + 1;
+
+struct Search<'n> {
+    nnet: &'n Nnet,
+    /// By node.
+    sources: Vec<Sources<'n>>,
+    /// What can be computed.
+    graph: ComputationGraph,
+    /// Those that are marked as such.
+    not_computable: Vec<Cindex>,
+    stays_in_sequence: bool,
+    /// Whether some cindexes may be computable and yet not used.
+    has_optional: bool,
+    /// Each waits for the next.
+    open: Vec<Open>,
+    pending: Vec<Cindex>,
+    // Scratch space.
+    indexes: Vec<Index>,
+    used: Vec<Cindex>,
+    ids: Vec<CindexId>,
+}
+
+impl Search<'_> {
+    fn add_inputs(&mut self, request: &ComputationRequest) -> Option<()> {
+        for io in &request.inputs {
+            let node = self.nnet.find_input(&io.name)?;
+            for &index in &io.indexes {
+                let (_, new) = self.graph.find_or_add(Cindex::new(node, index), true);
+                new.then_some(())?;
+            }
+        }
+        Some(())
+    }
+
+    fn add_outputs(&mut self, request: &ComputationRequest) -> Option<()> {
+        for io in &request.outputs {
+            let node = self.nnet.find_output(&io.name)?;
+            if io.indexes.is_empty() {
+                return None;
+            }
+            for &index in &io.indexes {
+                let cindex = Cindex::new(node, index);
+                if self.graph.find(cindex).is_some() {
+                    return None;
+                }
+                self.visit(cindex)?;
+                self.graph.find(cindex)?;
+            }
+        }
+        (!request.outputs.is_empty()).then_some(())
+    }
+
+    /// Finds out about a cindex and all that it may depend on. `None` if something depends on itself.
+    fn visit(&mut self, cindex: Cindex) -> Option<()> {
+        self.open(cindex);
+        while let Some(last) = self.open.last_mut() {
+            if last.next == last.end {
+                self.close();
+                continue;
+            }
+            let dependency = self.pending[last.next];
+            match self.graph.find_or_mark(dependency) {
+                None => self.open(dependency),
+                Some(OPEN) => return None,
+                Some(NOT_COMPUTABLE) if last.next < last.end_of_required => self.give_up(),
+                Some(_) => last.next += 1,
+            }
+            if self.open.len() > MAX_DEPTH {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Begins with a cindex that has not been visited.
+    fn open(&mut self, cindex: Cindex) {
+        let Cindex { node, index } = cindex;
+        let start = self.pending.len();
+        let Sources { needs_all, kind } = &self.sources[node.index()];
+        let mut num_required = 0;
+        match kind {
+            Kind::None => {
+                self.not_computable.push(cindex);
+                return self.graph.mark(cindex, NOT_COMPUTABLE);
+            }
+            Kind::Same(source) => self.pending.push(Cindex::new(*source, index)),
+            Kind::Component(component, input) => {
+                self.indexes.clear();
+                component.input_indexes(index, &mut self.indexes);
+                self.pending.extend(self.indexes.iter().map(|&i| Cindex::new(*input, i)));
+                self.stays_in_sequence &= self.indexes.iter().all(|i| i.n == index.n);
+            }
+            Kind::Descriptor(_, terms) => {
+                num_required = terms.num_required;
+                self.pending.extend(terms.list.iter().map(|term| term.input(index)));
+            }
+        }
+        let end = self.pending.len();
+        let end_of_required = if *needs_all { end } else { start + num_required };
+        self.graph.mark(cindex, OPEN);
+        self.open.push(Open { cindex, start, next: start, end_of_required, end });
+    }
+
+    /// The last open cindex lacks something.
+    fn give_up(&mut self) {
+        if let Some(Open { cindex, start, .. }) = self.open.pop() {
+            self.pending.truncate(start);
+            self.graph.change_mark(cindex, Some(NOT_COMPUTABLE));
+            self.not_computable.push(cindex);
+        }
+    }
+
+    /// All is known about what the last open cindex depends on.
+    fn close(&mut self) {
+        let Some(&Open { cindex, start, .. }) = self.open.last() else { return };
+        let Cindex { node, index } = cindex;
+        let Sources { needs_all, kind } = &self.sources[node.index()];
+        self.ids.clear();
+        if *needs_all {
+            self.ids.extend(self.pending[start..].iter().filter_map(|&c| self.graph.find(c)));
+        } else {
+            self.has_optional = true;
+            self.used.clear();
+            let available = |c: Cindex| self.graph.find(c).is_some();
+            let computable = match kind {
+                Kind::None | Kind::Same(_) => false,
+                Kind::Component(component, input) => {
+                    self.indexes.clear();
+                    let available = |i: Index| available(Cindex::new(*input, i));
+                    let computable = component.is_computable(index, &available, Some(&mut self.indexes));
+                    self.used.extend(self.indexes.iter().map(|&i| Cindex::new(*input, i)));
+                    computable
+                }
+                Kind::Descriptor(descriptor, _) => {
+                    descriptor.is_computable(index, &available, Some(&mut self.used))
+                }
+            };
+            if !computable {
+                return self.give_up();
+            }
+            self.ids.extend(self.used.iter().filter_map(|&c| self.graph.find(c)));
+        }
+        if !self.ids.is_sorted_by(|a, b| a < b) {
+            self.ids.sort_unstable();
+            self.ids.dedup();
+        }
+        self.graph.add_marked(cindex, &self.ids);
+        self.pending.truncate(start);
+        self.open.pop();
+    }
+
+    /// Without what no output uses, as one segment.
+    fn finish(mut self) -> (ComputationGraph, bool) {
+        for &cindex in &self.not_computable {
+            self.graph.change_mark(cindex, None);
+        }
+        if self.has_optional || !self.not_computable.is_empty() {
+            let keep = required(self.nnet, &self.graph, 0);
+            self.graph.retain(0, &keep);
+        }
+        self.graph.segment_ends.push(self.graph.cindexes.len());
+        (self.graph, self.stays_in_sequence)
+    }
+}
