@@ -65,16 +65,18 @@ impl Compiler<'_> {
     }
 
     fn backward_descriptor(&mut self, s: usize) -> Result<()> {
-        let Some(descriptor) = self.nnet.node(self.infos[s].step.node).descriptor() else {
+        let node = self.infos[s].step.node;
+        let Some(descriptor) = self.nnet.node(node).descriptor() else {
             return Ok(());
         };
+        let scales = self.scales_of(node, descriptor)?;
         for (p, part) in descriptor.parts.iter().enumerate() {
             let Some(deriv) = self.infos[s].parts[p].deriv else {
                 continue;
             };
             let reads = match self.infos[s].parts[p].reads.take() {
                 Some(reads) => reads,
-                None => self.reads(s, part)?,
+                None => self.reads(s, part, scales[p].clone()),
             };
             for (alpha, locations) in self.locations_by_scale(s, &reads, Of::Deriv) {
                 for list in split_backward(locations) {

@@ -66,19 +66,21 @@ impl Compiler<'_> {
     }
 
     fn forward_descriptor(&mut self, s: usize) -> Result<()> {
-        let Some(descriptor) = self.nnet.node(self.infos[s].step.node).descriptor() else {
+        let node = self.infos[s].step.node;
+        let Some(descriptor) = self.nnet.node(node).descriptor() else {
             return Ok(());
         };
+        let scales = self.scales_of(node, descriptor)?;
         for (p, part) in descriptor.parts.iter().enumerate() {
             let dest = self.infos[s].parts[p].value;
             let constant = part.constant().map_err(|message| {
-                let name = self.nnet.node_name(self.infos[s].step.node);
+                let name = self.nnet.node_name(node);
                 Error::network(format!("the input of node '{}': {message}", name.trim_end_matches("_input")))
             })?;
             if constant != 0.0 {
                 self.out.commands.push(Command::SetConst { dest, value: constant });
             }
-            let reads = self.reads(s, part)?;
+            let reads = self.reads(s, part, scales[p].clone());
             let locations = self.locations_by_scale(s, &reads, Of::Value);
             self.infos[s].parts[p].reads = Some(reads).filter(|_| self.infos[s].parts[p].deriv.is_some());
             for (alpha, locations) in locations {

@@ -3,12 +3,13 @@
 
 use super::Compiler;
 use crate::computation::{RowOf, SubmatrixId};
-use crate::descriptor::Sum;
+use crate::descriptor::{Descriptor, Sum};
 use crate::error::{Error, Result};
 use crate::fast_hash::FastMap;
 use crate::graph::CindexId;
 use crate::graph::steps::Rows;
 use crate::index::{Cindex, NodeId};
+use std::rc::Rc;
 
 /// For each row the rows of other sub-matrices that are added into it, in one flat list.
 pub struct Locations {
@@ -49,10 +50,12 @@ struct Source<'a> {
     group: usize,
 }
 
+/// The distinct scales of a part of a descriptor, ascending, each with its nodes.
+pub type Scales = Vec<(f32, Vec<NodeId>)>;
+
 /// What the ids of a step read for a part of a descriptor.
 pub struct Reads {
-    /// The distinct scales of the part, ascending.
-    scales: Vec<f32>,
+    scales: Rc<Scales>,
     /// `starts[i] .. starts[i + 1]` are the items of id i.
     starts: Vec<u32>,
     /// What is read, in the order of cindexes, and the position of its scale.
@@ -81,7 +84,22 @@ impl Compiler<'_> {
         let step = &self.infos[s].step;
         let rows = step.num_rows(self.num_sequences);
         let mut out: Vec<(f32, Locations)> =
-            reads.scales.iter().map(|&scale| (scale, Locations::with_rows(rows))).collect();
+            reads.scales.iter().map(|&(scale, _)| (scale, Locations::with_rows(rows))).collect();
+        if let [(_, locations)] = &mut out[..]
+            && let Some(stride) = step.stride()
+        {
+            let item = |source: &Source, n: usize| (source.submatrix, source.rows.of_sequence(n));
+            for first in (0..step.ids.len()).step_by(stride) {
+                for n in 0..self.num_sequences {
+                    for i in first..first + stride {
+                        let of_id = &sources[reads.starts[i] as usize..reads.starts[i + 1] as usize];
+                        locations.items.extend(of_id.iter().flatten().map(|source| item(source, n)));
+                        locations.end_row();
+                    }
+                }
+            }
+            return out;
+        }
         step.for_each_row(self.num_sequences, |place| {
             if let Some((i, n)) = place {
                 let of_id = &sources[reads.starts[i] as usize..reads.starts[i + 1] as usize];
@@ -94,14 +112,23 @@ impl Compiler<'_> {
         out
     }
 
-    /// What the ids of step `s` read for a part.
-    pub(super) fn reads(&self, s: usize, part: &Sum) -> Result<Reads> {
-        let scales = self.scales(part)?;
+    /// What the ids of step `s` read for a part, whose scales are known.
+    pub(super) fn reads(&self, s: usize, part: &Sum, scales: Rc<Scales>) -> Reads {
         let ids = &self.infos[s].step.ids;
-        let exists = |c: Cindex| self.graph.find(c).is_some();
-        let needs_all = part.needs_all();
         let (mut starts, mut items) = (Vec::with_capacity(ids.len() + 1), Vec::with_capacity(ids.len()));
         starts.push(0);
+        if let Sum::Simple(term) = part
+            && scales.len() == 1
+        {
+            for &id in ids {
+                let input = term.input(self.graph.cindexes[id as usize].index);
+                items.extend(self.graph.find(input).map(|id| (id, 0)));
+                starts.push(items.len() as u32);
+            }
+            return Reads { scales, starts, items };
+        }
+        let exists = |c: Cindex| self.graph.find(c).is_some();
+        let needs_all = part.needs_all();
         let mut used = Vec::new();
         for &id in ids {
             used.clear();
@@ -122,17 +149,26 @@ impl Compiler<'_> {
             }
             starts.push(items.len() as u32);
         }
-        let scales = scales.into_iter().map(|(scale, _)| scale).collect();
-        Ok(Reads { scales, starts, items })
+        Reads { scales, starts, items }
     }
 
-    /// The distinct scales of a part, ascending, each with its nodes.
-    fn scales(&self, part: &Sum) -> Result<Vec<(f32, Vec<NodeId>)>> {
+    /// The scales of each part of a node's descriptor.
+    pub(super) fn scales_of(&mut self, node: NodeId, descriptor: &Descriptor) -> Result<Rc<[Rc<Scales>]>> {
+        if let Some(known) = &self.scales[node.index()] {
+            return Ok(known.clone());
+        }
+        let of_parts = descriptor.parts.iter().map(|part| Ok(Rc::new(self.scales(part)?)));
+        let of_parts: Rc<[Rc<Scales>]> = of_parts.collect::<Result<_>>()?;
+        self.scales[node.index()] = Some(of_parts.clone());
+        Ok(of_parts)
+    }
+
+    fn scales(&self, part: &Sum) -> Result<Scales> {
         let mut nodes = Vec::new();
         part.for_each_node(&mut |n| nodes.push(n));
         nodes.sort();
         nodes.dedup();
-        let mut scales: Vec<(f32, Vec<NodeId>)> = Vec::new();
+        let mut scales = Scales::new();
         for node in nodes {
             let scale = part.scale_for(node).map_err(|_| {
                 Error::network(format!(
@@ -164,6 +200,15 @@ pub enum List {
 }
 
 impl List {
+    /// Of rows that all have a source; `None` for no rows.
+    fn of_all(items: &[(SubmatrixId, u32)]) -> Option<List> {
+        let &(source, _) = items.first()?;
+        Some(match items.iter().all(|&(s, _)| s == source) {
+            true => List::One(source, items.iter().map(|&(_, row)| row as i32).collect()),
+            false => List::Several(items.iter().copied().map(Some).collect()),
+        })
+    }
+
     fn new(rows: usize, item: impl Fn(usize) -> RowOf) -> List {
         let source = (0..rows).find_map(&item).map(|(source, _)| source);
         match source {
@@ -182,7 +227,11 @@ pub fn split(locations: Locations) -> Vec<List> {
     let longest = locations.longest();
     let nth = |i: usize| List::new(rows, |row| locations.row(row).get(i).copied());
     if longest <= 1 {
-        return (0..longest).map(nth).collect();
+        // Usually every row has one.
+        return match locations.items.len() == rows {
+            true => List::of_all(&locations.items).into_iter().collect(),
+            false => (0..longest).map(nth).collect(),
+        };
     }
     let mut counts: Vec<(SubmatrixId, usize)> = Vec::new();
     for &(submatrix, _) in &locations.items {

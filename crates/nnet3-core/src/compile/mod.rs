@@ -11,16 +11,17 @@ mod tests;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
-use self::locations::Reads;
+use self::locations::{Reads, Scales};
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixDebugInfo, Precomputed, PrecomputedId, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::graph::steps::{Step, StepId, Steps};
 use crate::graph::{self, ComputationGraph};
-use crate::index::{Cindex, ComponentId, Index, NodeId};
+use crate::index::{ComponentId, Index, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::optimize::consolidate_io;
 use crate::request::ComputationRequest;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Compiles one request, or several that follow each other in time (the segments of a looped computation).
@@ -51,6 +52,11 @@ fn generate(
     done: &mut dyn FnMut(&'static str),
 ) -> Result<Computation> {
     let Steps { steps, locations, num_sequences } = steps;
+    let mut out =
+        Computation { need_model_derivative: requests[0].need_model_derivative, ..Computation::new() };
+    out.matrices.reserve(2 * steps.len());
+    out.submatrices.reserve(4 * steps.len());
+    out.commands.reserve(8 * steps.len());
     let mut compiler = Compiler {
         nnet,
         requests,
@@ -59,7 +65,8 @@ fn generate(
         locations,
         num_sequences,
         infos: Vec::with_capacity(steps.len()),
-        out: Computation { need_model_derivative: requests[0].need_model_derivative, ..Computation::new() },
+        scales: vec![None; nnet.num_nodes()],
+        out,
     };
     compiler.create_matrices(steps)?;
     compiler.allocate();
@@ -117,6 +124,8 @@ struct Compiler<'a> {
     /// For how many sequences each cindex stands.
     num_sequences: usize,
     infos: Vec<StepInfo>,
+    /// By node, of the parts of its descriptor, where somebody has asked for them.
+    scales: Vec<Option<Rc<[Rc<Scales>]>>>,
     out: Computation,
 }
 
@@ -317,8 +326,7 @@ impl Compiler<'_> {
             if !self.out.debug_info[matrix].cindexes.is_empty() {
                 continue;
             }
-            let indexes = info.step.indexes(&self.graph, self.num_sequences);
-            let cindexes: Vec<Cindex> = indexes.into_iter().map(|i| Cindex::new(info.step.node, i)).collect();
+            let cindexes = info.step.cindexes(&self.graph, self.num_sequences);
             if let Some(deriv) = info.deriv.filter(|&d| self.out.is_whole(d)) {
                 let matrix = self.out.matrix_of(deriv).index();
                 self.out.debug_info[matrix] = MatrixDebugInfo { is_deriv: true, cindexes: cindexes.clone() };
