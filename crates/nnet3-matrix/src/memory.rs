@@ -382,12 +382,16 @@ macro_rules! table {
         $(#[$doc])*
         #[derive(Default)]
         pub struct $name {
-            values: Vec<$number>,
+            values: Arc<Vec<$number>>,
             remote: Remote,
         }
 
         impl $name {
             pub fn new(values: Vec<$number>) -> $name {
+                $name::shared(Arc::new(values))
+            }
+            /// Of values that others hold, too.
+            pub fn shared(values: Arc<Vec<$number>>) -> $name {
                 $name { values, ..Default::default() }
             }
             pub fn values(&self) -> &[$number] {
@@ -406,7 +410,7 @@ macro_rules! table {
 
         impl Clone for $name {
             fn clone(&self) -> $name {
-                $name::new(self.values.clone())
+                $name::shared(self.values.clone())
             }
         }
 

@@ -75,19 +75,20 @@ struct Places {
     stride: u32,
     /// First row of the sub-matrix, before and after.
     old_offset: u32,
-    new_offset: usize,
+    new_offset: u32,
 }
 
 impl Places {
     /// For a row that belongs to sequence 0: its new place in the sub-matrix, and the distance to the same row of the
     /// next sequence.
-    fn place(&self, row: usize) -> Option<(usize, usize)> {
+    fn place(&self, row: usize) -> Option<(u32, u32)> {
         let row = self.old_offset + row as u32;
-        let (block, within) = (row / (2 * self.stride), row % (2 * self.stride));
-        let new = || {
-            block as usize * self.count as usize * self.stride as usize + within as usize - self.new_offset
+        let (block, within) = match self.stride {
+            1 => (row / 2, row % 2),
+            stride => (row / (2 * stride), row % (2 * stride)),
         };
-        (within < self.stride).then(|| (new(), self.stride as usize))
+        let new = || block * self.count * self.stride + within - self.new_offset;
+        (within < self.stride).then(|| (new(), self.stride))
     }
 }
 
@@ -134,7 +135,7 @@ impl Expander<'_> {
                 let (to, from) = (self.places(dest), self.places(src));
                 self.is_exact(dest)
                     && self.is_exact(src)
-                    && (0..rows).all(|row| to.place(row) == from.place(row))
+                    && (to.stride == from.stride || (0..rows).all(|row| to.place(row) == from.place(row)))
             }
             Command::AddRows { .. }
             | Command::AddRowRanges { .. }
@@ -157,7 +158,7 @@ impl Expander<'_> {
             count: self.count as u32,
             stride: self.strides[s.matrix.index()] as u32,
             old_offset: s.row_offset as u32,
-            new_offset: self.row(s.matrix, s.row_offset),
+            new_offset: self.row(s.matrix, s.row_offset) as u32,
         }
     }
 
@@ -218,7 +219,7 @@ impl Expander<'_> {
                         return Ok(None);
                     };
                     let (first, step) = places.place(row).ok_or_else(irregular)?;
-                    Ok(Some(move |n: usize| (first + n * step) as i32))
+                    Ok(Some(move |n: u32| (first + n * step) as i32))
                 })?;
                 *rows = out.new_indexes(new);
             }
@@ -233,7 +234,7 @@ impl Expander<'_> {
                         return Ok(None);
                     };
                     let (first, step) = self.places(other).place(row as usize).ok_or_else(irregular)?;
-                    Ok(Some(move |n: usize| Some((other, (first + n * step) as u32))))
+                    Ok(Some(move |n: u32| Some((other, first + n * step))))
                 })?;
                 *rows = out.new_multi_indexes(new);
             }
@@ -247,10 +248,10 @@ impl Expander<'_> {
                     }
                     let (first, step) = places.place(begin as usize).ok_or_else(irregular)?;
                     let (last, _) = places.place(end as usize - 1).ok_or_else(irregular)?;
-                    if last + 1 - first != (end - begin) as usize {
+                    if last + 1 - first != (end - begin) as u32 {
                         return Err(irregular());
                     }
-                    Ok(Some(move |n: usize| ((first + n * step) as i32, (last + 1 + n * step) as i32)))
+                    Ok(Some(move |n: u32| ((first + n * step) as i32, (last + 1 + n * step) as i32)))
                 })?;
                 *ranges = out.new_ranges(new);
             }
@@ -261,7 +262,7 @@ impl Expander<'_> {
 
     /// Fills the new list of a command whose rows are those of `s`: `source` gives the item of each sequence for an
     /// item of sequence 0.
-    fn replicate<Old, New, F: Fn(usize) -> New>(
+    fn replicate<Old, New, F: Fn(u32) -> New>(
         &self,
         s: SubmatrixId,
         old: &[Old],
@@ -273,9 +274,18 @@ impl Expander<'_> {
             let Some((first, step)) = places.place(row) else {
                 continue;
             };
+            let (first, step) = (first as usize, step as usize);
             if let Some(source) = source(item)? {
-                for n in 0..self.count {
-                    *new.get_mut(first + n * step).ok_or_else(irregular)? = source(n);
+                let places = new.get_mut(first..=first + (self.count - 1) * step).ok_or_else(irregular)?;
+                // The usual step.
+                if step == 1 {
+                    places.iter_mut().enumerate().for_each(|(n, place)| *place = source(n as u32));
+                } else {
+                    places
+                        .iter_mut()
+                        .step_by(step)
+                        .enumerate()
+                        .for_each(|(n, place)| *place = source(n as u32));
                 }
             }
         }

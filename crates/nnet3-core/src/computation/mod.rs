@@ -113,8 +113,8 @@ pub struct Computation {
     pub submatrices: Vec<Submatrix>,
     /// Entry 0 is null.
     pub precomputed: Vec<Precomputed>,
-    /// Row numbers of a source, -1 for none.
-    pub indexes: Vec<Vec<i32>>,
+    /// Row numbers of a source, -1 for none. Programs share them.
+    pub indexes: Vec<Arc<Vec<i32>>>,
     pub multi_indexes: Vec<Vec<RowOf>>,
     /// First and one-past-last row of a source; (-1, -1) for none.
     pub ranges: Vec<Vec<(i32, i32)>>,
@@ -171,7 +171,7 @@ impl Computation {
     }
 
     pub fn new_indexes(&mut self, indexes: Vec<i32>) -> IndexesId {
-        self.indexes.push(indexes);
+        self.indexes.push(Arc::new(indexes));
         IndexesId::from(self.indexes.len() - 1)
     }
     pub fn new_multi_indexes(&mut self, indexes: Vec<RowOf>) -> MultiIndexesId {

@@ -11,6 +11,7 @@ use crate::index::{read_cindexes, read_indexes, write_cindexes, write_indexes};
 use commands::StoredCommand;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
+use std::sync::Arc;
 
 const VERSION: i32 = 5;
 
@@ -30,7 +31,7 @@ impl Computation {
         let debug_info = read_list(r, "<NumMatrixDebugInfo>", "<MatrixDebugInfo>", read_debug_info)?;
         let submatrices = read_list(r, "<NumSubMatrices>", "<SubMatrices>", read_submatrix)?;
         let precomputed = read_all_precomputed(r)?;
-        let indexes = read_list(r, "<NumIndexes>", "<Indexes>", |r| Ok(r.read_i32_vector()?))?;
+        let indexes = read_list(r, "<NumIndexes>", "<Indexes>", |r| Ok(Arc::new(r.read_i32_vector()?)))?;
         let multi_indexes = read_list(r, "<NumIndexesMulti>", "<IndexesMulti>", read_multi_indexes)?;
         let ranges = read_list(r, "<NumIndexesRanges>", "<IndexesRanges>", |r| Ok(r.read_i32_pairs()?))?;
         let commands = read_list(r, "<NumCommands>", "<Commands>", |r| {

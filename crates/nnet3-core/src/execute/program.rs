@@ -24,7 +24,7 @@ impl Program {
     /// Plans the memory and makes the tables.
     pub fn new(nnet: &Nnet, computation: Computation) -> Result<Program> {
         let plan = plan(nnet, &computation)?;
-        let indexes = computation.indexes.iter().map(|list| IndexTable::new(list.clone())).collect();
+        let indexes = computation.indexes.iter().map(|list| IndexTable::shared(list.clone())).collect();
         let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
         let ranges = computation.ranges.iter().map(flat).collect();
         let looped = matches!(computation.commands.last(), Some(Command::Goto { .. }));

@@ -14,9 +14,9 @@ pub fn run(computation: &mut Computation) -> Result<()> {
     for (s, _) in computation.multi_indexes.iter_mut().flatten().flatten() {
         *s = submatrices[s.index()];
     }
-    let indexes = join_equal(&mut computation.indexes, &used.indexes);
-    let multi_indexes = join_equal(&mut computation.multi_indexes, &used.multi_indexes);
-    let ranges = join_equal(&mut computation.ranges, &used.ranges);
+    let indexes = join_equal(&mut computation.indexes, &used.indexes, |list| list);
+    let multi_indexes = join_equal(&mut computation.multi_indexes, &used.multi_indexes, |list| list);
+    let ranges = join_equal(&mut computation.ranges, &used.ranges, |list| list);
     for command in &mut computation.commands {
         command.for_each_submatrix(|s| *s = submatrices[s.index()]);
         match list_of(command) {
@@ -39,15 +39,16 @@ pub fn remove_no_ops(computation: &mut Computation) {
 pub fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize, Command)>) {
     insertions.sort_by_key(|&(position, _)| position);
     let old = std::mem::take(&mut computation.commands);
-    computation.commands.reserve(old.len() + insertions.len());
-    let mut insertions = insertions.into_iter().peekable();
-    for (position, command) in old.into_iter().enumerate() {
-        while let Some((_, inserted)) = insertions.next_if(|&(p, _)| p <= position) {
-            computation.commands.push(inserted);
-        }
-        computation.commands.push(command);
+    let commands = &mut computation.commands;
+    commands.reserve(old.len() + insertions.len());
+    let mut copied = 0;
+    for (position, command) in insertions {
+        let position = position.min(old.len());
+        commands.extend_from_slice(&old[copied..position]);
+        commands.push(command);
+        copied = position;
     }
-    computation.commands.extend(insertions.map(|(_, command)| command));
+    commands.extend_from_slice(&old[copied..]);
     fix_goto(computation);
 }
 
@@ -165,15 +166,15 @@ fn retain_marked<T>(list: &mut Vec<T>, marks: &[bool]) {
 }
 
 /// Keeps the used lists, the first of each set of equal ones. Returns the new positions.
-fn join_equal<T: Hash + Eq>(lists: &mut Vec<Vec<T>>, used: &[bool]) -> Vec<u32> {
+fn join_equal<L: Eq, T: Hash>(lists: &mut Vec<L>, used: &[bool], items: impl Fn(&L) -> &[T]) -> Vec<u32> {
     const END: u32 = u32::MAX;
     // Lists of equal hash are chained; they are compared in full.
     let mut known: FastMap<u64, u32> = FastMap::default();
     let mut next: Vec<u32> = Vec::new();
     let mut new_ids = vec![0; lists.len()];
-    let mut kept: Vec<Vec<T>> = Vec::with_capacity(lists.len());
+    let mut kept: Vec<L> = Vec::with_capacity(lists.len());
     for (i, list) in std::mem::take(lists).into_iter().enumerate().filter(|&(i, _)| used[i]) {
-        let first = known.entry(hash(&list)).or_insert(END);
+        let first = known.entry(hash(items(&list))).or_insert(END);
         let mut k = *first;
         while k != END && kept[k as usize] != list {
             k = next[k as usize];

@@ -1,6 +1,7 @@
 //! Rules about one command by itself, and about memos (spec compiler §7.2, 1).
 
 use super::*;
+use std::sync::Arc;
 
 const RELU: ComponentId = ComponentId(1);
 const BN: ComponentId = ComponentId(2);
@@ -203,9 +204,9 @@ const COMMANDS: &[(&str, Mutation)] = &[
     }),
     // Rows of one matrix.
     ("no such list of rows", change!(Command::AddRows { rows, .. } => *rows = IndexesId(1000))),
-    ("a row number is out of range", |c| c.indexes[0][0] = 10_000),
-    ("a row number is out of range", |c| c.indexes[0][0] = -2),
-    ("a list of", |c| c.indexes[0].truncate(1)),
+    ("a row number is out of range", |c| Arc::make_mut(&mut c.indexes[0])[0] = 10_000),
+    ("a row number is out of range", |c| Arc::make_mut(&mut c.indexes[0])[0] = -2),
+    ("a list of", |c| Arc::make_mut(&mut c.indexes[0]).truncate(1)),
     ("numbers of columns differ", resize!(AddRows.src, 0, 1)),
     ("source and destination overlap", change!(Command::AddRows { dest, src, .. } => *src = *dest)),
     ("numbers of columns differ", |c| {
