@@ -231,7 +231,19 @@ fn used(blocks: &[Block]) -> Vec<usize> {
 
 /// For each block the most memory that is in use at one time of its life.
 fn crowds(blocks: &[Block], used: &[usize]) -> Vec<usize> {
-    blocks.iter().map(|b| used[b.first..=b.last].iter().copied().max().unwrap_or(0)).collect()
+    /// Commands whose maximum is known.
+    const RUN: usize = 32;
+    let most = |list: &[usize]| list.iter().copied().max().unwrap_or(0);
+    let of_runs: Vec<usize> = used.chunks(RUN).map(most).collect();
+    let of_block = |b: &Block| {
+        let (first, last) = (b.first.div_ceil(RUN), (b.last + 1) / RUN);
+        if first >= last {
+            return most(&used[b.first..=b.last]);
+        }
+        let ends = most(&used[b.first..first * RUN]).max(most(&used[last * RUN..=b.last]));
+        ends.max(most(&of_runs[first..last]))
+    };
+    blocks.iter().map(of_block).collect()
 }
 
 /// An arrangement.
@@ -309,6 +321,21 @@ mod tests {
                     assert!(!together || apart);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn crowds_are_the_most_of_a_life() {
+        let mut random = fastrand::Rng::with_seed(9);
+        let used: Vec<usize> = (0..333).map(|_| random.usize(0..1000)).collect();
+        let blocks: Vec<Block> = (0..500)
+            .map(|_| {
+                let first = random.usize(0..333);
+                block(16, first, random.usize(first..333))
+            })
+            .collect();
+        for (block, crowd) in blocks.iter().zip(crowds(&blocks, &used)) {
+            assert_eq!(Some(crowd), used[block.first..=block.last].iter().copied().max());
         }
     }
 

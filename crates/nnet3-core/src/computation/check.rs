@@ -4,11 +4,14 @@
 //! while it has storage, and nothing is read before it is written.
 
 mod commands;
+mod uses;
 
+use self::uses::Use;
 use super::{Command, Compression, Computation, MatrixId, SubmatrixId, print};
 use crate::error::{Error, Result};
+use crate::index::Cindex;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, Analysis, MatrixAnalysis};
+use crate::optimize::analysis::{AccessKind, Life, MatrixAnalysis, Variables, lives};
 use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
@@ -70,13 +73,14 @@ fn check_sizes(computation: &Computation) -> Result<()> {
 
 fn check_lives(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
     check_sizing(nnet, computation)?;
-    let analysis = Analysis::new(nnet, computation)?;
-    let lives = Lives { nnet, computation, analysis };
+    let variables = Variables::new(computation);
+    let uses = uses::uses(nnet, computation, &variables);
+    let lives = Lives { nnet, computation, variables, uses, lives: lives(computation)? };
     for m in 1..computation.matrices.len() {
         lives.check_matrix(m)?;
     }
     lives.check_compression()?;
-    for v in 0..lives.analysis.variables.count() {
+    for v in 0..lives.variables.count() {
         lives.check_defined(v, options)?;
         if options.rewrite {
             lives.check_rewrite(v)?;
@@ -119,7 +123,11 @@ fn check_sizing(nnet: &Nnet, computation: &Computation) -> Result<()> {
 struct Lives<'a> {
     nnet: &'a Nnet,
     computation: &'a Computation,
-    analysis: Analysis,
+    variables: Variables,
+    /// By variable.
+    uses: Vec<Option<Use>>,
+    /// By matrix.
+    lives: Vec<Life>,
 }
 
 /// An error at a command.
@@ -134,9 +142,9 @@ impl Lives<'_> {
     }
 
     fn check_matrix(&self, m: usize) -> Result<()> {
-        let life = &self.analysis.lives[m];
-        let id = MatrixId::from(m);
-        let accessed = (self.analysis.first_matrix_access(id), self.analysis.last_matrix_access(id));
+        let life = &self.lives[m];
+        let uses = || self.uses[self.variables.of_matrix(MatrixId::from(m))].iter().flatten();
+        let accessed = (uses().map(Use::first).min(), uses().map(Use::last).max());
         let Some(allocate) = life.allocate else {
             return match accessed.0 {
                 Some(first) => self.fail(first, format!("matrix m{m} is used but never allocated")),
@@ -162,11 +170,16 @@ impl Lives<'_> {
 
     fn check_compression(&self) -> Result<()> {
         let commands = &self.computation.commands;
-        let compresses = |c: &Command| matches!(c, Command::Compress { .. } | Command::Decompress { .. });
-        if !commands.iter().any(compresses) {
+        let mut compressed = vec![false; self.computation.matrices.len()];
+        for command in commands {
+            if let Command::Compress { matrix, .. } | Command::Decompress { matrix } = *command {
+                compressed[self.computation.matrix_of(matrix).index()] = true;
+            }
+        }
+        if !compressed.contains(&true) {
             return Ok(());
         }
-        let analysis = MatrixAnalysis::new(self.nnet, self.computation)?;
+        let analysis = MatrixAnalysis::of_matrices(self.nnet, self.computation, &compressed)?;
         let middle = commands.iter().position(|c| *c == Command::Marker);
         for m in 1..self.computation.matrices.len() {
             let accesses = analysis.accesses(MatrixId::from(m));
@@ -214,44 +227,42 @@ impl Lives<'_> {
 
     /// What is read has been written.
     fn check_defined(&self, v: usize, options: CheckOptions) -> Result<()> {
-        let variables = &self.analysis.variables;
+        let variables = &self.variables;
         if variables.matrix(v) == MatrixId(0) {
             return Ok(());
         }
-        match self.analysis.accesses(v).first() {
+        match &self.uses[v] {
             None if options.rewrite || (options.unused_variables && !self.may_be_unused(v)) => {
                 let message = format!("{} is never used", variables.describe(v));
-                match self.analysis.lives[variables.matrix(v).index()].allocate {
+                match self.lives[variables.matrix(v).index()].allocate {
                     Some(allocate) => self.fail(allocate, message),
                     None => Err(Error::computation(message)),
                 }
             }
             None => Ok(()),
-            Some(first) if first.kind == AccessKind::Write => Ok(()),
-            Some(first) if matches!(self.computation.commands[first.command()], Command::Compress { .. }) => {
+            Some(of_v) if of_v.first_kind() == AccessKind::Write => Ok(()),
+            Some(of_v) if matches!(self.computation.commands[of_v.first()], Command::Compress { .. }) => {
                 Ok(())
             }
-            Some(first) => {
-                self.fail(first.command(), format!("{} is read before it is written", variables.describe(v)))
+            Some(of_v) => {
+                self.fail(of_v.first(), format!("{} is read before it is written", variables.describe(v)))
             }
         }
     }
 
     /// Rows that were appended so that a whole matrix could be copied are used in some columns only.
     fn may_be_unused(&self, v: usize) -> bool {
-        let matrix = self.computation.matrix(self.analysis.variables.matrix(v));
-        let (rows, cols) = self.analysis.variables.area(v);
+        let matrix = self.computation.matrix(self.variables.matrix(v));
+        let (rows, cols) = self.variables.area(v);
         rows.start as f64 >= EXTEND_MIN_PROPORTION * matrix.rows as f64 && cols.len() < matrix.cols
     }
 
     fn check_rewrite(&self, v: usize) -> Result<()> {
-        let accesses = self.analysis.accesses(v);
-        let first_read = accesses.iter().position(|a| a.kind == AccessKind::Read).unwrap_or(accesses.len());
-        match accesses[first_read..].iter().find(|a| a.kind.writes()) {
+        match self.uses[v].as_ref().and_then(Use::rewritten) {
             Some(write) => {
-                let what = self.analysis.variables.describe(v);
+                let what = self.variables.describe(v);
                 self.fail(
-                    write.command(),
+                    write,
                     format!("{what} is changed after it was read, which is not expected before optimisation"),
                 )
             }
@@ -274,14 +285,17 @@ fn check_debug_info(nnet: &Nnet, computation: &Computation) -> Result<()> {
         if d != r {
             return Err(Error::computation(format!("debug info for {d} rows of matrix m{m}, which has {r}")));
         }
-        if info.cindexes.iter().any(|c| c.index.n < 0) {
-            return Err(Error::computation(format!("a negative n in the debug info of matrix m{m}")));
-        }
-        if let Some(c) = info.cindexes.iter().find(|c| c.node.index() >= nnet.num_nodes()) {
-            let node = c.node;
-            return Err(Error::computation(format!(
-                "the debug info of matrix m{m} names node {node}, but there is none"
-            )));
+        let is_wrong = |c: &&Cindex| c.index.n < 0 || c.node.index() >= nnet.num_nodes();
+        match info.cindexes.iter().find(is_wrong) {
+            None => {}
+            Some(c) if c.index.n < 0 => {
+                return Err(Error::computation(format!("a negative n in the debug info of matrix m{m}")));
+            }
+            Some(Cindex { node, .. }) => {
+                return Err(Error::computation(format!(
+                    "the debug info of matrix m{m} names node {node}, but there is none"
+                )));
+            }
         }
     }
     Ok(())

@@ -10,9 +10,11 @@ pub fn run(computation: &mut Computation) {
             _ => 1,
         };
         if !segment.is_sorted_by_key(rank) {
-            let old = segment.to_vec();
-            let sorted = (0..=2).flat_map(|wanted| old.iter().filter(move |c| rank(c) == wanted));
-            segment.iter_mut().zip(sorted).for_each(|(place, command)| *place = *command);
+            let mut sorted = Vec::with_capacity(segment.len());
+            for wanted in 0..=2 {
+                sorted.extend(segment.iter().filter(|c| rank(c) == wanted));
+            }
+            segment.copy_from_slice(&sorted);
         }
     }
 }

@@ -1,23 +1,29 @@
 //! Additions to what is still zero become assignments (spec compiler §6.4).
 
-use super::analysis::{Analysis, submatrix_accesses};
+use super::analysis::{Variables, is_zeroing, submatrix_accesses};
 use crate::computation::{Command, Computation};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
-    let analysis = Analysis::new(nnet, computation)?;
+    let variables = Variables::new(computation);
+    // Whether a command before this one has done more to a variable than set it to zero.
+    let mut touched = vec![false; variables.count()];
     let mut accesses = Vec::new();
     for c in 0..computation.commands.len() {
-        let Some(assignment) = assignment(computation.commands[c]) else {
+        let command = computation.commands[c];
+        if is_zeroing(&command) {
             continue;
-        };
-        accesses.clear();
-        submatrix_accesses(nnet, computation, &computation.commands[c], &mut accesses);
-        let mut written = accesses.iter().filter(|(_, kind)| kind.writes());
-        if written.all(|&(s, _)| analysis.first_nontrivial_access(s) == Some(c)) {
-            computation.commands[c] = assignment;
         }
+        accesses.clear();
+        submatrix_accesses(nnet, computation, &command, &mut accesses);
+        if let Some(assignment) = assignment(command) {
+            let mut written = accesses.iter().filter(|(_, kind)| kind.writes());
+            if written.all(|&(s, _)| variables.of(s).all(|v| !touched[v])) {
+                computation.commands[c] = assignment;
+            }
+        }
+        accesses.iter().for_each(|&(s, _)| variables.for_each(s, |v| touched[v] = true));
     }
     Ok(())
 }

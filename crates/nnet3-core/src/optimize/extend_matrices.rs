@@ -2,15 +2,14 @@
 //! then a merge can remove them (spec compiler §6.7).
 
 use super::analysis::is_zeroing;
-use super::renumber;
 use crate::computation::{Command, Computation, Submatrix, SubmatrixId};
-use crate::error::Result;
 use crate::index::NO_TIME;
 
 /// Part of the source's rows that must be copied already. The checker knows that the rest may stay unused.
 pub const MIN_PROPORTION: f64 = 0.8;
 
-pub fn run(computation: &mut Computation) -> Result<()> {
+/// Returns whether anything changed.
+pub fn run(computation: &mut Computation) -> bool {
     let original_rows: Vec<usize> = computation.matrices.iter().map(|m| m.rows).collect();
     let mut exchanged = vec![false; computation.matrices.len()];
     for command in &computation.commands {
@@ -29,9 +28,8 @@ pub fn run(computation: &mut Computation) -> Result<()> {
     if changed {
         resize_whole(computation, &original_rows);
         extend_debug_info(computation);
-        renumber::run(computation)?;
     }
-    Ok(())
+    changed
 }
 
 fn may_extend(

@@ -16,10 +16,14 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
     let (Some(middle), None) = (markers.next(), markers.next()) else {
         return Ok(());
     };
-    if level < 2 && !computation.commands.iter().any(|command| is_relu_update(nnet, command)) {
+    let candidates = match level {
+        ..2 => read_by_relu_updates(nnet, computation),
+        _ => vec![true; computation.matrices.len()],
+    };
+    if !candidates.contains(&true) {
         return Ok(());
     }
-    let analysis = MatrixAnalysis::new(nnet, computation)?;
+    let analysis = MatrixAnalysis::of_matrices(nnet, computation, &candidates)?;
     let whole = computation.whole_submatrices();
     let mut insertions = Vec::new();
     for (m, life) in analysis.lives.iter().enumerate().skip(1) {
@@ -47,6 +51,17 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
     }
     insert_commands(computation, insertions);
     Ok(())
+}
+
+/// For each matrix whether the backprop of a rectifier reads it.
+fn read_by_relu_updates(nnet: &Nnet, computation: &Computation) -> Vec<bool> {
+    let mut out = vec![false; computation.matrices.len()];
+    for command in computation.commands.iter().filter(|command| is_relu_update(nnet, command)) {
+        for s in command.submatrices() {
+            out[computation.matrix_of(s).index()] = true;
+        }
+    }
+    out
 }
 
 /// The derivative of a rectifier needs no more than the signs of its output.

@@ -73,10 +73,24 @@ pub fn optimize_observed(
     })?;
     p.pass("consolidate-model-update", on(o.consolidate_model_update), consolidate_model_update::run)?;
     p.pass("convert-addition", on(o.convert_addition), convert_addition::run)?;
-    p.pass("snip-row-ops", on(o.snip_row_ops), |_, c| renumber_if(snip_row_ops::run(c), c))?;
-    p.pass("split-row-ops", on(o.split_row_ops), |_, c| renumber_if(split_row_ops::run(c), c))?;
-    p.pass("optimize-row-ops", on(o.optimize_row_ops), |_, c| renumber_if(replace_row_ops::run(c), c))?;
-    p.pass("extend-matrices", on(o.extend_matrices) && !looped, |_, c| extend_matrices::run(c))?;
+    let mut changed = false;
+    p.pass("snip-row-ops", on(o.snip_row_ops), |_, c| {
+        changed |= snip_row_ops::run(c);
+        Ok(())
+    })?;
+    p.pass("split-row-ops", on(o.split_row_ops), |_, c| {
+        changed |= split_row_ops::run(c);
+        Ok(())
+    })?;
+    p.pass("optimize-row-ops", on(o.optimize_row_ops), |_, c| {
+        changed |= replace_row_ops::run(c);
+        Ok(())
+    })?;
+    p.pass("extend-matrices", on(o.extend_matrices) && !looped, |_, c| {
+        changed |= extend_matrices::run(c);
+        Ok(())
+    })?;
+    p.pass("join-equal", changed, |_, c| renumber::run(c))?;
     p.pass("merge-variables", on(merge), |nnet, c| variable_merging::run(o, nnet, c))?;
     p.pass("initialize-undefined", on(o.initialize_undefined), remove_zeroing::run)?;
     p.pass("move-sizing-commands", on(o.move_sizing_commands) || looped, move_sizing::run)?;
@@ -134,10 +148,6 @@ fn after_pass(name: &str, error: Error) -> Error {
         }
         other => other,
     }
-}
-
-fn renumber_if(changed: bool, computation: &mut Computation) -> Result<()> {
-    if changed { renumber::run(computation) } else { Ok(()) }
 }
 
 /// Whether the computation ends by jumping back.

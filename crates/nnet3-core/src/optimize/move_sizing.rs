@@ -1,32 +1,51 @@
 //! Matrices are allocated just before their first use and freed just after their last (spec compiler §6.10).
 
-use super::analysis::{MatrixAnalysis, is_zeroing};
-use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use super::analysis::{for_each_access, is_zeroing, lives};
+use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
+/// The first two and the last command that access a matrix.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    first: Option<usize>,
+    second: Option<usize>,
+    last: Option<usize>,
+}
+
+impl Span {
+    fn record(&mut self, command: usize) {
+        if self.first.is_none() {
+            self.first = Some(command);
+        } else if self.second.is_none() && self.first != Some(command) {
+            self.second = Some(command);
+        }
+        self.last = Some(command);
+    }
+}
+
 /// A zeroing right after its allocation moves with it. Not for computations that have their goto already.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
-    let analysis = MatrixAnalysis::new(nnet, computation)?;
+    let mut spans = vec![Span::default(); computation.matrices.len()];
+    for_each_access(nnet, computation, |c, s, _| spans[computation.matrix_of(s).index()].record(c));
     let count = computation.commands.len();
     let mut keys: Vec<usize> = (0..count).map(|c| 3 * c).collect();
     let mut zeroed_with: Vec<Option<usize>> = vec![None; count];
-    for (m, life) in analysis.lives.iter().enumerate().skip(1) {
-        let accesses = analysis.accesses(MatrixId::from(m));
+    for (life, span) in lives(computation)?.iter().zip(&spans).skip(1) {
         if let Some(c) = life.allocate
             && let Command::Allocate { matrix } = computation.commands[c]
         {
             let paired = computation.commands.get(c + 1).is_some_and(|next| zeroes(next, matrix));
             zeroed_with[c] = paired.then_some(c + 1);
-            let first = accesses.iter().map(|a| a.command()).find(|&a| zeroed_with[c] != Some(a));
-            if let Some(first) = first {
+            let moves_along = paired && span.first == Some(c + 1);
+            if let Some(first) = if moves_along { span.second } else { span.first } {
                 keys[c] = 3 * first - 1;
             }
         }
-        if let (Some(c), Some(last)) = (life.deallocate, accesses.last())
+        if let (Some(c), Some(last)) = (life.deallocate, span.last)
             && let Command::Deallocate { .. } = computation.commands[c]
         {
-            keys[c] = 3 * last.command() + 1;
+            keys[c] = 3 * last + 1;
         }
     }
     let mut moves_along = vec![false; count];

@@ -1,6 +1,6 @@
 //! Two matrices, one of which is copied to the other or could be worked on in place, become one (spec compiler §6.8).
 
-use super::analysis::{Analysis, SubmatricesByMatrix, is_zeroing};
+use super::analysis::{Analysis, Life, SubmatricesByMatrix, is_zeroing, lives};
 use super::options::OptimizeOptions;
 use super::renumber;
 use crate::component::Properties;
@@ -57,6 +57,7 @@ fn round(
     computation: &mut Computation,
     marked: &[bool],
 ) -> Result<Vec<bool>> {
+    let lives = lives(computation)?;
     let mut concerned = vec![false; computation.matrices.len()];
     let mut list: Vec<(usize, SubmatrixId, SubmatrixId)> = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
@@ -64,7 +65,7 @@ fn round(
             continue;
         };
         let (m1, m2) = (computation.matrix_of(s1).index(), computation.matrix_of(s2).index());
-        if m1 != m2 && (marked[m1] || marked[m2]) {
+        if (marked[m1] || marked[m2]) && which_to_keep(options, computation, &lives, s1, s2).is_some() {
             list.push((c, s1, s2));
             (concerned[m1], concerned[m2]) = (true, true);
         }
@@ -73,7 +74,7 @@ fn round(
     if list.is_empty() {
         return Ok(grown);
     }
-    let analysis = Analysis::of_matrices(nnet, computation, &concerned)?;
+    let analysis = Analysis::of_matrices(nnet, computation, &concerned, lives);
     let is_concerned = |s| concerned[computation.matrix_of(s).index()];
     let by_matrix = SubmatricesByMatrix::new(computation, is_concerned);
     let changed = vec![false; analysis.variables.count()];
@@ -85,6 +86,35 @@ fn round(
         }
     }
     Ok(grown)
+}
+
+/// The sub-matrix to keep and the one to discard, if shapes and exchanges with the user let `s1` and `s2` be one. Merges
+/// of others never make possible what is not.
+fn which_to_keep(
+    options: &OptimizeOptions,
+    computation: &Computation,
+    lives: &[Life],
+    s1: SubmatrixId,
+    s2: SubmatrixId,
+) -> Option<(SubmatrixId, SubmatrixId)> {
+    let (m1, m2) = (computation.matrix_of(s1), computation.matrix_of(s2));
+    let (life1, life2) = (&lives[m1.index()], &lives[m2.index()]);
+    if m1 == m2 || (life1.is_input && life2.is_input) || (life1.is_output && life2.is_output) {
+        return None;
+    }
+    let (whole1, whole2) = (computation.is_whole(s1), computation.is_whole(s2));
+    let exchanged = life1.is_input || life1.is_output || life2.is_input || life2.is_output;
+    if exchanged && !(whole1 && whole2) {
+        return None;
+    }
+    let contiguous = |m| computation.matrix(m).contiguous;
+    if options.allow_left_merge && whole2 && (whole1 || !contiguous(m2)) {
+        Some((s1, s2))
+    } else if options.allow_right_merge && whole1 && (whole2 || !contiguous(m1)) {
+        Some((s2, s1))
+    } else {
+        None
+    }
 }
 
 struct Merger<'a> {
@@ -101,27 +131,12 @@ impl Merger<'_> {
     /// The sub-matrix to keep and the one to discard, if `s1`, read by command `c`, and `s2`, written by it, can be one.
     fn choose(&self, c: usize, s1: SubmatrixId, s2: SubmatrixId) -> Option<(SubmatrixId, SubmatrixId)> {
         let Merger { computation, analysis, .. } = self;
-        let (m1, m2) = (computation.matrix_of(s1), computation.matrix_of(s2));
         let untouched = |s| analysis.variables.of(s).all(|v| !self.changed[v]);
-        if m1 == m2 || !untouched(s1) || !untouched(s2) {
+        if !untouched(s1) || !untouched(s2) {
             return None;
         }
-        let (a1, a2) = (&analysis.lives[m1.index()], &analysis.lives[m2.index()]);
-        if (a1.is_input && a2.is_input) || (a1.is_output && a2.is_output) {
-            return None;
-        }
-        let (whole1, whole2) = (computation.is_whole(s1), computation.is_whole(s2));
-        let exchanged = a1.is_input || a1.is_output || a2.is_input || a2.is_output;
-        if exchanged && !(whole1 && whole2) {
-            return None;
-        }
-        let contiguous = |m| computation.matrix(m).contiguous;
-        let left = self.options.allow_left_merge && whole2 && (whole1 || !contiguous(m2));
-        let right = self.options.allow_right_merge && whole1 && (whole2 || !contiguous(m1));
-        if !(left || right) || !self.lives_fit(c, s1, s2) {
-            return None;
-        }
-        Some(if left { (s1, s2) } else { (s2, s1) })
+        let chosen = which_to_keep(self.options, computation, &analysis.lives, s1, s2)?;
+        self.lives_fit(c, s1, s2).then_some(chosen)
     }
 
     fn lives_fit(&self, c: usize, s1: SubmatrixId, s2: SubmatrixId) -> bool {

@@ -11,7 +11,8 @@ impl AccessKind {
     pub fn writes(self) -> bool {
         self != AccessKind::Read
     }
-    fn with(self, other: AccessKind) -> AccessKind {
+    /// Of a command that does both.
+    pub fn with(self, other: AccessKind) -> AccessKind {
         if self == other { self } else { AccessKind::ReadWrite }
     }
 }

@@ -7,7 +7,7 @@ mod variables;
 
 pub use accesses::{Access, AccessKind};
 pub use by_matrix::SubmatricesByMatrix;
-pub use lives::Life;
+pub use lives::{Life, lives};
 pub use variables::Variables;
 
 use crate::component::Properties;
@@ -97,7 +97,7 @@ fn for_each_submatrix(
 }
 
 /// Calls `f` with command, sub-matrix and kind of every access, command by command.
-fn for_each_access(
+pub fn for_each_access(
     nnet: &Nnet,
     computation: &Computation,
     mut f: impl FnMut(usize, SubmatrixId, AccessKind),
@@ -117,15 +117,18 @@ pub struct MatrixAnalysis {
 }
 
 impl MatrixAnalysis {
-    /// Errors as [`Analysis::new`].
-    pub fn new(nnet: &Nnet, computation: &Computation) -> Result<MatrixAnalysis> {
-        let mut recorder = Recorder::new(computation.matrices.len(), 3 * computation.commands.len());
+    /// Of the matrices that are marked only; the others seem to have no accesses. Errors as [`Analysis::new`].
+    pub fn of_matrices(nnet: &Nnet, computation: &Computation, marked: &[bool]) -> Result<MatrixAnalysis> {
+        let mut recorder = Recorder::new(computation.matrices.len(), 0);
         for_each_access(nnet, computation, |c, s, kind| {
-            let partial_write = kind.writes() && !computation.is_whole(s);
-            let kind = if partial_write { AccessKind::ReadWrite } else { kind };
-            recorder.record(computation.matrix_of(s).index(), c, kind);
+            let matrix = computation.matrix_of(s).index();
+            if marked[matrix] {
+                let partial_write = kind.writes() && !computation.is_whole(s);
+                let kind = if partial_write { AccessKind::ReadWrite } else { kind };
+                recorder.record(matrix, c, kind);
+            }
         });
-        Ok(MatrixAnalysis { lives: lives::lives(computation)?, accesses: recorder.finish() })
+        Ok(MatrixAnalysis { lives: lives(computation)?, accesses: recorder.finish() })
     }
 
     /// The accesses of a matrix, in order, one a command. Allocation, deallocation and swaps are no accesses; exchanges
@@ -148,25 +151,26 @@ pub struct Analysis {
 impl Analysis {
     /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
-        Analysis::with(nnet, computation, Variables::new(computation))
+        Ok(Analysis::with(nnet, computation, Variables::new(computation), lives(computation)?))
     }
 
-    /// Of the matrices that are marked only; the others seem to have no variables.
-    pub fn of_matrices(nnet: &Nnet, computation: &Computation, marked: &[bool]) -> Result<Analysis> {
-        Analysis::with(nnet, computation, Variables::of_matrices(computation, marked))
+    /// Of the matrices that are marked only; the others seem to have no variables. `lives` are those of all.
+    pub fn of_matrices(
+        nnet: &Nnet,
+        computation: &Computation,
+        marked: &[bool],
+        lives: Vec<Life>,
+    ) -> Analysis {
+        Analysis::with(nnet, computation, Variables::of_matrices(computation, marked), lives)
     }
 
-    fn with(nnet: &Nnet, computation: &Computation, variables: Variables) -> Result<Analysis> {
+    fn with(nnet: &Nnet, computation: &Computation, variables: Variables, lives: Vec<Life>) -> Analysis {
         let mut recorder = Recorder::new(variables.count(), 3 * computation.commands.len());
         for_each_access(nnet, computation, |c, s, kind| {
             variables.for_each(s, |v| recorder.record(v, c, kind));
         });
-        Ok(Analysis {
-            variables,
-            lives: lives::lives(computation)?,
-            accesses: recorder.finish(),
-            is_zeroing: computation.commands.iter().map(is_zeroing).collect(),
-        })
+        let is_zeroing = computation.commands.iter().map(is_zeroing).collect();
+        Analysis { variables, lives, accesses: recorder.finish(), is_zeroing }
     }
 
     /// The accesses of a variable, in order, one a command.
@@ -209,12 +213,6 @@ impl Analysis {
     pub fn first_matrix_access(&self, m: MatrixId) -> Option<usize> {
         let first = |v| self.accesses(v).first().map(Access::command);
         self.variables.of_matrix(m).filter_map(first).min()
-    }
-
-    /// The last command that touches some part of the matrix.
-    pub fn last_matrix_access(&self, m: MatrixId) -> Option<usize> {
-        let last = |v| self.accesses(v).last().map(Access::command);
-        self.variables.of_matrix(m).filter_map(last).max()
     }
 
     fn first_nontrivial(&self, accesses: &[Access]) -> Option<usize> {

@@ -63,6 +63,8 @@ impl Variables {
         };
         let is_part = |s| wanted(computation.matrix_of(s)) && !computation.is_whole(s);
         let parts = SubmatricesByMatrix::new(computation, is_part);
+        let (mut rows_at, mut cols_at) = (Vec::new(), Vec::new());
+        out.blocks.resize(computation.submatrices.len(), Block::default());
         for (m, matrix) in computation.matrices.iter().enumerate() {
             let id = MatrixId::from(m);
             let first = out.matrices.len() as u32;
@@ -75,15 +77,34 @@ impl Variables {
             let cols = out.add_boundaries(matrix.cols, of_matrix().map(|s| (s.col_offset, s.cols)));
             let grid = Grid { first, rows, cols };
             out.matrices.extend(std::iter::repeat_n(id, grid.num_rows() * grid.num_cols()));
+            out.note_positions(grid.rows.clone(), &mut rows_at);
+            out.note_positions(grid.cols.clone(), &mut cols_at);
+            for &s in parts.of(id) {
+                out.blocks[s.index()] = block(&grid, &rows_at, &cols_at, computation.submatrix(s));
+            }
             out.grids.push(grid);
         }
-        out.blocks.push(Block::default());
-        let submatrices = computation.submatrices[1..].iter();
-        out.blocks.extend(submatrices.map(|s| match wanted(s.matrix) {
-            true => block(&out.grids, &out.boundaries, s),
-            false => Block::default(),
-        }));
+        for (block, s) in out.blocks.iter_mut().zip(&computation.submatrices).skip(1) {
+            // Those that are not parts are whole, or not wanted.
+            if block.rows == 0 {
+                let grid = &out.grids[s.matrix.index()];
+                let (rows, cols) = (grid.num_rows() as u32, grid.num_cols() as u32);
+                if rows > 0 {
+                    *block = Block { first: grid.first, rows: 1, cols: rows * cols, stride: cols };
+                }
+            }
+        }
         out
+    }
+
+    /// For each of these boundaries, `positions[boundary]` becomes its position among them.
+    fn note_positions(&self, boundaries: Range<u32>, positions: &mut Vec<u32>) {
+        let list = &self.boundaries[boundaries.start as usize..boundaries.end as usize];
+        let Some(&last) = list.last() else { return };
+        if positions.len() <= last as usize {
+            positions.resize(last as usize + 1, 0);
+        }
+        (0..).zip(list).for_each(|(i, &boundary)| positions[boundary as usize] = i);
     }
 
     /// Appends the boundaries of 0 .. `size` and these offsets and sizes.
@@ -172,22 +193,10 @@ impl Variables {
     }
 }
 
-fn block(grids: &[Grid], boundaries: &[u32], s: &Submatrix) -> Block {
-    let grid = &grids[s.matrix.index()];
-    if grid.rows.len() == 2 && grid.cols.len() == 2 {
-        return Block { first: grid.first, rows: 1, cols: 1, stride: 1 };
-    }
-    let cells = |list: &Range<u32>, offset: usize, size: usize| {
-        let list = &boundaries[list.start as usize..list.end as usize];
-        match list.len() {
-            2 => 0..1,
-            _ => {
-                let position = |value: usize| list.partition_point(|&b| (b as usize) < value) as u32;
-                position(offset)..position(offset + size)
-            }
-        }
-    };
-    let (rows, cols) = (cells(&grid.rows, s.row_offset, s.rows), cells(&grid.cols, s.col_offset, s.cols));
+/// The cells of a part. The positions of the grid's boundaries are at `rows_at` and `cols_at`.
+fn block(grid: &Grid, rows_at: &[u32], cols_at: &[u32], s: &Submatrix) -> Block {
+    let cells = |at: &[u32], offset: usize, size: usize| at[offset]..at[offset + size];
+    let (rows, cols) = (cells(rows_at, s.row_offset, s.rows), cells(cols_at, s.col_offset, s.cols));
     let stride = grid.num_cols() as u32;
     let first = grid.first + rows.start * stride + cols.start;
     let (rows, cols) = (rows.len() as u32, cols.len() as u32);
