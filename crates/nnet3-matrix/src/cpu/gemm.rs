@@ -1,7 +1,7 @@
 //! Matrix products by BLAS.
 
 use super::access::{on_host, overlap};
-use super::{elementwise, unpacked};
+use super::{elementwise, panels, unpacked};
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
 
@@ -43,6 +43,9 @@ pub(super) fn gemm(
     }
     if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
         return unpacked::product(c, alpha, a, b, beta);
+    }
+    if (transpose_a, transpose_b) == (Transpose::No, Transpose::No) && panels::pays(m, n, k) {
+        return panels::product(c, alpha, a, b, beta);
     }
     library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }
@@ -207,6 +210,54 @@ mod library {
             matrixmultiply::sgemm(
                 m, k, n, alpha, a.pointer, row_a, col_a, b.pointer, row_b, col_b, beta, c.pointer, row_c, 1,
             )
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{Arena, cpu::cpu};
+
+    /// A product as the modules beside this have them.
+    type Product = fn(ViewMut<'_>, f32, View<'_>, View<'_>, f32);
+
+    /// m × n products of k terms, b transposed or not, of matrices with gaps between their rows.
+    pub fn check((m, n, k): (usize, usize, usize), transpose_b: Transpose, product: Product) {
+        let mut state = 5u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as f32 / (1 << 24) as f32
+        };
+        let arena = Arena::new(&cpu(), m * (k + 1) + (n + 3) * (k + 3) + 3 * m * (n + 2));
+        let mut used = 0;
+        let mut matrix = |rows: usize, cols: usize, gap: usize| {
+            let view = arena.view(used, rows, cols, cols + gap);
+            used += rows * (cols + gap);
+            let values: Vec<f32> = (0..rows * cols).map(|_| random() - 0.4).collect();
+            cpu().upload(view, &values);
+            (view, values)
+        };
+        let (a, a_values) = matrix(m, k, 1);
+        let (b, b_values) = if transpose_b == Transpose::Yes { matrix(n, k, 3) } else { matrix(k, n, 3) };
+        let at = |l: usize, j: usize| {
+            if transpose_b == Transpose::Yes { b_values[j * k + l] } else { b_values[l * n + j] }
+        };
+        for (alpha, beta) in [(1.0, 0.0), (-0.6, 1.0), (1.0, 0.4)] {
+            let (c, mut old) = matrix(m, n, 2);
+            if beta == 0.0 {
+                // Nothing of it may shine through.
+                old.fill(f32::NAN);
+                cpu().upload(c, &old);
+            }
+            product(c, alpha, a.as_view(), b.as_view(), beta);
+            for (e, found) in cpu().download(c.as_view()).into_iter().enumerate() {
+                let (i, j) = (e / n, e % n);
+                let start = if beta == 0.0 { 0.0 } else { (beta * old[e]) as f64 };
+                let terms = (0..k).map(|l| (alpha * a_values[i * k + l] * at(l, j)) as f64);
+                let (sum, size) = terms.fold((start, 1.0), |(sum, size), x| (sum + x, size + x.abs()));
+                assert!((found as f64 - sum).abs() < 1e-6 * size, "{m} x {n} x {k}, {i}, {j}: {found} {sum}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 mod access;
+mod ahead;
 mod banded;
 mod broadcast;
 mod cols;
@@ -13,6 +14,7 @@ mod lanes;
 mod lstm;
 mod math;
 mod numbers;
+mod panels;
 mod random;
 mod reduce;
 mod rows;

@@ -26,6 +26,11 @@ pub(super) trait Simd: Copy {
     const LEVEL: VectorLevel;
     /// a · b + c, in one rounding where that is one instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
+    /// Says that this element's cache line is read soon: it is brought into the second-level cache.
+    #[inline(always)]
+    fn prefetch(soon: &f32) {
+        let _ = soon;
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,6 +68,12 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn prefetch(soon: &f32) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: every processor of x86-64 has the instruction, which changes no values and never fails.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(soon).cast()) }
     }
 }
 
