@@ -25,9 +25,9 @@ fi
 figures='
 tdnn_train      88 88  66 71  89 93
 tdnnf_train     80 80  41 46  70 68
-lstmp_train     65 70  30 37  55 58
-blstm_train     65 75  30 52  53 57
-gru_train       65 75  29 64  55 59
+lstmp_train     65 70  30 37  62 62
+blstm_train     65 75  30 52  66 67
+gru_train       65 75  29 64  65 67
 xvector_train   80 80  21 36  72 74
 cnntdnnf_train  95 101 48 51  74 75
 tdnnf_infer     75 0   41 0   69 0

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Rows up to which this is faster than BLAS.
 const MOST_ROWS: usize = 128;
 /// Elements of b from which on BLAS waits for memory.
-const LEAST_ELEMENTS: usize = 1 << 19;
+const LEAST_ELEMENTS: usize = 1 << 17;
 
 const LANES: usize = 16;
 /// Columns of a panel: with eight rows, as many sums as there are registers for.

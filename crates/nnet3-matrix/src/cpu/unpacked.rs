@@ -126,8 +126,9 @@ impl Product<'_> {
     #[inline(always)]
     fn columns<S: Simd, const M: usize, const N: usize>(&mut self, j: usize, terms: Terms) {
         let rows = self.c.rows();
-        // Where b is in that cache anyway, asking only costs time.
-        let next = if self.b.rows() * terms.len() > CACHED_ELEMENTS { j + N..j + 2 * N } else { 0..0 };
+        // Where b is in that cache anyway, or read as fast as memory can, asking only costs time.
+        let large = rows > 2 * M && self.b.rows() * terms.len() > CACHED_ELEMENTS;
+        let next = if large { j + N..j + 2 * N } else { 0..0 };
         let mut ahead = Ahead::new(self.b, next, terms.start..terms.end);
         let lines = ahead.lines().div_ceil(rows.div_ceil(M));
         let mut i = 0;
