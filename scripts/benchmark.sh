@@ -30,8 +30,8 @@ blstm_train     65 75  30 52  66 67
 gru_train       65 75  29 64  65 67
 xvector_train   80 80  21 36  72 74
 cnntdnnf_train  95 101 48 51  74 75
-tdnnf_infer     75 0   41 0   69 0
-lstmp_infer     30 0   8  0   25 0
+tdnnf_infer     75 0   41 0   62 0
+lstmp_infer     30 0   8  0   28 0
 '
 
 binary=${NNET3_BENCHMARK:-}
