@@ -2,17 +2,20 @@
 //! the identity (spec components §10; Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and
 //! parameter averaging", 2014).
 //!
-//! The products with minibatch-sized matrices run on the device; the R × R algebra between them runs on the host in
-//! `f64`.
+//! All that is as large as a minibatch, and its norms, stay on the device. The R × R algebra of an update of the estimate is in
+//! `f64`, here for the host, in `remote` by devices themselves.
 
 mod eigen;
 mod factors;
 mod orthogonal;
+mod remote;
 
 use crate::component::Context;
 use factors::{Factors, Observation};
-use nnet3_matrix::{Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::low_rank::LowRankUpdate;
+use nnet3_matrix::{Accumulator, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use orthogonal::{invert_cholesky, orthonormalise_rows};
+use remote::Remote;
 use std::ops::Range;
 
 /// Updates of the estimate before `update_period` starts to count.
@@ -34,7 +37,13 @@ pub struct NaturalGradient {
     frozen: bool,
     calls: usize,
     estimate: Option<Estimate>,
+    /// ‖X‖² before and after: on the device.
+    energies: Accumulator,
 }
+
+/// Places in the energies of a pass.
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
 
 /// The Fisher matrix Qᵀ diag(d) Q + ρ I, Q with orthonormal rows.
 #[derive(Clone, Debug)]
@@ -44,6 +53,8 @@ struct Estimate {
     dim: usize,
     d: Vec<f64>,
     rho: f64,
+    /// On a device that updates estimates by itself: what takes the place of `d` and `rho`.
+    remote: Option<Remote>,
 }
 
 /// The default of the reference: rank 40, every minibatch.
@@ -64,6 +75,7 @@ impl NaturalGradient {
             frozen: false,
             calls: 0,
             estimate: None,
+            energies: Accumulator::zeros(2),
         }
     }
 
@@ -98,7 +110,8 @@ impl NaturalGradient {
     }
 
     /// Preconditions the rows of `x` in place and returns the factor that restores their overall 2-norm; the caller
-    /// multiplies by it. Rows that are not finite leave the estimate as it is.
+    /// multiplies by it. A device that would have to be waited for multiplies itself: then the factor is 1. Rows that are not
+    /// finite leave the estimate as it is.
     pub fn precondition(&mut self, context: Context<'_>, x: ViewMut<'_>) -> f32 {
         self.fill_and_precondition(context, x, |_, _| {})
     }
@@ -123,24 +136,25 @@ impl NaturalGradient {
         let mut estimate = estimate.on_device(context);
         assert_eq!(estimate.dim, x.cols(), "rows of another dimension");
 
+        let mut factor = context.workspace.take(1, 1);
         let mut pass = Pass::new(context, &estimate, x.rows(), self.updating());
+        self.energies.scale(0.0);
         for rows in row_blocks(context, x.as_view()) {
             let block = x.row_range(rows.clone());
             fill(block, rows.clone());
-            let h = pass.observe(context, &estimate, block.as_view(), rows);
+            let h = pass.observe(context, &estimate, block.as_view(), rows, &mut self.energies);
             context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
-            pass.energy_after += context.backend.dot(block.as_view(), block.as_view());
+            context.backend.accumulate_dot(&mut self.energies, AFTER, 1.0, block.as_view(), block.as_view());
         }
-        let (before, after) = (pass.energy, pass.energy_after);
-        if let Some(change) = self.change(context, &estimate, pass) {
-            estimate.replace(context, change, false);
-        }
+        self.update(context, &mut estimate, pass, false);
         self.estimate = Some(estimate);
         self.calls += 1;
-        match before > 0.0 || before.is_nan() {
-            true => (before / after).sqrt() as f32,
-            false => 1.0,
-        }
+        context.backend.root_of_ratio(factor.view_mut(), &mut self.energies, BEFORE);
+        let factor = Factor { times: 1.0, element: factor.view() };
+        context.backend.value_at_once(factor).unwrap_or_else(|| {
+            context.backend.scale_by(x, factor);
+            1.0
+        })
     }
 
     fn updating(&self) -> bool {
@@ -155,34 +169,44 @@ impl NaturalGradient {
         let updates = if x.rows() <= self.rank { 1 } else { 3 };
         for _ in 0..updates {
             let mut pass = Pass::new(context, &estimate, x.rows(), true);
+            self.energies.scale(0.0);
             for rows in row_blocks(context, x) {
-                pass.observe(context, &estimate, x.row_range(rows.clone()), rows);
+                pass.observe(context, &estimate, x.row_range(rows.clone()), rows, &mut self.energies);
             }
-            if let Some(change) = self.change(context, &estimate, pass) {
-                // What is checked once has its scratch memory ready for later.
-                estimate.replace(context, change, true);
-            }
+            // What is checked once has its scratch memory ready for later.
+            self.update(context, &mut estimate, pass, true);
         }
         estimate
+    }
+
+    /// Updates the estimate with what a pass has seen, unless that is not to be, or the rows were not finite; `careful`: whether
+    /// its rows are orthonormal is looked at in any case.
+    fn update(&mut self, context: Context<'_>, estimate: &mut Estimate, pass: Pass<'_>, careful: bool) {
+        match context.backend.low_rank() {
+            Some(device) => {
+                let (rows, dim) = (pass.h.rows(), estimate.dim);
+                let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
+                let update = LowRankUpdate { rows, dim, eta, alpha };
+                estimate.update_there(context, device, pass, update, &mut self.energies, careful)
+            }
+            None => {
+                if let Some(change) = self.change(context, estimate, pass) {
+                    estimate.replace(context, change, careful);
+                }
+            }
+        }
     }
 
     /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
-        let Pass { h, j, energy, .. } = pass;
+        let Pass { h, j } = pass;
         let (wide_j, rows, rank, dim) = (j?, h.rows(), estimate.rank(), estimate.dim);
-        let j = wide_j.view().col_range(0..dim);
-        let mut lk = workspace.take(2 * rank, rank);
-        let both = lk.view_mut();
-        let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
-        match rows > dim {
-            true => backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0),
-            false => backend.gemm(l, 1.0, h.view(), Yes, h.view(), No, 0.0),
-        }
-        backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
+        let lk = estimate.moments(context, h.view(), wide_j.view().col_range(0..dim));
         let mut on_host = workspace.floats(2 * rank * rank);
         backend.download_into(lk.view(), &mut on_host);
         let (l, k) = on_host.split_at(rank * rank);
+        let energy = self.energies.values()[BEFORE];
 
         let observation = Observation { rows, dim, energy, l, k };
         let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
@@ -212,10 +236,6 @@ struct Pass<'w> {
     h: Scratch<'w>,
     /// R × at least D: Hᵀ X, if the estimate is to be updated.
     j: Option<Scratch<'w>>,
-    /// ‖X‖².
-    energy: f64,
-    /// ‖X̂‖².
-    energy_after: f64,
 }
 
 impl<'w> Pass<'w> {
@@ -223,7 +243,7 @@ impl<'w> Pass<'w> {
         let (rank, dim) = (estimate.rank(), estimate.dim);
         let h = context.workspace.take(rows, rank);
         let j = updating.then(|| context.workspace.take(rank, dim.next_multiple_of(ALIGNED)));
-        Pass { h, j, energy: 0.0, energy_after: 0.0 }
+        Pass { h, j }
     }
 
     /// Adds what is to be known of these rows of X, and returns theirs of H.
@@ -233,11 +253,12 @@ impl<'w> Pass<'w> {
         estimate: &Estimate,
         x: View<'_>,
         rows: Range<usize>,
+        energies: &mut Accumulator,
     ) -> ViewMut<'_> {
         let backend = context.backend;
         let keep = if rows.start == 0 { 0.0 } else { 1.0 };
         let h = self.h.view_mut().row_range(rows);
-        self.energy += backend.dot(x, x);
+        backend.accumulate_dot(energies, BEFORE, 1.0, x, x);
         backend.gemm(h, 1.0, x, No, estimate.w(), Yes, 0.0);
         if let Some(j) = &mut self.j {
             let j = j.view_mut().col_range(0..x.cols());
@@ -269,7 +290,7 @@ impl Estimate {
             }
         }
         let wide = Matrix::from_slice(context.workspace.device(), rank, width, &w);
-        Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON }
+        Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON, remote: None }
     }
 
     fn rank(&self) -> usize {
@@ -289,8 +310,25 @@ impl Estimate {
     fn on_device(mut self, context: Context<'_>) -> Estimate {
         if self.wide.device().id() != context.backend.id() {
             self.wide = self.wide.to_device(context.workspace.device());
+            if let Some(remote) = self.remote.take() {
+                (self.d, self.rho) = remote.d_and_rho();
+            }
         }
         self
+    }
+
+    /// Hᵀ H above J Jᵀ.
+    fn moments<'w>(&self, context: Context<'w>, h: View<'_>, j: View<'_>) -> Scratch<'w> {
+        let (backend, rank) = (context.backend, self.rank());
+        let mut lk = context.workspace.take(2 * rank, rank);
+        let both = lk.view_mut();
+        let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
+        match h.rows() > self.dim {
+            true => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
+            false => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
+        }
+        backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
+        lk
     }
 
     /// W = A (J + diag(carry) W), reorthogonalised if need be; `careful`: that is looked at in any case.

@@ -3,60 +3,69 @@
 
 use crate::component::Context;
 use crate::text::number;
-use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
+use nnet3_matrix::orthogonal_step::orthogonal_step;
+use nnet3_matrix::{Accumulator, Factor, Matrix, Transpose::No, Transpose::Yes};
 
 /// One step of `matrix` towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
 /// length: the length `constraint`, or, if that is negative, the one that makes the change orthogonal to the matrix.
-/// `matrix` is on the context's device. Returns a warning if it is far from converged; 0 does nothing.
-pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32) -> Option<String> {
+/// `matrix` is on the context's device. 0 does nothing.
+///
+/// With a negative constraint the squared norms of the matrix and of its products are added to `norms`, which are zero: for
+/// [`warning`].
+pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32, norms: Norms<'_>) {
     let (backend, workspace) = (context.backend, context.workspace);
     let (rows, cols) = (matrix.rows(), matrix.cols());
     if constraint == 0.0 || matrix.is_empty() {
-        return None;
+        return;
     }
     let small = rows.min(cols);
     let (left, right) = if rows <= cols { (No, Yes) } else { (Yes, No) };
     let mut products = workspace.take(small, small);
     backend.gemm(products.view_mut(), 1.0, matrix.view(), left, matrix.view(), right, 0.0);
 
-    let (mut speed, mut warning) = (0.125, None);
-    let mut square = (constraint as f64).powi(2);
-    if constraint < 0.0 {
-        let (trace, trace_square) = (matrix.dot(matrix), products.dot(&products));
-        if trace < 1e-15 {
-            return None; // an unused component
-        }
-        square = trace_square / trace;
-        // At least 1; above it, how far the eigenvalues are from being equal.
-        let ratio = trace_square * small as f64 / (trace * trace);
-        if ratio.is_nan() || ratio <= 0.9 {
-            return Some(format!(
-                "Ratio is {} (should be >= 1.0), leaving the matrix as it is",
-                number(ratio)
-            ));
-        }
-        if ratio <= 0.99 {
-            warning = Some(format!("Ratio is {} (should be >= 1.0)", number(ratio)));
-        }
-        if ratio > 1.02 {
-            warning = Some(format!(
-                "Ratio is {}, multiplying update speed (currently 0.125) by 0.5",
-                number(ratio)
-            ));
-            speed *= if ratio > 1.1 { 0.25 } else { 0.5 };
-        }
-    }
-
-    // M -= c (P - s² I) M, or M -= c M (P - s² I).
-    let coefficient = 4.0 * speed / square;
-    let (keep, take) = ((1.0 + coefficient * square) as f32, -coefficient as f32);
-    let mut old = workspace.take(rows, cols);
-    backend.copy(old.view_mut(), matrix.view());
+    // M = keep M + take P M, or keep M + take M P.
+    let mut taken = workspace.take(rows, cols);
     match rows <= cols {
-        true => backend.gemm(matrix.view_mut(), take, products.view(), No, old.view(), No, keep),
-        false => backend.gemm(matrix.view_mut(), take, old.view(), No, products.view(), No, keep),
+        true => backend.gemm(taken.view_mut(), 1.0, products.view(), No, matrix.view(), No, 0.0),
+        false => backend.gemm(taken.view_mut(), 1.0, matrix.view(), No, products.view(), No, 0.0),
     }
-    warning
+    if constraint > 0.0 {
+        let square = (constraint as f64).powi(2);
+        let coefficient = 4.0 * 0.125 / square;
+        matrix.scale((1.0 + coefficient * square) as f32);
+        return backend.add(matrix.view_mut(), -coefficient as f32, taken.view());
+    }
+    let Norms { sums, index } = norms;
+    matrix.accumulate_square(sums, index);
+    products.accumulate_square(sums, index + 1);
+    let mut factors = workspace.take(1, 2);
+    backend.orthogonal_step(factors.view_mut(), sums, index, small);
+    let factor = |k: usize| Factor { times: 1.0, element: factors.view().col_range(k..k + 1) };
+    matrix.scale_by(factor(0));
+    backend.add_by(matrix.view_mut(), factor(1), taken.view());
+}
+
+/// Two of the sums of a device, `index` and the next.
+pub struct Norms<'s> {
+    pub sums: &'s mut Accumulator,
+    pub index: usize,
+}
+
+/// What is to be said about a step with a negative constraint if the matrix, whose smaller side is `small`, is far from
+/// converged: from its squared norm and that of its products.
+pub fn warning(square: f64, products_square: f64, small: usize) -> Option<String> {
+    let ratio = orthogonal_step(square, products_square, small).ratio;
+    let shown = number(ratio);
+    match ratio {
+        _ if ratio.is_nan() || ratio <= 0.9 => {
+            Some(format!("Ratio is {shown} (should be >= 1.0), leaving the matrix as it is"))
+        }
+        _ if ratio <= 0.99 => Some(format!("Ratio is {shown} (should be >= 1.0)")),
+        _ if ratio > 1.02 => {
+            Some(format!("Ratio is {shown}, multiplying update speed (currently 0.125) by 0.5"))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -69,11 +78,11 @@ mod tests {
     fn run(matrix: &mut Matrix, constraint: f32) -> Option<String> {
         let device = nnet3_matrix::cpu();
         let workspace = Workspace::new(&device);
-        constrain(
-            Context { backend: &*device, workspace: &workspace, random: &Random::new(1) },
-            matrix,
-            constraint,
-        )
+        let context = Context { backend: &*device, workspace: &workspace, random: &Random::new(1) };
+        let mut sums = Accumulator::zeros(2);
+        constrain(context, matrix, constraint, Norms { sums: &mut sums, index: 0 });
+        let norms = sums.values();
+        warning(norms[0], norms[1], matrix.rows().min(matrix.cols()))
     }
 
     fn dense(m: &Matrix) -> DMatrix<f64> {

@@ -11,21 +11,24 @@ use nnet3_train::{ExampleReader, NnetExample};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Statistics, batch normalisation, self-repair, limits on changes, l2.
+/// Statistics, batch normalisation, self-repair, orthonormal constraints, limits on changes, l2.
 const NETWORK: &str = "\
 component name=a type=TdnnComponent input-dim=4 output-dim=8 time-offsets=-1,0,1 use-natural-gradient=false \
     max-change=0.1 l2-regularize=0.01
 component name=r type=RectifiedLinearComponent dim=8 self-repair-scale=0.01
 component name=b type=BatchNormComponent dim=8
 component name=t type=TanhComponent dim=8 self-repair-scale=0.01
-component name=c type=AffineComponent input-dim=24 output-dim=3 max-change=0.05 l2-regularize=0.01
+component name=l type=TdnnComponent input-dim=8 output-dim=6 time-offsets=0 use-natural-gradient=false use-bias=false \
+    orthonormal-constraint=-1
+component name=c type=AffineComponent input-dim=18 output-dim=3 max-change=0.05 l2-regularize=0.01
 component name=s type=LogSoftmaxComponent dim=3
 input-node name=input dim=4
 component-node name=a component=a input=input
 component-node name=r component=r input=a
 component-node name=b component=b input=r
 component-node name=t component=t input=b
-component-node name=c component=c input=Append(Offset(t,-1),t,Offset(t,1))
+component-node name=l component=l input=t
+component-node name=c component=c input=Append(Offset(l,-1),l,Offset(l,1))
 component-node name=s component=s input=c
 output-node name=output input=s
 ";
@@ -84,4 +87,13 @@ fn inputs_go_and_nothing_comes_back() {
 fn one_download_a_phase() {
     let options = TrainerOptions { print_interval: 5, ..Default::default() };
     assert_eq!(transfers(NETWORK, options)[2], MEASURED as u64 / 5);
+}
+
+/// Nor for natural gradient.
+#[test]
+fn natural_gradient_stays_there() {
+    let natural = NETWORK
+        .replace("use-natural-gradient=false", "use-natural-gradient=true")
+        .replace("type=AffineComponent", "type=NaturalGradientAffineComponent");
+    assert_eq!(transfers(&natural, TrainerOptions::default()), [0, 2 * MEASURED as u64, 0]);
 }

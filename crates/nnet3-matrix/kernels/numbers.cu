@@ -60,6 +60,22 @@ KERNEL compare_averages(Mat dst, const double* sums, i32 blocks, double count, d
     }
 }
 
+// What a step towards orthogonal rows keeps of a matrix and what it takes away; by one thread.
+KERNEL orthogonal_step(Mat factors, const double* squares, i32 dim) {
+    double square = squares[0], products = squares[1];
+    double keep = 1.0, take = 0.0;
+    double ratio = products * dim / (square * square);
+    if (!(square < 1e-15) && ratio > 0.9) {
+        double speed = ratio > 1.1 ? 0.25 : ratio > 1.02 ? 0.5 : 1.0;
+        double length = products / square;
+        double coefficient = 4.0 * (0.125 * speed) / length;
+        keep = 1.0 + coefficient * length;
+        take = -coefficient;
+    }
+    at(factors, 0, 0) = (float)keep;
+    at(factors, 0, 1) = (float)take;
+}
+
 // By one thread.
 KERNEL root_of_ratio(Mat dst, const double* sums) {
     at(dst, 0, 0) = sums[0] == 0.0 ? 1.0f : (float)sqrt(sums[0] / sums[1]);

@@ -6,6 +6,7 @@
 //! (same start, same stride) where the method says "in place allowed"; otherwise they must not overlap.
 //! Views of another device than `self` are refused by `assert!`.
 
+use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
 
@@ -366,6 +367,13 @@ pub trait Backend: Send + Sync {
         count: f64,
         band: Band,
     );
+    /// `factors` (1 × 2) = `keep` and `take` of [`crate::orthogonal_step`] for the squared norms sums\[first\] and
+    /// sums\[first + 1\].
+    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize);
+    /// A device that updates low-rank estimates of Fisher matrices by itself; the host's are worked out by whoever has them.
+    fn low_rank(&self) -> Option<&dyn LowRank> {
+        None
+    }
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
     /// dst *= factor; 0 sets to exactly zero.
@@ -382,6 +390,11 @@ pub trait Backend: Send + Sync {
             0.0 => {}
             alpha => self.add(dst, alpha, src),
         }
+    }
+    /// The number, if reading it does not wait: on the host.
+    fn value_at_once(&self, factor: Factor<'_>) -> Option<f32> {
+        let _ = factor;
+        None
     }
     /// The number, read from the device: waits for all work before.
     fn value_of(&self, factor: Factor<'_>) -> f32 {

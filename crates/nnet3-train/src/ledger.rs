@@ -3,6 +3,7 @@
 
 use crate::max_change::Limits;
 use crate::objective::Place;
+use crate::update::CONSTRAINT_ENTRIES;
 use nnet3_matrix::Accumulator;
 
 /// Numbers that are fetched together.
@@ -15,6 +16,8 @@ pub enum Entry {
     Objective { minibatch: u64, output: String, weight: f64 },
     /// The squared norm of each component's change.
     Change { minibatch: u64, limits: Limits },
+    /// The squared norms of a constrained matrix, whose smaller side is `small`, and of its products.
+    Constraint { minibatch: u64, component: String, small: usize },
 }
 
 pub struct Ledger {
@@ -34,7 +37,9 @@ impl Ledger {
     /// The minibatch of the first entry.
     pub fn first(&self) -> Option<u64> {
         self.entries.first().map(|(_, entry)| match entry {
-            Entry::Objective { minibatch, .. } | Entry::Change { minibatch, .. } => *minibatch,
+            Entry::Objective { minibatch, .. }
+            | Entry::Change { minibatch, .. }
+            | Entry::Constraint { minibatch, .. } => *minibatch,
         })
     }
 
@@ -74,6 +79,7 @@ impl Ledger {
             let count = match &entry {
                 Entry::Objective { .. } => 1,
                 Entry::Change { limits, .. } => limits.len(),
+                Entry::Constraint { .. } => CONSTRAINT_ENTRIES,
             };
             (entry, numbers[first..first + count].to_vec())
         };

@@ -9,11 +9,12 @@ use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
 use crate::minibatch::{CompileOptions, Runner};
 use crate::objective::{Evaluator, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
-use crate::update::{Step, Stepper, apply_l2, constrain_orthonormal};
+use crate::update::{CONSTRAINT_ENTRIES, Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::component::Context;
 use nnet3_core::execute::{Executor, Model};
 use nnet3_core::nnet::Nnet;
+use nnet3_core::orthonormal::warning;
 use nnet3_core::random::Random;
 use nnet3_matrix::Device;
 
@@ -234,15 +235,15 @@ impl Trainer {
         let how = Step { scale, max_param_change: self.options.max_param_change, max_change_scale };
         self.make_room(self.stepper.entries(), report);
         self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
-        let on_host = self.runner.executor().device().id() == 0;
-        if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
-            self.settle(report);
-        }
         if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
             self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
         }
         if pass != Pass::Forth {
             self.constrain(report);
+        }
+        let on_host = self.runner.executor().device().id() == 0;
+        if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
+            self.settle(report);
         }
         match pass == Pass::Conventional && self.options.momentum > 0.0 {
             true => self.stepper.keep(&mut self.delta, self.options.momentum),
@@ -309,6 +310,11 @@ impl Trainer {
                     Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
                     Stepped::Refused => report.event(Event::ChangeRefused { minibatch }),
                 },
+                Entry::Constraint { component, small, .. } => {
+                    if let Some(warning) = warning(numbers[0], numbers[1], small) {
+                        report.event(Event::Constraint { component, warning });
+                    }
+                }
             }
         }
     }
@@ -319,12 +325,11 @@ impl Trainer {
     }
 
     fn constrain(&mut self, report: &mut dyn Report) {
+        self.make_room(CONSTRAINT_ENTRIES * self.stepper.entries(), report);
         let executor = self.runner.executor();
         let device = executor.device().clone();
         let context = Context { backend: &*device, workspace: executor.workspace(), random: &self.random };
-        for (component, warning) in constrain_orthonormal(&mut self.nnet, context) {
-            report.event(Event::Constraint { component, warning });
-        }
+        constrain_orthonormal(&mut self.nnet, context, self.minibatches, &mut self.ledger);
     }
 
     /// Averages over all minibatches that are settled, in the order of the outputs' names.

@@ -8,7 +8,7 @@ use crate::objective::Place;
 use nnet3_core::component::Context;
 use nnet3_core::index::ComponentId;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::orthonormal::constrain;
+use nnet3_core::orthonormal::{Norms, constrain};
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
 /// delta -= 2 · `scale` · (learning rate) · (l2 constant) · parameters, component by component.
@@ -106,18 +106,23 @@ impl Stepper {
     }
 }
 
-/// Moves each matrix with an orthonormal constraint, one time in four, towards it. Gives names of components and warnings.
-pub fn constrain_orthonormal(nnet: &mut Nnet, context: Context<'_>) -> Vec<(String, String)> {
-    let mut warnings = Vec::new();
+/// Numbers that a step of an orthonormal constraint takes in the ledger.
+pub const CONSTRAINT_ENTRIES: usize = 2;
+
+/// Moves each matrix with an orthonormal constraint, one time in four, towards it. The ledger gets the norms by which warnings
+/// are given; it has room for each component.
+pub fn constrain_orthonormal(nnet: &mut Nnet, context: Context<'_>, minibatch: u64, ledger: &mut Ledger) {
     for id in nnet.updatable_components() {
         let (component, name) = nnet.component_and_name(id);
         let Some((constraint, matrix)) = component.orthonormal_constraint() else { continue };
-        if constraint != 0.0
-            && context.random.int(0, 3) == 0
-            && let Some(warning) = constrain(context, matrix, constraint)
-        {
-            warnings.push((name.to_owned(), warning));
+        if constraint == 0.0 || context.random.int(0, 3) != 0 {
+            continue;
+        }
+        let small = matrix.rows().min(matrix.cols());
+        let Place { sums, index } = ledger.reserve(CONSTRAINT_ENTRIES);
+        constrain(context, matrix, constraint, Norms { sums, index });
+        if constraint < 0.0 {
+            ledger.note(index, Entry::Constraint { minibatch, component: name.to_owned(), small });
         }
     }
-    warnings
 }

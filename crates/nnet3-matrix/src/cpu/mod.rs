@@ -23,7 +23,7 @@ mod softmax;
 mod unpacked;
 mod vector;
 
-use crate::backend::{Activation, Backend, Band, ColumnTerm, Map, Transpose};
+use crate::backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use gemm::set_num_threads;
@@ -300,6 +300,12 @@ impl Backend for CpuBackend {
         band: Band,
     ) {
         numbers::compare_averages(dst, sums, first, blocks, count, band)
+    }
+    fn value_at_once(&self, factor: Factor<'_>) -> Option<f32> {
+        Some(self.value_of(factor))
+    }
+    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
+        numbers::orthogonal_step(factors, sums, first, dim)
     }
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
         numbers::root_of_ratio(dst, sums, first)

@@ -63,3 +63,10 @@ pub(super) fn root_of_ratio(dst: ViewMut<'_>, sums: &mut Accumulator, first: usi
     let [above, below] = [first, first + 1].map(|k| sums.values()[k]);
     destination(dst).row(0)[0] = if above == 0.0 { 1.0 } else { (above / below).sqrt() as f32 };
 }
+
+pub(super) fn orthogonal_step(factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
+    assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
+    let [square, products_square] = [first, first + 1].map(|k| sums.values()[k]);
+    let step = crate::orthogonal_step::orthogonal_step(square, products_square, dim);
+    destination(factors).row(0).copy_from_slice(&[step.keep as f32, step.take as f32]);
+}

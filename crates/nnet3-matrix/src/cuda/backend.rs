@@ -5,6 +5,7 @@ use super::launch::Broadcast;
 use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Memory, Transpose};
+use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
 use std::sync::Arc;
@@ -340,6 +341,12 @@ impl<E: Engine> Backend for GpuBackend<E> {
         band: Band,
     ) {
         self.averages_compared(dst, sums, first, blocks, count, band)
+    }
+    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
+        self.step_to_orthogonal(factors, sums, first, dim)
+    }
+    fn low_rank(&self) -> Option<&dyn LowRank> {
+        Some(self)
     }
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
         self.root_of_sums(dst, sums, first)

@@ -14,6 +14,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("row_sums.cu", include_str!("../../kernels/row_sums.cu")),
     ("column_sums.cu", include_str!("../../kernels/column_sums.cu")),
     ("numbers.cu", include_str!("../../kernels/numbers.cu")),
+    ("low_rank.cu", include_str!("../../kernels/low_rank.cu")),
     ("softmax.cu", include_str!("../../kernels/softmax.cu")),
     ("norm.cu", include_str!("../../kernels/norm.cu")),
     ("lstm.cu", include_str!("../../kernels/lstm.cu")),

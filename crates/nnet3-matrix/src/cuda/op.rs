@@ -79,7 +79,7 @@ pub enum Arg {
     Doubles(u64),
 }
 
-const MOST_ARGS: usize = 8;
+const MOST_ARGS: usize = 10;
 const MOST_WORDS: usize = 18;
 
 /// One launch of a kernel. Arguments are kept as 64-bit words in which each begins with its own first byte (all

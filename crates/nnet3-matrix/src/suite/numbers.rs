@@ -1,4 +1,5 @@
-//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, root_of_ratio, scale_by, add_by, and what
+//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, orthogonal_step,
+//! root_of_ratio, scale_by, add_by, and what
 //! [`Accumulator`] does without reading.
 
 use super::operand::CLOSE;
@@ -96,6 +97,25 @@ pub(super) fn compare_averages(device: &Device) {
                 _ => (0.0, 0.0),
             });
             assert_eq!(*remote.values(), sums, "the sums stay as they are");
+        }
+    });
+}
+
+/// The host's numbers, last digit included.
+pub(super) fn orthogonal_step(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (first, dim) = (rows % 4, 1 + cols % 9);
+        let mut all = numbers(case, first + 3);
+        let square = 1.0 + case.normal().abs() as f64;
+        for ratio in [1.0, 0.5, 0.95, 1.03, 3.0, f64::NAN] {
+            for square in [square, 0.0] {
+                (all[first], all[first + 1]) = (square, ratio * square * square / dim as f64);
+                let mut factors = case.normals(1, 2);
+                let mut sums = Accumulator::from_vec(all.clone());
+                device.orthogonal_step(factors.view_mut(), &mut sums, first, dim);
+                let step = crate::orthogonal_step::orthogonal_step(all[first], all[first + 1], dim);
+                factors.expect(0.0, |_, k| ([step.keep, step.take][k] as f32 as f64, 0.0));
+            }
         }
     });
 }

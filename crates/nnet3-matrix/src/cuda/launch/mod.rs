@@ -3,6 +3,7 @@
 
 mod columns;
 mod elementwise;
+mod low_rank;
 mod lstm;
 mod numbers;
 mod products;

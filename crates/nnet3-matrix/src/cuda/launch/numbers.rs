@@ -110,6 +110,20 @@ impl<E: Engine> GpuBackend<E> {
         self.each("compare_averages", dst, &args);
     }
 
+    pub(in crate::cuda) fn step_to_orthogonal(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        dim: usize,
+    ) {
+        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
+        assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
+        let address = self.whole_sums_of(sums) + 8 * first as u64;
+        let args = [Arg::Mat(self.mat(factors.as_view())), Arg::Doubles(address), Arg::Int(dim as i32)];
+        self.push(Launch::new("orthogonal_step", [1, 1], [1, 1], &args));
+    }
+
     pub(in crate::cuda) fn root_of_sums(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
         assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
         assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");

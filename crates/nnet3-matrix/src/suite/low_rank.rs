@@ -1,0 +1,173 @@
+//! Low-rank estimates that a device updates by itself: what comes out has the properties that define it.
+
+use super::*;
+use crate::low_rank::{CORRECT, FINITE, FLAGS, LowRankUpdate, RESTART};
+use crate::{Accumulator, Matrix};
+
+/// Σ_k left\[i, k\] right\[j, k\] of n × n matrices.
+fn times_transposed(left: &[f64], right: &[f64], n: usize) -> Vec<f64> {
+    let element = |i: usize, j: usize| (0..n).map(|k| left[i * n + k] * right[j * n + k]).sum();
+    (0..n * n).map(|k| element(k / n, k % n)).collect()
+}
+
+fn shrinkage(d: &[f64], rho: f64, alpha: f64, dim: usize) -> Vec<f64> {
+    let beta = rho * (1.0 + alpha) + alpha / dim as f64 * d.iter().sum::<f64>();
+    d.iter().map(|d| 1.0 / (beta / d + 1.0)).collect()
+}
+
+/// A random matrix times its transpose, plus a multiple of the identity, in `f32`.
+fn positive(case: &mut Case, n: usize, more: f64) -> Vec<f64> {
+    let g: Vec<f64> = (0..n * n).map(|_| case.normal() as f64).collect();
+    let mut out = times_transposed(&g, &g, n);
+    (0..n).for_each(|i| out[i * n + i] += more);
+    out.iter().map(|&x| x as f32 as f64).collect()
+}
+
+fn matrix(device: &Device, rows: usize, cols: usize, values: &[f64]) -> Matrix {
+    Matrix::from_slice(device, rows, cols, &values.iter().map(|&x| x as f32).collect::<Vec<_>>())
+}
+
+/// A and the next state diagonalise the second moment, which is worked out here once more.
+pub(super) fn low_rank_update(device: &Device) {
+    let Some(low_rank) = device.low_rank() else { return };
+    cases(device, |case, rows, cols| {
+        let n = 1 + (rows + cols) % 23;
+        let (dim, update_rows, eta, alpha) = (n + 5, 10 + rows, 0.3, 4.0);
+        let d: Vec<f64> = (0..n).map(|_| 0.5 + case.normal().abs() as f64).collect();
+        let rho = 0.25;
+        let e = shrinkage(&d, rho, alpha, dim);
+        let (l, k) = (positive(case, n, 1.0), positive(case, n, 1.0));
+        let energy = 1e4 * n as f64;
+        let mut state = Accumulator::from_vec([&d[..], &e, &[rho]].concat());
+        let mut energies = Accumulator::from_vec(vec![energy, 7.0]);
+        let moments = matrix(device, 2 * n, n, &[&l[..], &k].concat());
+        let (mut a, mut flags) = (Matrix::zeros(device, n, n + 1), Matrix::zeros(device, 1, FLAGS));
+        let update = LowRankUpdate { rows: update_rows, dim, eta, alpha };
+        let mut run = |state: &mut Accumulator, moments: &Matrix| {
+            low_rank.low_rank_update(
+                a.view_mut(),
+                flags.view_mut(),
+                state,
+                moments.view(),
+                &mut energies,
+                update,
+            );
+            (a.to_vec(), flags.to_vec())
+        };
+        let (combination, found) = run(&mut state, &moments);
+        assert_eq!(found[FINITE], 1.0);
+        let next = state.values().into_owned();
+        let (next_d, next_e, next_rho) = (&next[..n], &next[n..2 * n], next[2 * n]);
+        for (found, expected) in next_e.iter().zip(shrinkage(next_d, next_rho, alpha, dim)) {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+        let (weight, keep) = (eta / update_rows as f64, 1.0 - eta);
+        let inverse: Vec<f64> = e.iter().map(|e| 1.0 / e.sqrt()).collect();
+        let z: Vec<f64> = (0..n * n)
+            .map(|at| {
+                let (i, j) = (at / n, at % n);
+                let own = weight * weight * k[at] + weight * keep * l[at] * (d[i] + d[j] + 2.0 * rho);
+                let diagonal = if i == j { (keep * (d[i] + rho)).powi(2) } else { 0.0 };
+                inverse[i] * own * inverse[j] + diagonal
+            })
+            .collect();
+        // With so much energy no floor acts but that of d.
+        let roots: f64 = dim as f64 * next_rho - next_rho * n as f64;
+        let trace = weight * energy + keep * (dim as f64 * rho + d.iter().sum::<f64>());
+        let sum_roots = trace - roots;
+        let mut v = vec![0.0; n * n];
+        for i in 0..n {
+            let row: Vec<f64> = (0..n).map(|j| combination[i * (n + 1) + j] as f64 / inverse[j]).collect();
+            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            (0..n).for_each(|j| v[i * n + j] = row[j] / length);
+            let carry = keep / weight * (d[i] + rho);
+            let found = combination[i * (n + 1) + n] as f64;
+            assert!((found - carry).abs() < 1e-5 * carry, "carry {found}, not {carry}");
+        }
+        let products = times_transposed(&v, &v, n);
+        let rotated = times_transposed(&times_transposed(&v, &z, n), &v, n);
+        let largest = (0..n).map(|i| rotated[i * n + i]).fold(0.0, f64::max);
+        let mut found_roots = 0.0;
+        for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
+            let one = if i == j { 1.0 } else { 0.0 };
+            assert!((products[i * n + j] - one).abs() < 1e-4, "({i}, {j}): {}", products[i * n + j]);
+            if i == j {
+                found_roots += rotated[i * n + i].sqrt();
+            } else {
+                assert!(rotated[i * n + j].abs() < 1e-5 * largest, "({i}, {j}): {}", rotated[i * n + j]);
+            }
+        }
+        assert!((found_roots - sum_roots).abs() < 1e-5 * trace, "{found_roots}, not {sum_roots}");
+
+        let mut spoilt = [&l[..], &k].concat();
+        spoilt[n * n] = f64::NAN;
+        let (_, found) = run(&mut state, &matrix(device, 2 * n, n, &spoilt));
+        assert_eq!(found[FINITE], 0.0);
+        assert_eq!(*state.values(), next, "the state stays");
+    });
+}
+
+/// (I + C) makes rows with these products orthogonal with squared norms e; or, where that cannot be, Gram–Schmidt does.
+pub(super) fn low_rank_correction(device: &Device) {
+    let Some(low_rank) = device.low_rank() else { return };
+    cases(device, |case, rows, cols| {
+        let (n, width) = (1 + (rows + cols) % 19, 30);
+        let d: Vec<f64> = (0..n).map(|_| 0.5 + case.normal().abs() as f64).collect();
+        let e = shrinkage(&d, 0.25, 4.0, width);
+        let mut state = Accumulator::from_vec([&d[..], &e, &[0.25]].concat());
+        let mut flags = Matrix::zeros(device, 1, FLAGS);
+        let mut correct = |flags: &mut Matrix, products: &[f64]| {
+            let mut c = Matrix::zeros(device, n, n);
+            let products = matrix(device, n, n, products);
+            low_rank.low_rank_correction(c.view_mut(), flags.view_mut(), &mut state, products.view(), true);
+            (c.to_vec(), flags.to_vec())
+        };
+        let scaled =
+            |m: &[f64]| -> Vec<f64> { (0..n * n).map(|k| m[k] * (e[k / n] * e[k % n]).sqrt()).collect() };
+        let finite = |flags: &mut Matrix| {
+            let mut values = [0.0; FLAGS];
+            values[FINITE] = 1.0;
+            *flags = Matrix::from_slice(device, 1, FLAGS, &values);
+        };
+        finite(&mut flags);
+        let products = scaled(&positive(case, n, 2.0));
+        let (c, found) = correct(&mut flags, &products);
+        assert_eq!((found[CORRECT], found[RESTART]), (1.0, 0.0));
+        let whole: Vec<f64> =
+            (0..n * n).map(|k| c[k] as f64 + if k / n == k % n { 1.0 } else { 0.0 }).collect();
+        let now = times_transposed(&times_transposed(&whole, &products, n), &whole, n);
+        for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
+            let one = if i == j { 1.0 } else { 0.0 };
+            let found = now[i * n + j] / (e[i] * e[j]).sqrt();
+            assert!((found - one).abs() < 1e-3, "({i}, {j}): {found}");
+        }
+
+        let identity: Vec<f64> = (0..n * n).map(|k| if k / n == k % n { 1.0 } else { 0.0 }).collect();
+        let (c, found) = correct(&mut flags, &scaled(&identity));
+        assert_eq!((found[CORRECT], found[RESTART]), (0.0, 0.0));
+        assert!(c.iter().all(|&c| c == 0.0));
+
+        // Two equal rows, and one of zeros, have no Cholesky factor.
+        let mut w: Vec<f32> = (0..n * width).map(|_| case.normal()).collect();
+        if n > 2 {
+            let first = w[..width].to_vec();
+            w[width..2 * width].copy_from_slice(&first);
+            w[2 * width..3 * width].fill(0.0);
+        } else {
+            w.fill(0.0);
+        }
+        let mut rows = Matrix::from_slice(device, n, width, &w);
+        let products: Vec<f64> = (0..n * n)
+            .map(|k| (0..width).map(|c| w[k / n * width + c] as f64 * w[k % n * width + c] as f64).sum())
+            .collect();
+        let (_, found) = correct(&mut flags, &products);
+        assert_eq!((found[CORRECT], found[RESTART]), (0.0, 1.0));
+        low_rank.low_rank_restart(rows.view_mut(), flags.view(), &mut state);
+        let w = rows.to_vec();
+        for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
+            let product: f64 = (0..width).map(|c| w[i * width + c] as f64 * w[j * width + c] as f64).sum();
+            let wanted = if i == j { e[i] } else { 0.0 };
+            assert!((product - wanted).abs() < 1e-4, "({i}, {j}): {product}, not {wanted}");
+        }
+    });
+}
