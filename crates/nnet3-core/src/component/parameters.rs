@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// More parameters in one matrix are taken for a mistake in a config line.
 const MOST_PARAMETERS: usize = 1 << 30;
@@ -249,7 +249,7 @@ pub fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSetting
 
 /// output = input · linearᵀ + bias.
 pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
-    for rows in row_blocks(output.rows(), output.cols(), input.cols()) {
+    for rows in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
         let output = output.row_range(rows.clone());
         context.backend.set_rows(output, bias);
         context.backend.gemm(output, 1.0, input.row_range(rows), No, linear, Yes, 1.0);
@@ -257,14 +257,20 @@ pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear
 }
 
 /// The rows of a product with `cols` columns that is written over something or several times, in blocks that stay in a
-/// cache meanwhile; one block where the sums, of `terms` each, take so long that memory does not count.
-pub fn row_blocks(rows: usize, cols: usize, terms: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    /// Elements of a block: 1 MiB.
-    const BLOCK: usize = 1 << 18;
+/// cache meanwhile; one block where there is no such cache, or where the sums, of `terms` each, take so long that memory
+/// does not count.
+pub fn row_blocks(
+    backend: &dyn Backend,
+    rows: usize,
+    cols: usize,
+    terms: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
     const MOST_TERMS: usize = 256;
-    let step = match terms <= MOST_TERMS && rows * cols > 4 * BLOCK {
-        true => (BLOCK / cols.max(1)).clamp(64, 1024).next_multiple_of(16),
-        false => rows.max(1),
+    let step = match backend.cached_elements() {
+        Some(block) if terms <= MOST_TERMS && rows * cols > 4 * block => {
+            (block / cols.max(1)).clamp(64, 1024).next_multiple_of(16)
+        }
+        _ => rows.max(1),
     };
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
 }

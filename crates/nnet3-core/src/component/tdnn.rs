@@ -424,7 +424,7 @@ impl Component for Tdnn {
         output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
-        for block in row_blocks(output.rows(), output.cols(), input.cols()) {
+        for block in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
             let output = output.row_range(block.clone());
             if !self.bias.is_empty() {
                 context.backend.set_rows(output, self.bias.view());
@@ -441,7 +441,7 @@ impl Component for Tdnn {
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
             let out_deriv = args.out_deriv;
-            for block in row_blocks(out_deriv.rows(), in_deriv.cols(), out_deriv.cols()) {
+            for block in row_blocks(context.backend, out_deriv.rows(), in_deriv.cols(), out_deriv.cols()) {
                 for part in parts(args.indexes, in_deriv.cols()) {
                     let first = part.first + block.start * part.stride;
                     let rows = in_deriv.every(first, part.stride, block.len());
