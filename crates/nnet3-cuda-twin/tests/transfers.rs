@@ -1,5 +1,6 @@
 //! What crosses between host and device while a network trains.
 
+use kaldi_io::writer::KaldiWriter;
 use nnet3_core::config::parse_config;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
@@ -96,4 +97,74 @@ fn natural_gradient_stays_there() {
         .replace("use-natural-gradient=false", "use-natural-gradient=true")
         .replace("type=AffineComponent", "type=NaturalGradientAffineComponent");
     assert_eq!(transfers(&natural, TrainerOptions::default()), [0, 2 * MEASURED as u64, 0]);
+}
+
+/// A cell of each kind that keeps statistics with its parameters, and derivatives clipped by norm with self-repair.
+const RECURRENT: &str = "\
+component name=i type=NaturalGradientAffineComponent input-dim=4 output-dim=20 max-change=0.1
+component name=lstm type=LstmNonlinearityComponent cell-dim=4 max-change=0.0001 self-repair-scale=0.01
+component name=clip type=ClipGradientComponent dim=8 norm-based-clipping=true clipping-threshold=0.001 \
+    self-repair-clipped-proportion-threshold=0.01 self-repair-target=0.0 self-repair-scale=0.1
+component name=g type=NaturalGradientAffineComponent input-dim=8 output-dim=12 max-change=0.1
+component name=gru type=GruNonlinearityComponent cell-dim=3 max-change=0.0001 self-repair-scale=0.01
+component name=o type=NaturalGradientAffineComponent input-dim=6 output-dim=9 max-change=0.1
+component name=ogru type=OutputGruNonlinearityComponent cell-dim=3 max-change=0.0001 self-repair-scale=0.01
+component name=a type=NaturalGradientAffineComponent input-dim=6 output-dim=3 max-change=0.1
+component name=s type=LogSoftmaxComponent dim=3
+input-node name=input dim=4
+component-node name=i component=i input=input
+component-node name=lstm component=lstm input=i
+component-node name=clip component=clip input=lstm
+component-node name=g component=g input=clip
+component-node name=gru component=gru input=g
+component-node name=o component=o input=gru
+component-node name=ogru component=ogru input=o
+component-node name=a component=a input=ogru
+component-node name=s component=s input=a
+output-node name=output input=s
+";
+
+#[test]
+fn recurrent_cells_and_clipping_do_not_wait() {
+    let inputs = 2 * MEASURED as u64;
+    assert_eq!(transfers(RECURRENT, TrainerOptions::default()), [0, inputs, 0]);
+    let options = TrainerOptions { momentum: 0.5, max_param_change: 0.1, ..Default::default() };
+    assert_eq!(transfers(RECURRENT, options), [0, inputs, 0]);
+}
+
+/// [`RECURRENT`] after some minibatches, as text, and how often which components were limited.
+fn trained(device: &Device) -> (String, Vec<(String, u64)>) {
+    let minibatch = minibatch();
+    let options = TrainerOptions { momentum: 0.5, ..Default::default() };
+    let mut trainer = Trainer::new(network(RECURRENT), options, device, 1).unwrap();
+    (0..BEFORE).for_each(|_| trainer.train(&minibatch, &mut |_: Event| ()).unwrap());
+    let trained = trainer.finish(&mut |_: Event| ());
+    let mut w = KaldiWriter::in_memory(false);
+    trained.nnet.write(&mut w).unwrap();
+    (String::from_utf8(w.into_bytes()).unwrap(), trained.max_change.components)
+}
+
+/// Parameters, statistics and counts of those networks are the host's, to within roundings.
+#[test]
+fn recurrent_cells_train_as_on_the_host() {
+    let (there, limited) = trained(&(Arc::new(GpuBackend::new(Twin::new(true)).unwrap()) as Device));
+    let (here, limited_here) = trained(&nnet3_matrix::cpu());
+    assert_eq!(limited, limited_here);
+    for cell in ["lstm", "gru", "ogru"] {
+        assert!(limited.iter().any(|(name, times)| name == cell && *times > 0), "{cell}: {limited:?}");
+    }
+    let clipped = &here[here.find("<NumElementsClipped>").unwrap()..];
+    let numbers: Vec<i32> = clipped.split_whitespace().filter_map(|word| word.parse().ok()).take(4).collect();
+    assert!(numbers[0] > 0 && numbers[2] > 0, "rows clipped and passes repaired: {numbers:?}");
+
+    let (here, there): (Vec<&str>, Vec<&str>) =
+        (here.split_whitespace().collect(), there.split_whitespace().collect());
+    assert_eq!(here.len(), there.len());
+    for (k, (a, b)) in here.iter().zip(&there).enumerate() {
+        let near = match (a.parse::<f64>(), b.parse::<f64>()) {
+            (Ok(a), Ok(b)) => (a - b).abs() <= 1e-4 * (1.0 + a.abs()),
+            _ => a == b,
+        };
+        assert!(near, "{a} here, {b} there, after {}", here[k.saturating_sub(8)..k].join(" "));
+    }
 }

@@ -14,7 +14,7 @@ KERNEL add_row_to_sums(double* sums, Mat row, double alpha) {
     FOR_EACH(row, r, c) sums[c] += alpha * (double)at(row, r, c);
 }
 
-// One row of threads in these two.
+// One row of threads in these four.
 KERNEL scale_sums(double* sums, i32 count, double factor) {
     for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
         sums[k] = factor == 0.0 ? 0.0 : sums[k] * factor;
@@ -24,6 +24,21 @@ KERNEL scale_sums(double* sums, i32 count, double factor) {
 KERNEL add_sums(double* sums, const double* more, i32 count, double alpha) {
     for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
         sums[k] += alpha * more[k];
+    }
+}
+
+KERNEL scale_sums_by(double* sums, i32 count, float times, Mat element) {
+    float factor = times * at(element, 0, 0);
+    for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
+        sums[k] = factor == 0.0f ? 0.0 : sums[k] * (double)factor;
+    }
+}
+
+KERNEL add_sums_by(double* sums, const double* more, i32 count, float times, Mat element) {
+    float alpha = times * at(element, 0, 0);
+    if (alpha == 0.0f) return;
+    for (i32 k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
+        sums[k] += (double)alpha * more[k];
     }
 }
 
@@ -50,14 +65,38 @@ KERNEL limit_norms(Mat factors, const double* squares, const double* limits, i32
     at(factors, 0, count) = finite ? 1.0f : 0.0f;
 }
 
-// dst[c] = 1 where the average of `blocks` sums divided by `count` is at most `low`, -1 where it is above `high`.
+// 1 if the average of `blocks` sums `stride` apart, divided by `count`, is at most `low`, -1 if it is above `high`.
+__device__ inline float compared(const double* sums, i32 blocks, i32 stride, double count, double low, double high) {
+    double sum = 0.0;
+    for (i32 k = 0; k < blocks; k++) sum += sums[(i64)k * stride];
+    double average = sum / blocks / count;
+    return average <= low ? 1.0f : average > high ? -1.0f : 0.0f;
+}
+
 KERNEL compare_averages(Mat dst, const double* sums, i32 blocks, double count, double low, double high) {
-    FOR_EACH(dst, r, c) {
-        double sum = 0.0;
-        for (i32 k = 0; k < blocks; k++) sum += sums[(i64)k * dst.cols + c];
-        double average = sum / blocks / count;
-        at(dst, r, c) = average <= low ? 1.0f : average > high ? -1.0f : 0.0f;
-    }
+    FOR_EACH(dst, r, c) at(dst, r, c) = compared(sums + c, blocks, dst.cols, count, low, high);
+}
+
+// The count is a sum, too: itself if it is above 0, or `one_more`, rounded.
+KERNEL compare_averages_by_sum(Mat dst, const double* sums, i32 blocks, const double* rows, i32 one_more, double low,
+                               double high) {
+    double count = one_more ? (double)(float)(1.0 + rows[0]) : rows[0];
+    bool any = one_more || count > 0.0;
+    FOR_EACH(dst, r, c) at(dst, r, c) = any ? compared(sums + c, blocks, dst.cols, count, low, high) : 0.0f;
+}
+
+// dst = a sum divided by `count`, and whether that is above `most`; by one thread.
+KERNEL proportion_above(Mat dst, const double* sum, float count, float most) {
+    float proportion = (float)sum[0] / count;
+    at(dst, 0, 0) = proportion;
+    at(dst, 0, 1) = proportion > most ? 1.0f : 0.0f;
+}
+
+// By one thread.
+KERNEL ratio_of_sums(Mat dst, float times, Mat element, const double* above, const double* below, float otherwise) {
+    double factor = (double)times * (double)at(element, 0, 0);
+    bool none = factor == 0.0 || below[0] == 0.0;
+    at(dst, 0, 0) = none ? otherwise : (float)(factor * above[0] / below[0]);
 }
 
 // What a step towards orthogonal rows keeps of a matrix and what it takes away; by one thread.

@@ -92,6 +92,17 @@ pub struct Band {
     pub high: f64,
 }
 
+/// What sums are divided by to be averages.
+#[derive(Debug)]
+pub enum Count<'a> {
+    /// A number that the host knows.
+    Known(f64),
+    /// The sum of this index. Where it is not above 0, no average is too small or too large.
+    Sum(&'a mut Accumulator, usize),
+    /// 1 + the sum of this index, rounded to `f32`.
+    OneMore(&'a mut Accumulator, usize),
+}
+
 /// A device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -364,9 +375,11 @@ pub trait Backend: Send + Sync {
         sums: &mut Accumulator,
         first: usize,
         blocks: usize,
-        count: f64,
+        count: Count<'_>,
         band: Band,
     );
+    /// dst = (p, 1) if the proportion p = sums\[index\] / `count`, in `f32`, is above `most`, else (p, 0); `dst` is 1 × 2.
+    fn proportion_above(&self, dst: ViewMut<'_>, sums: &mut Accumulator, index: usize, count: f32, most: f32);
     /// `factors` (1 × 2) = `keep` and `take` of [`crate::orthogonal_step`] for the squared norms sums\[first\] and
     /// sums\[first + 1\].
     fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize);
@@ -376,6 +389,27 @@ pub trait Backend: Send + Sync {
     }
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
+    /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0; `dst` is 1 × 1.
+    fn ratio_of_sums(
+        &self,
+        dst: ViewMut<'_>,
+        factor: Factor<'_>,
+        sums: &mut Accumulator,
+        above: usize,
+        below: usize,
+        otherwise: f32,
+    );
+    /// sums *= factor; 0 sets to exactly zero.
+    fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
+        sums.scale(self.value_of(factor).into())
+    }
+    /// As [`Accumulator::add`]; nothing if alpha is 0.
+    fn add_sums_by(&self, sums: &mut Accumulator, alpha: Factor<'_>, more: &Accumulator) {
+        match self.value_of(alpha) {
+            0.0 => {}
+            alpha => sums.add(alpha.into(), more),
+        }
+    }
     /// dst *= factor; 0 sets to exactly zero.
     fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
         match self.value_of(factor) {

@@ -17,7 +17,7 @@ pub mod suite;
 pub mod view;
 pub mod workspace;
 
-pub use backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Memory, Transpose};
+pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, Transpose};
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};

@@ -304,6 +304,18 @@ impl Accumulator {
         self.values.iter_mut().zip(&other.values).for_each(|(v, o)| *v += alpha * o);
     }
 
+    /// Whether these are zeros, of which no device has any.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.remote.is_none() && self.values.iter().all(|&v| v == 0.0)
+    }
+
+    /// Address of the sums on this device, if nothing of them is elsewhere.
+    pub(crate) fn only_on(&self, device: u32) -> Option<u64> {
+        let remote = self.remote.as_ref()?;
+        let here = remote.device() == device && remote.len() == self.len();
+        (here && self.values.iter().all(|&v| v == 0.0)).then(|| remote.address())
+    }
+
     fn fetch(&mut self) {
         if let Some(remote) = &self.remote {
             self.values.iter_mut().zip(remote.read(remote.len())).for_each(|(v, r)| *v += r);

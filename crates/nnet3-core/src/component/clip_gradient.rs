@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, ColumnTerm, Factor, Map, View, ViewMut};
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "ClipGradientComponent",
@@ -47,12 +47,23 @@ struct ClipGradient {
     repair_threshold: f32,
     repair_target: f32,
     repair_scale: f32,
-    /// Rows clipped, of `count` (row norms only).
-    num_clipped: i32,
+    /// At [`CLIPPED`] rows clipped, of `count` (row norms only), at [`REPAIRED`] backward passes with self-repair, of
+    /// `num_backpropped`. Integers.
+    totals: Accumulator,
     count: i32,
-    num_self_repaired: i32,
     num_backpropped: i32,
+    /// Scratch of self-repair: sums of row norms.
+    sizes: Accumulator,
 }
+
+/// Places in [`ClipGradient::totals`].
+const CLIPPED: usize = 0;
+const REPAIRED: usize = 1;
+
+/// Places in [`ClipGradient::sizes`].
+const BEFORE: usize = 0;
+const EXCESS: usize = 1;
+const AFTER: usize = 2;
 
 impl ClipGradient {
     fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
@@ -68,10 +79,10 @@ impl ClipGradient {
             )?,
             repair_target: fields::get_at_least(line, "self-repair-target", 0.0, 0.0)?,
             repair_scale: fields::get_at_least(line, "self-repair-scale", 0.0, 1.0)?,
-            num_clipped: 0,
+            totals: Accumulator::zeros(2),
             count: 0,
-            num_self_repaired: 0,
             num_backpropped: 0,
+            sizes: Accumulator::zeros(3),
         }))
     }
 
@@ -84,10 +95,10 @@ impl ClipGradient {
             repair_threshold: 1.0,
             repair_target: 0.0,
             repair_scale: 0.0,
-            num_clipped: 0,
+            totals: Accumulator::default(),
             count: 0,
-            num_self_repaired: 0,
             num_backpropped: 0,
+            sizes: Accumulator::zeros(3),
         };
         fields::check(r, c.clipping_threshold >= 0.0, || {
             format!("<ClippingThreshold>: expected a number of at least 0, found {}", c.clipping_threshold)
@@ -97,81 +108,112 @@ impl ClipGradient {
             c.repair_target = fields::read_f32(r, "<SelfRepairTarget>")?;
             c.repair_scale = fields::read_f32(r, "<SelfRepairScale>")?;
         }
-        c.num_clipped = fields::read_i32(r, "<NumElementsClipped>")?;
+        let (clipped, mut repaired) = (fields::read_i32(r, "<NumElementsClipped>")?, 0);
         c.count = fields::read_i32(r, "<NumElementsProcessed>")?;
         if r.accept_token("<NumSelfRepaired>")? {
-            c.num_self_repaired = r.read_i32()?;
+            repaired = r.read_i32()?;
             c.num_backpropped = fields::read_i32(r, "<NumBackpropped>")?;
         }
+        c.set_totals(clipped, repaired);
         r.expect_token("</ClipGradientComponent>")?;
         Ok(Box::new(c))
     }
 
+    fn set_totals(&mut self, clipped: i32, repaired: i32) {
+        self.totals = Accumulator::from_vec(vec![clipped.into(), repaired.into()]);
+    }
+
+    /// One of the totals, as files have it.
+    fn total(&self, index: usize) -> i32 {
+        self.totals.values()[index] as i32
+    }
+
     fn clipped_proportion(&self) -> f32 {
-        if self.count > 0 { self.num_clipped as f32 / self.count as f32 } else { 0.0 }
+        if self.count > 0 { self.total(CLIPPED) as f32 / self.count as f32 } else { 0.0 }
     }
 
-    /// Scales down rows with a norm above the threshold; returns how many there were, if `counted`.
-    fn clip_rows(&self, context: Context<'_>, d: ViewMut<'_>, counted: bool) -> i32 {
+    /// Scales down rows with a norm above the threshold, which are counted in `totals`.
+    fn clip_rows(&self, context: Context<'_>, d: ViewMut<'_>, totals: Option<&mut Accumulator>) {
         let mut factors = context.workspace.take(d.rows(), 1);
-        let factor = factors.view_mut();
+        let (backend, factor) = (context.backend, factors.view_mut());
         let relative = 1.0 / (self.clipping_threshold * self.clipping_threshold);
-        context.backend.row_dots(factor, relative, d.as_view(), d.as_view(), 0.0);
-        let mut clipped = 0;
-        if counted {
-            let mut norms = context.workspace.floats(d.rows());
-            context.backend.download_into(factor.as_view(), &mut norms);
-            clipped = norms.iter().filter(|&&norm| norm >= 1.0).count() as i32;
+        backend.row_dots(factor, relative, d.as_view(), d.as_view(), 0.0);
+        if let Some(totals) = totals {
+            backend.accumulate(totals, CLIPPED, factor.as_view(), ColumnTerm::AtLeast(1.0));
         }
-        context.backend.map(factor, factor.as_view(), Map::Floor(1.0));
-        context.backend.map(factor, factor.as_view(), Map::Power(-0.5));
-        context.backend.scale_rows(d, factor.as_view());
-        clipped
+        backend.map(factor, factor.as_view(), Map::Floor(1.0));
+        backend.map(factor, factor.as_view(), Map::Power(-0.5));
+        backend.scale_rows(d, factor.as_view());
     }
 
-    /// Adds a term that shrinks large inputs, keeping the overall size of the derivative. Returns whether it did.
-    fn repair_gradients(&self, context: Context<'_>, input: View<'_>, d: ViewMut<'_>) -> bool {
+    /// Adds a term that shrinks large inputs, keeping the overall size of the derivative. `chosen` (1 × 2) gets the
+    /// proportion of clipped rows, and 1 if that made it do so, else 0.
+    fn repair_gradients(
+        &mut self,
+        context: Context<'_>,
+        input: View<'_>,
+        d: ViewMut<'_>,
+        chosen: ViewMut<'_>,
+    ) {
+        let (backend, workspace) = (context.backend, context.workspace);
+        backend.set(chosen, 0.0);
         if self.repair_threshold >= 1.0 || self.repair_scale <= 0.0 {
-            return false;
+            return;
         }
         // Before chance and statistics decide, so that the pool has them in every later run.
-        let (backend, workspace) = (context.backend, context.workspace);
         let mut excess = workspace.take(input.rows(), input.cols());
         let mut sign = workspace.take(input.rows(), input.cols());
-        let mut norms = workspace.take(input.rows(), 1);
-        if self.count == 0 || context.random.uniform() > REPAIR_PROBABILITY {
-            return false;
+        let mut columns = workspace.take(2, input.rows());
+        let mut factor = workspace.take(1, 1);
+        if self.count == 0 || context.random.uniform() > REPAIR_PROBABILITY || self.count < 0 {
+            return;
         }
-        let proportion = self.clipped_proportion();
-        if proportion <= self.repair_threshold {
-            return false;
+        let (totals, count) = (&mut self.totals, self.count as f32);
+        backend.proportion_above(chosen, totals, CLIPPED, count, self.repair_threshold);
+        let proportion = chosen.col_range(0..1);
+        let repairs = Factor { times: 1.0, element: chosen.as_view().col_range(1..2) };
+        if backend.value_at_once(repairs) == Some(0.0) {
+            return;
         }
-        let (excess, sign, norms) = (excess.view_mut(), sign.view_mut(), norms.view_mut());
+        let (excess, sign, columns) = (excess.view_mut(), sign.view_mut(), columns.view_mut());
         backend.map(excess, input, Map::Abs);
         backend.map(excess, excess.as_view(), Map::Affine { scale: 1.0, offset: -self.repair_target });
         backend.map(excess, excess.as_view(), Map::Floor(0.0));
         backend.map(sign, input, Map::Sign);
         backend.multiply(excess, sign.as_view());
 
-        let size_before = sum_of_row_norms(context, d.as_view(), norms);
-        let excess_size = sum_of_row_norms(context, excess.as_view(), norms);
-        if excess_size != 0.0 {
-            let scale = self.repair_scale as f64 * proportion as f64 * size_before / excess_size;
-            backend.add(d, -(scale / REPAIR_PROBABILITY as f64) as f32, excess.as_view());
-        }
-        let size_after = sum_of_row_norms(context, d.as_view(), norms);
-        if size_after != 0.0 {
-            backend.scale(d, (size_before / size_after) as f32);
-        }
-        true
+        let sizes = &mut self.sizes;
+        sizes.scale(0.0);
+        backend.set(columns.row(1), 1.0);
+        add_row_norms(context, sizes, BEFORE, d.as_view(), columns);
+        add_row_norms(context, sizes, EXCESS, excess.as_view(), columns);
+        let factor = factor.view_mut();
+        let by = |times| Factor { times, element: factor.as_view() };
+        // Nothing of it where the proportion of clipped rows is small enough.
+        backend.multiply(proportion, repairs.element);
+        let pull = Factor { times: self.repair_scale, element: proportion.as_view() };
+        backend.ratio_of_sums(factor, pull, sizes, BEFORE, EXCESS, 0.0);
+        backend.add_by(d, by(-1.0 / REPAIR_PROBABILITY), excess.as_view());
+        add_row_norms(context, sizes, AFTER, d.as_view(), columns);
+        backend.ratio_of_sums(factor, repairs, sizes, BEFORE, AFTER, 1.0);
+        backend.scale_by(d, by(1.0));
     }
 }
 
-/// `norms` is scratch, one for each row.
-fn sum_of_row_norms(context: Context<'_>, m: View<'_>, norms: ViewMut<'_>) -> f64 {
+/// Adds the sum of all rows' norms to `sizes[index]`. `columns` has a first row of scratch and a second of ones, with an
+/// element for each row of `m`.
+fn add_row_norms(
+    context: Context<'_>,
+    sizes: &mut Accumulator,
+    index: usize,
+    m: View<'_>,
+    columns: ViewMut<'_>,
+) {
+    let norms = columns.row(0).reshape(m.rows(), 1);
     context.backend.row_dots(norms, 1.0, m, m, 0.0);
     context.backend.map(norms, norms.as_view(), Map::SquareRoot);
-    context.backend.sum(norms.as_view())
+    let ones = columns.row(1).reshape(m.rows(), 1);
+    context.backend.accumulate_dot(sizes, index, 1.0, norms.as_view(), ones.as_view());
 }
 
 impl Component for ClipGradient {
@@ -216,9 +258,9 @@ impl Component for ClipGradient {
         fields::write_f32(w, "<SelfRepairClippedProportionThreshold>", self.repair_threshold)?;
         fields::write_f32(w, "<SelfRepairTarget>", self.repair_target)?;
         fields::write_f32(w, "<SelfRepairScale>", self.repair_scale)?;
-        fields::write_i32(w, "<NumElementsClipped>", self.num_clipped)?;
+        fields::write_i32(w, "<NumElementsClipped>", self.total(CLIPPED))?;
         fields::write_i32(w, "<NumElementsProcessed>", self.count)?;
-        fields::write_i32(w, "<NumSelfRepaired>", self.num_self_repaired)?;
+        fields::write_i32(w, "<NumSelfRepaired>", self.total(REPAIRED))?;
         fields::write_i32(w, "<NumBackpropped>", self.num_backpropped)?;
         w.write_token("</ClipGradientComponent>")?;
         Ok(())
@@ -233,51 +275,51 @@ impl Component for ClipGradient {
     ) {
         copy_unless_same(context, output, input);
     }
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let Some(d) = args.in_deriv else { return };
-        let counted = !update.is_none();
         if self.clipping_threshold == 0.0 {
             return context.backend.set(d, 0.0);
         }
         copy_unless_same(context, d, args.out_deriv);
-        let (mut clipped, mut rows) = (0, 0);
         if self.norm_based {
-            clipped = self.clip_rows(context, d, counted);
-            rows = d.rows() as i32;
+            // The totals leave the target meanwhile: it may be this object.
+            let mut totals = update.reborrow().target(self).map(|target| std::mem::take(&mut target.totals));
+            self.clip_rows(context, d, totals.as_mut());
+            if let (Some(target), Some(totals)) = (update.reborrow().target(self), totals) {
+                target.totals = totals;
+                // Before self-repair is decided about, as in the reference.
+                target.count = target.count.saturating_add(d.rows() as i32);
+            }
         } else {
             context.backend.map(d, d.as_view(), Map::Ceiling(self.clipping_threshold));
             context.backend.map(d, d.as_view(), Map::Floor(-self.clipping_threshold));
         }
-        if !counted {
+        if update.is_none() {
             return;
         }
-        // The reference counts this minibatch before it decides about self-repair, if it counts in the component itself.
-        if matches!(update, Update::Own) {
-            self.num_clipped = self.num_clipped.saturating_add(clipped);
-            self.count = self.count.saturating_add(rows);
-            (clipped, rows) = (0, 0);
-        }
-        let repaired = self.repair_gradients(context, args.in_value, d) as i32;
+        let mut chosen = context.workspace.take(1, 2);
+        self.repair_gradients(context, args.in_value, d, chosen.view_mut());
         if let Some(target) = update.target(self) {
-            target.num_clipped = target.num_clipped.saturating_add(clipped);
-            target.count = target.count.saturating_add(rows);
+            let repaired = chosen.view().col_range(1..2);
+            context.backend.accumulate_row(&mut target.totals, REPAIRED, 1.0, repaired);
             target.num_backpropped = target.num_backpropped.saturating_add(1);
-            target.num_self_repaired = target.num_self_repaired.saturating_add(repaired);
         }
     }
 
     fn zero_stats(&mut self) {
-        (self.num_clipped, self.count, self.num_self_repaired, self.num_backpropped) = (0, 0, 0, 0);
+        self.totals.scale(0.0);
+        (self.count, self.num_backpropped) = (0, 0);
     }
     /// Integers, so rounded towards zero; the counts of self-repair stay.
     fn scale(&mut self, factor: f32) {
         self.count = (self.count as f32 * factor) as i32;
-        self.num_clipped = (self.num_clipped as f32 * factor) as i32;
+        self.set_totals((self.total(CLIPPED) as f32 * factor) as i32, self.total(REPAIRED));
     }
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let other: &ClipGradient = super::downcast(other);
         self.count = (self.count as f32 + alpha * other.count as f32) as i32;
-        self.num_clipped = (self.num_clipped as f32 + alpha * other.num_clipped as f32) as i32;
+        let clipped = (self.total(CLIPPED) as f32 + alpha * other.total(CLIPPED) as f32) as i32;
+        self.set_totals(clipped, self.total(REPAIRED));
     }
 }
 

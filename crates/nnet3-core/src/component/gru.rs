@@ -189,6 +189,15 @@ macro_rules! whole_object_methods {
             self.w.add(alpha, &other.w);
             self.stats.add(alpha, &other.stats);
         }
+        fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+            self.w.scale_by(factor);
+            self.stats.scale_by(backend, factor);
+        }
+        fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+            let other = downcast::<Self>(other);
+            self.w.add_by(alpha, &other.w);
+            self.stats.add_by(backend, alpha, &other.stats);
+        }
         fn as_updatable(&self) -> Option<&dyn Updatable> {
             Some(self)
         }

@@ -9,7 +9,7 @@ use crate::config::ConfigLine;
 use crate::natural_gradient::NaturalGradient;
 use crate::text::{number, rms_stats, summarize};
 use kaldi_io::text::format_g;
-use nnet3_matrix::{Accumulator, Band};
+use nnet3_matrix::{Accumulator, Band, Count};
 
 const NAME: &str = "LstmNonlinearityComponent";
 
@@ -51,16 +51,18 @@ pub struct LstmNonlinearity {
     /// 3 × C: peepholes from the previous cell to i and f, and from the cell to o.
     params: Matrix,
     use_dropout: bool,
-    /// Sums over `count` rows, unit by unit (5 · C).
+    /// Sums over rows, unit by unit (5 · C).
     value_sum: Accumulator,
     deriv_sum: Accumulator,
     /// For each unit a threshold, then for each unit a scale.
     self_repair: [f32; 10],
-    /// For each unit, over rows: cells under repair.
-    self_repair_total: Accumulator,
-    count: f64,
+    /// For each unit, over rows: cells under repair; and at [`COUNT`] the rows.
+    totals: Accumulator,
     natural_gradient: NaturalGradient,
 }
+
+/// Place in [`LstmNonlinearity::totals`], after those of the units.
+const COUNT: usize = UNITS.len();
 
 impl LstmNonlinearity {
     fn new(settings: UpdatableSettings, params: Matrix, use_dropout: bool, self_repair: [f32; 10]) -> Self {
@@ -72,8 +74,7 @@ impl LstmNonlinearity {
             value_sum: Accumulator::zeros(5 * cells),
             deriv_sum: Accumulator::zeros(5 * cells),
             self_repair,
-            self_repair_total: Accumulator::zeros(5),
-            count: 0.0,
+            totals: Accumulator::zeros(UNITS.len() + 1),
             natural_gradient: NaturalGradient::new(20, 2, 1000.0, 4.0),
         }
     }
@@ -115,11 +116,11 @@ impl LstmNonlinearity {
         r.expect_token("</LstmNonlinearityComponent>")?;
 
         let mut new = LstmNonlinearity::new(settings, params, use_dropout, self_repair);
-        (new.value_sum, new.deriv_sum, new.count) = (value_avg, deriv_avg, count);
+        (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
         new.value_sum.scale(count);
         new.deriv_sum.scale(count);
-        let totals = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
-        new.self_repair_total = Accumulator::from_vec(totals.to_vec());
+        let repaired = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
+        new.totals = Accumulator::from_vec([&repaired[..], &[count]].concat());
         Ok(Box::new(new))
     }
 
@@ -130,14 +131,18 @@ impl LstmNonlinearity {
     /// Decides from the statistics so far which cells' units are repaired: those are 1 in `chosen` (5 × C), others 0.
     fn choose_repairs(&mut self, context: Context<'_>, chosen: ViewMut<'_>) {
         let cells = self.cells();
-        // Plus one, so that there is no division by zero.
-        let count = (1.0 + self.count) as f32 as f64;
         for unit in 0..UNITS.len() {
+            // One more, so that there is no division by zero.
+            let count = Count::OneMore(&mut self.totals, COUNT);
             // Below it, not at it.
             let low = (self.self_repair[unit] as f64).next_down();
             let (sums, band) = (&mut self.deriv_sum, Band { low, high: f64::INFINITY });
             context.backend.compare_averages(chosen.row(unit), sums, unit * cells, 1, count, band);
         }
+    }
+
+    fn count(&self) -> f64 {
+        self.totals.values()[COUNT]
     }
 
     fn unit_info(&self, unit: usize) -> String {
@@ -148,11 +153,13 @@ impl LstmNonlinearity {
             number(threshold),
             number(scale)
         );
-        if self.count != 0.0 {
+        let totals = self.totals.values();
+        let (repaired, count) = (totals[unit], totals[COUNT]);
+        if count != 0.0 {
             let cells = self.cells();
-            let proportion = (self.self_repair_total.values()[unit] / (self.count * cells as f64)) as f32;
+            let proportion = (repaired / (count * cells as f64)) as f32;
             let average = |sums: &Accumulator| {
-                summarize(&fields::averages(sums, self.count)[unit * cells..(unit + 1) * cells])
+                summarize(&fields::averages(sums, count)[unit * cells..(unit + 1) * cells])
             };
             out += &format!(
                 ", self-repaired-proportion={}, value-avg={}, deriv-avg={}",
@@ -162,6 +169,14 @@ impl LstmNonlinearity {
             );
         }
         out + " }"
+    }
+
+    fn sums(&self) -> [&Accumulator; 3] {
+        [&self.value_sum, &self.deriv_sum, &self.totals]
+    }
+
+    fn sums_mut(&mut self) -> [&mut Accumulator; 3] {
+        [&mut self.value_sum, &mut self.deriv_sum, &mut self.totals]
     }
 
     /// `derivs` (3 × C) is changed.
@@ -211,8 +226,9 @@ impl Component for LstmNonlinearity {
         for (name, row) in ["w_ic", "w_fc", "w_oc"].iter().zip(self.params.to_vec().chunks(self.cells())) {
             out += &rms_stats(name, row);
         }
-        if self.count > 0.0 {
-            out += &format!(", count={}", format_g(self.count, 3));
+        let count = self.count();
+        if count > 0.0 {
+            out += &format!(", count={}", format_g(count, 3));
         }
         (0..UNITS.len()).for_each(|unit| out += &self.unit_info(unit));
         out
@@ -222,18 +238,20 @@ impl Component for LstmNonlinearity {
         self.settings.write(w, NAME)?;
         w.write_token("<Params>")?;
         write_matrix(w, &self.params)?;
+        let mut totals = self.totals.values().into_owned();
+        let count = totals.pop().expect("the last one is the count");
         for (token, sums) in [("<ValueAvg>", &self.value_sum), ("<DerivAvg>", &self.deriv_sum)] {
             w.write_token(token)?;
-            let data = fields::averages(sums, self.count);
+            let data = fields::averages(sums, count);
             kaldi_io::matrix::DenseMatrix { rows: 5, cols: self.cells(), data }.write(w)?;
         }
         fields::write_vector(w, "<SelfRepairConfig>", &self.self_repair)?;
-        let proportions = fields::averages(&self.self_repair_total, self.count * self.cells() as f64);
+        let proportions = fields::averages(&Accumulator::from_vec(totals), count * self.cells() as f64);
         fields::write_vector(w, "<SelfRepairProb>", &proportions)?;
         if self.use_dropout {
             fields::write_bool(w, "<UseDropout>", true)?;
         }
-        fields::write_f64(w, "<Count>", self.count)?;
+        fields::write_f64(w, "<Count>", count)?;
         w.write_token("</LstmNonlinearityComponent>")?;
         Ok(())
     }
@@ -258,7 +276,7 @@ impl Component for LstmNonlinearity {
             let amounts = amounts.view_mut().row(unit);
             if let Some(target) = update.reborrow().target(self) {
                 let chosen = amounts.as_view();
-                backend.accumulate_dot(&mut target.self_repair_total, unit, rows, chosen, chosen);
+                backend.accumulate_dot(&mut target.totals, unit, rows, chosen, chosen);
             }
             backend.scale(amounts, self.self_repair[UNITS.len() + unit]);
         }
@@ -289,37 +307,37 @@ impl Component for LstmNonlinearity {
 
         let target = update.target(self).expect("there was one");
         (target.value_sum, target.deriv_sum) = (values, derivs);
-        target.count += rows;
+        let mut one = context.workspace.take(1, 1);
+        backend.set(one.view_mut(), 1.0);
+        backend.accumulate_row(&mut target.totals, COUNT, rows, one.view());
         target.add_gradient(context, gradient.view_mut());
     }
 
     fn zero_stats(&mut self) {
-        self.value_sum.scale(0.0);
-        self.deriv_sum.scale(0.0);
-        self.self_repair_total.scale(0.0);
-        self.count = 0.0;
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(0.0));
     }
 
     fn scale(&mut self, factor: f32) {
         self.params.scale(factor);
-        if factor == 0.0 {
-            return self.zero_stats();
-        }
-        let factor = factor as f64;
-        self.value_sum.scale(factor);
-        self.deriv_sum.scale(factor);
-        self.self_repair_total.scale(factor);
-        self.count *= factor;
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
     }
 
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let other = downcast::<Self>(other);
         self.params.add(alpha, &other.params);
-        let alpha = alpha as f64;
-        self.value_sum.add(alpha, &other.value_sum);
-        self.deriv_sum.add(alpha, &other.deriv_sum);
-        self.self_repair_total.add(alpha, &other.self_repair_total);
-        self.count += alpha * other.count;
+        self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha as f64, more));
+    }
+
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.params.scale_by(factor);
+        self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
+    }
+
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other = downcast::<Self>(other);
+        self.params.add_by(alpha, &other.params);
+        let pairs = self.sums_mut().into_iter().zip(other.sums());
+        pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
     }
 
     fn as_updatable(&self) -> Option<&dyn Updatable> {
@@ -399,7 +417,7 @@ mod tests {
         // No rows so far: everything is below its threshold. With the statistics of the first call nothing is.
         let first = harness.backward(&mut *new, None, &input, &forward, &deriv, Update::Own);
         let lstm = downcast::<LstmNonlinearity>(&*new);
-        assert_eq!((lstm.count, &*lstm.self_repair_total.values()), (8.0, &[8.0; 5][..]));
+        assert_eq!(*lstm.totals.values(), [8.0; 6]);
         for k in 0..5 {
             assert!((lstm.value_sum.values()[k] - values[k]).abs() < 1e-4);
             assert!((lstm.deriv_sum.values()[k] - derivs[k]).abs() < 1e-4);
@@ -440,9 +458,9 @@ mod tests {
         let mut own = new.clone_box();
         harness.backward(&mut *own, None, &input, &forward, &deriv, Update::Other(&mut *delta));
         assert_eq!(written(&*own, true), before);
-        assert_eq!(downcast::<LstmNonlinearity>(&*delta).count, 3.0);
+        assert_eq!(downcast::<LstmNonlinearity>(&*delta).count(), 3.0);
         own.add(2.0, &*delta);
-        assert_eq!(*downcast::<LstmNonlinearity>(&*own).self_repair_total.values(), [24.0; 5]);
+        assert_eq!(downcast::<LstmNonlinearity>(&*own).totals.values()[..5], [24.0; 5]);
         assert!(delta.as_updatable().unwrap().vectorize().iter().any(|&p| p != 0.0));
     }
 

@@ -9,7 +9,7 @@ use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, View, ViewMut};
+use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, Count, View, ViewMut};
 
 pub const KEYS: &[Key] = &[
     key("dim", Kind::Int, "", "number of columns of input and output"),
@@ -253,7 +253,8 @@ impl NonlinearStats {
     /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
     pub fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
-        context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, self.count, band);
+        let count = Count::Known(self.count);
+        context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, count, band);
     }
 
     pub fn zero(&mut self) {

@@ -8,7 +8,7 @@ use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, View, ViewMut};
+use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
 
 pub(super) const KEYS: [Key; 2] = [
     key("self-repair-threshold", Kind::Float, "0.2", "average derivative below which units are repaired"),
@@ -23,21 +23,22 @@ const PROBABILITY: f32 = 0.5;
 pub struct TanhStats {
     value_sum: Accumulator,
     deriv_sum: Accumulator,
-    /// Units under repair, summed over minibatches.
-    self_repair_total: Accumulator,
-    /// Rows.
-    count: f64,
+    /// At [`REPAIRED`] units under repair, summed over minibatches, at [`COUNT`] rows.
+    totals: Accumulator,
     threshold: f32,
     scale: f32,
 }
+
+/// Places in [`TanhStats::totals`].
+const REPAIRED: usize = 0;
+const COUNT: usize = 1;
 
 impl TanhStats {
     fn new(dim: usize, threshold: f32, scale: f32) -> TanhStats {
         TanhStats {
             value_sum: Accumulator::zeros(dim),
             deriv_sum: Accumulator::zeros(dim),
-            self_repair_total: Accumulator::zeros(1),
-            count: 0.0,
+            totals: Accumulator::zeros(2),
             threshold,
             scale,
         }
@@ -72,16 +73,16 @@ impl TanhStats {
         (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
         new.value_sum.scale(count);
         new.deriv_sum.scale(count);
-        new.count = count;
-        new.self_repair_total = Accumulator::from_vec(vec![self_repair_total]);
+        new.totals = Accumulator::from_vec(vec![self_repair_total, count]);
         Ok(new)
     }
 
     pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
-        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, self.count))?;
-        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, self.count))?;
-        fields::write_f64(w, "<SelfRepairTotal>", self.self_repair_total.values()[0])?;
-        fields::write_f64(w, "<Count>", self.count)?;
+        let [repaired, count] = self.totals();
+        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, count))?;
+        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, count))?;
+        fields::write_f64(w, "<SelfRepairTotal>", repaired)?;
+        fields::write_f64(w, "<Count>", count)?;
         fields::write_f32(w, "<SelfRepairThreshold>", self.threshold)?;
         fields::write_f32(w, "<SelfRepairScale>", self.scale)
     }
@@ -89,18 +90,25 @@ impl TanhStats {
     pub fn info(&self) -> String {
         let (threshold, scale) = (number(self.threshold as f64), number(self.scale as f64));
         let settings = format!(", self-repair-threshold={threshold}, self-repair-scale={scale}");
-        if self.count <= 0.0 {
+        let [repaired, count] = self.totals();
+        if count <= 0.0 {
             return settings;
         }
         let dim = self.value_sum.len() as f64;
         settings
             + &format!(
                 ", count={}, self-repaired-proportion={}, value-avg={}, deriv-avg={}",
-                format_g(self.count, 3),
-                number(self.self_repair_total.values()[0] / (self.count * dim)),
-                summarize(&fields::averages(&self.value_sum, self.count)),
-                summarize(&fields::averages(&self.deriv_sum, self.count))
+                format_g(count, 3),
+                number(repaired / (count * dim)),
+                summarize(&fields::averages(&self.value_sum, count)),
+                summarize(&fields::averages(&self.deriv_sum, count))
             )
+    }
+
+    /// Units under repair and rows.
+    fn totals(&self) -> [f64; 2] {
+        let totals = self.totals.values();
+        [totals[REPAIRED], totals[COUNT]]
     }
 
     /// On one call out of two: adds the tanh's output `h`, then pulls `deriv` (with respect to its input) of units whose
@@ -108,39 +116,50 @@ impl TanhStats {
     pub fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
         // Before chance decides, so that the pool has it in every later run.
         let mut repaired = context.workspace.take(1, self.value_sum.len());
+        let mut one = context.workspace.take(1, 1);
         if context.random.uniform() > PROBABILITY {
             return;
         }
-        self.count += h.rows() as f64;
-        context.backend.accumulate(&mut self.value_sum, 0, h, ColumnTerm::Value);
-        context.backend.accumulate(&mut self.deriv_sum, 0, h, ColumnTerm::Derivative(Activation::Tanh));
-        if self.count <= 0.0 {
-            return;
-        }
-        let limit = self.threshold as f64 * self.count;
-        // Sums below it, not at it.
-        let band = Band { low: limit.next_down(), high: f64::INFINITY };
-        context.backend.compare_averages(repaired.view_mut(), &mut self.deriv_sum, 0, 1, 1.0, band);
+        let backend = context.backend;
+        backend.set(one.view_mut(), 1.0);
+        backend.accumulate_row(&mut self.totals, COUNT, h.rows() as f64, one.view());
+        backend.accumulate(&mut self.value_sum, 0, h, ColumnTerm::Value);
+        backend.accumulate(&mut self.deriv_sum, 0, h, ColumnTerm::Derivative(Activation::Tanh));
+        // Below it, not at it.
+        let band = Band { low: (self.threshold as f64).next_down(), high: f64::INFINITY };
+        let count = Count::Sum(&mut self.totals, COUNT);
+        backend.compare_averages(repaired.view_mut(), &mut self.deriv_sum, 0, 1, count, band);
         let ones = repaired.view();
-        context.backend.accumulate_dot(&mut self.self_repair_total, 0, 1.0, ones, ones);
-        context.backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
+        backend.accumulate_dot(&mut self.totals, REPAIRED, 1.0, ones, ones);
+        backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
     }
 
     /// 0 gives exact zeros.
     pub fn scale(&mut self, factor: f32) {
-        let factor = factor as f64;
-        self.value_sum.scale(factor);
-        self.deriv_sum.scale(factor);
-        self.self_repair_total.scale(factor);
-        self.count = if factor == 0.0 { 0.0 } else { self.count * factor };
+        self.all_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
     }
 
     pub fn add(&mut self, alpha: f32, other: &TanhStats) {
-        let alpha = alpha as f64;
-        self.value_sum.add(alpha, &other.value_sum);
-        self.deriv_sum.add(alpha, &other.deriv_sum);
-        self.self_repair_total.add(alpha, &other.self_repair_total);
-        self.count += alpha * other.count;
+        self.all_mut().into_iter().zip(other.all()).for_each(|(sums, more)| sums.add(alpha as f64, more));
+    }
+
+    /// As [`TanhStats::scale`] by a number that the device knows.
+    pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.all_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
+    }
+
+    /// As [`TanhStats::add`] with an alpha that the device knows; 0 adds nothing.
+    pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &TanhStats) {
+        let pairs = self.all_mut().into_iter().zip(other.all());
+        pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
+    }
+
+    fn all(&self) -> [&Accumulator; 3] {
+        [&self.value_sum, &self.deriv_sum, &self.totals]
+    }
+
+    fn all_mut(&mut self) -> [&mut Accumulator; 3] {
+        [&mut self.value_sum, &mut self.deriv_sum, &mut self.totals]
     }
 }
 
@@ -162,9 +181,9 @@ mod tests {
         let (mut stats, mut calls) = (stats(0.2), 0);
         for _ in 0..1000 {
             let mut deriv = filled(2, 2, 1.0);
-            let before = stats.count;
+            let before = stats.totals();
             stats.store_and_repair(harness.context(), h.view(), deriv.view_mut());
-            if stats.count > before {
+            if stats.totals() != before {
                 calls += 1;
                 assert_near(&deriv.to_vec(), &[1.0 - 0.5 * 0.9, 1.0, 1.0 + 0.5 * 0.9, 1.0], 1e-6, "repaired");
             } else {
@@ -173,7 +192,7 @@ mod tests {
         }
         assert!((440..560).contains(&calls), "{calls} of 1000");
         let rows = 2.0 * calls as f64;
-        assert_eq!((stats.count, stats.self_repair_total.values()[0]), (rows, calls as f64));
+        assert_eq!(stats.totals(), [calls as f64, rows]);
         assert!(
             stats.value_sum.values()[0].abs() < 1e-3
                 && (stats.value_sum.values()[1] - 0.5 * rows).abs() < 1e-3
@@ -181,7 +200,7 @@ mod tests {
         assert!((stats.deriv_sum.values()[0] - 0.19 * rows).abs() < 1e-3);
 
         stats.scale(0.0);
-        (stats.count, stats.self_repair_total) = (8.0, Accumulator::from_vec(vec![3.0]));
+        stats.totals = Accumulator::from_vec(vec![3.0, 8.0]);
         assert!(
             stats.info().contains(", count=8, self-repaired-proportion=0.1875, value-avg=[ 0 0 ]"),
             "{}",
@@ -194,7 +213,7 @@ mod tests {
         let mut first = stats(0.5);
         first.value_sum = Accumulator::from_vec(vec![4.0, 2.0]);
         first.deriv_sum = Accumulator::from_vec(vec![1.0, 3.0]);
-        (first.count, first.self_repair_total) = (4.0, Accumulator::from_vec(vec![7.0]));
+        first.totals = Accumulator::from_vec(vec![7.0, 4.0]);
         let mut doubled = stats(0.5);
         doubled.add(2.0, &first);
         doubled.scale(0.5);

@@ -23,7 +23,7 @@ mod softmax;
 mod unpacked;
 mod vector;
 
-use crate::backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Transpose};
+use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use gemm::set_num_threads;
@@ -296,10 +296,31 @@ impl Backend for CpuBackend {
         sums: &mut Accumulator,
         first: usize,
         blocks: usize,
-        count: f64,
+        count: Count<'_>,
         band: Band,
     ) {
         numbers::compare_averages(dst, sums, first, blocks, count, band)
+    }
+    fn proportion_above(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        index: usize,
+        count: f32,
+        most: f32,
+    ) {
+        numbers::proportion_above(dst, sums, index, count, most)
+    }
+    fn ratio_of_sums(
+        &self,
+        dst: ViewMut<'_>,
+        factor: Factor<'_>,
+        sums: &mut Accumulator,
+        above: usize,
+        below: usize,
+        otherwise: f32,
+    ) {
+        numbers::ratio_of_sums(dst, factor, sums, [above, below], otherwise)
     }
     fn value_at_once(&self, factor: Factor<'_>) -> Option<f32> {
         Some(self.value_of(factor))

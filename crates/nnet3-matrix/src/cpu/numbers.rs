@@ -2,7 +2,7 @@
 
 use super::access::{destination, source};
 use super::reduce;
-use crate::backend::Band;
+use crate::backend::{Band, Count, Factor};
 use crate::memory::Accumulator;
 use crate::norm_limits::norm_factors;
 use crate::view::{View, ViewMut};
@@ -40,11 +40,19 @@ pub(super) fn compare_averages(
     sums: &mut Accumulator,
     first: usize,
     blocks: usize,
-    count: f64,
+    count: Count<'_>,
     band: Band,
 ) {
     let n = dst.cols();
     assert_eq!(dst.rows(), 1, "rows");
+    let count = match count {
+        Count::Known(count) => count,
+        Count::OneMore(counts, index) => (1.0 + counts.values()[index]) as f32 as f64,
+        Count::Sum(counts, index) => match counts.values()[index] {
+            count if count > 0.0 => count,
+            _ => return destination(dst).row(0).fill(0.0),
+        },
+    };
     let sums = &sums.values_mut()[first..first + blocks * n];
     let mut dst = destination(dst);
     for (j, out) in dst.row(0).iter_mut().enumerate() {
@@ -69,4 +77,31 @@ pub(super) fn orthogonal_step(factors: ViewMut<'_>, sums: &mut Accumulator, firs
     let [square, products_square] = [first, first + 1].map(|k| sums.values()[k]);
     let step = crate::orthogonal_step::orthogonal_step(square, products_square, dim);
     destination(factors).row(0).copy_from_slice(&[step.keep as f32, step.take as f32]);
+}
+
+pub(super) fn proportion_above(
+    dst: ViewMut<'_>,
+    sums: &mut Accumulator,
+    index: usize,
+    count: f32,
+    most: f32,
+) {
+    assert_eq!((dst.rows(), dst.cols()), (1, 2), "two numbers");
+    let proportion = sums.values()[index] as f32 / count;
+    let above = if proportion > most { 1.0 } else { 0.0 };
+    destination(dst).row(0).copy_from_slice(&[proportion, above]);
+}
+
+pub(super) fn ratio_of_sums(
+    dst: ViewMut<'_>,
+    factor: Factor<'_>,
+    sums: &mut Accumulator,
+    [above, below]: [usize; 2],
+    otherwise: f32,
+) {
+    assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
+    let factor = factor.times as f64 * source(factor.element).row(0)[0] as f64;
+    let [above, below] = [above, below].map(|k| sums.values()[k]);
+    let none = factor == 0.0 || below == 0.0;
+    destination(dst).row(0)[0] = if none { otherwise } else { (factor * above / below) as f32 };
 }

@@ -4,7 +4,7 @@ use super::engine::{Engine, OutOfMemory};
 use super::launch::Broadcast;
 use super::queue::Queue;
 use super::table::Block;
-use crate::backend::{Activation, Backend, Band, ColumnTerm, Factor, Map, Memory, Transpose};
+use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, Transpose};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
@@ -337,10 +337,37 @@ impl<E: Engine> Backend for GpuBackend<E> {
         sums: &mut Accumulator,
         first: usize,
         blocks: usize,
-        count: f64,
+        count: Count<'_>,
         band: Band,
     ) {
         self.averages_compared(dst, sums, first, blocks, count, band)
+    }
+    fn proportion_above(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        index: usize,
+        count: f32,
+        most: f32,
+    ) {
+        self.proportion_compared(dst, sums, index, count, most)
+    }
+    fn ratio_of_sums(
+        &self,
+        dst: ViewMut<'_>,
+        factor: Factor<'_>,
+        sums: &mut Accumulator,
+        above: usize,
+        below: usize,
+        otherwise: f32,
+    ) {
+        self.divided_sums(dst, factor, sums, [above, below], otherwise)
+    }
+    fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
+        self.sums_scaled_by(sums, factor)
+    }
+    fn add_sums_by(&self, sums: &mut Accumulator, alpha: Factor<'_>, more: &Accumulator) {
+        self.sums_added_by(sums, alpha, more)
     }
     fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
         self.step_to_orthogonal(factors, sums, first, dim)

@@ -1,11 +1,11 @@
-//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, orthogonal_step,
-//! root_of_ratio, scale_by, add_by, and what
-//! [`Accumulator`] does without reading.
+//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, proportion_above,
+//! orthogonal_step, root_of_ratio, ratio_of_sums, scale_by, add_by, scale_sums_by, add_sums_by, and what [`Accumulator`] does
+//! without reading.
 
 use super::operand::CLOSE;
 use super::*;
 use crate::norm_limits::norm_factors;
-use crate::{Accumulator, Band, Factor, Matrix};
+use crate::{Accumulator, Band, Count, Factor, Matrix};
 
 /// Rounding of a sum of squares.
 const SUM: f64 = 1e-6;
@@ -90,13 +90,81 @@ pub(super) fn compare_averages(device: &Device) {
         for band in bands.map(|(low, high)| Band { low, high }) {
             let mut dst = case.normals(1, cols);
             let mut remote = Accumulator::from_vec(sums.clone());
-            device.compare_averages(dst.view_mut(), &mut remote, first, blocks, 2.0, band);
+            device.compare_averages(dst.view_mut(), &mut remote, first, blocks, Count::Known(2.0), band);
             dst.expect(0.0, |_, j| match average(j) {
                 x if x <= band.low => (1.0, 0.0),
                 x if x > band.high => (-1.0, 0.0),
                 _ => (0.0, 0.0),
             });
             assert_eq!(*remote.values(), sums, "the sums stay as they are");
+        }
+    });
+}
+
+pub(super) fn compare_averages_by_sum(device: &Device) {
+    cases(device, |case, blocks, cols| {
+        let blocks = 1 + blocks % 5;
+        let sums = numbers(case, blocks * cols);
+        let band = Band { low: -0.2, high: 0.3 };
+        // 2^25 + 1 is not an `f32`.
+        for rows in [0.0, -2.0, 3.25, 0.1, 33_554_432.0] {
+            for one_more in [false, true] {
+                let mut counts = Accumulator::from_vec(vec![f64::NAN, rows]);
+                let (count, divisor) = match one_more {
+                    true => (Count::OneMore(&mut counts, 1), f64::from((1.0 + rows) as f32)),
+                    false => (Count::Sum(&mut counts, 1), rows),
+                };
+                let (mut dst, mut remote) = (case.normals(1, cols), Accumulator::from_vec(sums.clone()));
+                device.compare_averages(dst.view_mut(), &mut remote, 0, blocks, count, band);
+                dst.expect(0.0, |_, j| {
+                    let sum: f64 = (0..blocks).map(|k| sums[k * cols + j]).sum();
+                    match sum / blocks as f64 / divisor {
+                        _ if !one_more && rows <= 0.0 => (0.0, 0.0),
+                        x if x <= band.low => (1.0, 0.0),
+                        x if x > band.high => (-1.0, 0.0),
+                        _ => (0.0, 0.0),
+                    }
+                });
+            }
+        }
+    });
+}
+
+pub(super) fn proportion_above(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (index, count) = (rows % 3, (1 + cols) as f32);
+        // As `f32` this is not above 0.01, as `f64` it is.
+        for (sum, count) in
+            [(1.0, 100.0), (2.0, 100.0), (0.0, count), (count as f64, count), (16_777_217.0, 2e9)]
+        {
+            let mut sums =
+                Accumulator::from_vec((0..4).map(|k| if k == index { sum } else { 1e9 }).collect());
+            let mut dst = case.normals(1, 2);
+            device.proportion_above(dst.view_mut(), &mut sums, index, count, 0.01);
+            let proportion = sum as f32 / count;
+            let above = if proportion > 0.01 { 1.0 } else { 0.0 };
+            dst.expect(0.0, |_, k| ([proportion as f64, above][k], 0.0));
+        }
+    });
+}
+
+pub(super) fn ratio_of_sums(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (above, below) = (rows % 3, cols % 3);
+        let mut all = numbers(case, 3);
+        for (times, element, denominator) in
+            [(0.3f32, 0.7f32, 1.9), (-2.0, 1.0, -0.1), (1.0, 0.0, 0.0), (1.0, 2.0, 0.0), (0.0, 1.0, 3.0)]
+        {
+            all[below] = denominator;
+            let factors = Matrix::from_slice(device, 1, 2, &[7.0, element]);
+            let factor = Factor { times, element: factors.view().col_range(1..2) };
+            let mut dst = case.normals(1, 1);
+            let mut sums = Accumulator::from_vec(all.clone());
+            device.ratio_of_sums(dst.view_mut(), factor, &mut sums, above, below, 5.0);
+            let factor = times as f64 * element as f64;
+            let ratio = (factor * all[above] / all[below]) as f32;
+            let none = factor == 0.0 || denominator == 0.0;
+            dst.expect(0.0, |_, _| (if none { 5.0 } else { ratio.into() }, 0.0));
         }
     });
 }
@@ -195,5 +263,44 @@ pub(super) fn sums_on_the_device(device: &Device) {
         device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value);
         sums.scale(0.0);
         assert_eq!(*sums.values(), [0.0; 300]);
+    }
+}
+
+/// Sums scaled and added by a number of the device, with parts on the host and without.
+pub(super) fn sums_by_a_factor(device: &Device) {
+    let ones = Matrix::from_slice(device, 4, 300, &[1.0; 1200]);
+    let new = |start: f64, adds: usize| {
+        let mut sums = Accumulator::from_vec(vec![start; 300]);
+        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value));
+        sums
+    };
+    for (times, element) in [(2.0f32, 0.25f32), (-1.0, 0.1), (1.0, 0.0), (1.0, 1.0)] {
+        let factors = Matrix::from_slice(device, 1, 2, &[7.0, element]);
+        let factor = Factor { times, element: factors.view().col_range(1..2) };
+        let value = f64::from(times * element);
+        for start in [0.0, 20.0] {
+            for (own, other) in [(0, 0), (0, 2), (2, 0), (1, 2)] {
+                let (mut sums, more) = (new(10.0, own), new(start, other));
+                device.add_sums_by(&mut sums, factor, &more);
+                let mut expected = (10.0 + 4.0 * own as f64) + value * (start + 4.0 * other as f64);
+                let near = |sums: &Accumulator, expected: f64| {
+                    let size = 1e-14 * (10.0 + expected.abs());
+                    sums.values()
+                        .iter()
+                        .for_each(|v| assert!((v - expected).abs() <= size, "{v}, not {expected}"));
+                };
+                near(&sums, expected);
+                near(&more, start + 4.0 * other as f64);
+                device.scale_sums_by(&mut sums, factor);
+                expected *= value;
+                near(&sums, expected);
+                let mut empty = Accumulator::default();
+                device.add_sums_by(&mut empty, factor, &more);
+                assert!(empty.values().iter().all(|&v| v == value * more.values()[0]));
+            }
+            let mut spoilt = Accumulator::from_vec(vec![f64::NAN; 3]);
+            device.scale_sums_by(&mut spoilt, factor);
+            assert!(spoilt.values().iter().all(|&v| if value == 0.0 { v == 0.0 } else { v.is_nan() }));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sums::BLOCKS;
 use super::{BLOCK, GpuBackend, elements, flattened, same_shape};
-use crate::backend::{Band, Factor};
+use crate::backend::{Backend, Band, Count, Factor};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
 use crate::cuda::queue::Queue;
@@ -89,7 +89,7 @@ impl<E: Engine> GpuBackend<E> {
         sums: &mut Accumulator,
         first: usize,
         blocks: usize,
-        count: f64,
+        count: Count<'_>,
         band: Band,
     ) {
         let (len, needed) = (sums.len(), blocks * dst.cols());
@@ -99,15 +99,90 @@ impl<E: Engine> GpuBackend<E> {
         );
         let address = self.whole_sums_of(sums) + 8 * first as u64;
         let dst = self.mat(dst.as_view());
-        let args = [
-            Arg::Mat(dst),
-            Arg::Doubles(address),
-            Arg::Int(blocks as i32),
-            Arg::Double(count),
-            Arg::Double(band.low),
-            Arg::Double(band.high),
-        ];
-        self.each("compare_averages", dst, &args);
+        let start = [Arg::Mat(dst), Arg::Doubles(address), Arg::Int(blocks as i32)];
+        let limits = [Arg::Double(band.low), Arg::Double(band.high)];
+        let (counts, index, one_more) = match count {
+            Count::Known(count) => {
+                let args = [&start[..], &[Arg::Double(count)], &limits].concat();
+                return self.each("compare_averages", dst, &args);
+            }
+            Count::Sum(counts, index) => (counts, index, false),
+            Count::OneMore(counts, index) => (counts, index, true),
+        };
+        let count = [self.whole_sum_of(counts, index), Arg::Int(one_more as i32)];
+        self.each("compare_averages_by_sum", dst, &[&start[..], &count, &limits].concat());
+    }
+
+    /// One of the sums, all that has been added to it included.
+    #[track_caller]
+    fn whole_sum_of(&self, sums: &mut Accumulator, index: usize) -> Arg {
+        assert!(index < sums.len(), "sum {index} of {}", sums.len());
+        Arg::Doubles(self.whole_sums_of(sums) + 8 * index as u64)
+    }
+
+    pub(in crate::cuda) fn proportion_compared(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        index: usize,
+        count: f32,
+        most: f32,
+    ) {
+        assert_eq!((dst.rows(), dst.cols()), (1, 2), "two numbers");
+        let dst = Arg::Mat(self.mat(dst.as_view()));
+        let args = [dst, self.whole_sum_of(sums, index), Arg::Float(count), Arg::Float(most)];
+        self.push(Launch::new("proportion_above", [1, 1], [1, 1], &args));
+    }
+
+    pub(in crate::cuda) fn divided_sums(
+        &self,
+        dst: ViewMut<'_>,
+        factor: Factor<'_>,
+        sums: &mut Accumulator,
+        [above, below]: [usize; 2],
+        otherwise: f32,
+    ) {
+        assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
+        let [times, element] = self.element(factor);
+        let [above, below] = [above, below].map(|index| self.whole_sum_of(sums, index));
+        let dst = Arg::Mat(self.mat(dst.as_view()));
+        let args = [dst, times, element, above, below, Arg::Float(otherwise)];
+        self.push(Launch::new("ratio_of_sums", [1, 1], [1, 1], &args));
+    }
+
+    pub(in crate::cuda) fn sums_scaled_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
+        if sums.is_nothing() {
+            return;
+        }
+        let [times, element] = self.element(factor);
+        let own = Arg::Doubles(self.whole_sums_of(sums));
+        let args = [own, Arg::Int(sums.len() as i32), times, element];
+        each_sum(&self.queue, "scale_sums_by", sums.len(), &args);
+    }
+
+    pub(in crate::cuda) fn sums_added_by(
+        &self,
+        sums: &mut Accumulator,
+        alpha: Factor<'_>,
+        more: &Accumulator,
+    ) {
+        if more.is_nothing() {
+            return;
+        }
+        let Some(address) = more.only_on(self.id) else {
+            return match self.value_of(alpha) {
+                0.0 => {}
+                alpha => sums.add(alpha.into(), more),
+            };
+        };
+        if sums.is_empty() {
+            *sums = Accumulator::zeros(more.len());
+        }
+        assert_eq!(sums.len(), more.len(), "sums");
+        let [times, element] = self.element(alpha);
+        let own = Arg::Doubles(self.sums_of(sums));
+        let args = [own, Arg::Doubles(address), Arg::Int(sums.len() as i32), times, element];
+        each_sum(&self.queue, "add_sums_by", sums.len(), &args);
     }
 
     pub(in crate::cuda) fn step_to_orthogonal(
