@@ -2,6 +2,7 @@
 
 use super::table::CindexTable;
 use crate::index::{Cindex, NO_TIME};
+use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
 use std::ops::Range;
 
@@ -55,6 +56,18 @@ impl ComputationGraph {
     pub(super) fn add_marked(&mut self, cindex: Cindex, dependencies: &[CindexId]) {
         self.table.change(cindex, Some(to_u32(self.cindexes.len())));
         self.push(cindex, false, dependencies);
+    }
+
+    /// Adds what a request gives. `None` if the network has no such input, or if something is given twice.
+    pub(super) fn add_inputs(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Option<()> {
+        for io in &request.inputs {
+            let node = nnet.find_input(&io.name)?;
+            for &index in &io.indexes {
+                let (_, new) = self.find_or_add(Cindex::new(node, index), true);
+                new.then_some(())?;
+            }
+        }
+        Some(())
     }
 
     /// The id of a cindex, and whether it is new.

@@ -37,7 +37,7 @@ pub fn search(
         used: Vec::new(),
         ids: Vec::new(),
     };
-    search.add_inputs(request)?;
+    search.graph.add_inputs(nnet, request)?;
     search.add_outputs(request)?;
     Some(search.finish())
 }
@@ -148,17 +148,6 @@ struct Search<'n> {
 }
 
 impl Search<'_> {
-    fn add_inputs(&mut self, request: &ComputationRequest) -> Option<()> {
-        for io in &request.inputs {
-            let node = self.nnet.find_input(&io.name)?;
-            for &index in &io.indexes {
-                let (_, new) = self.graph.find_or_add(Cindex::new(node, index), true);
-                new.then_some(())?;
-            }
-        }
-        Some(())
-    }
-
     fn add_outputs(&mut self, request: &ComputationRequest) -> Option<()> {
         for io in &request.outputs {
             let node = self.nnet.find_output(&io.name)?;

@@ -27,7 +27,7 @@ pub fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest) -> Opt
         ids: Vec::new(),
     };
     sweep.graph.expect(request);
-    sweep.add_inputs(request)?;
+    sweep.graph.add_inputs(nnet, request)?;
     for &node in &order {
         let before = sweep.graph.cindexes.len();
         sweep.add_computable(node, &needed[node.index()]);
@@ -136,17 +136,6 @@ struct Sweep<'n> {
 }
 
 impl Sweep<'_> {
-    fn add_inputs(&mut self, request: &ComputationRequest) -> Option<()> {
-        for io in &request.inputs {
-            let node = self.nnet.find_input(&io.name)?;
-            for &index in &io.indexes {
-                let (_, new) = self.graph.find_or_add(Cindex::new(node, index), true);
-                new.then_some(())?;
-            }
-        }
-        Some(())
-    }
-
     /// Adds those cindexes of a node that can be computed, with what they use.
     fn add_computable(&mut self, node: NodeId, indexes: &[Index]) {
         let before = self.graph.cindexes.len();
