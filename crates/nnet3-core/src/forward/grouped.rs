@@ -208,7 +208,7 @@ impl<'a> GroupedForward<'a> {
                 shape = longest;
             }
             let most = (frames / shape.inputs).clamp(1, SIZES[0]);
-            let enough = match self.reach.is_unlimited(self.nnet, &shape)? {
+            let enough = match tasks.len() == 1 || self.reach.is_unlimited(self.nnet, &shape)? {
                 true => most,
                 false => ENOUGH_FRAMES.div_ceil(shape.inputs),
             };
