@@ -14,6 +14,7 @@ mod lanes;
 mod lstm;
 mod math;
 mod numbers;
+mod pages;
 mod panels;
 mod random;
 mod reduce;
@@ -28,7 +29,6 @@ use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use gemm::set_num_threads;
 pub use simd::{VectorLevel, set_vector_level, vector_level};
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::{Arc, OnceLock};
 
 /// The host as a device. There is one per process: [`cpu`].
@@ -40,14 +40,6 @@ pub struct CpuBackend {
 pub fn cpu() -> Device {
     static CPU: OnceLock<Arc<CpuBackend>> = OnceLock::new();
     CPU.get_or_init(|| Arc::new(CpuBackend { _private: () })).clone()
-}
-
-/// Cache line, and enough for any vector instruction.
-const ALIGNMENT: usize = 64;
-
-fn layout(len: usize) -> Layout {
-    let bytes = len.checked_mul(size_of::<f32>()).expect("size overflow");
-    Layout::from_size_align(bytes, ALIGNMENT).expect("size overflow")
 }
 
 impl Backend for CpuBackend {
@@ -65,24 +57,12 @@ impl Backend for CpuBackend {
     }
 
     fn allocate(&self, len: usize) -> *mut f32 {
-        if len == 0 {
-            return std::ptr::without_provenance_mut(ALIGNMENT);
-        }
-        // SAFETY: the layout's size is not zero.
-        let pointer = unsafe { alloc_zeroed(layout(len)) }.cast::<f32>();
-        assert!(
-            !pointer.is_null(),
-            "no memory left for a matrix of {len} elements ({} MiB)",
-            (len * 4) >> 20
-        );
-        pointer
+        pages::allocate(len)
     }
 
     unsafe fn free(&self, pointer: *mut f32, len: usize) {
-        if len != 0 {
-            // SAFETY: by the method's contract, `allocate` gave this pointer for the same layout.
-            unsafe { dealloc(pointer.cast(), layout(len)) }
-        }
+        // SAFETY: this method's contract is that function's.
+        unsafe { pages::free(pointer, len) }
     }
 
     fn upload(&self, dst: ViewMut<'_>, data: &[f32]) {
