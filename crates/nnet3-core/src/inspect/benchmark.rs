@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::execute::Program;
 use crate::flops;
 use crate::nnet::Nnet;
+use nnet3_matrix::cpu::library_product;
 use nnet3_matrix::{Device, Matrix, Transpose, thread_time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +31,9 @@ pub struct BenchmarkOptions {
 /// Seconds of each run.
 #[derive(Clone, Debug, Default)]
 pub struct Benchmark {
+    /// Of a large product by BLAS, and as the network's products are done.
     sgemm: Vec<f64>,
+    product: Vec<f64>,
     forward: Vec<f64>,
     backward: Vec<f64>,
 }
@@ -69,12 +72,16 @@ impl Benchmark {
     ) -> Result<Benchmark> {
         let mut trial = Trial::new(nnet, device, false);
         let mut product = Product::new(device);
-        product.seconds(options.wall_clock);
+        let mut product_times = |benchmark: &mut Benchmark| {
+            benchmark.sgemm.push(product.seconds(true, options.wall_clock));
+            benchmark.product.push(product.seconds(false, options.wall_clock));
+        };
         let mut benchmark = Benchmark::default();
+        product_times(&mut benchmark);
         benchmark.run(&mut trial, program, options.wall_clock)?;
         benchmark = Benchmark::default();
         for _ in 0..options.rounds {
-            benchmark.sgemm.push(product.seconds(options.wall_clock));
+            product_times(&mut benchmark);
             let start = Instant::now();
             loop {
                 benchmark.run(&mut trial, program, options.wall_clock)?;
@@ -83,7 +90,7 @@ impl Benchmark {
                 }
             }
         }
-        benchmark.sgemm.push(product.seconds(options.wall_clock));
+        product_times(&mut benchmark);
         Ok(benchmark)
     }
 
@@ -104,9 +111,13 @@ impl Benchmark {
         Ok(())
     }
 
-    /// 10⁹ operations a second of a product of 2048 × 2048 matrices: the median.
+    /// 10⁹ operations a second of a product of 2048 × 2048 matrices by BLAS: the median.
     pub fn sgemm_gflops(&self) -> f64 {
         2.0 * (SGEMM as f64).powi(3) / median(&self.sgemm) / 1e9
+    }
+    /// The same for the products that networks use.
+    pub fn product_gflops(&self) -> f64 {
+        2.0 * (SGEMM as f64).powi(3) / median(&self.product) / 1e9
     }
     /// The median of the forward runs.
     pub fn forward_seconds(&self) -> f64 {
@@ -128,6 +139,7 @@ impl Benchmark {
         let mut out = String::new();
         Json::Object(vec![
             ("sgemm_gflops", Json::real(self.sgemm_gflops())),
+            ("product_gflops", Json::real(self.product_gflops())),
             ("compile_ms", real(compile)),
             ("forward_s", Json::real(forward)),
             ("backward_s", real(backward)),
@@ -167,11 +179,15 @@ impl Product {
         }
     }
 
-    fn seconds(&mut self, wall_clock: bool) -> f64 {
+    /// Of one product, by BLAS if that is asked for and the device is the host.
+    fn seconds(&mut self, by_blas: bool, wall_clock: bool) -> f64 {
         let ([a, b], no) = (&self.factors, Transpose::No);
         self.device.synchronize();
         let clock = Clock::start(wall_clock);
-        self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0);
+        match by_blas && self.device.id() == 0 {
+            true => library_product(self.result.view_mut(), a.view(), b.view()),
+            false => self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0),
+        }
         self.device.synchronize();
         clock.seconds()
     }

@@ -1,12 +1,34 @@
-//! Matrix products by BLAS.
+//! Matrix products: by BLAS, or by kernels of our own where those are faster.
 
 use super::access::{on_host, overlap};
-use super::{elementwise, panels, unpacked};
+use super::{elementwise, packed, unpacked};
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(not(any(feature = "openblas", feature = "pure-rust")))]
 compile_error!("nnet3-matrix needs a source of matrix products: feature `openblas` or `pure-rust`");
+
+/// Rows and columns of the product and terms of its sums, which c and the factors agree on and which lie apart.
+fn check(
+    c: &ViewMut<'_>,
+    (a, transpose_a): (&View<'_>, Transpose),
+    (b, transpose_b): (&View<'_>, Transpose),
+) -> (usize, usize, usize) {
+    let size = |v: &View<'_>, t| if t == Transpose::No { (v.rows(), v.cols()) } else { (v.cols(), v.rows()) };
+    let ((m, k), (k_of_b, n)) = (size(a, transpose_a), size(b, transpose_b));
+    assert!(
+        c.rows() == m && c.cols() == n && k == k_of_b,
+        "product of {m} x {k} and {k_of_b} x {n} into {} x {}",
+        c.rows(),
+        c.cols()
+    );
+    [&c.as_view(), a, b].into_iter().for_each(on_host);
+    for factor in [a, b] {
+        assert!(!overlap(&c.as_view(), factor), "product overlaps a factor: {c:?}, {factor:?}");
+    }
+    (m, n, k)
+}
 
 /// c (m × n) = alpha · op(a) (m × k) · op(b) (k × n) + beta · c.
 pub(super) fn gemm(
@@ -18,20 +40,9 @@ pub(super) fn gemm(
     transpose_b: Transpose,
     beta: f32,
 ) {
-    let size = |v: &View<'_>, t| if t == Transpose::No { (v.rows(), v.cols()) } else { (v.cols(), v.rows()) };
-    let ((m, k), (k_of_b, n)) = (size(&a, transpose_a), size(&b, transpose_b));
-    assert!(
-        c.rows() == m && c.cols() == n && k == k_of_b,
-        "product of {m} x {k} and {k_of_b} x {n} into {} x {}",
-        c.rows(),
-        c.cols()
-    );
+    let (m, n, k) = check(&c, (&a, transpose_a), (&b, transpose_b));
     if c.is_empty() {
         return;
-    }
-    [&c.as_view(), &a, &b].into_iter().for_each(on_host);
-    for factor in [&a, &b] {
-        assert!(!overlap(&c.as_view(), factor), "product overlaps a factor: {c:?}, {factor:?}");
     }
     if k == 0 || alpha == 0.0 {
         match beta {
@@ -44,27 +55,51 @@ pub(super) fn gemm(
     if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
         return unpacked::product(c, alpha, a, b, beta);
     }
-    if (transpose_a, transpose_b) == (Transpose::No, Transpose::No) && panels::pays(m, n, k) {
-        return panels::product(c, alpha, a, b, beta);
+    let alone = THREADS.load(Ordering::Relaxed) == 1;
+    if alone && packed::pays((m, n, k), [transpose_a, transpose_b].map(|t| t == Transpose::Yes)) {
+        return packed::product(c, alpha, (a, transpose_a), (b, transpose_b), beta);
     }
     library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }
 
-/// How many threads one product may use; 1 unless set. (Without OpenBLAS products are always single-threaded.)
+/// c = a · b by BLAS, whatever other products use; for comparisons.
+pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+    check(&c, (&a, Transpose::No), (&b, Transpose::No));
+    library::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
+}
+
+static THREADS: AtomicUsize = AtomicUsize::new(1);
+
+/// How many threads one product may use; 1 unless set. Only OpenBLAS uses more.
 pub fn set_num_threads(threads: usize) {
+    THREADS.store(threads.max(1), Ordering::Relaxed);
     library::set_num_threads(threads.max(1))
 }
 
 #[cfg(feature = "openblas")]
-mod library {
+pub(super) mod library {
     use super::*;
     use blas_src as _;
     use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, cblas_sgemm, cblas_sgemv};
-    use std::ffi::c_int;
-    use std::sync::Once;
+    use std::ffi::{CStr, c_char, c_int};
+    use std::sync::{Once, OnceLock};
 
     unsafe extern "C" {
         fn openblas_set_num_threads(threads: c_int);
+        fn openblas_get_corename() -> *const c_char;
+    }
+
+    /// Whether the kernels in use have AVX-512.
+    pub fn is_wide() -> bool {
+        static WIDE: OnceLock<bool> = OnceLock::new();
+        *WIDE.get_or_init(|| {
+            start();
+            // SAFETY: the name is a constant string of the library, chosen when it was loaded.
+            let name = unsafe { CStr::from_ptr(openblas_get_corename()) };
+            ["SkylakeX", "Cooperlake", "SapphireRapids"]
+                .iter()
+                .any(|wide| name.to_bytes().eq_ignore_ascii_case(wide.as_bytes()))
+        })
     }
 
     /// OpenBLAS would take all cores unless told otherwise.
@@ -179,10 +214,15 @@ mod library {
 }
 
 #[cfg(all(feature = "pure-rust", not(feature = "openblas")))]
-mod library {
+pub(super) mod library {
     use super::*;
 
     pub fn set_num_threads(_threads: usize) {}
+
+    /// Whether the kernels in use have AVX-512.
+    pub fn is_wide() -> bool {
+        false
+    }
 
     /// Distances between neighbours in a column and in a row of op(view).
     fn strides(view: &View<'_>, transpose: Transpose) -> (isize, isize) {
@@ -219,17 +259,18 @@ pub(super) mod tests {
     use super::*;
     use crate::{Arena, cpu::cpu};
 
-    /// A product as the modules beside this have them.
-    type Product = fn(ViewMut<'_>, f32, View<'_>, View<'_>, f32);
-
-    /// m × n products of k terms, b transposed or not, of matrices with gaps between their rows.
-    pub fn check((m, n, k): (usize, usize, usize), transpose_b: Transpose, product: Product) {
+    /// c = alpha · op(a) · op(b) + beta · c for m × n products of k terms, of matrices with gaps between their rows.
+    pub fn check(
+        (m, n, k): (usize, usize, usize),
+        (transpose_a, transpose_b): (Transpose, Transpose),
+        product: impl Fn(ViewMut<'_>, f32, View<'_>, View<'_>, f32),
+    ) {
         let mut state = 5u64;
         let mut random = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 40) as f32 / (1 << 24) as f32
         };
-        let arena = Arena::new(&cpu(), m * (k + 1) + (n + 3) * (k + 3) + 3 * m * (n + 2));
+        let arena = Arena::new(&cpu(), (m + 1) * (k + 1) + (n + 3) * (k + 3) + 3 * m * (n + 2));
         let mut used = 0;
         let mut matrix = |rows: usize, cols: usize, gap: usize| {
             let view = arena.view(used, rows, cols, cols + gap);
@@ -238,11 +279,16 @@ pub(super) mod tests {
             cpu().upload(view, &values);
             (view, values)
         };
-        let (a, a_values) = matrix(m, k, 1);
-        let (b, b_values) = if transpose_b == Transpose::Yes { matrix(n, k, 3) } else { matrix(k, n, 3) };
-        let at = |l: usize, j: usize| {
-            if transpose_b == Transpose::Yes { b_values[j * k + l] } else { b_values[l * n + j] }
+        let mut factor = |rows, cols, transpose, gap| {
+            let (height, width) = if transpose == Transpose::Yes { (cols, rows) } else { (rows, cols) };
+            let (view, values) = matrix(height, width, gap);
+            let at = move |i: usize, j: usize| {
+                values[if transpose == Transpose::Yes { j * width + i } else { i * width + j }]
+            };
+            (view, at)
         };
+        let (a, a_at) = factor(m, k, transpose_a, 1);
+        let (b, b_at) = factor(k, n, transpose_b, 3);
         for (alpha, beta) in [(1.0, 0.0), (-0.6, 1.0), (1.0, 0.4)] {
             let (c, mut old) = matrix(m, n, 2);
             if beta == 0.0 {
@@ -254,7 +300,7 @@ pub(super) mod tests {
             for (e, found) in cpu().download(c.as_view()).into_iter().enumerate() {
                 let (i, j) = (e / n, e % n);
                 let start = if beta == 0.0 { 0.0 } else { (beta * old[e]) as f64 };
-                let terms = (0..k).map(|l| (alpha * a_values[i * k + l] * at(l, j)) as f64);
+                let terms = (0..k).map(|l| (alpha * a_at(i, l) * b_at(l, j)) as f64);
                 let (sum, size) = terms.fold((start, 1.0), |(sum, size), x| (sum + x, size + x.abs()));
                 assert!((found as f64 - sum).abs() < 1e-6 * size, "{m} x {n} x {k}, {i}, {j}: {found} {sum}");
             }

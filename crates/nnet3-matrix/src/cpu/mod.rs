@@ -14,8 +14,8 @@ mod lanes;
 mod lstm;
 mod math;
 mod numbers;
+mod packed;
 mod pages;
-mod panels;
 mod random;
 mod reduce;
 mod rows;
@@ -27,7 +27,7 @@ mod vector;
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
-pub use gemm::set_num_threads;
+pub use gemm::{library_product, set_num_threads};
 pub use simd::{VectorLevel, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 

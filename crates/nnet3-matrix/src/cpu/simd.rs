@@ -31,6 +31,11 @@ pub(super) trait Simd: Copy {
     fn prefetch(soon: &f32) {
         let _ = soon;
     }
+    /// As [`Simd::prefetch`], into the first-level cache.
+    #[inline(always)]
+    fn prefetch_first(soon: &f32) {
+        let _ = soon;
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -74,6 +79,12 @@ impl Simd for Avx512 {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: every processor of x86-64 has the instruction, which changes no values and never fails.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(soon).cast()) }
+    }
+    #[inline(always)]
+    fn prefetch_first(soon: &f32) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(soon).cast()) }
     }
 }
 

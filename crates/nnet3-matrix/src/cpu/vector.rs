@@ -33,6 +33,22 @@ pub(super) trait Vector: Copy {
     }
     /// The largest lane; there must be no NaN.
     fn largest(self) -> f32;
+    /// Lane j of vector i becomes lane i of vector j.
+    #[inline(always)]
+    fn transposed(rows: [Self; 16]) -> [Self; 16] {
+        let (mut values, mut column) = ([[0.0; 16]; 16], [0.0; 16]);
+        for (row, to) in rows.into_iter().zip(&mut values) {
+            row.store(to);
+        }
+        let mut out = rows;
+        for (j, out) in out.iter_mut().enumerate() {
+            for (i, row) in values.iter().enumerate() {
+                column[i] = row[j];
+            }
+            *out = Self::load(&column);
+        }
+        out
+    }
 }
 
 /// What every target has.
@@ -245,6 +261,40 @@ pub(super) mod x86 {
         fn largest(self) -> f32 {
             // SAFETY: see above.
             unsafe { _mm512_reduce_max_ps(self.0) }
+        }
+        #[inline(always)]
+        fn transposed(rows: [Self; 16]) -> [Self; 16] {
+            let mut a = rows.map(|row| row.0);
+            let mut b = a;
+            // SAFETY: see above.
+            unsafe {
+                // Pairs of lanes, then fours, in each quarter of a vector; then the quarters.
+                for i in (0..16).step_by(2) {
+                    b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
+                    b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+                }
+                let pd = |x| _mm512_castps_pd(x);
+                let ps = |x| _mm512_castpd_ps(x);
+                for i in (0..16).step_by(4) {
+                    a[i] = ps(_mm512_unpacklo_pd(pd(b[i]), pd(b[i + 2])));
+                    a[i + 1] = ps(_mm512_unpackhi_pd(pd(b[i]), pd(b[i + 2])));
+                    a[i + 2] = ps(_mm512_unpacklo_pd(pd(b[i + 1]), pd(b[i + 3])));
+                    a[i + 3] = ps(_mm512_unpackhi_pd(pd(b[i + 1]), pd(b[i + 3])));
+                }
+                for i in 0..4 {
+                    b[i] = _mm512_shuffle_f32x4::<0x88>(a[i], a[i + 4]);
+                    b[i + 4] = _mm512_shuffle_f32x4::<0xdd>(a[i], a[i + 4]);
+                    b[i + 8] = _mm512_shuffle_f32x4::<0x88>(a[i + 8], a[i + 12]);
+                    b[i + 12] = _mm512_shuffle_f32x4::<0xdd>(a[i + 8], a[i + 12]);
+                }
+                for i in 0..4 {
+                    a[i] = _mm512_shuffle_f32x4::<0x88>(b[i], b[i + 8]);
+                    a[i + 8] = _mm512_shuffle_f32x4::<0xdd>(b[i], b[i + 8]);
+                    a[i + 4] = _mm512_shuffle_f32x4::<0x88>(b[i + 4], b[i + 12]);
+                    a[i + 12] = _mm512_shuffle_f32x4::<0xdd>(b[i + 4], b[i + 12]);
+                }
+            }
+            a.map(Wide)
         }
     }
 

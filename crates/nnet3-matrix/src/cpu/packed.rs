@@ -1,0 +1,436 @@
+//! Products in tiles of registers, from blocks of both factors that stay in caches.
+//!
+//! Some rows (terms) and columns of op(b) at a time are copied into panels of [`WIDTH`] columns side by side. A tile, 8
+//! rows of the result by one panel, is summed in registers over the terms of the block. An a that is not transposed is
+//! read as it lies; a transposed one is copied, block by block, with the factors of a tile side by side.
+
+use super::access::{Rows, RowsMut, split};
+use super::ahead::Ahead;
+use super::gemm::library;
+use super::simd::{self, Kernel, Simd, VectorLevel};
+use super::vector::Vector;
+use crate::backend::Transpose;
+use crate::view::{View, ViewMut};
+use std::cell::RefCell;
+use std::ops::Range;
+
+const LANES: usize = 16;
+/// Columns of a panel: with eight rows, as many sums as there are registers for.
+const WIDTH: usize = 3 * LANES;
+
+/// Rows of a tile where there are as many.
+const TALL: usize = 8;
+
+/// Rows up to which panels are used too seldom to be worth much work.
+const FEW_ROWS: usize = 128;
+/// Elements of b from which on BLAS, for few rows, waits for memory.
+const LEAST_ELEMENTS: usize = 1 << 17;
+/// How many rows before it is copied a row is asked for.
+const AHEAD: usize = 4;
+
+/// What is rearranged at a time: sizes that were fastest in trials (second-level cache of 2 MB).
+#[derive(Clone, Copy)]
+struct Blocks {
+    rows: usize,
+    terms: usize,
+    columns: usize,
+}
+
+impl Blocks {
+    fn of(m: usize, n: usize, k: usize, transposed_a: bool) -> Blocks {
+        let (rows, terms, panels) = match (m <= FEW_ROWS, transposed_a) {
+            // The panels are used once.
+            (true, _) => (FEW_ROWS, 128, 22),
+            (false, false) => (128, 512, 8),
+            (false, true) => (256, 384, 16),
+        };
+        let columns = (panels * WIDTH).min(n.next_multiple_of(LANES));
+        Blocks { rows: rows.min(m), terms: terms.min(k), columns }
+    }
+
+    /// Elements of the rearranged factors.
+    fn sizes(self) -> [usize; 2] {
+        [self.rows * self.terms, self.terms * self.columns]
+    }
+}
+
+/// Whether [`product`] is faster than BLAS for m rows, n columns and k terms.
+pub(super) fn pays((m, n, k): (usize, usize, usize), [transposed_a, transposed_b]: [bool; 2]) -> bool {
+    if simd::vector_level() != VectorLevel::Avx512 || m < TALL || n.min(k) < LANES {
+        return false;
+    }
+    let few_rows = m <= FEW_ROWS && n >= WIDTH && n * k >= LEAST_ELEMENTS;
+    !library::is_wide() || (few_rows && !transposed_a && !transposed_b)
+}
+
+/// A matrix of which the transpose may be meant.
+#[derive(Clone, Copy)]
+struct Factor<'a> {
+    lying: Rows<'a>,
+    transposed: bool,
+}
+
+impl<'a> Factor<'a> {
+    /// These rows and columns, to be read soon.
+    fn ahead(&self, rows: Range<usize>, columns: Range<usize>) -> Ahead<'a> {
+        match self.transposed {
+            false => Ahead::new(self.lying, rows, columns),
+            true => Ahead::new(self.lying, columns, rows),
+        }
+    }
+}
+
+/// c = alpha · op(a) · op(b) + beta · c.
+struct Product<'a> {
+    c: RowsMut<'a>,
+    alpha: f32,
+    a: Factor<'a>,
+    b: Factor<'a>,
+    beta: f32,
+    terms: usize,
+    blocks: Blocks,
+    /// A block of a transposed a, as [`pack_columns`] leaves it.
+    rows: &'a mut [f32],
+    /// Panels, one after the other; a panel has its columns of each term side by side.
+    panels: &'a mut [f32],
+}
+
+/// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, rounded up to whole lanes of i with zeros.
+#[inline(always)]
+fn transpose<S: Simd>(
+    to: &mut [f32],
+    stride: usize,
+    from: Rows<'_>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+) {
+    for i in rows.clone().step_by(LANES) {
+        let count = (rows.end - i).min(LANES);
+        for j in columns.clone().step_by(LANES) {
+            let width = (columns.end - j).min(LANES);
+            let mut block = [S::V::splat(0.0); LANES];
+            for (k, line) in block.iter_mut().enumerate().take(count) {
+                let row = &from.row(i + k)[j..j + width];
+                *line = if width == LANES { S::V::load(row) } else { S::V::load_part(row, 0.0) };
+            }
+            let block = S::V::transposed(block);
+            let start = (j - columns.start) * stride + i - rows.start;
+            for (k, line) in block.into_iter().enumerate().take(width) {
+                line.store(&mut to[start + k * stride..][..LANES]);
+            }
+        }
+    }
+}
+
+/// Copies `rows` and `columns` of a matrix to groups of columns as tiles take them: 8 as long as there are as many, then
+/// 4, 2 and 1, each group with its columns of a row side by side.
+#[inline(always)]
+fn pack_columns<S: Simd>(to: &mut [f32], from: Rows<'_>, rows: Range<usize>, columns: Range<usize>) {
+    let count = rows.len();
+    for (k, i) in rows.enumerate() {
+        let soon = &from.row((i + AHEAD).min(from.rows() - 1))[columns.clone()];
+        soon.iter().step_by(LANES).for_each(S::prefetch_first);
+        let row = &from.row(i)[columns.clone()];
+        let (eights, mut rest) = row.as_chunks::<8>();
+        for (p, eight) in eights.iter().enumerate() {
+            to[8 * (p * count + k)..][..8].copy_from_slice(eight);
+        }
+        let mut start = 8 * eights.len() * count;
+        for width in [4, 2, 1] {
+            if let Some((group, others)) = rest.split_at_checked(width) {
+                to[start + width * k..][..width].copy_from_slice(group);
+                (start, rest) = (start + width * count, others);
+            }
+        }
+    }
+}
+
+/// M rows of op(a).
+trait Left<const M: usize> {
+    /// Their factors of term `k`.
+    fn at(&self, k: usize) -> [f32; M];
+}
+
+/// Rows of a as they lie.
+struct Lying<'a, const M: usize>([&'a [f32]; M]);
+
+impl<const M: usize> Left<M> for Lying<'_, M> {
+    #[inline(always)]
+    fn at(&self, k: usize) -> [f32; M] {
+        let mut out = [0.0; M];
+        for i in 0..M {
+            out[i] = self.0[i][k];
+        }
+        out
+    }
+}
+
+/// A group of [`pack_columns`].
+struct Group<'a, const M: usize>(&'a [[f32; M]]);
+
+impl<const M: usize> Left<M> for Group<'_, M> {
+    #[inline(always)]
+    fn at(&self, k: usize) -> [f32; M] {
+        self.0[k]
+    }
+}
+
+/// Some rows and terms.
+struct Block {
+    rows: Range<usize>,
+    terms: Range<usize>,
+}
+
+/// Rows of c from `row` on, some columns, and the panel of op(b) for these.
+struct Tile<'p> {
+    row: usize,
+    columns: Range<usize>,
+    panel: &'p [f32],
+    factors: [f32; 2],
+}
+
+impl Tile<'_> {
+    /// M rows with V · 16 columns: c = alpha · a · panel + beta · c.
+    #[inline(always)]
+    fn run<S: Simd, const M: usize, const V: usize>(&self, c: &mut RowsMut<'_>, a: impl Left<M>) {
+        for i in 0..M {
+            for part in c.row(self.row + i)[self.columns.clone()].chunks(LANES) {
+                S::prefetch_first(&part[0]);
+            }
+        }
+        let mut sums = [[S::V::splat(0.0); V]; M];
+        for (k, b) in self.panel.chunks_exact(V * LANES).enumerate() {
+            let mut columns = [S::V::splat(0.0); V];
+            for v in 0..V {
+                columns[v] = S::V::load(&b[v * LANES..(v + 1) * LANES]);
+            }
+            let factors = a.at(k);
+            for i in 0..M {
+                let factor = S::V::splat(factors[i]);
+                for v in 0..V {
+                    sums[i][v] = factor.mul_add(columns[v], sums[i][v]);
+                }
+            }
+        }
+        let [alpha, beta] = self.factors;
+        for i in 0..M {
+            let out = &mut c.row(self.row + i)[self.columns.clone()];
+            for (part, sum) in out.chunks_mut(LANES).zip(sums[i]) {
+                let mut sum = sum.mul(S::V::splat(alpha));
+                if part.len() == LANES {
+                    if beta != 0.0 {
+                        sum = S::V::load(part).mul_add(S::V::splat(beta), sum);
+                    }
+                    sum.store(part);
+                } else {
+                    if beta != 0.0 {
+                        sum = S::V::load_part(part, 0.0).mul_add(S::V::splat(beta), sum);
+                    }
+                    sum.store_part(part);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Product<'a> {
+    /// Copies these terms and columns of op(b) into panels.
+    #[inline(always)]
+    fn pack<S: Simd>(&mut self, terms: Range<usize>, columns: Range<usize>) {
+        let (count, b) = (terms.len(), self.b.lying);
+        if self.b.transposed {
+            for (p, panel) in ranges(columns.len(), WIDTH).enumerate() {
+                let width = panel.len().next_multiple_of(LANES);
+                let to = &mut self.panels[p * count * WIDTH..][..count * width];
+                let rows = columns.start + panel.start..columns.start + panel.end;
+                transpose::<S>(to, width, b, rows, terms.clone());
+            }
+            return;
+        }
+        for (k, term) in terms.enumerate() {
+            let row = &b.row(term)[columns.clone()];
+            let (parts, rest) = row.as_chunks::<WIDTH>();
+            for (p, part) in parts.iter().enumerate() {
+                self.panels[(p * count + k) * WIDTH..][..WIDTH].copy_from_slice(part);
+            }
+            let width = rest.len().next_multiple_of(LANES);
+            let to = &mut self.panels[parts.len() * count * WIDTH + k * width..][..width];
+            to[..rest.len()].copy_from_slice(rest);
+            to[rest.len()..].fill(0.0);
+        }
+    }
+
+    /// What is packed after these terms of these columns.
+    fn next_block(&self, terms: &Range<usize>, columns: &Range<usize>) -> Ahead<'a> {
+        match terms.end < self.terms {
+            true => self.b.ahead(terms.end..terms.end + self.blocks.terms, columns.clone()),
+            false => self.b.ahead(0..self.blocks.terms, columns.end..columns.end + self.blocks.columns),
+        }
+    }
+
+    /// As many tiles of M rows as there are left in the block.
+    #[inline(always)]
+    fn tiles<S: Simd, const M: usize, const V: usize>(
+        &mut self,
+        tile: &mut Tile<'_>,
+        block: &Block,
+        ahead: &mut Ahead<'_>,
+        lines: usize,
+    ) {
+        let count = block.terms.len();
+        while tile.row + M <= block.rows.end {
+            ahead.fetch::<S>(lines);
+            if self.a.transposed {
+                let group = &self.rows[(tile.row - block.rows.start) * count..][..M * count];
+                tile.run::<S, M, V>(&mut self.c, Group(group.as_chunks::<M>().0));
+            } else {
+                let mut rows: [&[f32]; M] = [&[]; M];
+                for i in 0..M {
+                    rows[i] = &self.a.lying.row(tile.row + i)[block.terms.clone()][..count];
+                }
+                tile.run::<S, M, V>(&mut self.c, Lying(rows));
+            }
+            tile.row += M;
+        }
+    }
+
+    /// All rows of a block with the columns of the panel at `start`.
+    #[inline(always)]
+    fn panel<S: Simd, const V: usize>(
+        &mut self,
+        columns: Range<usize>,
+        block: &Block,
+        start: usize,
+        ahead: &mut Ahead<'_>,
+        lines: usize,
+    ) {
+        let panels = std::mem::take(&mut self.panels);
+        let mut tile = Tile {
+            row: block.rows.start,
+            columns,
+            panel: &panels[start..][..block.terms.len() * V * LANES],
+            factors: [self.alpha, if block.terms.start == 0 { self.beta } else { 1.0 }],
+        };
+        self.tiles::<S, 8, V>(&mut tile, block, ahead, lines);
+        self.tiles::<S, 4, V>(&mut tile, block, ahead, lines);
+        self.tiles::<S, 2, V>(&mut tile, block, ahead, lines);
+        self.tiles::<S, 1, V>(&mut tile, block, ahead, lines);
+        self.panels = panels;
+    }
+}
+
+/// 0..n in ranges of `step`.
+fn ranges(n: usize, step: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n).step_by(step).map(move |start| start..n.min(start + step))
+}
+
+impl Kernel for Product<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for columns in ranges(self.c.cols(), self.blocks.columns) {
+            for terms in ranges(self.terms, self.blocks.terms) {
+                self.pack::<S>(terms.clone(), columns.clone());
+                let mut ahead = self.next_block(&terms, &columns);
+                let tiles = columns.len().div_ceil(WIDTH) * (self.c.rows() / 8).max(1);
+                let lines = ahead.lines().div_ceil(tiles);
+                for rows in ranges(self.c.rows(), self.blocks.rows) {
+                    let block = Block { rows, terms: terms.clone() };
+                    if self.a.transposed {
+                        pack_columns::<S>(self.rows, self.a.lying, terms.clone(), block.rows.clone());
+                    }
+                    for (p, panel) in ranges(columns.len(), WIDTH).enumerate() {
+                        let start = p * terms.len() * WIDTH;
+                        let of_c = columns.start + panel.start..columns.start + panel.end;
+                        match panel.len().div_ceil(LANES) {
+                            1 => self.panel::<S, 1>(of_c, &block, start, &mut ahead, lines),
+                            2 => self.panel::<S, 2>(of_c, &block, start, &mut ahead, lines),
+                            _ => self.panel::<S, 3>(of_c, &block, start, &mut ahead, lines),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first elements of a vector, from the start of a cache line.
+fn aligned(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if values.len() < len + LANES {
+        values.resize(len + LANES, 0.0);
+    }
+    let first = values.as_ptr().align_offset(64).min(LANES);
+    &mut values[first..][..len]
+}
+
+/// c = alpha · op(a) · op(b) + beta · c; c overlaps neither factor.
+pub(super) fn product(
+    c: ViewMut<'_>,
+    alpha: f32,
+    (a, transpose_a): (View<'_>, Transpose),
+    (b, transpose_b): (View<'_>, Transpose),
+    beta: f32,
+) {
+    thread_local! {
+        static BUFFERS: RefCell<[Vec<f32>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+    }
+    let terms = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
+    let (c, [a, b]) = split(c, [a, b]);
+    let factor = |lying, transpose| Factor { lying, transposed: transpose == Transpose::Yes };
+    let (a, b) = (factor(a, transpose_a), factor(b, transpose_b));
+    let blocks = Blocks::of(c.rows(), c.cols(), terms, a.transposed);
+    BUFFERS.with_borrow_mut(|[rows, panels]| {
+        let [in_rows, in_panels] = blocks.sizes();
+        let (rows, panels) = (aligned(rows, in_rows), aligned(panels, in_panels));
+        simd::run(Product { c, alpha, a, b, beta, terms, blocks, rows, panels })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gemm::tests::check;
+    use super::*;
+
+    #[test]
+    fn agrees_with_sums_in_double_precision() {
+        use Transpose::{No, Yes};
+        let shapes = [
+            (1, 5, 3),
+            (8, 48, 16),
+            (13, 61, 128),
+            (23, 100, 300),
+            (9, 1103, 130),
+            (275, 70, 530),
+            (131, 410, 65),
+        ];
+        for shape in shapes {
+            for transposes in [(No, No), (No, Yes), (Yes, No), (Yes, Yes)] {
+                check(shape, transposes, |c, alpha, a, b, beta| {
+                    product(c, alpha, (a, transposes.0), (b, transposes.1), beta)
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn transposes() {
+        let (rows, cols) = (37, 21);
+        let from = crate::Matrix::from_vec(rows, cols, (0..rows * cols).map(|k| k as f32).collect());
+        let mut to = vec![-1.0; 17 * 32];
+        struct Run<'a>(&'a mut [f32], Rows<'a>);
+        impl Kernel for Run<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd>(self) {
+                transpose::<S>(self.0, 32, self.1, 8..37, 4..21);
+            }
+        }
+        simd::run(Run(&mut to, super::super::access::source(from.view())));
+        for j in 0..17 {
+            for i in 0..32 {
+                let expected = if i < 29 { ((8 + i) * cols + 4 + j) as f32 } else { 0.0 };
+                assert_eq!(to[j * 32 + i], expected, "{i} {j}");
+            }
+        }
+    }
+}
