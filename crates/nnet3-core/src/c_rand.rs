@@ -87,9 +87,44 @@ impl CRand {
     }
 }
 
+/// The C library's `rand_r()`: a generator that is all in one word. In the reference every matrix of random numbers comes
+/// from one of its own, which starts with a number of [`CRand`].
+#[derive(Debug, Clone)]
+pub struct CRandR(u32);
+
+impl CRandR {
+    pub fn new(seed: u32) -> CRandR {
+        CRandR(seed)
+    }
+
+    /// Uniform between 0 and [`MAX`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> i32 {
+        [11, 10, 10].into_iter().fold(0, |result, bits| {
+            self.0 = self.0.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            (result << bits) ^ ((self.0 >> 16) % (1 << bits)) as i32
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a C program prints that calls `rand_r` three times.
+    #[test]
+    fn the_numbers_of_rand_r() {
+        for (seed, expected) in [
+            (0, [1012484, 1716955679, 1792309082]),
+            (1, [476707713, 1186278907, 505671508]),
+            (27437, [708046589, 1247335583, 202211993]),
+            (1804316820, [200811192, 735233328, 1421005139]),
+            (4294967295, [1670702726, 99100226, 931463008]),
+        ] {
+            let mut rand = CRandR::new(seed);
+            assert_eq!([rand.next(), rand.next(), rand.next()], expected, "seed {seed}");
+        }
+    }
 
     /// What a C program prints that calls `srand(seed)` and then `rand()` three times.
     #[test]

@@ -1,6 +1,6 @@
 //! The one source of randomness of a run, seeded by `--srand`.
 
-use crate::c_rand::{self, CRand};
+use crate::c_rand::{self, CRand, CRandR};
 use std::cell::RefCell;
 
 /// A seeded generator: [`CRand`] behind a shared reference. Same seed, same sequence, on every machine.
@@ -23,8 +23,7 @@ impl Random {
 
     /// Uniform, strictly above 0 and at most 1.
     pub fn uniform(&self) -> f32 {
-        let number = f64::from(self.generator.borrow_mut().next());
-        ((number + 1.0) / (f64::from(c_rand::MAX) + 2.0)) as f32
+        uniform(self.generator.borrow_mut().next())
     }
 
     /// Uniform integer, both ends included. Takes no number if they are equal.
@@ -48,8 +47,7 @@ impl Random {
 
     /// Standard normal (Box–Muller). Takes two numbers.
     pub fn normal(&self) -> f32 {
-        let (u, v) = (f64::from(self.uniform()), f64::from(self.uniform()));
-        ((-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()) as f32
+        normal(|| self.uniform())
     }
 
     /// A key for [`nnet3_matrix::Backend::fill_uniform`] and its like.
@@ -57,16 +55,74 @@ impl Random {
         self.generator.borrow_mut().next() as u64
     }
 
-    /// `count` normal numbers with this standard deviation around `mean`. Draws even when `stddev` is 0, so that a
-    /// seed gives the same parameters elsewhere in the network whatever the deviations are.
+    /// [`Random::normal_rows`] of one row.
     pub fn normal_vec(&self, count: usize, mean: f32, stddev: f32) -> Vec<f32> {
-        (0..count).map(|_| self.normal() * stddev + mean).collect()
+        self.normal_rows(1, count, mean, stddev)
     }
+
+    /// Normal numbers with this standard deviation around `mean`, row by row: those that the reference draws for a matrix
+    /// of this shape. Draws even when `stddev` is 0, so that a seed gives the same parameters elsewhere in the network
+    /// whatever the deviations are.
+    ///
+    /// Takes one number, with which another generator starts; none for an empty matrix.
+    pub fn normal_rows(&self, rows: usize, cols: usize, mean: f32, stddev: f32) -> Vec<f32> {
+        /// What the reference adds, lest the two generators be alike.
+        const APART: u32 = 27437;
+        let mut out = vec![0.0; rows * cols];
+        if out.is_empty() {
+            return out;
+        }
+        let mut generator = CRandR::new((self.generator.borrow_mut().next() as u32).wrapping_add(APART));
+        let mut draw = || uniform(generator.next());
+        for row in out.chunks_exact_mut(cols) {
+            let (pairs, last) = row.as_chunks_mut::<2>();
+            for pair in pairs {
+                let (length, angle) = ((-2.0 * draw().ln()).sqrt(), turn(draw()));
+                *pair = [length * angle.cos(), length * angle.sin()];
+            }
+            last.iter_mut().for_each(|x| *x = normal(&mut draw));
+        }
+        out.iter_mut().for_each(|x| *x = *x * stddev + mean);
+        out
+    }
+}
+
+/// A number of the C library's as one strictly above 0 and at most 1.
+fn uniform(number: i32) -> f32 {
+    ((f64::from(number) + 1.0) / (f64::from(c_rand::MAX) + 2.0)) as f32
+}
+
+/// This part of a full turn, in radians.
+fn turn(part: f32) -> f32 {
+    (2.0 * std::f64::consts::PI * f64::from(part)) as f32
+}
+
+/// Standard normal, from two uniform numbers.
+fn normal(mut draw: impl FnMut() -> f32) -> f32 {
+    let length = (-2.0 * draw().ln()).sqrt();
+    length * turn(draw()).cos()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Parameters that the reference's `nnet3-init --srand=7` gives an affine component from 3 to 2 dimensions.
+    #[test]
+    fn the_parameters_of_the_reference() {
+        let random = Random::new(7);
+        for (shape, expected) in [
+            ((2, 3), &[-1.575899, 1.587959, 0.6799132, -0.2718014, -1.578276, 0.4891039][..]),
+            ((0, 2), &[]),
+            ((1, 2), &[-0.6569754, -0.09341494]),
+        ] {
+            let found = random.normal_rows(shape.0, shape.1, 0.0, 1.0);
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 5e-7, "{found} for {expected}");
+            }
+        }
+    }
 
     #[test]
     fn pruning_keeps_expectations() {

@@ -165,7 +165,11 @@ impl Component for FixedAffine {
 }
 
 /// The vector of a file, or `dim` numbers.
-fn vector_from_config(line: &mut ConfigLine, file_key: &str, fill: impl Fn() -> f32) -> Result<Matrix> {
+fn vector_from_config(
+    line: &mut ConfigLine,
+    file_key: &str,
+    fill: impl Fn(usize) -> Vec<f32>,
+) -> Result<Matrix> {
     if let Some(file) = line.get_string(file_key) {
         return parameters::load_parameter_row(line, &file);
     }
@@ -174,7 +178,7 @@ fn vector_from_config(line: &mut ConfigLine, file_key: &str, fill: impl Fn() -> 
     }
     let dim = line.require_dim("dim")?;
     parameters::check_size(line, 1, dim)?;
-    Ok(Matrix::from_vec(1, dim, (0..dim).map(|_| fill()).collect()))
+    Ok(Matrix::from_vec(1, dim, fill(dim)))
 }
 
 const VECTOR_PROPERTIES: Properties =
@@ -193,7 +197,10 @@ impl FixedScale {
 
     fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
         let scale = if line.has("scales") { None } else { line.get_f32("scale")? };
-        let scales = vector_from_config(line, "scales", || scale.unwrap_or_else(|| random.normal()))?;
+        let scales = vector_from_config(line, "scales", |dim| match scale {
+            Some(scale) => vec![scale; dim],
+            None => random.normal_vec(dim, 0.0, 1.0),
+        })?;
         Ok(Box::new(FixedScale { scales }))
     }
 
@@ -260,7 +267,7 @@ struct FixedBias {
 
 impl FixedBias {
     fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
-        let bias = vector_from_config(line, "bias", || random.normal())?;
+        let bias = vector_from_config(line, "bias", |dim| random.normal_vec(dim, 0.0, 1.0))?;
         Ok(Box::new(FixedBias { bias }))
     }
 

@@ -88,7 +88,7 @@ impl Linear {
             }
             None => {
                 let (cols, rows) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
-                let stddev = get_stddev(line, "param-stddev", 1.0 / (cols as f32).sqrt())?;
+                let stddev = get_stddev(line, "param-stddev", (1.0 / (cols as f64).sqrt()) as f32)?;
                 normal_matrix(line, random, rows, cols, 0.0, stddev)?
             }
         };

@@ -150,7 +150,7 @@ pub fn normal_matrix(
     stddev: f32,
 ) -> Result<Matrix> {
     check_size(line, rows, cols)?;
-    Ok(Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, mean, stddev)))
+    Ok(Matrix::from_vec(rows, cols, random.normal_rows(rows, cols, mean, stddev)))
 }
 
 /// `key` must be absent or equal to `actual`, the dimension of the matrix from a file.
@@ -203,7 +203,7 @@ pub fn random_linear_and_bias(
     bias_stddev: f32,
     bias_mean: f32,
 ) -> Result<(Matrix, Matrix)> {
-    let stddev = get_stddev(line, "param-stddev", 1.0 / (cols as f32).sqrt())?;
+    let stddev = get_stddev(line, "param-stddev", (1.0 / (cols as f64).sqrt()) as f32)?;
     let bias_stddev = get_stddev(line, "bias-stddev", bias_stddev)?;
     let linear = normal_matrix(line, random, rows, cols, 0.0, stddev)?;
     let bias = normal_matrix(line, random, 1, bias_dim, bias_mean, bias_stddev)?;
