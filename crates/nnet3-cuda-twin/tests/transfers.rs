@@ -7,6 +7,7 @@ use nnet3_core::random::Random;
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuBackend;
+use nnet3_train::max_change::MaxChangeCounts;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 use nnet3_train::{ExampleReader, NnetExample};
 use std::sync::Arc;
@@ -132,37 +133,96 @@ fn recurrent_cells_and_clipping_do_not_wait() {
     assert_eq!(transfers(RECURRENT, options), [0, inputs, 0]);
 }
 
-/// [`RECURRENT`] after some minibatches, as text, and how often which components were limited.
-fn trained(device: &Device) -> (String, Vec<(String, u64)>) {
+/// Parts with statistics of each kind, with and without parameters, whose sums and counts max-change reduces.
+const COMPOSITE: &str = "\
+component name=x type=CompositeComponent num-components=8 component1='type=NaturalGradientAffineComponent input-dim=4 \
+    output-dim=8' component2='type=RectifiedLinearComponent dim=8 self-repair-scale=0.05' \
+    component3='type=BatchNormComponent dim=8' component4='type=SigmoidComponent dim=8 self-repair-scale=0.05 \
+    self-repair-lower-threshold=0.24' component5='type=ClipGradientComponent dim=8 norm-based-clipping=true \
+    clipping-threshold=0.001 self-repair-clipped-proportion-threshold=0.01 self-repair-scale=0.1' \
+    component6='type=TanhComponent dim=8 self-repair-scale=0.05' component7='type=NoOpComponent dim=8' \
+    component8='type=NaturalGradientAffineComponent input-dim=8 output-dim=3'
+component name=s type=LogSoftmaxComponent dim=3
+input-node name=input dim=4
+component-node name=x component=x input=input
+component-node name=s component=s input=x
+output-node name=output input=s
+";
+
+#[test]
+fn parts_with_statistics_do_not_wait() {
+    let inputs = 2 * MEASURED as u64;
+    for momentum in [0.0, 0.5] {
+        let options = TrainerOptions { momentum, max_param_change: 0.02, ..Default::default() };
+        assert_eq!(transfers(COMPOSITE, options), [0, inputs, 0]);
+    }
+}
+
+/// A network after some minibatches, as text, and how often which components were limited.
+fn trained(config: &str, max_param_change: f32, device: &Device) -> (String, MaxChangeCounts) {
     let minibatch = minibatch();
-    let options = TrainerOptions { momentum: 0.5, ..Default::default() };
-    let mut trainer = Trainer::new(network(RECURRENT), options, device, 1).unwrap();
+    let options = TrainerOptions { momentum: 0.5, max_param_change, ..Default::default() };
+    let mut trainer = Trainer::new(network(config), options, device, 1).unwrap();
     (0..BEFORE).for_each(|_| trainer.train(&minibatch, &mut |_: Event| ()).unwrap());
     let trained = trainer.finish(&mut |_: Event| ());
     let mut w = KaldiWriter::in_memory(false);
     trained.nnet.write(&mut w).unwrap();
-    (String::from_utf8(w.into_bytes()).unwrap(), trained.max_change.components)
+    (String::from_utf8(w.into_bytes()).unwrap(), trained.max_change)
+}
+
+#[test]
+fn parts_with_statistics_train_as_on_the_host() {
+    let (there, limited) = trained(COMPOSITE, 0.02, &twin());
+    let (here, limited_here) = trained(COMPOSITE, 0.02, &nnet3_matrix::cpu());
+    assert_eq!(limited.global, limited_here.global);
+    assert!(limited.global > 0, "{limited:?}");
+    // The host rounds numbers of rows after each change.
+    let rows = |text: &str| -> Vec<f64> {
+        let start = text.find("<NumElementsClipped>").unwrap();
+        text[start..].split_whitespace().filter_map(|word| word.parse().ok()).take(2).collect()
+    };
+    for (here, there) in rows(&here).into_iter().zip(rows(&there)) {
+        assert!(
+            here > 0.0 && (0.0..=BEFORE as f64).contains(&(there - here)),
+            "{here} rows here, {there} there"
+        );
+    }
+    let rest = |text: &str| {
+        let start = text.find("<NumElementsClipped>").unwrap();
+        let end = text.find("<NumSelfRepaired>").unwrap();
+        format!("{}{}", &text[..start], &text[end..])
+    };
+    assert_near(&rest(&here), &rest(&there), 1e-3);
 }
 
 /// Parameters, statistics and counts of those networks are the host's, to within roundings.
 #[test]
 fn recurrent_cells_train_as_on_the_host() {
-    let (there, limited) = trained(&(Arc::new(GpuBackend::new(Twin::new(true)).unwrap()) as Device));
-    let (here, limited_here) = trained(&nnet3_matrix::cpu());
-    assert_eq!(limited, limited_here);
+    let (there, limited) = trained(RECURRENT, 2.0, &twin());
+    let (here, limited_here) = trained(RECURRENT, 2.0, &nnet3_matrix::cpu());
+    let limited = limited.components;
+    assert_eq!(limited, limited_here.components);
     for cell in ["lstm", "gru", "ogru"] {
         assert!(limited.iter().any(|(name, times)| name == cell && *times > 0), "{cell}: {limited:?}");
     }
     let clipped = &here[here.find("<NumElementsClipped>").unwrap()..];
     let numbers: Vec<i32> = clipped.split_whitespace().filter_map(|word| word.parse().ok()).take(4).collect();
     assert!(numbers[0] > 0 && numbers[2] > 0, "rows clipped and passes repaired: {numbers:?}");
+    assert_near(&here, &there, 1e-4);
+}
 
+fn twin() -> Device {
+    Arc::new(GpuBackend::new(Twin::new(true)).unwrap())
+}
+
+/// Two texts, word for word, but for numbers that differ a little.
+fn assert_near(here: &str, there: &str, tolerance: f64) {
     let (here, there): (Vec<&str>, Vec<&str>) =
         (here.split_whitespace().collect(), there.split_whitespace().collect());
     assert_eq!(here.len(), there.len());
     for (k, (a, b)) in here.iter().zip(&there).enumerate() {
         let near = match (a.parse::<f64>(), b.parse::<f64>()) {
-            (Ok(a), Ok(b)) => (a - b).abs() <= 1e-4 * (1.0 + a.abs()),
+            (Ok(a), Ok(b)) => (a - b).abs() <= tolerance * (1.0 + a.abs()),
             _ => a == b,
         };
         assert!(near, "{a} here, {b} there, after {}", here[k.saturating_sub(8)..k].join(" "));

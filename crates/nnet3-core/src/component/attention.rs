@@ -5,10 +5,11 @@
 use super::fields::{self, key};
 use super::grid::{self, Grid, Times, gcd, shifted};
 use super::registry::PrecomputedReader;
+use super::tally::Tally;
 use super::*;
 use crate::config::ConfigLine;
 use crate::text::number;
-use nnet3_matrix::{Accumulator, ColumnTerm, Map};
+use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map};
 use std::ops::Range;
 
 const NAME: &str = "RestrictedAttentionComponent";
@@ -67,7 +68,7 @@ pub struct Attention {
     output_context: bool,
     key_scale: f32,
     /// Rows of the statistics.
-    stats_count: f64,
+    stats_count: Tally,
     /// A sum for each head; empty until the first use.
     entropy: Accumulator,
     /// Sums of weights, head by head, position by position; empty until the first use.
@@ -125,7 +126,7 @@ impl Attention {
             num_right_required,
             output_context: line.get_bool("output-context")?.unwrap_or(true),
             key_scale: key_scale.unwrap_or_else(|| (1.0 / (key_dim as f64).sqrt()) as f32),
-            stats_count: 0.0,
+            stats_count: Tally::default(),
             entropy: Accumulator::default(),
             posterior: Accumulator::default(),
         };
@@ -155,7 +156,7 @@ impl Attention {
             num_right_required: read_count(r, "<NumRightInputsRequired>")?,
             output_context: fields::read_bool(r, "<OutputContext>")?,
             key_scale: fields::read_f32(r, "<KeyScale>")?,
-            stats_count: fields::read_f64(r, "<StatsCount>")?,
+            stats_count: Tally::new(fields::read_f64(r, "<StatsCount>")?),
             entropy: Accumulator::default(),
             posterior: Accumulator::default(),
         };
@@ -306,17 +307,17 @@ impl Component for Attention {
             self.output_context,
             number(self.key_scale as f64)
         );
-        if self.stats_count == 0.0 {
+        let count = self.stats_count.value();
+        if count == 0.0 {
             return out;
         }
-        let averages = |sums: &[f64]| -> String {
-            sums.iter().map(|sum| number(sum / self.stats_count) + ",").collect()
-        };
+        let averages =
+            |sums: &[f64]| -> String { sums.iter().map(|sum| number(sum / count) + ",").collect() };
         out += &format!(", entropy={}", averages(&self.entropy.values()));
         for (head, sums) in self.posterior.values().chunks(self.context()).enumerate().take(5) {
             out += &format!(" posterior-stats[{head}]={}", averages(sums));
         }
-        out + &format!(" stats-count={}", number(self.stats_count))
+        out + &format!(" stats-count={}", number(count))
     }
 
     fn write(&self, w: &mut KaldiWriter) -> Result<()> {
@@ -335,7 +336,7 @@ impl Component for Attention {
         }
         fields::write_bool(w, "<OutputContext>", self.output_context)?;
         fields::write_f32(w, "<KeyScale>", self.key_scale)?;
-        fields::write_f64(w, "<StatsCount>", self.stats_count)?;
+        fields::write_f64(w, "<StatsCount>", self.stats_count.value())?;
         w.write_token("<EntropyStats>")?;
         kaldi_io::matrix::write_vector(w, &self.entropy.values())?;
         w.write_token("<PosteriorStats>")?;
@@ -469,7 +470,7 @@ impl Component for Attention {
         if self.entropy.len() != self.num_heads || self.posterior.is_empty() {
             self.entropy = Accumulator::zeros(self.num_heads);
             self.posterior = Accumulator::zeros(self.num_heads * self.context());
-            self.stats_count = 0.0;
+            self.stats_count = Tally::default();
         }
         // Before chance decides, so that the pool has them in every later run.
         let mut logs = context.workspace.take(memo.rows(), memo.cols());
@@ -489,7 +490,7 @@ impl Component for Attention {
             0.0,
         );
         backend.accumulate(&mut self.entropy, 0, heads.view().reshape(1, self.num_heads), ColumnTerm::Value);
-        self.stats_count += memo.rows() as f64;
+        self.stats_count.increase(memo.rows() as f64);
     }
 
     fn zero_stats(&mut self) {
@@ -500,14 +501,27 @@ impl Component for Attention {
         let factor = factor as f64;
         self.entropy.scale(factor);
         self.posterior.scale(factor);
-        self.stats_count = if factor == 0.0 { 0.0 } else { self.stats_count * factor };
+        self.stats_count.scale(factor);
     }
 
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let (alpha, other) = (alpha as f64, downcast::<Self>(other));
         self.entropy.add(alpha, &other.entropy);
         self.posterior.add(alpha, &other.posterior);
-        self.stats_count += alpha * other.stats_count;
+        self.stats_count.add(alpha, &other.stats_count);
+    }
+
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        backend.scale_sums_by(&mut self.entropy, factor);
+        backend.scale_sums_by(&mut self.posterior, factor);
+        self.stats_count.scale_by(backend, factor);
+    }
+
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other = downcast::<Self>(other);
+        backend.add_sums_by(&mut self.entropy, alpha, &other.entropy);
+        backend.add_sums_by(&mut self.posterior, alpha, &other.posterior);
+        self.stats_count.add_by(backend, alpha, &other.stats_count);
     }
 }
 

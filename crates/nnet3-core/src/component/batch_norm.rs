@@ -3,6 +3,7 @@
 
 use super::fields::{self, key};
 use super::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
+use super::tally::Tally;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
 use crate::component_boilerplate;
 use crate::config::ConfigLine;
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Map, Matrix, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View, ViewMut};
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "BatchNormComponent",
@@ -37,7 +38,7 @@ pub struct BatchNorm {
     target_rms: f32,
     test_mode: bool,
     /// Number of rows (of a block) in the sums.
-    count: f64,
+    count: Tally,
     sum: Accumulator,
     sumsq: Accumulator,
     /// Test mode only, else empty: output = scale ⊙ input + offset.
@@ -68,7 +69,7 @@ impl BatchNorm {
             epsilon,
             target_rms,
             test_mode: line.get_bool("test-mode")?.unwrap_or(false),
-            count: 0.0,
+            count: Tally::default(),
             sum: Accumulator::zeros(block_dim),
             sumsq: Accumulator::zeros(block_dim),
             scale: Matrix::empty(),
@@ -102,7 +103,7 @@ impl BatchNorm {
             epsilon,
             target_rms,
             test_mode,
-            count,
+            count: Tally::new(count),
             sum: Accumulator::from_vec(sum),
             sumsq: Accumulator::from_vec(sumsq),
             scale: Matrix::empty(),
@@ -114,9 +115,10 @@ impl BatchNorm {
 
     /// Mean and variance (not floored) as the file has them.
     fn averages(&self) -> (Vec<f32>, Vec<f32>) {
-        let mean = fields::averages(&self.sum, self.count);
-        let mut variance = fields::averages(&self.sumsq, self.count);
-        if self.count != 0.0 {
+        let count = self.count.value();
+        let mean = fields::averages(&self.sum, count);
+        let mut variance = fields::averages(&self.sumsq, count);
+        if count != 0.0 {
             for (v, m) in variance.iter_mut().zip(&mean) {
                 *v -= m * m;
             }
@@ -133,10 +135,10 @@ impl BatchNorm {
             return;
         }
         let (mut scale, mut offset) = (Vec::new(), Vec::new());
-        let (sum, sumsq) = (self.sum.values(), self.sumsq.values());
+        let (sum, sumsq, count) = (self.sum.values(), self.sumsq.values(), self.count.value());
         for i in 0..self.block_dim {
             // Without statistics the sums may be empty.
-            let (mean, square) = match self.count {
+            let (mean, square) = match count {
                 0.0 => (0.0, 1.0),
                 count => (sum[i] / count, sumsq[i] / count),
             };
@@ -184,10 +186,10 @@ impl Component for BatchNorm {
             self.block_dim,
             number(self.epsilon as f64),
             number(self.target_rms as f64),
-            number(self.count),
+            number(self.count.value()),
             self.test_mode
         );
-        if self.count > 0.0 {
+        if self.count.value() > 0.0 {
             let (mean, variance) = self.averages();
             let stddev: Vec<f32> = variance.iter().map(|v| v.max(0.0).sqrt()).collect();
             out += &format!(", data-mean={}, data-stddev={}", summarize(&mean), summarize(&stddev));
@@ -202,7 +204,7 @@ impl Component for BatchNorm {
         fields::write_f32(w, "<Epsilon>", self.epsilon)?;
         fields::write_f32(w, "<TargetRms>", self.target_rms)?;
         fields::write_bool(w, "<TestMode>", self.test_mode)?;
-        fields::write_f64(w, "<Count>", self.count)?;
+        fields::write_f64(w, "<Count>", self.count.value())?;
         let (mean, variance) = self.averages();
         fields::write_vector(w, "<StatsMean>", &mean)?;
         fields::write_vector(w, "<StatsVar>", &variance)?;
@@ -265,7 +267,7 @@ impl Component for BatchNorm {
 
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, memo: View<'_>) {
         let rows = (output.rows() * output.cols() / self.block_dim) as f64;
-        self.count += rows;
+        self.count.increase(rows);
         if self.sum.is_empty() {
             (self.sum, self.sumsq) = (Accumulator::zeros(self.block_dim), Accumulator::zeros(self.block_dim));
         }
@@ -284,7 +286,7 @@ impl Component for BatchNorm {
     /// Does not change the transform of test mode.
     fn scale(&mut self, factor: f32) {
         let factor = factor as f64;
-        self.count = if factor == 0.0 { 0.0 } else { self.count * factor };
+        self.count.scale(factor);
         self.sum.scale(factor);
         self.sumsq.scale(factor);
     }
@@ -292,9 +294,27 @@ impl Component for BatchNorm {
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let other: &BatchNorm = super::downcast(other);
         let alpha = alpha as f64;
-        self.count += alpha * other.count;
+        self.count.add(alpha, &other.count);
         self.sum.add(alpha, &other.sum);
         self.sumsq.add(alpha, &other.sumsq);
+        self.derive();
+    }
+
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.count.scale_by(backend, factor);
+        backend.scale_sums_by(&mut self.sum, factor);
+        backend.scale_sums_by(&mut self.sumsq, factor);
+    }
+
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other: &BatchNorm = super::downcast(other);
+        if other.count.is_zero() {
+            return;
+        }
+        self.count.add_by(backend, alpha, &other.count);
+        backend.add_sums_by(&mut self.sum, alpha, &other.sum);
+        backend.add_sums_by(&mut self.sumsq, alpha, &other.sumsq);
+        // Test mode, in which it would wait for the sums, stores none.
         self.derive();
     }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, ColumnTerm, Factor, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map, View, ViewMut};
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "ClipGradientComponent",
@@ -47,10 +47,14 @@ struct ClipGradient {
     repair_threshold: f32,
     repair_target: f32,
     repair_scale: f32,
-    /// At [`CLIPPED`] rows clipped, of `count` (row norms only), at [`REPAIRED`] backward passes with self-repair, of
-    /// `num_backpropped`. Integers.
+    /// Rows clipped (row norms only), at [`CLIPPED`], of `count` and of what is at [`COUNT`]. Integers in files; a device adds
+    /// and scales without rounding.
     totals: Accumulator,
     count: i32,
+    /// Whether a device has changed the totals by a factor of its own, so that the host knows only `count` of the rows.
+    counts_there: bool,
+    /// Backward passes with self-repair, of `num_backpropped`.
+    repaired: Accumulator,
     num_backpropped: i32,
     /// Scratch of self-repair: sums of row norms.
     sizes: Accumulator,
@@ -58,7 +62,7 @@ struct ClipGradient {
 
 /// Places in [`ClipGradient::totals`].
 const CLIPPED: usize = 0;
-const REPAIRED: usize = 1;
+const COUNT: usize = 1;
 
 /// Places in [`ClipGradient::sizes`].
 const BEFORE: usize = 0;
@@ -81,6 +85,8 @@ impl ClipGradient {
             repair_scale: fields::get_at_least(line, "self-repair-scale", 0.0, 1.0)?,
             totals: Accumulator::zeros(2),
             count: 0,
+            counts_there: false,
+            repaired: Accumulator::zeros(1),
             num_backpropped: 0,
             sizes: Accumulator::zeros(3),
         }))
@@ -95,8 +101,10 @@ impl ClipGradient {
             repair_threshold: 1.0,
             repair_target: 0.0,
             repair_scale: 0.0,
-            totals: Accumulator::default(),
+            totals: Accumulator::zeros(2),
             count: 0,
+            counts_there: false,
+            repaired: Accumulator::zeros(1),
             num_backpropped: 0,
             sizes: Accumulator::zeros(3),
         };
@@ -108,28 +116,62 @@ impl ClipGradient {
             c.repair_target = fields::read_f32(r, "<SelfRepairTarget>")?;
             c.repair_scale = fields::read_f32(r, "<SelfRepairScale>")?;
         }
-        let (clipped, mut repaired) = (fields::read_i32(r, "<NumElementsClipped>")?, 0);
-        c.count = fields::read_i32(r, "<NumElementsProcessed>")?;
+        let clipped = fields::read_i32(r, "<NumElementsClipped>")?;
+        c.set_totals(clipped, fields::read_i32(r, "<NumElementsProcessed>")?);
         if r.accept_token("<NumSelfRepaired>")? {
-            repaired = r.read_i32()?;
+            c.repaired = Accumulator::from_vec(vec![r.read_i32()?.into()]);
             c.num_backpropped = fields::read_i32(r, "<NumBackpropped>")?;
         }
-        c.set_totals(clipped, repaired);
         r.expect_token("</ClipGradientComponent>")?;
         Ok(Box::new(c))
     }
 
-    fn set_totals(&mut self, clipped: i32, repaired: i32) {
-        self.totals = Accumulator::from_vec(vec![clipped.into(), repaired.into()]);
+    fn set_totals(&mut self, clipped: i32, count: i32) {
+        self.totals = Accumulator::from_vec(vec![clipped.into(), 0.0]);
+        (self.count, self.counts_there) = (count, false);
     }
 
-    /// One of the totals, as files have it.
-    fn total(&self, index: usize) -> i32 {
-        self.totals.values()[index] as i32
+    /// Rows clipped, and all rows, as files have them. Waits for the device.
+    fn totals(&self) -> (i32, i32) {
+        let totals = self.totals.values();
+        (totals[CLIPPED] as i32, self.count.saturating_add(totals[COUNT] as i32))
     }
 
     fn clipped_proportion(&self) -> f32 {
-        if self.count > 0 { self.total(CLIPPED) as f32 / self.count as f32 } else { 0.0 }
+        let (clipped, count) = self.totals();
+        if count > 0 { clipped as f32 / count as f32 } else { 0.0 }
+    }
+
+    fn repaired(&self) -> i32 {
+        self.repaired.values()[0] as i32
+    }
+
+    /// Adds a number of rows times a factor of the device.
+    fn count_times(&mut self, backend: &dyn Backend, rows: i32, factor: Factor<'_>) {
+        if rows != 0 {
+            let times = f64::from(rows) * f64::from(factor.times);
+            backend.accumulate_row(&mut self.totals, COUNT, times, factor.element);
+        }
+        self.counts_there = true;
+    }
+
+    /// Sets `chosen` (1 × 2) to the proportion of clipped rows, and to 1 if it is above the threshold, else 0.
+    fn choose_repair(&mut self, backend: &dyn Backend, chosen: ViewMut<'_>) {
+        if !self.counts_there {
+            let count = self.count as f32;
+            return backend.proportion_above(chosen, &mut self.totals, CLIPPED, count, self.repair_threshold);
+        }
+        let count = std::mem::take(&mut self.count);
+        if count != 0 {
+            self.totals.add(1.0, &Accumulator::from_vec(vec![0.0, count.into()]));
+        }
+        let (proportion, above) = (chosen.col_range(0..1), chosen.col_range(1..2));
+        backend.set(above, 1.0);
+        let one = Factor { times: 1.0, element: above.as_view() };
+        backend.ratio_of_sums(proportion, one, &mut self.totals, CLIPPED, COUNT, 0.0);
+        let difference = Map::Affine { scale: 1.0, offset: -self.repair_threshold };
+        backend.map(above, proportion.as_view(), difference);
+        backend.map(above, above.as_view(), Map::Heaviside);
     }
 
     /// Scales down rows with a norm above the threshold, which are counted in `totals`.
@@ -165,11 +207,11 @@ impl ClipGradient {
         let mut sign = workspace.take(input.rows(), input.cols());
         let mut columns = workspace.take(2, input.rows());
         let mut factor = workspace.take(1, 1);
-        if self.count == 0 || context.random.uniform() > REPAIR_PROBABILITY || self.count < 0 {
+        let none = self.count == 0 && !self.counts_there;
+        if none || context.random.uniform() > REPAIR_PROBABILITY || self.count < 0 {
             return;
         }
-        let (totals, count) = (&mut self.totals, self.count as f32);
-        backend.proportion_above(chosen, totals, CLIPPED, count, self.repair_threshold);
+        self.choose_repair(backend, chosen);
         let proportion = chosen.col_range(0..1);
         let repairs = Factor { times: 1.0, element: chosen.as_view().col_range(1..2) };
         if backend.value_at_once(repairs) == Some(0.0) {
@@ -258,9 +300,10 @@ impl Component for ClipGradient {
         fields::write_f32(w, "<SelfRepairClippedProportionThreshold>", self.repair_threshold)?;
         fields::write_f32(w, "<SelfRepairTarget>", self.repair_target)?;
         fields::write_f32(w, "<SelfRepairScale>", self.repair_scale)?;
-        fields::write_i32(w, "<NumElementsClipped>", self.total(CLIPPED))?;
-        fields::write_i32(w, "<NumElementsProcessed>", self.count)?;
-        fields::write_i32(w, "<NumSelfRepaired>", self.total(REPAIRED))?;
+        let (clipped, count) = self.totals();
+        fields::write_i32(w, "<NumElementsClipped>", clipped)?;
+        fields::write_i32(w, "<NumElementsProcessed>", count)?;
+        fields::write_i32(w, "<NumSelfRepaired>", self.repaired())?;
         fields::write_i32(w, "<NumBackpropped>", self.num_backpropped)?;
         w.write_token("</ClipGradientComponent>")?;
         Ok(())
@@ -301,25 +344,53 @@ impl Component for ClipGradient {
         self.repair_gradients(context, args.in_value, d, chosen.view_mut());
         if let Some(target) = update.target(self) {
             let repaired = chosen.view().col_range(1..2);
-            context.backend.accumulate_row(&mut target.totals, REPAIRED, 1.0, repaired);
+            context.backend.accumulate_row(&mut target.repaired, 0, 1.0, repaired);
             target.num_backpropped = target.num_backpropped.saturating_add(1);
         }
     }
 
     fn zero_stats(&mut self) {
         self.totals.scale(0.0);
-        (self.count, self.num_backpropped) = (0, 0);
+        self.repaired.scale(0.0);
+        (self.count, self.counts_there, self.num_backpropped) = (0, false, 0);
     }
     /// Integers, so rounded towards zero; the counts of self-repair stay.
     fn scale(&mut self, factor: f32) {
-        self.count = (self.count as f32 * factor) as i32;
-        self.set_totals((self.total(CLIPPED) as f32 * factor) as i32, self.total(REPAIRED));
+        if factor == 0.0 {
+            self.totals.scale(0.0);
+            return (self.count, self.counts_there) = (0, false);
+        }
+        let (clipped, count) = self.totals();
+        self.set_totals((clipped as f32 * factor) as i32, (count as f32 * factor) as i32);
     }
     fn add(&mut self, alpha: f32, other: &dyn Component) {
+        let (clipped, count) = self.totals();
+        let (more, more_rows) = super::downcast::<ClipGradient>(other).totals();
+        let sum = |a: i32, b: i32| (a as f32 + alpha * b as f32) as i32;
+        self.set_totals(sum(clipped, more), sum(count, more_rows));
+    }
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        if let Some(factor) = backend.value_at_once(factor) {
+            return self.scale(factor);
+        }
+        if self.count != 0 || self.counts_there {
+            backend.scale_sums_by(&mut self.totals, factor);
+            let count = std::mem::take(&mut self.count);
+            self.count_times(backend, count, factor);
+        }
+    }
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        if let Some(alpha) = backend.value_at_once(alpha) {
+            if alpha != 0.0 {
+                self.add(alpha, other);
+            }
+            return;
+        }
         let other: &ClipGradient = super::downcast(other);
-        self.count = (self.count as f32 + alpha * other.count as f32) as i32;
-        let clipped = (self.total(CLIPPED) as f32 + alpha * other.total(CLIPPED) as f32) as i32;
-        self.set_totals(clipped, self.total(REPAIRED));
+        if other.count != 0 || other.counts_there {
+            backend.add_sums_by(&mut self.totals, alpha, &other.totals);
+            self.count_times(backend, other.count, alpha);
+        }
     }
 }
 

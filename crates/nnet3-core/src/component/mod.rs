@@ -40,6 +40,7 @@ pub mod row_ranges;
 pub mod scale_and_offset;
 pub mod spec_augment;
 pub mod statistics;
+pub mod tally;
 pub mod tanh_stats;
 pub mod tdnn;
 pub mod tdnn_keys;
@@ -332,17 +333,14 @@ pub trait Component: Any + Send + Sync {
         let _ = (alpha, other);
     }
 
-    /// As [`Component::scale`] by a number that the device knows. Those whose statistics are scaled too wait for it.
+    /// As [`Component::scale`] by a number that the device knows, and nobody waits for.
     fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-        self.scale(backend.value_of(factor));
+        let _ = (backend, factor);
     }
 
-    /// As [`Component::add`] with an alpha that the device knows; 0 adds nothing. Those with statistics wait for it.
+    /// As [`Component::add`] with an alpha that the device knows, and nobody waits for; 0 adds nothing.
     fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
-        let alpha = backend.value_of(alpha);
-        if alpha != 0.0 {
-            self.add(alpha, other);
-        }
+        let _ = (backend, alpha, other);
     }
 
     /// `Some` exactly if [`Properties::UPDATABLE`].

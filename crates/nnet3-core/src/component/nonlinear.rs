@@ -8,7 +8,7 @@ use crate::config::ConfigLine;
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Activation, Band, Map, View, ViewMut};
+use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
 use std::any::Any;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Component for Nonlinear {
     fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, _memo: View<'_>) {
         match self.function {
             Function::ElementWise(activation) => {
-                if context.random.int(0, 1) != 0 || self.stats.count() == 0.0 {
+                if context.random.int(0, 1) != 0 || self.stats.count().is_zero() {
                     self.stats.store(context, output, Some(activation));
                 }
             }
@@ -246,6 +246,12 @@ impl Component for Nonlinear {
     }
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         self.stats.add(alpha, &super::downcast::<Nonlinear>(other).stats);
+    }
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.stats.scale_by(backend, factor);
+    }
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        self.stats.add_by(backend, alpha, &super::downcast::<Nonlinear>(other).stats);
     }
 }
 
@@ -348,7 +354,7 @@ mod tests {
         for _ in 0..2000 {
             store(&mut *relu, &harness, 1, &[1.0]);
         }
-        let count = super::super::downcast::<Nonlinear>(&*relu).stats.count();
+        let count = super::super::downcast::<Nonlinear>(&*relu).stats.count().value();
         assert!((900.0..1100.0).contains(&count), "{count}");
     }
 

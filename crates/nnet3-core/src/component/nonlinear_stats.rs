@@ -2,6 +2,7 @@
 //! statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
 
 use super::fields::{self, key};
+use super::tally::Tally;
 use super::{Context, Key, Kind, parameters};
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, Activation, Band, ColumnTerm, Count, View, ViewMut};
+use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
 
 pub const KEYS: &[Key] = &[
     key("dim", Kind::Int, "", "number of columns of input and output"),
@@ -48,13 +49,13 @@ pub struct NonlinearStats {
     /// Sums of outputs over `count` rows. Empty, as the other sums, until the first use.
     value_sum: Accumulator,
     deriv_sum: Accumulator,
-    count: f64,
+    count: Tally,
     /// Sums of squared output derivatives over `oderiv_count` rows.
     oderiv_sumsq: Accumulator,
-    oderiv_count: f64,
+    oderiv_count: Tally,
     /// One sum.
     dims_self_repaired: Accumulator,
-    dims_processed: f64,
+    dims_processed: Tally,
 }
 
 impl NonlinearStats {
@@ -85,11 +86,11 @@ impl NonlinearStats {
             self_repair_scale: 0.0,
             value_sum: Accumulator::default(),
             deriv_sum: Accumulator::default(),
-            count: 0.0,
+            count: Tally::default(),
             oderiv_sumsq: Accumulator::default(),
-            oderiv_count: 0.0,
+            oderiv_count: Tally::default(),
             dims_self_repaired: Accumulator::zeros(1),
-            dims_processed: 0.0,
+            dims_processed: Tally::default(),
         }
     }
 
@@ -106,20 +107,21 @@ impl NonlinearStats {
         }
         s.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", dim)?);
         s.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", dim)?);
-        s.count = fields::read_f64(r, "<Count>")?;
+        let (count, mut oderiv_count) = (fields::read_f64(r, "<Count>")?, 0.0);
         if r.accept_token("<OderivRms>")? {
             let rms = fields::stats(r, "<OderivRms>", dim)?;
             s.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
-            s.oderiv_count = fields::read_f64(r, "<OderivCount>")?;
+            oderiv_count = fields::read_f64(r, "<OderivCount>")?;
         }
-        s.value_sum.scale(s.count);
-        s.deriv_sum.scale(s.count);
-        s.oderiv_sumsq.scale(s.oderiv_count);
+        s.value_sum.scale(count);
+        s.deriv_sum.scale(count);
+        s.oderiv_sumsq.scale(oderiv_count);
+        (s.count, s.oderiv_count) = (Tally::new(count), Tally::new(oderiv_count));
         if r.accept_token("<NumDimsSelfRepaired>")? {
             s.dims_self_repaired = Accumulator::from_vec(vec![r.read_f64()?]);
         }
         if r.accept_token("<NumDimsProcessed>")? {
-            s.dims_processed = r.read_f64()?;
+            s.dims_processed = Tally::new(r.read_f64()?);
         }
         s.self_repair_lower_threshold =
             threshold(fields::optional_f32(r, "<SelfRepairLowerThreshold>", UNSET)?);
@@ -136,15 +138,16 @@ impl NonlinearStats {
         if self.block_dim != self.dim {
             fields::write_dim(w, "<BlockDim>", self.block_dim)?;
         }
-        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, self.count))?;
-        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, self.count))?;
-        fields::write_f64(w, "<Count>", self.count)?;
-        let mean_squares = fields::averages(&self.oderiv_sumsq, self.oderiv_count);
+        let (count, oderiv_count) = (self.count.value(), self.oderiv_count.value());
+        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, count))?;
+        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, count))?;
+        fields::write_f64(w, "<Count>", count)?;
+        let mean_squares = fields::averages(&self.oderiv_sumsq, oderiv_count);
         let rms: Vec<f32> = mean_squares.iter().map(|v| v.max(0.0).sqrt()).collect();
         fields::write_vector(w, "<OderivRms>", &rms)?;
-        fields::write_f64(w, "<OderivCount>", self.oderiv_count)?;
+        fields::write_f64(w, "<OderivCount>", oderiv_count)?;
         fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired.values()[0])?;
-        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed)?;
+        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed.value())?;
         if let Some(value) = self.self_repair_lower_threshold {
             fields::write_f32(w, "<SelfRepairLowerThreshold>", value)?;
         }
@@ -173,46 +176,44 @@ impl NonlinearStats {
                 out += &format!(", self-repair-{name}={}", number(value as f64));
             }
         }
-        if self.count > 0.0 && self.value_sum.len() == self.dim {
-            let repaired = match self.dims_processed > 0.0 {
-                true => self.dims_self_repaired.values()[0] / self.dims_processed,
+        let [count, oderiv_count, processed] =
+            [&self.count, &self.oderiv_count, &self.dims_processed].map(Tally::value);
+        if count > 0.0 && self.value_sum.len() == self.dim {
+            let repaired = match processed > 0.0 {
+                true => self.dims_self_repaired.values()[0] / processed,
                 false => 0.0,
             };
-            out += &format!(
-                ", count={}, self-repaired-proportion={}",
-                format_g(self.count, 3),
-                number(repaired)
-            );
-            out += &format!(", value-avg={}", summarize(&fields::averages(&self.value_sum, self.count)));
+            out += &format!(", count={}, self-repaired-proportion={}", format_g(count, 3), number(repaired));
+            out += &format!(", value-avg={}", summarize(&fields::averages(&self.value_sum, count)));
             if self.deriv_sum.len() == self.dim {
-                out += &format!(", deriv-avg={}", summarize(&rounded(&self.deriv_sum, self.count, |v| v)));
+                out += &format!(", deriv-avg={}", summarize(&rounded(&self.deriv_sum, count, |v| v)));
             }
         }
-        if self.oderiv_count > 0.0 && self.oderiv_sumsq.len() == self.dim {
-            let rms = rounded(&self.oderiv_sumsq, self.oderiv_count, |v| v.max(0.0).sqrt());
-            out += &format!(", oderiv-rms={}, oderiv-count={}", summarize(&rms), number(self.oderiv_count));
+        if oderiv_count > 0.0 && self.oderiv_sumsq.len() == self.dim {
+            let rms = rounded(&self.oderiv_sumsq, oderiv_count, |v| v.max(0.0).sqrt());
+            out += &format!(", oderiv-rms={}, oderiv-count={}", summarize(&rms), number(oderiv_count));
         }
         out
     }
 
     // ---- statistics --------------------------------------------------------------------------------------------
 
-    pub fn count(&self) -> f64 {
-        self.count
+    pub fn count(&self) -> &Tally {
+        &self.count
     }
 
     /// Adds the rows of `output`, and of the derivative of `activation` there if given.
     pub fn store(&mut self, context: Context<'_>, output: View<'_>, activation: Option<Activation>) {
         if self.value_sum.len() != self.dim {
             self.value_sum = Accumulator::zeros(self.dim);
-            self.count = 0.0;
+            self.count = Tally::default();
         }
         if activation.is_some() && self.deriv_sum.len() != self.dim {
             self.deriv_sum = Accumulator::zeros(self.dim);
             self.value_sum.scale(0.0);
-            self.count = 0.0;
+            self.count = Tally::default();
         }
-        self.count += output.rows() as f64;
+        self.count.increase(output.rows() as f64);
         context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
         if let Some(activation) = activation {
             context.backend.accumulate(&mut self.deriv_sum, 0, output, ColumnTerm::Derivative(activation));
@@ -221,20 +222,20 @@ impl NonlinearStats {
 
     /// Adds the squares of output derivatives, on three calls out of four; always on the first.
     pub fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
-        if context.random.int(0, 3) == 0 && self.oderiv_count != 0.0 {
+        if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
             return;
         }
         if self.oderiv_sumsq.len() != self.dim {
             self.oderiv_sumsq = Accumulator::zeros(self.dim);
-            self.oderiv_count = 0.0;
+            self.oderiv_count = Tally::default();
         }
         context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
-        self.oderiv_count += out_deriv.rows() as f64;
+        self.oderiv_count.increase(out_deriv.rows() as f64);
     }
 
     /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.
     pub fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
-        self.dims_processed += processed;
+        self.dims_processed.increase(processed);
         if let Some(terms) = terms {
             context.backend.accumulate_dot(&mut self.dims_self_repaired, 0, 1.0, terms, terms);
         }
@@ -246,14 +247,17 @@ impl NonlinearStats {
     }
 
     fn can_repair(&self) -> bool {
-        self.self_repair_scale != 0.0 && self.count != 0.0 && self.deriv_sum.len() == self.dim
+        self.self_repair_scale != 0.0 && !self.count.is_zero() && self.deriv_sum.len() == self.dim
     }
 
     /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
     /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
     pub fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
-        let count = Count::Known(self.count);
+        let count = match self.count.known() {
+            Some(count) => Count::Known(count),
+            None => Count::Sum(self.count.on_device(), 0),
+        };
         context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, count, band);
     }
 
@@ -263,27 +267,40 @@ impl NonlinearStats {
 
     pub fn scale(&mut self, factor: f32) {
         let factor = factor as f64;
-        let Self { value_sum, deriv_sum, oderiv_sumsq, dims_self_repaired, .. } = self;
-        for sums in [value_sum, deriv_sum, oderiv_sumsq, dims_self_repaired] {
-            sums.scale(factor);
-        }
-        for count in self.counts() {
-            *count = if factor == 0.0 { 0.0 } else { *count * factor };
-        }
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(factor));
+        self.counts_mut().into_iter().for_each(|count| count.scale(factor));
     }
 
     pub fn add(&mut self, alpha: f32, other: &NonlinearStats) {
         let alpha = alpha as f64;
-        self.value_sum.add(alpha, &other.value_sum);
-        self.deriv_sum.add(alpha, &other.deriv_sum);
-        self.oderiv_sumsq.add(alpha, &other.oderiv_sumsq);
-        self.count += alpha * other.count;
-        self.oderiv_count += alpha * other.oderiv_count;
-        self.dims_self_repaired.add(alpha, &other.dims_self_repaired);
-        self.dims_processed += alpha * other.dims_processed;
+        self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha, more));
+        self.counts_mut().into_iter().zip(other.counts()).for_each(|(count, more)| count.add(alpha, more));
     }
 
-    fn counts(&mut self) -> [&mut f64; 3] {
+    /// As [`NonlinearStats::scale`] by a number that the device knows.
+    pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
+        self.counts_mut().into_iter().for_each(|count| count.scale_by(backend, factor));
+    }
+
+    /// As [`NonlinearStats::add`] with an alpha that the device knows; 0 adds nothing.
+    pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &NonlinearStats) {
+        let sums = self.sums_mut().into_iter().zip(other.sums());
+        sums.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
+        let counts = self.counts_mut().into_iter().zip(other.counts());
+        counts.for_each(|(count, more)| count.add_by(backend, alpha, more));
+    }
+
+    fn sums(&self) -> [&Accumulator; 4] {
+        [&self.value_sum, &self.deriv_sum, &self.oderiv_sumsq, &self.dims_self_repaired]
+    }
+    fn sums_mut(&mut self) -> [&mut Accumulator; 4] {
+        [&mut self.value_sum, &mut self.deriv_sum, &mut self.oderiv_sumsq, &mut self.dims_self_repaired]
+    }
+    fn counts(&self) -> [&Tally; 3] {
+        [&self.count, &self.oderiv_count, &self.dims_processed]
+    }
+    fn counts_mut(&mut self) -> [&mut Tally; 3] {
         [&mut self.count, &mut self.oderiv_count, &mut self.dims_processed]
     }
 }

@@ -4,6 +4,7 @@
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::registry::PrecomputedReader;
+use super::tally::Tally;
 use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
     precomputed,
@@ -16,7 +17,7 @@ use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Accumulator, ColumnTerm, IndexTable, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, IndexTable, Map, View, ViewMut};
 use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
@@ -63,8 +64,8 @@ struct Stats {
     /// Rows that were clipped, and those (of `boundaries`) that were zeroed.
     changed: Accumulator,
     /// All rows.
-    count: f64,
-    boundaries: f64,
+    count: Tally,
+    boundaries: Tally,
 }
 
 /// Places in [`Stats::changed`].
@@ -73,7 +74,7 @@ const ZEROED: usize = 1;
 
 impl Default for Stats {
     fn default() -> Stats {
-        Stats { changed: Accumulator::zeros(2), count: 0.0, boundaries: 0.0 }
+        Stats { changed: Accumulator::zeros(2), count: Tally::default(), boundaries: Tally::default() }
     }
 }
 
@@ -108,8 +109,8 @@ impl Truncation {
                     fields::read_f64(r, "<NumElementsClipped>")?,
                     fields::read_f64(r, "<NumElementsZeroed>")?,
                 ]),
-                count: fields::read_f64(r, "<NumElementsProcessed>")?,
-                boundaries: fields::read_f64(r, "<NumZeroingBoundaries>")?,
+                count: Tally::new(fields::read_f64(r, "<NumElementsProcessed>")?),
+                boundaries: Tally::new(fields::read_f64(r, "<NumZeroingBoundaries>")?),
             },
         };
         r.expect_token("</BackpropTruncationComponent>")?;
@@ -176,8 +177,8 @@ impl Component for Truncation {
         Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
     }
     fn info(&self, _detailed: bool) -> String {
-        let Stats { ref changed, count, boundaries } = self.stats;
-        let changed = changed.values();
+        let Stats { changed, count, boundaries } = &self.stats;
+        let (changed, count, boundaries) = (changed.values(), count.value(), boundaries.value());
         let proportion = |part: f64, whole: f64| number(if whole > 0.0 { part / whole } else { 0.0 });
         format!(
             "BackpropTruncationComponent, dim={}, scale={}, count={}, recurrence-interval={}, \
@@ -206,8 +207,8 @@ impl Component for Truncation {
         let changed = self.stats.changed.values();
         fields::write_f64(w, "<NumElementsClipped>", changed[CLIPPED])?;
         fields::write_f64(w, "<NumElementsZeroed>", changed[ZEROED])?;
-        fields::write_f64(w, "<NumElementsProcessed>", self.stats.count)?;
-        fields::write_f64(w, "<NumZeroingBoundaries>", self.stats.boundaries)?;
+        fields::write_f64(w, "<NumElementsProcessed>", self.stats.count.value())?;
+        fields::write_f64(w, "<NumZeroingBoundaries>", self.stats.boundaries.value())?;
         w.write_token("</BackpropTruncationComponent>")?;
         Ok(())
     }
@@ -278,8 +279,8 @@ impl Component for Truncation {
             backend.accumulate(&mut stats.changed, CLIPPED, norm.as_view(), clipped);
             // The square of -1 is 1.
             backend.accumulate(&mut stats.changed, ZEROED, zeroed.as_view(), ColumnTerm::Square);
-            stats.count += d.rows() as f64;
-            stats.boundaries += boundaries.sum as f64;
+            stats.count.increase(d.rows() as f64);
+            stats.boundaries.increase(boundaries.sum as f64);
         }
 
         backend.map(zeroed, zeroed.as_view(), Map::Affine { scale: 1.0, offset: 1.0 });
@@ -297,16 +298,27 @@ impl Component for Truncation {
     fn scale(&mut self, factor: f32) {
         let factor = factor as f64;
         self.stats.changed.scale(factor);
-        for count in [&mut self.stats.count, &mut self.stats.boundaries] {
-            *count = if factor == 0.0 { 0.0 } else { *count * factor };
-        }
+        [&mut self.stats.count, &mut self.stats.boundaries].into_iter().for_each(|count| count.scale(factor));
     }
     fn add(&mut self, alpha: f32, other: &dyn Component) {
         let other: &Truncation = super::downcast(other);
         let (alpha, stats) = (alpha as f64, &mut self.stats);
         stats.changed.add(alpha, &other.stats.changed);
-        stats.count += alpha * other.stats.count;
-        stats.boundaries += alpha * other.stats.boundaries;
+        stats.count.add(alpha, &other.stats.count);
+        stats.boundaries.add(alpha, &other.stats.boundaries);
+    }
+
+    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        let Stats { changed, count, boundaries } = &mut self.stats;
+        backend.scale_sums_by(changed, factor);
+        [count, boundaries].into_iter().for_each(|count| count.scale_by(backend, factor));
+    }
+
+    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let (stats, more) = (&mut self.stats, &super::downcast::<Truncation>(other).stats);
+        backend.add_sums_by(&mut stats.changed, alpha, &more.changed);
+        stats.count.add_by(backend, alpha, &more.count);
+        stats.boundaries.add_by(backend, alpha, &more.boundaries);
     }
 }
 

@@ -119,14 +119,15 @@ fn statistics_by_hand() {
     let memo = Matrix::from_vec(2, 4, vec![0.5, 0.5, 1.0, 0.0, 0.25, 0.75, 1.0, 0.0]);
     let mut stored = 0;
     for _ in 0..3000 {
-        let before = downcast::<Attention>(&*new).stats_count;
+        let before = downcast::<Attention>(&*new).stats_count.value();
         new.store_stats(harness.context(), View::empty(), View::empty(), memo.view());
-        stored += (downcast::<Attention>(&*new).stats_count > before) as u32;
+        stored += (downcast::<Attention>(&*new).stats_count.value() > before) as u32;
     }
     assert!((1900..2100).contains(&stored), "{stored} of 3000");
     let own = downcast::<Attention>(&*new);
-    assert_eq!(own.stats_count, 2.0 * stored as f64);
-    let average = |sums: &Accumulator| sums.values().iter().map(|v| v / own.stats_count).collect::<Vec<_>>();
+    assert_eq!(own.stats_count.value(), 2.0 * stored as f64);
+    let average =
+        |sums: &Accumulator| sums.values().iter().map(|v| v / own.stats_count.value()).collect::<Vec<_>>();
     assert_eq!(average(&own.posterior), [0.375, 0.625, 1.0, 0.0]);
     let entropy = (2f64.ln() - 0.25 * 0.25f64.ln() - 0.75 * 0.75f64.ln()) / 2.0;
     assert!((average(&own.entropy)[0] - entropy).abs() < 1e-6 && average(&own.entropy)[1] == 0.0);
@@ -142,7 +143,7 @@ fn statistics_by_hand() {
     let mut sum = new.clone_box();
     sum.zero_stats();
     sum.add(0.5, &*new);
-    assert_eq!(downcast::<Attention>(&*sum).stats_count, stored as f64);
+    assert_eq!(downcast::<Attention>(&*sum).stats_count.value(), stored as f64);
     let mut empty = component(&format!("type={NAME} {}", TYPES[0].example));
     assert!(
         written_text(&*empty).contains("<EntropyStats>  [ ]\n<PosteriorStats>  [ ]\n"),
