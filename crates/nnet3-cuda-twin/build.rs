@@ -25,18 +25,39 @@ fn main() {
     }
     let [types, run] = ["src/table.h", "src/run.h"].map(header);
     write!(program, "{types}static const Kernel KERNELS[] = {{\n{table}}};\n{run}").expect("memory");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo")).join("kernels.cc");
-    std::fs::write(&out, program).expect("the joined program");
-    // Products and sums are rounded one by one, as in the program text; the other compiler may fuse them.
-    cc::Build::new()
+    ["src/races.h", "src/races.cc", "src/faulty.h"]
+        .iter()
+        .for_each(|path| println!("cargo:rerun-if-changed={path}"));
+
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
+    let write = |name: &str, text: &str| {
+        let path = out.join(name);
+        std::fs::write(&path, text).expect("the joined program");
+        path
+    };
+    compiler().file(write("kernels.cc", &program)).define("TWIN_RUN", "twin_run").compile("kernels_twin");
+    // Once more with calls at each access to memory. Names of kernels must not be global a second time.
+    let checked = program.replace("extern \"C\" __global__", "static");
+    compiler()
+        .file(write("checked.cc", &checked))
+        .define("TWIN_RUN", "twin_run_checked")
+        .define("TWIN_RACES", None)
+        .flag("-fsanitize=thread")
+        .compile("kernels_twin_checked");
+    compiler().file("src/races.cc").compile("twin_races");
+}
+
+/// Products and sums are rounded one by one, as in the program text; the compiler may fuse them otherwise.
+fn compiler() -> cc::Build {
+    let mut build = cc::Build::new();
+    build
         .cpp(true)
         .std("c++17")
-        .file(out)
         .opt_level(2)
         .flag("-ffp-contract=off")
         .flag("-U_FORTIFY_SOURCE")
-        .flag_if_supported("-Wno-unused-parameter")
-        .compile("kernels_twin");
+        .flag_if_supported("-Wno-unused-parameter");
+    build
 }
 
 /// The line that includes a header of this crate.

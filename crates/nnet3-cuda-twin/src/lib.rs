@@ -3,7 +3,8 @@
 //! The very sources that a GPU gets are compiled as C++ (`build.rs`); one CPU thread plays all threads of all blocks in
 //! turn, switching stacks at barriers. Host memory is the device's. Besides running primitives the twin stops where a GPU
 //! would go wrong silently: at elements outside of a matrix, arguments of other types than the kernel's, threads that end
-//! while others wait, matrices outside of what was allocated. Products are the host's.
+//! while others wait, matrices outside of what was allocated. If asked to, it looks for races (`races.cc`). Products are the
+//! host's.
 
 use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, OutOfMemory, Product};
 use nnet3_matrix::{Device, Memory};
@@ -23,6 +24,16 @@ unsafe extern "C" {
         backwards: c_int,
         expected: *mut *const c_char,
     ) -> c_int;
+    fn twin_run_checked(
+        name: *const c_char,
+        signature: *const c_char,
+        grid: *const u32,
+        block: *const u32,
+        args: *mut *mut c_void,
+        backwards: c_int,
+        expected: *mut *const c_char,
+    ) -> c_int;
+    fn twin_races(which: c_int, argument: c_int) -> c_int;
     fn twin_kernel(k: u32, name: *mut *const c_char, signature: *mut *const c_char) -> c_int;
 }
 
@@ -35,6 +46,8 @@ pub struct Twin {
     captures: bool,
     /// Whether blocks and threads take turns from the last to the first.
     backwards: bool,
+    /// Whether races are looked for.
+    checked: bool,
     /// What [`Engine::memory`] says.
     memory: Option<Memory>,
     pub replays: AtomicU64,
@@ -62,6 +75,13 @@ pub fn kernels() -> Vec<(String, String)> {
     out
 }
 
+/// How many races the detector finds in a small kernel (`faulty.h`).
+pub fn races(which: i32, argument: i32) -> i32 {
+    assert!((0..3).contains(&which) && (0..256).contains(&argument), "kernel {which} with {argument}");
+    // SAFETY: there are three such kernels, and their arrays are larger than the argument.
+    unsafe { twin_races(which, argument) }
+}
+
 const ALIGNMENT: usize = 256;
 
 fn layout(bytes: u64) -> Layout {
@@ -83,6 +103,11 @@ impl Twin {
     /// out.
     pub fn backwards() -> Twin {
         Twin { backwards: true, ..Default::default() }
+    }
+
+    /// A twin that stops where threads access the same memory, one of them writing, with no barrier between.
+    pub fn checked() -> Twin {
+        Twin { checked: true, ..Default::default() }
     }
 
     fn allocated(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
@@ -182,8 +207,9 @@ impl Engine for Twin {
         // SAFETY: the callee compares the signature with the kernel's parameters before it reads arguments, and only
         // reads them. Matrices lie in allocated memory, checked above, and elements inside of matrices, checked in the
         // kernels. Sums and tables are as long as the launching code says.
+        let run = if self.checked { twin_run_checked } else { twin_run };
         let status = unsafe {
-            twin_run(
+            run(
                 name.as_ptr(),
                 signature.as_ptr(),
                 launch.grid.as_ptr(),

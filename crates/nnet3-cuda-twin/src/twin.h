@@ -9,16 +9,28 @@ struct Dim {
     unsigned int x, y, z;
 };
 
-static thread_local Dim threadIdx, blockIdx, blockDim, gridDim;
+// Who runs.
+struct Now {
+    Dim thread, block, block_dim, grid_dim;
+    const char* kernel;
+    struct Team* team;
+};
+static thread_local Now now = {{}, {}, {}, {}, "", nullptr};
+#define threadIdx now.thread
+#define blockIdx now.block
+#define blockDim now.block_dim
+#define gridDim now.grid_dim
 
 #define __global__
 #define __device__ static
 #define __shared__ static thread_local
 
+// For functions of the twin itself that are called while a kernel runs.
+#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
+
 // Stops at elements outside of a matrix: a kernel's defect.
-static thread_local const char* running_kernel = "";
-[[noreturn]] static void defect(const char* what, long long a, long long b, long long c, long long d) {
-    fprintf(stderr, "twin: kernel %s: %s (%lld, %lld) of %lld x %lld; block (%u, %u), thread (%u, %u)\n", running_kernel,
+[[noreturn]] UNSEEN static void defect(const char* what, long long a, long long b, long long c, long long d) {
+    fprintf(stderr, "twin: kernel %s: %s (%lld, %lld) of %lld x %lld; block (%u, %u), thread (%u, %u)\n", now.kernel,
             what, a, b, c, d, blockIdx.x, blockIdx.y, threadIdx.x, threadIdx.y);
     abort();
 }
@@ -26,6 +38,7 @@ static thread_local const char* running_kernel = "";
     if ((row) < 0 || (row) >= (m).rows || (col) < 0 || (col) >= (m).cols)       \
         defect("element", (row), (col), (m).rows, (m).cols);
 
+#include "races.h"
 #include "fibers.h"
 
 static inline void __syncthreads() {

@@ -17,3 +17,24 @@ fn threads_in_the_opposite_order() {
     let device: Device = Arc::new(GpuBackend::new(Twin::backwards()).expect("host memory"));
     suite::run_all(&device);
 }
+
+#[test]
+fn no_races() {
+    let device: Device = Arc::new(GpuBackend::new(Twin::checked()).expect("host memory"));
+    suite::run_all(&device);
+}
+
+/// Of kernels with one thing wrong, and of the same without.
+#[test]
+fn races_are_found() {
+    use nnet3_cuda_twin::races;
+    // A thread reads its neighbour's number and writes its own: without barriers, with one, with two.
+    assert!(races(0, 0) > 0 && races(0, 1) > 0);
+    assert_eq!(races(0, 2), 0);
+    // Blocks that add to sums of their own, or all to one.
+    assert_eq!(races(1, 0), 0);
+    assert!(races(1, 1) > 0);
+    // Four elements of shared memory have been written.
+    assert_eq!(races(2, 3), 0);
+    assert!(races(2, 4) > 0);
+}
