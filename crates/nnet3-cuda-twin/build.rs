@@ -56,7 +56,8 @@ fn compiler() -> cc::Build {
         .opt_level(2)
         .flag("-ffp-contract=off")
         .flag("-U_FORTIFY_SOURCE")
-        .flag_if_supported("-Wno-unused-parameter");
+        .flag_if_supported("-Wno-unused-parameter")
+        .flag_if_supported("-Wno-unknown-pragmas");
     build
 }
 
@@ -66,11 +67,17 @@ fn header(path: &str) -> String {
     format!("#include \"{}\"\n", Path::new(path).canonicalize().expect("a header").display())
 }
 
+/// Whether the word here begins a line, alone or after LARGE_.
+fn starts_a_line(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    before.strip_suffix("LARGE_").unwrap_or(before).ends_with('\n')
+}
+
 /// Names of the kernels of a file, and whether threads of a block work together in them.
 fn kernels(text: &str) -> Vec<(String, bool)> {
     let mut out = Vec::new();
-    for (at, _) in text.match_indices("\nKERNEL ") {
-        let rest = &text[at + "\nKERNEL ".len()..];
+    for (at, _) in text.match_indices("KERNEL ").filter(|(at, _)| starts_a_line(text, *at)) {
+        let rest = &text[at + "KERNEL ".len()..];
         let name = rest.split('(').next().expect("a name").trim();
         let body = rest.split("\n}\n").next().expect("a body");
         out.push((name.to_string(), body.contains("__shared__")));

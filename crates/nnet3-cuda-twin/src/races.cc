@@ -67,6 +67,14 @@ struct Detector {
         return p;
     }
 
+    // Nothing of earlier kernels matters; their memory may be gone.
+    void forget() {
+        if (pages.size() < 2048) return;
+        for (auto& page : pages) free(page.second);
+        pages.clear();
+        last = nullptr;
+    }
+
     void defect(const char* what, uintptr_t address, int other_block, int other_thread) {
         found++;
         if (counts) return;
@@ -133,6 +141,7 @@ extern "C" {
 void races_begin(const char* kernel, const void* now, size_t now_bytes, const void* stacks, size_t stack_bytes,
                  const void* frame) {
     if (detector == nullptr) detector = new Detector();
+    detector->forget();
     detector->kernel = kernel;
     detector->launch++;
     detector->stacks = {(uintptr_t)stacks, stack_bytes};

@@ -23,6 +23,7 @@ static thread_local Now now = {{}, {}, {}, {}, "", nullptr};
 
 #define __global__
 #define __device__ static
+#define __launch_bounds__(threads)
 #define __shared__ static thread_local
 
 // For functions of the twin itself that are called while a kernel runs.

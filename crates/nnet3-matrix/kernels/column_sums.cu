@@ -32,10 +32,36 @@ KERNEL column_partials(double* partials, Mat a, Mat b, i32 term, i32 height, flo
     if (c < a.cols && term == TERM_PRODUCT) {
         for (i32 r = top + 2 * threadIdx.y; r < bottom; r += 2 * blockDim.y) sum += products_of(a, b, r, bottom, c);
     } else if (c < a.cols) {
-        for (i32 r = top + threadIdx.y; r < bottom; r += blockDim.y) sum += term_of(a, r, c, term, least);
+        for (i32 r = top + 2 * threadIdx.y; r < bottom; r += 2 * blockDim.y) {
+            sum += term_of(a, r, c, term, least);
+            if (r + 1 < bottom) sum += term_of(a, r + 1, c, term, least);
+        }
     }
     sum = sum_along_y(shared, sum);
     if (c < a.cols && threadIdx.y == 0) partials[(i64)blockIdx.y * a.cols + c] = sum;
+}
+
+// Sums of b, and of the products of a and b, as column_partials forms them, from one reading of each: gridDim.y x cols of the
+// former, then of the latter.
+KERNEL column_partials_and_dots(double* partials, Mat a, Mat b, i32 height) {
+    __shared__ double shared[BLOCK];
+    i32 c = blockIdx.x * blockDim.x + threadIdx.x;
+    i32 top = blockIdx.y * height;
+    i32 bottom = top + height < b.rows ? top + height : b.rows;
+    double sum = 0.0, dot = 0.0;
+    if (c < b.cols) {
+        for (i32 r = top + 2 * threadIdx.y; r < bottom; r += 2 * blockDim.y) {
+            sum += at(b, r, c);
+            if (r + 1 < bottom) sum += at(b, r + 1, c);
+            dot += products_of(a, b, r, bottom, c);
+        }
+    }
+    sum = sum_along_y(shared, sum);
+    dot = sum_along_y(shared, dot);
+    if (c < b.cols && threadIdx.y == 0) {
+        partials[(i64)blockIdx.y * b.cols + c] = sum;
+        partials[((i64)gridDim.y + blockIdx.y) * b.cols + c] = dot;
+    }
 }
 
 // Element c of the sum of `count` rows of partials.

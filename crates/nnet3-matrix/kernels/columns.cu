@@ -1,17 +1,11 @@
 // Columns picked by number; -1 means none.
 
 KERNEL copy_cols(Mat dst, Mat src, const i32* cols) {
-    FOR_EACH(dst, r, c) {
-        i32 from = cols[c];
-        at(dst, r, c) = from < 0 ? 0.0f : at(src, r, from);
-    }
+    FILL(dst, r, c, cols[c] < 0 ? 0.0f : at(src, r, cols[c]))
 }
 
 KERNEL add_cols(Mat dst, Mat src, const i32* cols) {
-    FOR_EACH(dst, r, c) {
-        i32 from = cols[c];
-        if (from >= 0) at(dst, r, c) += at(src, r, from);
-    }
+    FILL(dst, r, c, cols[c] < 0 ? at(dst, r, c) : at(dst, r, c) + at(src, r, cols[c]))
 }
 
 // Column c of dst takes the columns of src that `sources` lists from starts[c] to starts[c + 1], in that order.

@@ -1,5 +1,7 @@
 // Updates of a low-rank estimate of a Fisher matrix (see `src/low_rank.rs`), so that the host need not know it. Each kernel is one
-// block of BLOCK x 1 threads. The state is d (n numbers), e (n) and rho, all in double precision.
+// block of up to LARGE_BLOCK x 1 threads. The state is d (n numbers), e (n) and rho, all in double precision.
+
+#define WARP 32
 
 // Flags, a row of four: the update's numbers are finite, orthogonality is to be looked at, a correction is to be made, rows
 // are to be made anew.
@@ -18,15 +20,26 @@ __device__ inline void pair_of(i32 k, i32 round, i32 m, i32* first, i32* second)
     *second = a < b ? b : a;
 }
 
-// Jacobi rotations of pairs that have no row in common, all at once: z becomes diagonal, v z_before v^T.
+// Rotates two numbers.
+__device__ inline void rotate(double* x, double* y, double c, double s) {
+    double a = *x, b = *y;
+    *x = c * a - s * b;
+    *y = s * a + c * b;
+}
+
+// Jacobi rotations of pairs that have no row in common, all at once: z becomes diagonal, v z_before v^T. A warp takes one pair of
+// rows after the other, its threads along the rows; then one row after the other, its threads each a pair of columns.
 __device__ inline void diagonalise(double* shared, double* z, double* v, double* rotations, i32 n) {
-    i32 m = n + (n & 1), half = m / 2;
+    const i32 m = n + (n & 1), half = m / 2;
+    const i32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     for (i32 sweep = 0; sweep < 40; sweep++) {
         double all = 0.0, off = 0.0;
-        for (i32 k = threadIdx.x; k < n * n; k += blockDim.x) {
-            double square = z[k] * z[k];
-            all += square;
-            if (k / n != k % n) off += square;
+        for (i32 i = warp; i < n; i += warps) {
+            for (i32 j = lane; j < n; j += WARP) {
+                double square = z[i * n + j] * z[i * n + j];
+                all += square;
+                if (i != j) off += square;
+            }
         }
         all = sum_along_x(shared, all);
         off = sum_along_x(shared, off);
@@ -47,27 +60,23 @@ __device__ inline void diagonalise(double* shared, double* z, double* v, double*
                 rotations[2 * k + 1] = s;
             }
             __syncthreads();
-            for (i32 work = threadIdx.x; work < half * n; work += blockDim.x) {
-                i32 k = work / n, i = work % n, p, q;
+            for (i32 k = warp; k < half; k += warps) {
+                i32 p, q;
                 pair_of(k, round, m, &p, &q);
                 if (q >= n) continue;
-                double c = rotations[2 * k], s = rotations[2 * k + 1];
-                double x = z[p * n + i], y = z[q * n + i];
-                z[p * n + i] = c * x - s * y;
-                z[q * n + i] = s * x + c * y;
-                x = v[p * n + i], y = v[q * n + i];
-                v[p * n + i] = c * x - s * y;
-                v[q * n + i] = s * x + c * y;
+                const double c = rotations[2 * k], s = rotations[2 * k + 1];
+                for (i32 i = lane; i < n; i += WARP) {
+                    rotate(&z[p * n + i], &z[q * n + i], c, s);
+                    rotate(&v[p * n + i], &v[q * n + i], c, s);
+                }
             }
             __syncthreads();
-            for (i32 work = threadIdx.x; work < half * n; work += blockDim.x) {
-                i32 k = work / n, i = work % n, p, q;
+            for (i32 k = lane; k < half; k += WARP) {
+                i32 p, q;
                 pair_of(k, round, m, &p, &q);
                 if (q >= n) continue;
-                double c = rotations[2 * k], s = rotations[2 * k + 1];
-                double x = z[i * n + p], y = z[i * n + q];
-                z[i * n + p] = c * x - s * y;
-                z[i * n + q] = s * x + c * y;
+                const double c = rotations[2 * k], s = rotations[2 * k + 1];
+                for (i32 i = warp; i < n; i += warps) rotate(&z[i * n + p], &z[i * n + q], c, s);
             }
             __syncthreads();
         }
@@ -75,9 +84,9 @@ __device__ inline void diagonalise(double* shared, double* z, double* v, double*
 }
 
 // lk: L above K, n x n each. a: n x (n + 1).
-KERNEL low_rank_update(Mat a, Mat flags, double* state, double* scratch, Mat lk, const double* energy, i32 rows, i32 dim,
+LARGE_KERNEL low_rank_update(Mat a, Mat flags, double* state, double* scratch, Mat lk, const double* energy, i32 rows, i32 dim,
                        double eta, double alpha) {
-    __shared__ double shared[BLOCK];
+    __shared__ double shared[LARGE_BLOCK];
     i32 n = a.rows, tid = threadIdx.x;
     double *d = state, *e = state + n, rho = state[2 * n];
     double *z = scratch, *v = z + n * n, *inverse = v + n * n, *root = inverse + n, *order = root + n, *rotations = order + n;
@@ -103,7 +112,9 @@ KERNEL low_rank_update(Mat a, Mat flags, double* state, double* scratch, Mat lk,
     bool finite = sum_along_x(shared, bad) == 0.0;
     if (finite) diagonalise(shared, z, v, rotations, n);
 
-    // By decreasing size.
+    // By decreasing size. Places that numbers which cannot be compared leave free.
+    for (i32 i = tid; i < n; i += blockDim.x) root[i] = 0.0, order[i] = i;
+    __syncthreads();
     for (i32 i = tid; i < n; i += blockDim.x) {
         double x = z[i * n + i];
         i32 place = 0;
@@ -174,8 +185,8 @@ __device__ inline bool factorise(double* p, i32 n) {
 }
 
 // c: what W is to be multiplied by so that its rows are orthogonal with squared norms e, minus the identity. products: W W^T.
-KERNEL low_rank_correction(Mat c, Mat flags, const double* state, double* scratch, Mat products, i32 careful) {
-    __shared__ double shared[BLOCK];
+LARGE_KERNEL low_rank_correction(Mat c, Mat flags, const double* state, double* scratch, Mat products, i32 careful) {
+    __shared__ double shared[LARGE_BLOCK];
     i32 n = c.rows, tid = threadIdx.x;
     const double* e = state + n;
     double *p = scratch, *inverse = p + n * n;
@@ -220,8 +231,8 @@ __device__ inline double row_product(double* shared, Mat w, i32 i, i32 j) {
 }
 
 // Gram-Schmidt on the rows of W, which get squared norms e, if the flag says so; rows that are of no use become others.
-KERNEL low_rank_restart(Mat w, Mat flags, const double* state) {
-    __shared__ double shared[BLOCK];
+LARGE_KERNEL low_rank_restart(Mat w, Mat flags, const double* state) {
+    __shared__ double shared[LARGE_BLOCK];
     if (at(flags, 0, RESTART) == 0.0f) return;
     const double* e = state + w.rows;
     for (i32 i = 0; i < w.rows; i++) {

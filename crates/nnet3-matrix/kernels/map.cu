@@ -1,20 +1,18 @@
 // Element-wise functions without a derivative of their own, one kernel each so that no element pays for a choice.
 
-#define MAP(name, expression)                     \
-    KERNEL name(Mat dst, Mat src) {               \
-        FOR_EACH(dst, r, c) {                     \
-            float x = at(src, r, c);              \
-            at(dst, r, c) = (expression);         \
-        }                                         \
+#define MAP(name, expression)                                           \
+    __device__ inline float name##_of(float x) { return (expression); } \
+    KERNEL name(Mat dst, Mat src) {                                     \
+        FILL_FROM(dst, r, c, x, at(src, r, c), name##_of(x))            \
     }
 
 // With parameters a and b.
-#define MAP_WITH(name, expression)                            \
-    KERNEL name(Mat dst, Mat src, float a, float b) {         \
-        FOR_EACH(dst, r, c) {                                 \
-            float x = at(src, r, c);                          \
-            at(dst, r, c) = (expression);                     \
-        }                                                     \
+#define MAP_WITH(name, expression)                                                                       \
+    __device__ inline float name##_of(float x, [[maybe_unused]] float a, [[maybe_unused]] float b) {     \
+        return (expression);                                                                             \
+    }                                                                                                    \
+    KERNEL name(Mat dst, Mat src, float a, float b) {                                                    \
+        FILL_FROM(dst, r, c, x, at(src, r, c), name##_of(x, a, b))                                       \
     }
 
 MAP(map_exp, expf(x))

@@ -19,10 +19,9 @@ KERNEL group_norm(Mat dst, Mat src, i32 size) {
     }
 }
 
+__device__ inline float ratio_or_zero(float above, float below) { return below == 0.0f ? 0.0f : above / below; }
+
 KERNEL group_norm_backward(Mat in_deriv, Mat in_value, Mat out_value, Mat out_deriv, i32 size) {
-    FOR_EACH(in_deriv, r, c) {
-        float norm = at(out_value, r, c / size);
-        float factor = norm == 0.0f ? 0.0f : at(out_deriv, r, c / size) / norm;
-        at(in_deriv, r, c) = factor * at(in_value, r, c);
-    }
+    FILL(in_deriv, r, c,
+         ratio_or_zero(at(out_deriv, r, c / size), at(out_value, r, c / size)) * at(in_value, r, c))
 }

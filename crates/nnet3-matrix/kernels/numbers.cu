@@ -122,11 +122,11 @@ KERNEL root_of_ratio(Mat dst, const double* sums) {
 
 KERNEL scale_by(Mat dst, float times, Mat element) {
     float factor = times * at(element, 0, 0);
-    FOR_EACH(dst, r, c) at(dst, r, c) = factor == 0.0f ? 0.0f : at(dst, r, c) * factor;
+    FILL(dst, r, c, factor == 0.0f ? 0.0f : at(dst, r, c) * factor)
 }
 
 KERNEL add_by(Mat dst, float times, Mat element, Mat src) {
     float alpha = times * at(element, 0, 0);
     if (alpha == 0.0f) return;
-    FOR_EACH(dst, r, c) at(dst, r, c) += alpha * at(src, r, c);
+    FILL(dst, r, c, at(dst, r, c) + alpha * at(src, r, c))
 }

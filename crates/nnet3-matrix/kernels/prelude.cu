@@ -17,6 +17,9 @@ struct Mat {
 };
 
 #define KERNEL extern "C" __global__ void
+// For blocks of up to LARGE_BLOCK threads, whose registers are fewer then.
+#define LARGE_BLOCK 1024
+#define LARGE_KERNEL extern "C" __global__ void __launch_bounds__(LARGE_BLOCK)
 
 // Threads of a block in every kernel that shares memory; the launching code uses the same number.
 #define BLOCK 256
@@ -35,6 +38,45 @@ __device__ inline float& at(Mat m, i32 row, i32 col) {
 #define FOR_EACH(m, r, c)                                                                             \
     for (i32 r = blockIdx.y * blockDim.y + threadIdx.y; r < (m).rows; r += gridDim.y * blockDim.y)     \
         for (i32 c = blockIdx.x * blockDim.x + threadIdx.x; c < (m).cols; c += gridDim.x * blockDim.x)
+
+// Elements that a thread has on their way at once: it takes several reads under way for each thread to keep the memory busy.
+#define GROUP 4
+
+// Sets each element of `m` to `value`, an expression of its row r, its column c and of `name`, which is what `read` is there; whatever
+// the grid. They may read that element, and anything that is not written. GROUP elements are read before one is written: those
+// of neighbouring steps of the grid along a matrix of one row, else down a column.
+#define FILL_FROM(m, r, c, name, read, value)                                                           \
+    const bool along = (m).rows == 1;                                                                   \
+    const i32 across = gridDim.x * blockDim.x, down = gridDim.y * blockDim.y;                           \
+    for (i32 top = blockIdx.y * blockDim.y + threadIdx.y; top < (m).rows; top += GROUP * down)          \
+        for (i32 left = blockIdx.x * blockDim.x + threadIdx.x; left < (m).cols;                         \
+             left += along ? GROUP * across : across) {                                                 \
+            if (along ? left + (GROUP - 1) * across < (m).cols : top + (GROUP - 1) * down < (m).rows) { \
+                float group[GROUP];                                                                     \
+                _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) {                                     \
+                    [[maybe_unused]] const i32 r = along ? top : top + k * down;                        \
+                    [[maybe_unused]] const i32 c = along ? left + k * across : left;                    \
+                    group[k] = (read);                                                                  \
+                }                                                                                       \
+                _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) {                                     \
+                    [[maybe_unused]] const i32 r = along ? top : top + k * down;                        \
+                    [[maybe_unused]] const i32 c = along ? left + k * across : left;                    \
+                    const float name = group[k];                                                        \
+                    at(m, r, c) = (value);                                                              \
+                }                                                                                       \
+                continue;                                                                               \
+            }                                                                                           \
+            _Pragma("unroll 1") for (i32 k = 0; k < GROUP; k++) {                                       \
+                [[maybe_unused]] const i32 r = along ? top : top + k * down;                            \
+                [[maybe_unused]] const i32 c = along ? left + k * across : left;                        \
+                if (r >= (m).rows || c >= (m).cols) break;                                              \
+                const float name = (read);                                                              \
+                at(m, r, c) = (value);                                                                  \
+            }                                                                                           \
+        }
+
+// The same without a function of what is read.
+#define FILL(m, r, c, value) FILL_FROM(m, r, c, found, value, found)
 
 // The sum of `value` over the threads that have the same threadIdx.y, given to all of them. `shared` has BLOCK places;
 // blockDim.x is a power of two. All threads of the block must come here.

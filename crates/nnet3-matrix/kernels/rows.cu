@@ -1,38 +1,39 @@
 // Rows picked by number (-1: none) or by place in the arena (-1: none).
 
+// The element that is read for one of dst: of src or the arena, or where there is none, itself, so that reading needs no branch.
+__device__ inline float picked(Mat dst, i32 r, i32 c, Mat src, i32 from) {
+    const bool none = from < 0;
+    const Mat m = {none ? dst.data : src.data, none ? dst.rows : src.rows, dst.cols, none ? dst.stride : src.stride};
+    return at(m, none ? r : from, c);
+}
+__device__ inline float placed(Mat dst, i32 r, i32 c, Mat arena, i64 from) {
+    const float* row = from < 0 ? dst.data + r * dst.stride : arena.data + from;
+    return row[c];
+}
+
+// What an element becomes that takes x, or nothing.
+__device__ inline float copied(bool any, float alpha, float x) { return any ? alpha * x : 0.0f; }
+__device__ inline float increased(bool any, float old, float alpha, float x) { return any ? old + alpha * x : old; }
+__device__ inline float multiplied(bool any, float old, float x) { return any ? old * x : 0.0f; }
+
 KERNEL copy_rows(Mat dst, float alpha, Mat src, const i32* rows) {
-    FOR_EACH(dst, r, c) {
-        i32 from = rows[r];
-        at(dst, r, c) = from < 0 ? 0.0f : alpha * at(src, from, c);
-    }
+    FILL(dst, r, c, copied(rows[r] >= 0, alpha, picked(dst, r, c, src, rows[r])))
 }
 
 KERNEL add_rows(Mat dst, float alpha, Mat src, const i32* rows) {
-    FOR_EACH(dst, r, c) {
-        i32 from = rows[r];
-        if (from >= 0) at(dst, r, c) += alpha * at(src, from, c);
-    }
+    FILL(dst, r, c, increased(rows[r] >= 0, at(dst, r, c), alpha, picked(dst, r, c, src, rows[r])))
 }
 
 KERNEL multiply_rows(Mat dst, Mat src, const i32* rows) {
-    FOR_EACH(dst, r, c) {
-        i32 from = rows[r];
-        at(dst, r, c) = from < 0 ? 0.0f : at(dst, r, c) * at(src, from, c);
-    }
+    FILL(dst, r, c, multiplied(rows[r] >= 0, at(dst, r, c), picked(dst, r, c, src, rows[r])))
 }
 
 KERNEL copy_rows_multi(Mat dst, float alpha, Mat arena, const i64* offsets) {
-    FOR_EACH(dst, r, c) {
-        i64 from = offsets[r];
-        at(dst, r, c) = from < 0 ? 0.0f : alpha * arena.data[from + c];
-    }
+    FILL(dst, r, c, copied(offsets[r] >= 0, alpha, placed(dst, r, c, arena, offsets[r])))
 }
 
 KERNEL add_rows_multi(Mat dst, float alpha, Mat arena, const i64* offsets) {
-    FOR_EACH(dst, r, c) {
-        i64 from = offsets[r];
-        if (from >= 0) at(dst, r, c) += alpha * arena.data[from + c];
-    }
+    FILL(dst, r, c, increased(offsets[r] >= 0, at(dst, r, c), alpha, placed(dst, r, c, arena, offsets[r])))
 }
 
 KERNEL copy_to_rows_multi(Mat arena, Mat src, const i64* offsets) {

@@ -86,7 +86,8 @@ impl<E: Engine> Backend for GpuBackend<E> {
     }
 
     unsafe fn free(&self, pointer: *mut f32, len: usize) {
-        if len != 0 {
+        // After a fault nothing can be sent any more.
+        if len != 0 && !std::thread::panicking() {
             self.queue.lock().settled().free(pointer.addr() as u64, 4 * len as u64)
         }
     }
@@ -298,12 +299,36 @@ impl<E: Engine> Backend for GpuBackend<E> {
         let args = [Broadcast::Matrix(src), Broadcast::Row(mean), Broadcast::Row(scale)];
         self.broadcast("normalize_cols", dst, &args)
     }
+    fn normalize_cols_and_add(
+        &self,
+        dst: ViewMut<'_>,
+        src: View<'_>,
+        mean: View<'_>,
+        scale: View<'_>,
+        factor: View<'_>,
+        other: View<'_>,
+    ) {
+        let [mean, scale, factor] = [mean, scale, factor].map(Broadcast::Row);
+        let args = [Broadcast::Matrix(src), mean, scale, factor, Broadcast::Matrix(other)];
+        self.broadcast("normalize_cols_and_add", dst, &args)
+    }
 
     fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         self.sum_cols(row, alpha, src, None, beta)
     }
     fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
         self.sum_cols(row, alpha, a, Some(b), beta)
+    }
+    fn col_sums_and_dots(
+        &self,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        self.sum_and_dot_cols([(sums, sums_factor), (dots, dots_factor)], a, b)
     }
     fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
         self.sum_rows(col, alpha, src, None, beta)

@@ -40,17 +40,21 @@ pub fn names() -> Vec<&'static str> {
     for (_, text) in SOURCES {
         for line in text.lines() {
             // `MAP(name, …)` and `MAP_WITH(name, …)` define one each.
-            let rest = ["KERNEL ", "MAP(", "MAP_WITH("].iter().find_map(|start| line.strip_prefix(start));
+            let rest = ["KERNEL ", "LARGE_KERNEL ", "MAP(", "MAP_WITH("]
+                .iter()
+                .find_map(|start| line.strip_prefix(start));
             out.extend(rest.and_then(|rest| rest.split(['(', ',']).next()));
         }
     }
     out
 }
 
-/// FNV-1a of the program: names what was compiled from it.
+/// FNV-1a of the program and of how it is compiled: names what came of it.
 pub fn fingerprint() -> u64 {
+    let options = OPTIONS.iter().flat_map(|option| option.to_bytes_with_nul());
     program()
         .bytes()
+        .chain(options.copied())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3))
 }
 

@@ -35,7 +35,10 @@ impl<E: Engine> Block<E> {
 
 impl<E: Engine> Drop for Block<E> {
     fn drop(&mut self) {
-        self.queue.lock().settled().free(self.address, self.bytes)
+        // After a fault nothing can be sent any more.
+        if !std::thread::panicking() {
+            self.queue.lock().settled().free(self.address, self.bytes)
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Element by element.
 
-use super::operand::CLOSE;
+use super::operand::{CLOSE, large_cases};
 use super::*;
-use crate::{Activation, Map, Matrix};
+use crate::{Activation, IndexTable, Map, Matrix};
 
 const ACTIVATIONS: [Activation; 3] = [Activation::Sigmoid, Activation::Tanh, Activation::Relu];
 
@@ -73,6 +73,35 @@ pub(super) fn activate(device: &Device) {
             device.activate(view, view.as_view(), f);
             src.expect_values(CLOSE, |i, j| value_of(f, src.at(i, j)));
         }
+    });
+}
+
+/// Element-wise work on large matrices, of each kind: with matrices, functions, rows, columns, numbers of rows.
+pub(super) fn many_elements(device: &Device) {
+    large_cases(device, |case, rows, cols| {
+        let mut dst = case.normals(rows, cols);
+        let (src, row, col) = (case.normals(rows, cols), case.normals(1, cols), case.normals(rows, 1));
+        let numbers: Vec<i32> = (0..rows).map(|_| case.below(rows + 1) as i32 - 1).collect();
+        device.add(dst.view_mut(), 0.5, src.view());
+        dst.expect(CLOSE, |i, j| (dst.at(i, j) + 0.5 * src.at(i, j), 2.0));
+        let mut dst = case.normals(rows, cols);
+        device.activate(dst.view_mut(), src.view(), Activation::Tanh);
+        dst.expect_values(CLOSE, |i, j| src.at(i, j).tanh());
+        let mut dst = case.normals(rows, cols);
+        device.map(dst.view_mut(), src.view(), Map::Floor(0.25));
+        dst.expect(0.0, |i, j| (src.at(i, j).max(0.25), 0.0));
+        let mut dst = case.normals(rows, cols);
+        device.scale_rows(dst.view_mut(), col.view());
+        dst.expect_values(CLOSE, |i, j| dst.at(i, j) * col.at(i, 0));
+        let mut dst = case.normals(rows, cols);
+        device.scale_cols(dst.view_mut(), row.view());
+        dst.expect_values(CLOSE, |i, j| dst.at(i, j) * row.at(0, j));
+        let mut dst = case.normals(rows, cols);
+        device.add_rows(dst.view_mut(), -2.0, src.view(), &IndexTable::new(numbers.clone()));
+        dst.expect(CLOSE, |i, j| {
+            let new = if numbers[i] < 0 { 0.0 } else { -2.0 * src.at(numbers[i] as usize, j) };
+            (dst.at(i, j) + new, dst.at(i, j).abs() + new.abs())
+        });
     });
 }
 

@@ -32,6 +32,7 @@ macro_rules! each_primitive {
             columns { copy_cols add_cols add_to_cols sum_col_ranges }
             elementwise {
                 map activate activate_extremes activate_backward product multiply divide add_product multiply_by_ratio add_where_equal max_with
+                many_elements
             }
             vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
             reduce { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }

@@ -136,6 +136,15 @@ impl Operand {
 /// Rounding of one operation, with room for a few.
 pub(super) const CLOSE: f64 = 5e-7;
 
+/// Calls `check(case, rows, cols)` for matrices so large that a GPU's threads take several elements each, down columns and
+/// along rows.
+pub(super) fn large_cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
+    let mut case = Case { device: device.clone(), state: 11 };
+    for (rows, cols) in [(300, 500), (1031, 130), (1, 140_000), (140_000, 1)] {
+        check(&mut case, rows, cols);
+    }
+}
+
 /// Calls `check(case, rows, cols)` for many sizes.
 pub(super) fn cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
     let mut case = Case { device: device.clone(), state: 7 };

@@ -22,7 +22,7 @@ impl<E: Engine> GpuBackend<E> {
         }
         let table = self.indexes(cols, src.cols(), "column");
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
-        self.each(kernel, d, &[Arg::Mat(d), Arg::Mat(s), Arg::Ints(table)])
+        self.fill(kernel, d, &[Arg::Mat(d), Arg::Mat(s), Arg::Ints(table)])
     }
 
     pub(in crate::cuda) fn to_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {

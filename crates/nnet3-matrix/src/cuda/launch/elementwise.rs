@@ -38,7 +38,7 @@ impl<E: Engine> GpuBackend<E> {
         let flat_others = others.map(|other| flattened([other])[0]);
         let all = flat_others.iter().all(|other| other.rows == flat[0].rows && other.cols == flat[0].cols);
         let (dst, others) = if all { (flat[0], flat_others) } else { (dst, others) };
-        self.each(kernel, dst, &args(Arg::Mat(dst), others.map(Arg::Mat)));
+        self.fill(kernel, dst, &args(Arg::Mat(dst), others.map(Arg::Mat)));
     }
 
     pub(in crate::cuda) fn unary(&self, kernel: &'static str, dst: ViewMut<'_>, src: View<'_>) {
@@ -152,7 +152,7 @@ impl<E: Engine> GpuBackend<E> {
             );
             list.push(Arg::Mat(self.mat(view)));
         }
-        self.each(kernel, d, &list)
+        self.fill(kernel, d, &list)
     }
 
     /// Random numbers: no two calls have the same key, so these are in no segment that comes again.

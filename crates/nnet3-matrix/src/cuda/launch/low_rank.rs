@@ -8,9 +8,15 @@ use crate::low_rank::{FLAGS, LowRank, LowRankUpdate};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
+/// As in `low_rank.cu`.
+const WARP: u32 = 32;
+const LOW_RANK_BLOCK: u32 = 1024;
+
 impl<E: Engine> GpuBackend<E> {
-    fn one_block(&self, kernel: &'static str, args: &[Arg]) {
-        self.push(Launch::new(kernel, [1, 1], [BLOCK, 1], args));
+    /// A warp for each pair of rows, so far as there are that many in a block.
+    fn one_block(&self, kernel: &'static str, rank: usize, args: &[Arg]) {
+        let threads = (WARP * (rank as u32 / 2)).next_power_of_two().clamp(BLOCK, LOW_RANK_BLOCK);
+        self.push(Launch::new(kernel, [1, 1], [threads, 1], args));
     }
 
     /// Checks what all have in common: flags, and the state of an estimate of rank `n`, whose algebra fits the scratch memory.
@@ -49,7 +55,7 @@ impl<E: Engine> LowRank for GpuBackend<E> {
             Arg::Double(update.eta),
             Arg::Double(update.alpha),
         ];
-        self.one_block("low_rank_update", &args);
+        self.one_block("low_rank_update", n, &args);
     }
 
     fn low_rank_correction(
@@ -67,12 +73,14 @@ impl<E: Engine> LowRank for GpuBackend<E> {
         let scratch = Arg::Doubles(self.partials);
         self.one_block(
             "low_rank_correction",
+            n,
             &[c, flags, state, scratch, products, Arg::Int(careful as i32)],
         );
     }
 
     fn low_rank_restart(&self, w: ViewMut<'_>, flags: View<'_>, state: &mut Accumulator) {
-        let [flags, state] = self.flags_and_state(flags, state, w.rows());
-        self.one_block("low_rank_restart", &[Arg::Mat(self.mat(w.as_view())), flags, state]);
+        let n = w.rows();
+        let [flags, state] = self.flags_and_state(flags, state, n);
+        self.one_block("low_rank_restart", n, &[Arg::Mat(self.mat(w.as_view())), flags, state]);
     }
 }

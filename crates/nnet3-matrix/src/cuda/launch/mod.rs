@@ -25,6 +25,11 @@ pub(super) use crate::view::same_shape;
 const WIDE: u32 = 8192;
 const HIGH: u32 = 32768;
 
+/// As in `prelude.cu`.
+const GROUP: u32 = 4;
+/// With more elements than this a quarter as many threads still keep a device busy.
+const MANY: u64 = 1 << 17;
+
 /// `struct Mat` of a view.
 #[track_caller]
 pub(super) fn mat(view: View<'_>, device: u32) -> Mat {
@@ -60,6 +65,17 @@ fn elements(rows: u32, cols: u32) -> ([u32; 2], [u32; 2]) {
     (grid, [across, down])
 }
 
+/// As [`elements`] for `FILL` of `prelude.cu`, whose threads take some elements each if there are enough for all that a device
+/// can run at once.
+fn groups(rows: u32, cols: u32) -> ([u32; 2], [u32; 2]) {
+    let (mut grid, block) = elements(rows, cols);
+    if rows as u64 * cols as u64 >= MANY {
+        let axis = if rows == 1 { 0 } else { 1 };
+        grid[axis] = grid[axis].div_ceil(GROUP);
+    }
+    (grid, block)
+}
+
 /// A block and a grid for `lines` sums of `len` terms each: threads along x share a sum.
 fn line_sums(lines: u64, len: u32) -> ([u32; 2], [u32; 2]) {
     let across = len.next_power_of_two().clamp(1, BLOCK);
@@ -74,6 +90,15 @@ impl<E: Engine> GpuBackend<E> {
 
     fn push(&self, launch: Launch) {
         self.queue.lock().push(Op::Launch(launch));
+    }
+
+    /// A kernel that sets the elements of `shape` by `FILL`.
+    fn fill(&self, kernel: &'static str, shape: Mat, args: &[Arg]) {
+        if shape.rows == 0 || shape.cols == 0 {
+            return;
+        }
+        let (grid, block) = groups(shape.rows, shape.cols);
+        self.push(Launch::new(kernel, grid, block, args));
     }
 
     /// A kernel with a thread for each element of `shape`.

@@ -26,7 +26,7 @@ impl<E: Engine> GpuBackend<E> {
         let mut args = vec![Arg::Mat(d)];
         args.extend(alpha.map(Arg::Float));
         args.extend([Arg::Mat(s), Arg::Ints(table)]);
-        self.each(kernel, d, &args)
+        self.fill(kernel, d, &args)
     }
 
     /// Rows of `matrix` to or from the arena.
@@ -49,7 +49,10 @@ impl<E: Engine> GpuBackend<E> {
         let mut args = vec![Arg::Mat(self.mat_of_arena(first)), Arg::Mat(self.mat_of_arena(second))];
         args.splice(1..1, alpha.map(Arg::Float));
         args.push(Arg::Longs(table));
-        self.each(kernel, shape, &args)
+        match arena_first {
+            true => self.each(kernel, shape, &args),
+            false => self.fill(kernel, shape, &args),
+        }
     }
 
     /// As [`GpuBackend::mat`]; an arena may have more elements than a row of a matrix, and kernels use only its address.

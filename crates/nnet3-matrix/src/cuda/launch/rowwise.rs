@@ -69,7 +69,7 @@ impl<E: Engine> GpuBackend<E> {
         let size = group_size(&out_value, &in_value);
         let d = self.mat(in_deriv.as_view());
         let [x, y, e] = [in_value, out_value, out_deriv].map(|view| Arg::Mat(self.mat(view)));
-        self.each("group_norm_backward", d, &[Arg::Mat(d), x, y, e, Arg::Int(size as i32)])
+        self.fill("group_norm_backward", d, &[Arg::Mat(d), x, y, e, Arg::Int(size as i32)])
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) const BLOCKS: u32 = 256;
 /// Column sums of up to this many rows are formed row by row, in the CPU's order.
 const FEW_ROWS: usize = 64;
 
+/// Blocks that share a sum of a column.
+const MOST_PARTS: u32 = 128;
+
 /// How a sum over rows is shared among blocks.
 pub(super) struct Split {
     pub grid: [u32; 2],
@@ -30,7 +33,7 @@ impl Split {
         let down = BLOCK / across;
         let grid = cols.div_ceil(across);
         // Enough blocks for a large device, but some rows for each thread, and few partial sums.
-        let most = (1024 / grid).clamp(1, 128).min(room as u32);
+        let most = (1024 / grid).clamp(1, MOST_PARTS).min(room as u32);
         let count = rows.div_ceil(8 * down).clamp(1, most);
         let height = rows.div_ceil(count).max(1).next_multiple_of(2);
         Split { grid: [grid, rows.div_ceil(height).max(1)], block: [across, down], height }
@@ -144,6 +147,31 @@ impl<E: Engine> GpuBackend<E> {
             let (partials, count) = self.column_partials(a, b, term, 0.0);
             self.push_both(partials, self.finish_columns(row, alpha, 0, count, beta));
         }
+    }
+
+    /// row = factor · column sums, the first of b and the second of a ⊙ b: what [`GpuBackend::sum_cols`] gives, from one reading.
+    pub(in crate::cuda) fn sum_and_dot_cols(
+        &self,
+        [(sums, sums_factor), (dots, dots_factor)]: [(ViewMut<'_>, f32); 2],
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        // Few enough columns for as many partial sums of both as of one of them.
+        if b.is_empty() || b.rows() <= FEW_ROWS || b.cols() > PARTIALS / (2 * MOST_PARTS as usize) {
+            self.sum_cols(sums, sums_factor, b, None, 0.0);
+            return self.sum_cols(dots, dots_factor, a, Some(b), 0.0);
+        }
+        let shape = (1, b.cols());
+        self.has_terms(sums, shape, &a, Some(&b), 0.0);
+        self.has_terms(dots, shape, &a, Some(&b), 0.0);
+        let [sums, dots, a, b] = [sums.as_view(), dots.as_view(), a, b].map(|view| self.mat(view));
+        let split = Split::new(b.rows, b.cols, PARTIALS / b.cols as usize);
+        let args = [Arg::Doubles(self.partials), Arg::Mat(a), Arg::Mat(b), Arg::Int(split.height as i32)];
+        let (count, second) = (split.count(), split.count() as usize * b.cols as usize);
+        let mut queue = self.queue.lock();
+        queue.push(Op::Launch(Launch::new("column_partials_and_dots", split.grid, split.block, &args)));
+        queue.push(self.finish_columns(sums, sums_factor, 0, count, 0.0));
+        queue.push(self.finish_columns(dots, dots_factor, second, count, 0.0));
     }
 
     /// `least` is for [`AT_LEAST`].
