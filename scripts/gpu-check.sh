@@ -92,7 +92,7 @@ run() {
   check "suite" "$kit/bin/suite" --test-threads=1
   if command -v compute-sanitizer >/dev/null; then
     local kernels=(primitive::col_dots primitive::row_sums primitive::softmax primitive::lstm_cell_backward
-      primitive::copy_transposed primitive::sum)
+      primitive::copy_transposed primitive::sum primitive::col_sums_and_dots primitive::low_rank_update)
     for case in memcheck racecheck; do
       check "$case" timeout 150 compute-sanitizer --tool "$case" --error-exitcode 9 "$kit/bin/suite" \
         --test-threads=1 "${kernels[@]}"

@@ -148,6 +148,9 @@ fn announce(settings: &Settings, found: &Description) {
         found.capability.1
     );
     kaldi_log!(SELECTED, "Matrix products in {} (--gpu-math); {}", settings.math, found.kernels);
+    if settings.math != GpuMath::Fp32 && found.capability.0 < 8 {
+        kaldi_warn!(SELECTED, "This GPU is too old for {}: products may be computed in fp32.", settings.math);
+    }
 }
 
 /// Where compiled kernels are kept: `nnet3` in the user's cache folder.

@@ -34,15 +34,21 @@ impl Blas {
             GpuMath::Bf16 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_16BF,
         };
         let mut out = Blas { handle: std::ptr::null_mut(), workspace: 0, compute };
-        // SAFETY: places for a handle and an address; freed by `free`. The stream outlives the handle.
-        unsafe {
-            blas("cublasCreate", sys::cublasCreate_v2(&mut out.handle))?;
-            blas("cublasSetStream", sys::cublasSetStream_v2(out.handle, stream.cast()))?;
-            cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut out.workspace, WORKSPACE))?;
-            let memory = out.workspace as usize as *mut c_void;
-            blas("cublasSetWorkspace", sys::cublasSetWorkspace_v2(out.handle, memory, WORKSPACE))?;
-        }
+        // Whoever waits for a device tries again and again.
+        out.start(stream).inspect_err(|_| out.free())?;
         Ok(out)
+    }
+
+    fn start(&mut self, stream: driver::CUstream) -> Result<(), Fault> {
+        // SAFETY: places for a handle and an address; freed by `free`. The stream outlives the handle. Setting it takes away
+        // the workspace, so that comes last.
+        unsafe {
+            blas("cublasCreate", sys::cublasCreate_v2(&mut self.handle))?;
+            blas("cublasSetStream", sys::cublasSetStream_v2(self.handle, stream.cast()))?;
+            cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut self.workspace, WORKSPACE))?;
+            let memory = self.workspace as usize as *mut c_void;
+            blas("cublasSetWorkspace", sys::cublasSetWorkspace_v2(self.handle, memory, WORKSPACE))
+        }
     }
 
     /// Queues a product, or several. cuBLAS is column-major: to it our row-major matrices are their transposes, so it
@@ -81,10 +87,14 @@ impl Blas {
 
     /// To be called in the context, when nothing runs any more.
     pub fn free(&mut self) {
-        // SAFETY: called once; errors at the end change nothing.
+        // SAFETY: what is there is freed once; errors at the end change nothing.
         unsafe {
-            let _ = sys::cublasDestroy_v2(self.handle);
-            let _ = driver::cuMemFree_v2(self.workspace);
+            if !self.handle.is_null() {
+                let _ = sys::cublasDestroy_v2(std::mem::replace(&mut self.handle, std::ptr::null_mut()));
+            }
+            if self.workspace != 0 {
+                let _ = driver::cuMemFree_v2(std::mem::take(&mut self.workspace));
+            }
         }
     }
 }

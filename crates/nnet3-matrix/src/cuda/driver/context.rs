@@ -4,7 +4,16 @@ use super::fault::{Fault, Unavailable, cuda};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUresult, CUstream};
 use std::ffi::CStr;
 
+/// Older drivers lack functions that are called here, or take no PTX of this library.
+const OLDEST_DRIVER: i32 = 12000;
+
 fn initialise() -> Result<(), Unavailable> {
+    let mut version = 0;
+    // SAFETY: a place for a number; the driver need not be initialised.
+    cuda("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    if version < OLDEST_DRIVER {
+        return Err(Unavailable::OldDriver { version });
+    }
     // SAFETY: may be called any number of times.
     match unsafe { sys::cuInit(0) } {
         CUresult::CUDA_ERROR_NO_DEVICE => Err(Unavailable::NoDevice),

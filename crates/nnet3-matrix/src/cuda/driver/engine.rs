@@ -111,7 +111,7 @@ unsafe impl Send for Graph {}
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: the queue waits before it forgets a graph. Nothing can be done about an error.
+        // SAFETY: used no more; one that still runs goes away when it is done. Nothing can be done about an error.
         let _ = unsafe { sys::cuGraphExecDestroy(self.0) };
     }
 }

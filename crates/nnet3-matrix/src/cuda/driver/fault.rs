@@ -11,7 +11,11 @@ pub enum Unavailable {
     NoDriver,
     #[error("the library cuBLAS was not found (libcublas.so of CUDA 11, 12 or 13, on LD_LIBRARY_PATH)")]
     NoCublas,
-    #[error("the driver sees no GPU")]
+    #[error(
+        "the NVIDIA driver is for CUDA {}.{}; one for CUDA 12.0 or later is needed", .version / 1000, .version % 1000 / 10
+    )]
+    OldDriver { version: i32 },
+    #[error("the driver sees no GPU (CUDA_VISIBLE_DEVICES may hide them)")]
     NoDevice,
     #[error(
         "there is no GPU number {ordinal}: the driver shows {count} (CUDA_VISIBLE_DEVICES may hide some)"
@@ -34,6 +38,9 @@ impl Unavailable {
         match self {
             Unavailable::Memory { .. } => true,
             Unavailable::Driver(Fault::Cuda { code, .. }) => busy(*code),
+            Unavailable::Driver(Fault::Blas { status, .. }) => {
+                *status == cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED
+            }
             _ => false,
         }
     }

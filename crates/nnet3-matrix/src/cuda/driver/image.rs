@@ -6,7 +6,7 @@ use crate::cuda::kernels;
 use crate::cuda::nvrtc::{self, NvrtcError, Target};
 use cudarc::driver::sys::{self, CUfunction, CUmodule};
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -45,11 +45,26 @@ unsafe impl Sync for Module {}
 
 impl Module {
     fn new(mut image: Vec<u8>) -> Result<Module, Fault> {
+        use sys::CUjit_option_enum::{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
         // PTX ends with a zero; machine code does not mind one more.
         image.push(0);
+        let mut log = vec![0u8; 4096];
+        let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values: [*mut c_void; 2] =
+            [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the image lives during the call, and the driver checks it.
-        cuda("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut module, image.as_ptr().cast()) })?;
+        // SAFETY: image, log and options live during the call; the driver checks the image, and writes at most as much as it
+        // has been told that there is room for.
+        let code = unsafe {
+            sys::cuModuleLoadDataEx(
+                &mut module,
+                image.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        cuda("cuModuleLoadData", code).map_err(|fault| with_log(fault, &log))?;
         Ok(Module { module, functions: Mutex::default() })
     }
 
@@ -69,6 +84,17 @@ impl Module {
     pub fn unload(&mut self) {
         // SAFETY: called once, when nothing runs any more. Errors at the end change nothing.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
+    }
+}
+
+/// A fault with what the driver's compiler said.
+fn with_log(fault: Fault, log: &[u8]) -> Fault {
+    let said = log.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
+    match fault {
+        Fault::Cuda { call, code, text } if !said.is_empty() => {
+            Fault::Cuda { call, code, text: format!("{text}: {}", String::from_utf8_lossy(said)) }
+        }
+        other => other,
     }
 }
 

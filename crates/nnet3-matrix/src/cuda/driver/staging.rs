@@ -1,69 +1,99 @@
-//! Uploads through page-locked memory, so that the device copies while the host goes on.
+//! Uploads beside the work: the host fills page-locked memory, a stream of its own copies that to the device while kernels run,
+//! and the stream of work moves it to its place, which takes a thousandth of the time.
 
 use super::fault::{Fault, cuda};
 use cudarc::driver::sys::{self, CUevent, CUstream};
 use std::ffi::c_void;
 
 const BYTES: usize = 8 << 20;
+/// More than the uploads of a minibatch, so that those of the next one need not wait until this one has begun.
+const BUFFERS: usize = 4;
 
-/// Two buffers that take turns: one is filled while the other is copied.
+/// Buffers that take turns.
 pub(super) struct Staging {
-    buffers: [Buffer; 2],
+    copies: CUstream,
+    buffers: Vec<Buffer>,
     next: usize,
 }
 
 struct Buffer {
-    memory: *mut c_void,
-    /// When the last copy from here is done.
+    host: *mut c_void,
+    device: u64,
+    /// When the host's memory has been copied to the device's.
     copied: CUevent,
+    /// When the device's has been moved to its place.
+    moved: CUevent,
 }
 
-// SAFETY: the memory belongs to this value alone, events may be used from any thread.
+// SAFETY: the memory belongs to this value alone; streams and events may be used from any thread.
 unsafe impl Send for Staging {}
 
 impl Buffer {
     fn new() -> Result<Buffer, Fault> {
-        let mut buffer = Buffer { memory: std::ptr::null_mut(), copied: std::ptr::null_mut() };
-        // SAFETY: a place for a pointer; freed by `free`.
-        cuda("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut buffer.memory, BYTES, 0) })?;
+        let nothing = std::ptr::null_mut();
+        let mut buffer =
+            Buffer { host: nothing, device: 0, copied: std::ptr::null_mut(), moved: std::ptr::null_mut() };
         let flags = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
-        // SAFETY: a place for an event; destroyed by `free`.
-        cuda("cuEventCreate", unsafe { sys::cuEventCreate(&mut buffer.copied, flags) })?;
+        // SAFETY: places for a pointer, an address and events; freed by `Staging::free`.
+        unsafe {
+            cuda("cuMemHostAlloc", sys::cuMemHostAlloc(&mut buffer.host, BYTES, 0))?;
+            cuda("cuMemAlloc", sys::cuMemAlloc_v2(&mut buffer.device, BYTES))?;
+            cuda("cuEventCreate", sys::cuEventCreate(&mut buffer.copied, flags))?;
+            cuda("cuEventCreate", sys::cuEventCreate(&mut buffer.moved, flags))?;
+        }
         Ok(buffer)
+    }
+
+    /// Queues a copy of `part` by way of this buffer; returns when `part` has been read.
+    fn send(&self, to: u64, part: &[u8], copies: CUstream, work: CUstream) -> Result<(), Fault> {
+        let bytes = part.len();
+        // SAFETY: an event that was never recorded counts as done. The part fits the buffers; the host's is not read any
+        // more, and the device's is written when it has been moved on. The destination is as large as the caller says.
+        unsafe {
+            cuda("cuEventSynchronize", sys::cuEventSynchronize(self.copied))?;
+            std::ptr::copy_nonoverlapping(part.as_ptr(), self.host.cast(), bytes);
+            cuda("cuStreamWaitEvent", sys::cuStreamWaitEvent(copies, self.moved, 0))?;
+            cuda("cuMemcpyHtoDAsync", sys::cuMemcpyHtoDAsync_v2(self.device, self.host, bytes, copies))?;
+            cuda("cuEventRecord", sys::cuEventRecord(self.copied, copies))?;
+            cuda("cuStreamWaitEvent", sys::cuStreamWaitEvent(work, self.copied, 0))?;
+            cuda("cuMemcpyDtoDAsync", sys::cuMemcpyDtoDAsync_v2(to, self.device, bytes, work))?;
+            cuda("cuEventRecord", sys::cuEventRecord(self.moved, work))
+        }
     }
 }
 
 impl Staging {
     /// In the current context.
     pub fn new() -> Result<Staging, Fault> {
-        Ok(Staging { buffers: [Buffer::new()?, Buffer::new()?], next: 0 })
+        let mut copies = std::ptr::null_mut();
+        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: a place for a stream; destroyed by `free`.
+        cuda("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut copies, flags) })?;
+        let buffers = (0..BUFFERS).map(|_| Buffer::new()).collect::<Result<_, _>>()?;
+        Ok(Staging { copies, buffers, next: 0 })
     }
 
-    /// Copies `data` to the device in the order of the stream; returns when `data` has been read.
-    pub fn upload(&mut self, address: u64, data: &[u8], stream: CUstream) -> Result<(), Fault> {
+    /// Copies `data` to the device in the order of the stream `work`; returns when `data` has been read.
+    pub fn upload(&mut self, address: u64, data: &[u8], work: CUstream) -> Result<(), Fault> {
         for (k, part) in data.chunks(BYTES).enumerate() {
             let buffer = &self.buffers[self.next];
-            self.next = 1 - self.next;
-            let to = address + (k * BYTES) as u64;
-            // SAFETY: an event that was never recorded counts as done. The part fits the buffer, which nothing reads any
-            // more; the destination is as large as `data`, as the caller says.
-            unsafe {
-                cuda("cuEventSynchronize", sys::cuEventSynchronize(buffer.copied))?;
-                std::ptr::copy_nonoverlapping(part.as_ptr(), buffer.memory.cast(), part.len());
-                cuda("cuMemcpyHtoDAsync", sys::cuMemcpyHtoDAsync_v2(to, buffer.memory, part.len(), stream))?;
-                cuda("cuEventRecord", sys::cuEventRecord(buffer.copied, stream))?;
-            }
+            self.next = (self.next + 1) % BUFFERS;
+            buffer.send(address + (k * BYTES) as u64, part, self.copies, work)?;
         }
         Ok(())
     }
 
-    /// To be called in the context, when nothing runs any more.
+    /// To be called in the context, when no work runs any more.
     pub fn free(&mut self) {
-        for buffer in &self.buffers {
-            // SAFETY: called once; errors at the end change nothing.
-            unsafe {
+        // SAFETY: called once; errors at the end change nothing.
+        unsafe {
+            let _ = sys::cuStreamSynchronize(self.copies);
+            let _ = sys::cuStreamDestroy_v2(self.copies);
+            for buffer in &self.buffers {
                 let _ = sys::cuEventDestroy_v2(buffer.copied);
-                let _ = sys::cuMemFreeHost(buffer.memory);
+                let _ = sys::cuEventDestroy_v2(buffer.moved);
+                let _ = sys::cuMemFree_v2(buffer.device);
+                let _ = sys::cuMemFreeHost(buffer.host);
             }
         }
     }
