@@ -42,6 +42,18 @@ class Tdnnf(nn.Module):
         return 0.66 * x[:, s:x.shape[1] - s] + batchnorm(F.relu(y))
 
 
+class EveryThird(Tdnnf):
+    """A layer with a step of one frame whose output is wanted at every third frame only."""
+
+    def __init__(self):
+        super().__init__(1)
+
+    def forward(self, x):
+        before, at, after = x[:, :-2:3], x[:, 1:-1:3], x[:, 2::3]
+        y, next_y = self.linear(torch.stack([torch.cat([before, at], 2), torch.cat([at, after], 2)]))
+        return 0.66 * at + batchnorm(F.relu(self.affine(torch.cat([y, next_y], 2))))
+
+
 class Prefinal(nn.Module):
     def __init__(self):
         super().__init__()
@@ -61,7 +73,7 @@ class TdnnfTrain(nn.Module):
         super().__init__()
         self.lin0 = nn.Linear(220, 1024, bias=False)
         self.tdnn1 = nn.Linear(1024, 1024)
-        self.lower = nn.ModuleList([Tdnnf(1), Tdnnf(1)])
+        self.lower = nn.ModuleList([Tdnnf(1), EveryThird()])
         # At every third frame a step of one is three frames.
         self.upper = nn.ModuleList([Tdnnf(0), Tdnnf(1), Tdnnf(1), Tdnnf(1)])
         self.prefinal = nn.Linear(1024, 128, bias=False)
@@ -72,12 +84,12 @@ class TdnnfTrain(nn.Module):
                 torch.randn(n, 100, device=device, requires_grad=True)]
 
     def forward(self, x, ivector):
-        x = spliced(x, -1, 0, 1)
+        # Nothing depends on the last two frames.
+        x = spliced(x[:, :-2], -1, 0, 1)
         x = torch.cat([x, ivector[:, None].expand(-1, x.shape[1], -1)], 2)
         x = batchnorm(F.relu(self.tdnn1(self.lin0(x))))
         for layer in self.lower:
             x = layer(x)
-        x = x[:, ::3]
         for layer in self.upper:
             x = layer(x)
         x = self.prefinal(x)
