@@ -23,10 +23,21 @@ KERNEL row_totals(Mat col, float alpha, Mat a, Mat b, i32 two, float beta) {
 // Sums of a (or of a * b if `two`) over the rows and columns that a block visits, one number per block.
 KERNEL block_totals(double* totals, Mat a, Mat b, i32 two) {
     __shared__ double shared[BLOCK];
+    const bool along = a.rows == 1;
+    const i32 across = gridDim.x * blockDim.x, down = gridDim.y * blockDim.y;
     double sum = 0.0;
-    FOR_EACH(a, r, c) {
-        double x = at(a, r, c);
-        sum += two ? x * (double)at(b, r, c) : x;
+    for (i32 top = blockIdx.y * blockDim.y + threadIdx.y; top < a.rows; top += GROUP * down) {
+        for (i32 left = blockIdx.x * blockDim.x + threadIdx.x; left < a.cols; left += along ? GROUP * across : across) {
+            // All of a group are read before one is added.
+            float x[GROUP], y[GROUP];
+            _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) {
+                const i32 r = along ? top : top + k * down, c = along ? left + k * across : left;
+                const bool inside = r < a.rows && c < a.cols;
+                x[k] = inside ? at(a, r, c) : 0.0f;
+                y[k] = two && inside ? at(b, r, c) : 1.0f;
+            }
+            _Pragma("unroll") for (i32 k = 0; k < GROUP; k++) sum += (double)x[k] * (double)y[k];
+        }
     }
     sum = sum_along_x(shared, sum);
     if (threadIdx.x == 0) shared[threadIdx.y] = sum;

@@ -57,8 +57,12 @@ impl Notes {
                 kernel.least_blocks =
                     if kernel.launches == 0 { blocks } else { kernel.least_blocks.min(blocks) };
                 kernel.launches += 1;
-                kernel.bytes +=
-                    launch.matrices().map(|m| 4 * u64::from(m.rows) * u64::from(m.cols)).sum::<u64>();
+                let bytes = launch.matrices().map(|m| 4 * u64::from(m.rows) * u64::from(m.cols));
+                // Of the arena only as many as of the matrix.
+                kernel.bytes += match launch.kernel.ends_with("_multi") {
+                    true => 2 * bytes.min().unwrap_or(0),
+                    false => bytes.sum(),
+                };
             }
             Op::Product(p) => {
                 let inner = if p.transpose_a == Transpose::No { p.a.cols } else { p.a.rows };

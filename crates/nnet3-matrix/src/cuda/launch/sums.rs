@@ -10,7 +10,7 @@ use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 /// Blocks that share a sum of all elements.
-pub(super) const BLOCKS: u32 = 256;
+pub(super) const BLOCKS: u32 = 1024;
 
 /// Column sums of up to this many rows are formed row by row, in the CPU's order.
 const FEW_ROWS: usize = 64;
