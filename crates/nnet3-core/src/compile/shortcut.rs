@@ -3,12 +3,14 @@
 //! It applies where the sequences of every input and output are numbered 0, 1, … and laid out regularly. Whether the
 //! result has the structure that expansion needs is checked; if not, the caller compiles the request itself.
 
+mod lists;
+
 use crate::computation::{
     Command, Computation, MatrixDebugInfo, MatrixId, Precomputed, PrecomputedId, RowOf, Submatrix,
     SubmatrixId,
 };
 use crate::error::{Error, Result};
-use crate::graph::sequences::{change_sequences, reduce, sequence_stride, stride_of};
+use crate::graph::sequences::{change_sequences, reduce, sequence_stride};
 use crate::index::{Cindex, ComponentId, Index};
 use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
@@ -56,7 +58,7 @@ fn strides(mini: &Computation) -> Result<Vec<usize>> {
     let stride = |info: &MatrixDebugInfo| {
         let list = &info.cindexes;
         let two = list.last().is_some_and(|c| c.index.n == 1);
-        stride_of(list.len(), |i| list[i]).filter(|_| two).ok_or_else(irregular)
+        sequence_stride(list).filter(|_| two).ok_or_else(irregular)
     };
     let rest = mini.debug_info[1..].iter().map(stride);
     std::iter::once(Ok(1)).chain(rest).collect()
@@ -79,16 +81,16 @@ struct Places {
 }
 
 impl Places {
-    /// For a row that belongs to sequence 0: its new place in the sub-matrix, and the distance to the same row of the
-    /// next sequence.
-    fn place(&self, row: usize) -> Option<(u32, u32)> {
+    /// For a row that belongs to sequence 0 its new place in the sub-matrix. The same rows of the other sequences follow
+    /// at the distance `stride`.
+    fn place(&self, row: usize) -> Option<usize> {
         let row = self.old_offset + row as u32;
         let (block, within) = match self.stride {
             1 => (row / 2, row % 2),
             stride => (row / (2 * stride), row % (2 * stride)),
         };
         let new = || block * self.count * self.stride + within - self.new_offset;
-        (within < self.stride).then(|| (new(), self.stride))
+        (within < self.stride).then(|| new() as usize)
     }
 }
 
@@ -131,11 +133,8 @@ impl Expander<'_> {
     fn check_rows(&self, command: &Command) -> Result<()> {
         let fine = match *command {
             Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {
-                let rows = self.mini.submatrix(dest).rows;
-                let (to, from) = (self.places(dest), self.places(src));
-                self.is_exact(dest)
-                    && self.is_exact(src)
-                    && (to.stride == from.stride || (0..rows).all(|row| to.place(row) == from.place(row)))
+                let stride = |s| self.strides[self.mini.matrix_of(s).index()];
+                self.is_exact(dest) && self.is_exact(src) && stride(dest) == stride(src)
             }
             Command::AddRows { .. }
             | Command::AddRowRanges { .. }
@@ -211,84 +210,47 @@ impl Expander<'_> {
         self.check_rows(&command)?;
         match &mut command {
             Command::CopyRows { dest, src, rows, .. } | Command::AddRows { dest, src, rows, .. } => {
-                let old = &self.mini.indexes[rows.index()];
-                let mut new = vec![-1; out.submatrix(*dest).rows];
-                let places = self.places(*src);
-                self.replicate(*dest, old, &mut new, |&row| {
-                    let Ok(row) = usize::try_from(row) else {
-                        return Ok(None);
-                    };
-                    let (first, step) = places.place(row).ok_or_else(irregular)?;
-                    Ok(Some(move |n: u32| (first + n * step) as i32))
-                })?;
-                *rows = out.new_indexes(new);
+                let (old, from) = (&self.mini.indexes[rows.index()], self.places(*src));
+                let source = |row: i32| {
+                    let Ok(row) = usize::try_from(row) else { return Ok(None) };
+                    let row = from.place(row).ok_or_else(irregular)?;
+                    Ok(Some((row as i32, from.stride)))
+                };
+                let list = lists::expand(&self.places(*dest), old, out.submatrix(*dest).rows, source)?;
+                *rows = out.new_indexes(list);
             }
             Command::CopyRowsMulti { dest: s, rows, .. }
             | Command::AddRowsMulti { dest: s, rows, .. }
             | Command::CopyToRowsMulti { src: s, rows }
             | Command::AddToRowsMulti { src: s, rows, .. } => {
                 let old = &self.mini.multi_indexes[rows.index()];
-                let mut new: Vec<RowOf> = vec![None; out.submatrix(*s).rows];
-                self.replicate(*s, old, &mut new, |&item| {
-                    let Some((other, row)) = item else {
-                        return Ok(None);
-                    };
-                    let (first, step) = self.places(other).place(row as usize).ok_or_else(irregular)?;
-                    Ok(Some(move |n: u32| Some((other, first + n * step))))
-                })?;
-                *rows = out.new_multi_indexes(new);
+                let source = |item: RowOf| {
+                    let Some((other, row)) = item else { return Ok(None) };
+                    let from = self.places(other);
+                    let row = from.place(row as usize).ok_or_else(irregular)?;
+                    Ok(Some((Some((other, row as u32)), from.stride)))
+                };
+                let list = lists::expand(&self.places(*s), old, out.submatrix(*s).rows, source)?;
+                *rows = out.new_multi_indexes(list);
             }
             Command::AddRowRanges { dest, src, ranges, .. } => {
-                let old = &self.mini.ranges[ranges.index()];
-                let mut new = vec![(-1, -1); out.submatrix(*dest).rows];
-                let places = self.places(*src);
-                self.replicate(*dest, old, &mut new, |&(begin, end)| {
+                let (old, from) = (&self.mini.ranges[ranges.index()], self.places(*src));
+                let source = |(begin, end): (i32, i32)| {
                     if begin == end {
                         return Ok(None);
                     }
-                    let (first, step) = places.place(begin as usize).ok_or_else(irregular)?;
-                    let (last, _) = places.place(end as usize - 1).ok_or_else(irregular)?;
-                    if last + 1 - first != (end - begin) as u32 {
+                    let first = from.place(begin as usize).ok_or_else(irregular)?;
+                    let last = from.place(end as usize - 1).ok_or_else(irregular)?;
+                    if last + 1 - first != (end - begin) as usize {
                         return Err(irregular());
                     }
-                    Ok(Some(move |n: u32| ((first + n * step) as i32, (last + 1 + n * step) as i32)))
-                })?;
-                *ranges = out.new_ranges(new);
+                    Ok(Some(((first as i32, last as i32 + 1), from.stride)))
+                };
+                let list = lists::expand(&self.places(*dest), old, out.submatrix(*dest).rows, source)?;
+                *ranges = out.new_ranges(list);
             }
             _ => {}
         }
         Ok(command)
-    }
-
-    /// Fills the new list of a command whose rows are those of `s`: `source` gives the item of each sequence for an
-    /// item of sequence 0.
-    fn replicate<Old, New, F: Fn(u32) -> New>(
-        &self,
-        s: SubmatrixId,
-        old: &[Old],
-        new: &mut [New],
-        source: impl Fn(&Old) -> Result<Option<F>>,
-    ) -> Result<()> {
-        let places = self.places(s);
-        for (row, item) in old.iter().enumerate() {
-            let Some((first, step)) = places.place(row) else {
-                continue;
-            };
-            let (first, step) = (first as usize, step as usize);
-            if let Some(source) = source(item)? {
-                let places = new.get_mut(first..=first + (self.count - 1) * step).ok_or_else(irregular)?;
-                // The usual step.
-                if step == 1 {
-                    places.iter_mut().enumerate().for_each(|(n, place)| *place = source(n as u32));
-                } else {
-                    places
-                        .iter_mut()
-                        .step_by(step)
-                        .enumerate()
-                        .for_each(|(n, place)| *place = source(n as u32));
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! Nothing that a network computes for one n depends on another n, but for the order of rows. If a request asks the
 //! same of its sequences 0, 1, …, the graph needs only the first; steps have the rows of all.
 
-use crate::index::{Cindex, Index, NodeId};
+use crate::index::{Cindex, Index};
 use crate::request::{ComputationRequest, IoSpecification};
 
 /// The request with only its first `new` sequences, and how many it has. `None` unless they are more than `new`, alike,
@@ -36,35 +36,55 @@ pub fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<Computatio
     same.then(|| (reduced.into_iter().map(|(request, _)| request).collect(), count))
 }
 
-/// The distance of rows that differ by one in n, if the list consists of blocks in which it is the same everywhere.
-pub fn sequence_stride(indexes: &[Index]) -> Option<usize> {
-    stride_of(indexes.len(), |i| Cindex { node: NodeId(0), index: indexes[i] })
+/// What belongs to a sequence.
+pub trait OfSequence: Copy + PartialEq {
+    fn sequence(self) -> i32;
+    /// The same of another sequence.
+    fn of_sequence(self, n: i32) -> Self;
 }
 
-/// As [`sequence_stride`], for the cindexes that `at` gives for positions below `size`.
-pub fn stride_of(size: usize, at: impl Fn(usize) -> Cindex) -> Option<usize> {
-    let with_n = |mut cindex: Cindex, n: usize| {
-        cindex.index.n = n as i32;
-        cindex
-    };
-    let count = usize::try_from(at(size.checked_sub(1)?).index.n).ok()?.checked_add(1)?;
-    if count <= 1 || at(0).index.n != 0 || !size.is_multiple_of(count) {
+impl OfSequence for Index {
+    fn sequence(self) -> i32 {
+        self.n
+    }
+    fn of_sequence(self, n: i32) -> Index {
+        Index { n, ..self }
+    }
+}
+
+impl OfSequence for Cindex {
+    fn sequence(self) -> i32 {
+        self.index.n
+    }
+    fn of_sequence(self, n: i32) -> Cindex {
+        Cindex { index: self.index.of_sequence(n), ..self }
+    }
+}
+
+/// The distance of rows that differ by one in n, if the list consists of blocks in which it is the same everywhere.
+pub fn sequence_stride<T: OfSequence>(list: &[T]) -> Option<usize> {
+    let (first, size) = (*list.first()?, list.len());
+    let count = usize::try_from(list.last()?.sequence()).ok()?.checked_add(1)?;
+    if count <= 1 || first.sequence() != 0 || !size.is_multiple_of(count) {
         return None;
     }
-    let second = with_n(at(0), 1);
+    let second = first.of_sequence(1);
     let rest = (2..size / count).filter(|s| size.is_multiple_of(*s));
-    let stride = [1, size / count].into_iter().chain(rest).find(|&s| at(s) == second)?;
+    let stride = [1, size / count].into_iter().chain(rest).find(|&s| list[s] == second)?;
     let block = stride * count;
-    if !size.is_multiple_of(block) {
-        return None;
+    let regular = size.is_multiple_of(block) && list.chunks_exact(block).all(|b| is_regular(b, stride));
+    regular.then_some(stride)
+}
+
+/// Whether a block begins with `stride` items of sequence 0 and goes on with the same of the other sequences in turn.
+fn is_regular<T: OfSequence>(block: &[T], stride: usize) -> bool {
+    let (firsts, rest) = block.split_at(stride);
+    if let [first] = firsts {
+        return first.sequence() == 0 && (1..).zip(rest).all(|(n, &item)| item == first.of_sequence(n));
     }
-    let is_regular = |start: usize| {
-        (start..start + stride).all(|first| {
-            let of_first = at(first);
-            of_first.index.n == 0 && (1..count).all(|n| at(first + n * stride) == with_n(of_first, n))
-        })
-    };
-    (0..size).step_by(block).all(is_regular).then_some(stride)
+    let is_sequence =
+        |(n, items): (i32, &[T])| items.iter().zip(firsts).all(|(&item, first)| item == first.of_sequence(n));
+    firsts.iter().all(|first| first.sequence() == 0) && (1..).zip(rest.chunks_exact(stride)).all(is_sequence)
 }
 
 /// The list with `new` instead of `old` sequences.
@@ -109,6 +129,6 @@ mod tests {
         assert_eq!(change_sequences(&by_time[..2], 1, 2, 3), by_time[..3]);
         assert_eq!(sequence_stride(&list(&[(0, 5), (1, 5), (0, 6), (1, 7)])), None);
         assert_eq!(sequence_stride(&list(&[(0, 5), (0, 6)])), None);
-        assert_eq!(sequence_stride(&[]), None);
+        assert_eq!(sequence_stride::<Index>(&[]), None);
     }
 }
