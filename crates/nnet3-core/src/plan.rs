@@ -1,13 +1,11 @@
 //! The memory plan: from lifetimes, which the commands make explicit, to fixed offsets in one arena.
 
 use crate::component::Component;
-use crate::computation::{Command, Computation, MatrixId, MemoId, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, PendingMemos, SubmatrixId};
 use crate::error::{Error, Result};
-use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use std::cell::LazyCell;
-use std::cmp::Reverse;
 
 /// Offsets are multiples of this many elements: 64 bytes are a cache line of the host and what its widest loads want, two
 /// memory sectors of a GPU, and more than GPU matrix products ask for (16).
@@ -18,8 +16,8 @@ pub const ALIGNMENT: usize = 16;
 pub struct Plan {
     /// For each matrix; unallocated ones have 0.
     pub matrix_offsets: Vec<usize>,
-    /// For each command, where its propagate or backprop finds the component's memo.
-    pub memos: FastMap<usize, MemoPlace>,
+    /// The commands whose propagate or backprop has a memo, in order, and where that is.
+    pub memos: Vec<(usize, MemoPlace)>,
     /// Size of the arena.
     pub elements: usize,
     /// The largest total size of blocks that are alive at one time, each rounded up to the alignment: no plan can be
@@ -38,6 +36,11 @@ pub struct MemoPlace {
 impl Plan {
     pub fn arena_bytes(&self) -> usize {
         4 * self.elements
+    }
+    /// Where the propagate or backprop `command` finds its component's memo, if there is one.
+    pub fn memo(&self, command: usize) -> Option<MemoPlace> {
+        let found = self.memos.binary_search_by_key(&command, |&(c, _)| c);
+        found.ok().map(|i| self.memos[i].1)
     }
     pub fn peak_live_bytes(&self) -> usize {
         4 * self.peak_live_elements
@@ -125,7 +128,7 @@ type MemoBlock = (usize, usize, (usize, usize));
 
 /// For each propagate and backprop with a memo: command, block, shape.
 fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) -> Vec<MemoBlock> {
-    let mut kept: FastMap<MemoId, (usize, (usize, usize))> = FastMap::default();
+    let mut kept = PendingMemos::default();
     let mut out = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
         match *command {
@@ -138,12 +141,12 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
                     blocks.push(Block { elements: round_up(shape.0 * shape.1), first: c, last: c });
                     out.push((c, block, shape));
                     if let Some(memo) = memo {
-                        kept.insert(memo, (block, shape));
+                        kept.add(memo, (block, shape));
                     }
                 }
             }
             Command::Backprop { memo: Some(memo), .. } => {
-                if let Some((block, shape)) = kept.remove(&memo) {
+                if let Some((block, shape)) = kept.take(memo) {
                     blocks[block].last = c;
                     out.push((c, block, shape));
                 }
@@ -198,18 +201,23 @@ fn orders(blocks: &[Block], used: &[usize]) -> impl Iterator<Item = Vec<usize>> 
     // The last orders are rarely needed.
     let crowd = LazyCell::new(|| crowds(blocks, used));
     (0..6).map(move |order| {
-        let size = |b: usize| blocks[b].elements;
-        let span = |b: usize| blocks[b].last - blocks[b].first;
-        let mut sequence: Vec<usize> = (0..blocks.len()).collect();
-        match order {
-            0 => sequence.sort_by_key(|&b| (Reverse(size(b)), blocks[b].first)),
-            1 => sequence.sort_by_key(|&b| (Reverse(size(b) * (span(b) + 1)), blocks[b].first)),
-            2 => sequence.sort_by_key(|&b| (Reverse(span(b)), Reverse(size(b)))),
-            3 => sequence.sort_by_key(|&b| (blocks[b].first, Reverse(span(b)))),
-            4 => sequence.sort_by_key(|&b| (Reverse(crowd[b]), Reverse(size(b)))),
-            _ => sequence.sort_by_key(|&b| (Reverse(crowd[b]), Reverse(span(b)))),
-        }
-        sequence
+        let first = |b: usize| blocks[b].first;
+        // The largest and the longest lived before others.
+        let size = |b: usize| !blocks[b].elements;
+        let span = |b: usize| !(blocks[b].last - blocks[b].first);
+        let size_and_span = |b: usize| !(blocks[b].elements * (blocks[b].last - blocks[b].first + 1));
+        let key = |b: usize| match order {
+            0 => (size(b), first(b)),
+            1 => (size_and_span(b), first(b)),
+            2 => (span(b), size(b)),
+            3 => (first(b), span(b)),
+            4 => (!crowd[b], size(b)),
+            _ => (!crowd[b], span(b)),
+        };
+        let mut sequence: Vec<(usize, usize, usize)> = Vec::with_capacity(blocks.len());
+        sequence.extend((0..blocks.len()).map(|b| (key(b).0, key(b).1, b)));
+        sequence.sort_unstable();
+        sequence.iter().map(|&(.., b)| b).collect()
     })
 }
 

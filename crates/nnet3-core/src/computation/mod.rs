@@ -5,10 +5,12 @@
 
 pub mod check;
 pub mod command;
+mod memos;
 pub mod print;
 mod store;
 
 pub use command::{Command, Compression};
+pub use memos::PendingMemos;
 
 use crate::component::PrecomputedIndexes;
 use crate::index::{Cindex, Index, id_type};
@@ -181,6 +183,16 @@ impl Computation {
     pub fn new_ranges(&mut self, ranges: Vec<(i32, i32)>) -> RangesId {
         self.ranges.push(ranges);
         RangesId::from(self.ranges.len() - 1)
+    }
+
+    /// Calls `f` for each sub-matrix in a list of rows, once (unless they alternate).
+    pub fn for_each_source(&self, rows: MultiIndexesId, mut f: impl FnMut(SubmatrixId)) {
+        let mut last = None;
+        for &(s, _) in self.multi_indexes[rows.index()].iter().flatten() {
+            if last.replace(s) != Some(s) {
+                f(s);
+            }
+        }
     }
 
     pub fn submatrix(&self, id: SubmatrixId) -> &Submatrix {

@@ -289,7 +289,7 @@ impl Executor {
     }
 
     fn memo(&self, program: &Program, command: usize) -> ViewMut<'_> {
-        match program.plan().memos.get(&command) {
+        match program.plan().memo(command) {
             Some(memo) => self.arena.view(memo.offset, memo.rows, memo.cols, memo.cols),
             None => self.arena.view(0, 0, 0, 0),
         }

@@ -2,7 +2,8 @@
 //! (spec compiler §6.5).
 
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, RangesId, Submatrix, SubmatrixId,
+    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, PendingMemos, RangesId, Submatrix,
+    SubmatrixId,
 };
 use crate::error::{Error, Result};
 use crate::fast_hash::{FastHasher, FastMap};
@@ -201,27 +202,27 @@ fn hash<T: Hash>(list: &[T]) -> u64 {
 
 /// 1, 2, … in the order of the propagates that make them.
 fn renumber_memos(computation: &mut Computation) -> Result<()> {
-    let mut pending: FastMap<MemoId, MemoId> = FastMap::default();
+    let mut pending = PendingMemos::default();
     let mut count = 0;
     for command in &mut computation.commands {
         match command {
             Command::Propagate { memo: Some(memo), .. } => {
                 count += 1;
                 let new = MemoId(count);
-                if pending.insert(*memo, new).is_some() {
+                if !pending.add(*memo, new) {
                     return Err(Error::computation(format!("memo {memo} is made twice")));
                 }
                 *memo = new;
             }
-            Command::Backprop { memo: Some(memo), .. } => match pending.remove(memo) {
+            Command::Backprop { memo: Some(memo), .. } => match pending.take(*memo) {
                 Some(new) => *memo = new,
                 None => return Err(Error::computation(format!("memo {memo} is used but not made"))),
             },
             _ => {}
         }
     }
-    match pending.keys().min() {
-        Some(memo) => Err(Error::computation(format!("memo {memo} is made but not used"))),
+    match pending.iter().next() {
+        Some((memo, _)) => Err(Error::computation(format!("memo {memo} is made but not used"))),
         None => Ok(()),
     }
 }

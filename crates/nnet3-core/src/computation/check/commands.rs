@@ -3,24 +3,23 @@
 use super::fail;
 use crate::component::{Component, Properties};
 use crate::computation::{
-    Command, Compression, Computation, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, RowOf,
-    Submatrix, SubmatrixId,
+    Command, Compression, Computation, IndexesId, MultiIndexesId, PendingMemos, PrecomputedId, RangesId,
+    RowOf, Submatrix, SubmatrixId,
 };
 use crate::error::Result;
-use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::{Nnet, Node};
 
 pub fn check(nnet: &Nnet, computation: &Computation) -> Result<()> {
-    let mut memos = FastMap::default();
+    let mut memos = PendingMemos::default();
     for c in 0..computation.commands.len() {
         let one = One { nnet, computation, c };
         one.check_submatrix_ids()?;
         one.check()?;
         one.check_memo(&mut memos)?;
     }
-    match memos.values().min() {
-        Some(&(c, _)) => fail(nnet, computation, c, "no backprop uses the memo of this propagate"),
+    match memos.iter().map(|(_, (c, _))| c).min() {
+        Some(c) => fail(nnet, computation, c, "no backprop uses the memo of this propagate"),
         None => Ok(()),
     }
 }
@@ -322,14 +321,14 @@ impl One<'_> {
     }
 
     /// A memo is made once, used once, by the same component.
-    fn check_memo(&self, memos: &mut FastMap<MemoId, (usize, ComponentId)>) -> Result<()> {
+    fn check_memo(&self, memos: &mut PendingMemos<(usize, ComponentId)>) -> Result<()> {
         match self.computation.commands[self.c] {
             Command::Propagate { component, memo: Some(memo), .. } => {
-                let earlier = memos.insert(memo, (self.c, component));
-                self.require(earlier.is_none(), "a memo of this number waits for its backprop already")
+                let new = memos.add(memo, (self.c, component));
+                self.require(new, "a memo of this number waits for its backprop already")
             }
             Command::Backprop { component, memo: Some(memo), .. } => {
-                let Some((_, made_by)) = memos.remove(&memo) else {
+                let Some((_, made_by)) = memos.take(memo) else {
                     return self.fail("no propagate has made this backprop's memo");
                 };
                 self.require(made_by == component, "the memo is another component's")?;
