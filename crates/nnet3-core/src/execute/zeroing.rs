@@ -2,7 +2,7 @@
 
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
-use crate::optimize::analysis::submatrix_accesses;
+use crate::optimize::renumber::{List, list_of};
 
 /// For each command whether it is such a zeroing, and whether it is a backprop that has to set its input derivative
 /// instead of adding to it.
@@ -19,7 +19,6 @@ impl Zeroing {
         if commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
             return found;
         }
-        let mut accesses = Vec::new();
         // The next command that touches a matrix.
         let mut next = vec![None; computation.matrices.len()];
         for (c, command) in commands.iter().enumerate().rev() {
@@ -29,15 +28,11 @@ impl Zeroing {
             {
                 (found.needless[c], found.sets[after]) = (true, true);
             }
-            accesses.clear();
-            submatrix_accesses(nnet, computation, command, &mut accesses);
-            let sizing = match *command {
-                Command::Swap { first, second } => [Some(first), Some(second)],
-                Command::Allocate { matrix } | Command::Deallocate { matrix } => [Some(matrix), None],
-                _ => [None, None],
-            };
-            for s in accesses.iter().map(|&(s, _)| s).chain(sizing.into_iter().flatten()) {
-                next[computation.matrix_of(s).index()] = Some(c);
+            let mut touch = |s: SubmatrixId| next[computation.matrix_of(s).index()] = Some(c);
+            let mut command = *command;
+            command.for_each_submatrix(|s| touch(*s));
+            if let Some(List::MultiIndexes(rows)) = list_of(&mut command) {
+                computation.for_each_source(*rows, touch);
             }
         }
         found

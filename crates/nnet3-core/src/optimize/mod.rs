@@ -14,7 +14,7 @@ mod memory_compression;
 mod move_sizing;
 mod options;
 mod remove_zeroing;
-mod renumber;
+pub(crate) mod renumber;
 mod replace_row_ops;
 mod reuse_allocations;
 mod snip_row_ops;

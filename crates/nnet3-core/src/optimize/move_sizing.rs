@@ -1,6 +1,6 @@
 //! Matrices are allocated just before their first use and freed just after their last (spec compiler §6.10).
 
-use super::analysis::{for_each_access, is_zeroing, lives};
+use super::analysis::{CommandAccesses, is_zeroing, lives};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -27,7 +27,8 @@ impl Span {
 /// A zeroing right after its allocation moves with it. Not for computations that have their goto already.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let mut spans = vec![Span::default(); computation.matrices.len()];
-    for_each_access(nnet, computation, |c, s, _| spans[computation.matrix_of(s).index()].record(c));
+    CommandAccesses::new(nnet, computation)
+        .for_each(|c, s, _| spans[computation.matrix_of(s).index()].record(c));
     let count = computation.commands.len();
     let mut keys: Vec<usize> = (0..count).map(|c| 3 * c).collect();
     let mut zeroed_with: Vec<Option<usize>> = vec![None; count];
@@ -50,14 +51,28 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     }
     let mut moves_along = vec![false; count];
     zeroed_with.iter().flatten().for_each(|&c| moves_along[c] = true);
-    let mut order: Vec<usize> = (0..count).filter(|&c| !moves_along[c]).collect();
-    order.sort_by_key(|&c| (keys[c], c));
-    let old = std::mem::take(&mut computation.commands);
-    for c in order {
+    let order = sorted_by_key(&keys, 3 * count);
+    let old = std::mem::replace(&mut computation.commands, Vec::with_capacity(count));
+    for c in order.into_iter().filter(|&c| !moves_along[c]) {
         computation.commands.push(old[c]);
-        computation.commands.extend(zeroed_with[c].map(|zeroing| old[zeroing]));
+        if let Some(zeroing) = zeroed_with[c] {
+            computation.commands.push(old[zeroing]);
+        }
     }
     Ok(())
+}
+
+/// 0, 1, … in the order of their keys, all below `end`; those of one key in their own order.
+fn sorted_by_key(keys: &[usize], end: usize) -> Vec<usize> {
+    let mut places = vec![0; end + 1];
+    keys.iter().for_each(|&key| places[key + 1] += 1);
+    (1..places.len()).for_each(|key| places[key] += places[key - 1]);
+    let mut order = vec![0; keys.len()];
+    for (i, &key) in keys.iter().enumerate() {
+        order[places[key]] = i;
+        places[key] += 1;
+    }
+    order
 }
 
 fn zeroes(command: &Command, matrix: SubmatrixId) -> bool {

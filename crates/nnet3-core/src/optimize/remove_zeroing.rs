@@ -1,6 +1,6 @@
 //! Matrices that are written before they are read need not be set to zero first (spec compiler §6.9).
 
-use super::analysis::{AccessKind, Variables, for_each_access, is_zeroing};
+use super::analysis::{AccessKind, CommandAccesses, Variables, is_zeroing};
 use crate::computation::{Command, Computation, MatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -27,7 +27,7 @@ impl Beginning {
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let variables = Variables::new(computation);
     let mut beginnings = vec![Beginning::default(); variables.count()];
-    for_each_access(nnet, computation, |c, s, kind| {
+    CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {
         variables.for_each(s, |v| beginnings[v].record(c as u32, kind));
     });
     let mut is_output = vec![false; computation.matrices.len()];

@@ -1,6 +1,6 @@
 //! Two matrices, one of which is copied to the other or could be worked on in place, become one (spec compiler §6.8).
 
-use super::analysis::{Analysis, Life, SubmatricesByMatrix, is_zeroing, lives};
+use super::analysis::{Analysis, CommandAccesses, Life, SubmatricesByMatrix, is_zeroing, lives};
 use super::options::OptimizeOptions;
 use super::renumber;
 use crate::component::Properties;
@@ -12,16 +12,18 @@ use crate::nnet::Nnet;
 /// round is tried again only where a merge has changed one of the two matrices: nothing else decides about it.
 pub fn run(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let mut changed = vec![true; computation.matrices.len()];
+    // Merges give other meanings to sub-matrices and make commands no-ops; they change nothing else in these.
+    let accesses = CommandAccesses::new(nnet, computation);
     let mut merged = false;
     loop {
-        changed = round(options, nnet, computation, &changed)?;
+        changed = round(options, nnet, computation, &accesses, &changed)?;
         if !changed.contains(&true) {
             break;
         }
         merged = true;
-        renumber::remove_no_ops(computation);
     }
     if merged {
+        renumber::remove_no_ops(computation);
         renumber::run(computation)?;
     }
     Ok(())
@@ -55,6 +57,7 @@ fn round(
     options: &OptimizeOptions,
     nnet: &Nnet,
     computation: &mut Computation,
+    accesses: &CommandAccesses,
     marked: &[bool],
 ) -> Result<Vec<bool>> {
     let lives = lives(computation)?;
@@ -74,7 +77,7 @@ fn round(
     if list.is_empty() {
         return Ok(grown);
     }
-    let analysis = Analysis::of_matrices(nnet, computation, &concerned, lives);
+    let analysis = Analysis::of_matrices(computation, accesses, &concerned, lives);
     let is_concerned = |s| concerned[computation.matrix_of(s).index()];
     let by_matrix = SubmatricesByMatrix::new(computation, is_concerned);
     let changed = vec![false; analysis.variables.count()];

@@ -3,7 +3,7 @@
 
 use crate::computation::Computation;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, Variables, for_each_access};
+use crate::optimize::analysis::{AccessKind, CommandAccesses, Variables};
 
 /// The uses of one variable. What one command does to it counts as one use.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Use {
 /// By variable; `None` for what nobody uses. Allocation, deallocation and swaps are no uses; exchanges with the user are.
 pub fn uses(nnet: &Nnet, computation: &Computation, variables: &Variables) -> Vec<Option<Use>> {
     let mut out: Vec<Option<Use>> = vec![None; variables.count()];
-    for_each_access(nnet, computation, |c, s, kind| {
+    CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {
         variables.for_each(s, |v| match &mut out[v] {
             Some(of_v) => of_v.add(c as u32, kind),
             unused => *unused = Some(Use::new(c as u32, kind)),

@@ -11,7 +11,7 @@ pub use lives::{Life, lives};
 pub use variables::Variables;
 
 use crate::component::Properties;
-use crate::computation::{Command, Computation, MatrixId, MultiIndexesId, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 use accesses::{AccessLists, Recorder};
@@ -23,25 +23,8 @@ pub fn submatrix_accesses(
     command: &Command,
     out: &mut Vec<(SubmatrixId, AccessKind)>,
 ) {
-    for_each_submatrix(nnet, computation, command, |s, kind| out.push((s, kind)));
-}
-
-/// As [`submatrix_accesses`], one by one.
-fn for_each_submatrix(
-    nnet: &Nnet,
-    computation: &Computation,
-    command: &Command,
-    mut push: impl FnMut(SubmatrixId, AccessKind),
-) {
     use AccessKind::{Read, ReadWrite, Write};
-    let sources = |rows: MultiIndexesId, kind, out: &mut dyn FnMut(SubmatrixId, AccessKind)| {
-        let mut last = None;
-        for &(s, _) in computation.multi_indexes[rows.index()].iter().flatten() {
-            if last.replace(s) != Some(s) {
-                out(s, kind);
-            }
-        }
-    };
+    let mut push = |s, kind| out.push((s, kind));
     match *command {
         Command::SetConst { dest, .. } => push(dest, Write),
         Command::Propagate { component, input, output, .. } => {
@@ -72,15 +55,15 @@ fn for_each_submatrix(
         }
         Command::CopyRowsMulti { dest, rows, .. } => {
             push(dest, Write);
-            sources(rows, Read, &mut push);
+            computation.for_each_source(rows, |s| push(s, Read));
         }
         Command::AddRowsMulti { dest, rows, .. } => {
             push(dest, ReadWrite);
-            sources(rows, Read, &mut push);
+            computation.for_each_source(rows, |s| push(s, Read));
         }
         Command::CopyToRowsMulti { src, rows } | Command::AddToRowsMulti { src, rows, .. } => {
             push(src, Read);
-            sources(rows, ReadWrite, &mut push);
+            computation.for_each_source(rows, |s| push(s, ReadWrite));
         }
         Command::Compress { matrix, .. } => push(matrix, ReadWrite),
         Command::Decompress { matrix } | Command::AcceptInput { matrix, .. } => push(matrix, Write),
@@ -96,14 +79,33 @@ fn for_each_submatrix(
     }
 }
 
-/// Calls `f` with command, sub-matrix and kind of every access, command by command.
-pub fn for_each_access(
-    nnet: &Nnet,
-    computation: &Computation,
-    mut f: impl FnMut(usize, SubmatrixId, AccessKind),
-) {
-    for (c, command) in computation.commands.iter().enumerate() {
-        for_each_submatrix(nnet, computation, command, |s, kind| f(c, s, kind));
+/// What [`submatrix_accesses`] says of every command.
+#[derive(Clone, Debug, Default)]
+pub struct CommandAccesses {
+    /// For each command the end of its items.
+    ends: Vec<u32>,
+    items: Vec<(SubmatrixId, AccessKind)>,
+}
+
+impl CommandAccesses {
+    pub fn new(nnet: &Nnet, computation: &Computation) -> CommandAccesses {
+        let count = computation.commands.len();
+        let mut out =
+            CommandAccesses { ends: Vec::with_capacity(count), items: Vec::with_capacity(3 * count) };
+        for command in &computation.commands {
+            submatrix_accesses(nnet, computation, command, &mut out.items);
+            out.ends.push(out.items.len() as u32);
+        }
+        out
+    }
+
+    /// Calls `f` with command, sub-matrix and kind of every access, command by command.
+    pub fn for_each(&self, mut f: impl FnMut(usize, SubmatrixId, AccessKind)) {
+        let mut start = 0;
+        for (c, &end) in self.ends.iter().enumerate() {
+            self.items[start..end as usize].iter().for_each(|&(s, kind)| f(c, s, kind));
+            start = end as usize;
+        }
     }
 }
 
@@ -120,7 +122,7 @@ impl MatrixAnalysis {
     /// Of the matrices that are marked only; the others seem to have no accesses. Errors as [`Analysis::new`].
     pub fn of_matrices(nnet: &Nnet, computation: &Computation, marked: &[bool]) -> Result<MatrixAnalysis> {
         let mut recorder = Recorder::new(computation.matrices.len(), 0);
-        for_each_access(nnet, computation, |c, s, kind| {
+        CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {
             let matrix = computation.matrix_of(s).index();
             if marked[matrix] {
                 let partial_write = kind.writes() && !computation.is_whole(s);
@@ -151,23 +153,32 @@ pub struct Analysis {
 impl Analysis {
     /// An error if a matrix is allocated or freed twice, or by a sub-matrix that is not the whole of it.
     pub fn new(nnet: &Nnet, computation: &Computation) -> Result<Analysis> {
-        Ok(Analysis::with(nnet, computation, Variables::new(computation), lives(computation)?))
+        let accesses = CommandAccesses::new(nnet, computation);
+        Ok(Analysis::with(computation, &accesses, Variables::new(computation), lives(computation)?))
     }
 
-    /// Of the matrices that are marked only; the others seem to have no variables. `lives` are those of all.
+    /// Of the matrices that are marked only; the others seem to have no variables. `accesses` and `lives` are those of
+    /// all; some commands may have become no-ops since the accesses were found out.
     pub fn of_matrices(
-        nnet: &Nnet,
         computation: &Computation,
+        accesses: &CommandAccesses,
         marked: &[bool],
         lives: Vec<Life>,
     ) -> Analysis {
-        Analysis::with(nnet, computation, Variables::of_matrices(computation, marked), lives)
+        Analysis::with(computation, accesses, Variables::of_matrices(computation, marked), lives)
     }
 
-    fn with(nnet: &Nnet, computation: &Computation, variables: Variables, lives: Vec<Life>) -> Analysis {
+    fn with(
+        computation: &Computation,
+        accesses: &CommandAccesses,
+        variables: Variables,
+        lives: Vec<Life>,
+    ) -> Analysis {
         let mut recorder = Recorder::new(variables.count(), 3 * computation.commands.len());
-        for_each_access(nnet, computation, |c, s, kind| {
-            variables.for_each(s, |v| recorder.record(v, c, kind));
+        accesses.for_each(|c, s, kind| {
+            if !matches!(computation.commands[c], Command::NoOp) {
+                variables.for_each(s, |v| recorder.record(v, c, kind));
+            }
         });
         let is_zeroing = computation.commands.iter().map(is_zeroing).collect();
         Analysis { variables, lives, accesses: recorder.finish(), is_zeroing }

@@ -46,15 +46,16 @@ pub struct Variables {
 
 impl Variables {
     pub fn new(computation: &Computation) -> Variables {
-        Variables::build(computation, |_| true)
+        Variables::build(computation, None)
     }
 
     /// Of the matrices that are marked only.
     pub fn of_matrices(computation: &Computation, marked: &[bool]) -> Variables {
-        Variables::build(computation, |m| marked[m.index()])
+        Variables::build(computation, Some(marked))
     }
 
-    fn build(computation: &Computation, wanted: impl Fn(MatrixId) -> bool) -> Variables {
+    fn build(computation: &Computation, marked: Option<&[bool]>) -> Variables {
+        let wanted = |m: MatrixId| marked.is_none_or(|marked| marked[m.index()]);
         let mut out = Variables {
             grids: Vec::with_capacity(computation.matrices.len()),
             blocks: Vec::with_capacity(computation.submatrices.len()),
@@ -63,7 +64,6 @@ impl Variables {
         };
         let is_part = |s| wanted(computation.matrix_of(s)) && !computation.is_whole(s);
         let parts = SubmatricesByMatrix::new(computation, is_part);
-        let (mut rows_at, mut cols_at) = (Vec::new(), Vec::new());
         out.blocks.resize(computation.submatrices.len(), Block::default());
         for (m, matrix) in computation.matrices.iter().enumerate() {
             let id = MatrixId::from(m);
@@ -72,15 +72,14 @@ impl Variables {
                 out.grids.push(Grid { first, rows: 0..1, cols: 0..1 });
                 continue;
             }
-            let of_matrix = || parts.of(id).iter().map(|&s| computation.submatrix(s));
+            let of_matrix = || parts.of(id).map(|s| computation.submatrix(s));
             let rows = out.add_boundaries(matrix.rows, of_matrix().map(|s| (s.row_offset, s.rows)));
             let cols = out.add_boundaries(matrix.cols, of_matrix().map(|s| (s.col_offset, s.cols)));
             let grid = Grid { first, rows, cols };
-            out.matrices.extend(std::iter::repeat_n(id, grid.num_rows() * grid.num_cols()));
-            out.note_positions(grid.rows.clone(), &mut rows_at);
-            out.note_positions(grid.cols.clone(), &mut cols_at);
-            for &s in parts.of(id) {
-                out.blocks[s.index()] = block(&grid, &rows_at, &cols_at, computation.submatrix(s));
+            let cells = grid.num_rows() * grid.num_cols();
+            out.matrices.resize(out.matrices.len() + cells, id);
+            for s in parts.of(id) {
+                out.blocks[s.index()] = out.block(&grid, computation.submatrix(s));
             }
             out.grids.push(grid);
         }
@@ -97,14 +96,25 @@ impl Variables {
         out
     }
 
-    /// For each of these boundaries, `positions[boundary]` becomes its position among them.
-    fn note_positions(&self, boundaries: Range<u32>, positions: &mut Vec<u32>) {
-        let list = &self.boundaries[boundaries.start as usize..boundaries.end as usize];
-        let Some(&last) = list.last() else { return };
-        if positions.len() <= last as usize {
-            positions.resize(last as usize + 1, 0);
+    /// The cells of a part.
+    fn block(&self, grid: &Grid, s: &Submatrix) -> Block {
+        let rows = self.cells(&grid.rows, s.row_offset, s.rows);
+        let cols = self.cells(&grid.cols, s.col_offset, s.cols);
+        let stride = grid.num_cols() as u32;
+        let first = grid.first + rows.start * stride + cols.start;
+        let (rows, cols) = (rows.len() as u32, cols.len() as u32);
+        // Whole rows are one run.
+        if cols == stride {
+            return Block { first, rows: 1, cols: rows * cols, stride };
         }
-        (0..).zip(list).for_each(|(i, &boundary)| positions[boundary as usize] = i);
+        Block { first, rows, cols, stride }
+    }
+
+    /// The positions of `offset` and `offset + size` among these boundaries.
+    fn cells(&self, boundaries: &Range<u32>, offset: usize, size: usize) -> Range<u32> {
+        let list = &self.boundaries[boundaries.start as usize..boundaries.end as usize];
+        let place = |boundary: usize| list.partition_point(|&b| (b as usize) < boundary) as u32;
+        place(offset)..place(offset + size)
     }
 
     /// Appends the boundaries of 0 .. `size` and these offsets and sizes.
@@ -191,20 +201,6 @@ impl Variables {
             (r, c) => format!("m{matrix}({r},{c})"),
         }
     }
-}
-
-/// The cells of a part. The positions of the grid's boundaries are at `rows_at` and `cols_at`.
-fn block(grid: &Grid, rows_at: &[u32], cols_at: &[u32], s: &Submatrix) -> Block {
-    let cells = |at: &[u32], offset: usize, size: usize| at[offset]..at[offset + size];
-    let (rows, cols) = (cells(rows_at, s.row_offset, s.rows), cells(cols_at, s.col_offset, s.cols));
-    let stride = grid.num_cols() as u32;
-    let first = grid.first + rows.start * stride + cols.start;
-    let (rows, cols) = (rows.len() as u32, cols.len() as u32);
-    // Whole rows are one run.
-    if cols == stride {
-        return Block { first, rows: 1, cols: rows * cols, stride };
-    }
-    Block { first, rows, cols, stride }
 }
 
 #[cfg(test)]
