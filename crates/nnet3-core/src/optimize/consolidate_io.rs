@@ -10,11 +10,15 @@ pub fn run(computation: &mut Computation) {
             _ => 1,
         };
         if !segment.is_sorted_by_key(rank) {
-            let mut sorted = Vec::with_capacity(segment.len());
-            for wanted in 0..=2 {
-                sorted.extend(segment.iter().filter(|c| rank(c) == wanted));
+            let old = segment.to_vec();
+            let mut counts = [0; 3];
+            old.iter().for_each(|c| counts[rank(c)] += 1);
+            let mut next = [0, counts[0], counts[0] + counts[1]];
+            for command in old {
+                let place = &mut next[rank(&command)];
+                segment[*place] = command;
+                *place += 1;
             }
-            segment.copy_from_slice(&sorted);
         }
     }
 }

@@ -3,41 +3,62 @@
 
 use super::renumber::remove_no_ops;
 use crate::computation::{Command, Computation, MatrixInfo, SubmatrixId};
-use crate::fast_hash::FastMap;
-use std::collections::BTreeSet;
 
-#[derive(Default)]
-struct Group {
-    freed: Vec<usize>,
-    allocated: BTreeSet<usize>,
+const END: usize = usize::MAX;
+
+/// Allocations in chains, each of a few shapes, the latest added first.
+struct Allocations {
+    chains: usize,
+    /// For each chain its first command, then for each command the next one of its chain.
+    links: Vec<usize>,
 }
 
-pub fn run(computation: &mut Computation) {
-    let mut groups: FastMap<MatrixInfo, Group> = FastMap::default();
-    for (c, command) in computation.commands.iter().enumerate() {
-        let shape = |s: SubmatrixId| *computation.matrix(computation.matrix_of(s));
-        match *command {
-            Command::Allocate { matrix } => {
-                groups.entry(shape(matrix)).or_default().allocated.insert(c);
-            }
-            Command::Deallocate { matrix } => groups.entry(shape(matrix)).or_default().freed.push(c),
-            _ => {}
-        }
+impl Allocations {
+    fn new(chains: usize, commands: usize) -> Allocations {
+        Allocations { chains, links: vec![END; chains + commands] }
     }
-    // Groups do not touch each other's commands, so their order does not matter.
-    for Group { freed, mut allocated } in groups.into_values() {
-        for d in freed.into_iter().rev() {
-            let Some(&a) = allocated.range(d..).next() else {
-                continue;
-            };
-            allocated.remove(&a);
-            let commands = &mut computation.commands;
-            if let (Command::Deallocate { matrix: second }, Command::Allocate { matrix: first }) =
-                (commands[d], commands[a])
-            {
-                commands[d] = Command::NoOp;
-                commands[a] = Command::Swap { first, second };
+
+    fn chain(&self, shape: MatrixInfo) -> usize {
+        (31 * shape.rows + shape.cols) % self.chains
+    }
+
+    fn add(&mut self, command: usize, shape: MatrixInfo) {
+        let chain = self.chain(shape);
+        self.links[self.chains + command] = std::mem::replace(&mut self.links[chain], command);
+    }
+
+    /// Takes away the latest one that `fits`, from the chain of its shape.
+    fn take(&mut self, shape: MatrixInfo, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut link = self.chain(shape);
+        while self.links[link] != END && !fits(self.links[link]) {
+            link = self.chains + self.links[link];
+        }
+        let found = Some(self.links[link]).filter(|&command| command != END)?;
+        self.links[link] = self.links[self.chains + found];
+        Some(found)
+    }
+}
+
+/// The last deallocation chooses first; each takes the earliest allocation that is left after it.
+pub fn run(computation: &mut Computation) {
+    let Computation { commands, matrices, submatrices, .. } = computation;
+    let shape = |s: SubmatrixId| matrices[submatrices[s.index()].matrix.index()];
+    let mut allocations = Allocations::new(matrices.len(), commands.len());
+    for c in (0..commands.len()).rev() {
+        match commands[c] {
+            Command::Allocate { matrix } => allocations.add(c, shape(matrix)),
+            Command::Deallocate { matrix: second } => {
+                let wanted = shape(second);
+                let fits =
+                    |a: usize| matches!(commands[a], Command::Allocate { matrix } if shape(matrix) == wanted);
+                if let Some(a) = allocations.take(wanted, fits)
+                    && let Command::Allocate { matrix: first } = commands[a]
+                {
+                    commands[c] = Command::NoOp;
+                    commands[a] = Command::Swap { first, second };
+                }
             }
+            _ => {}
         }
     }
     remove_no_ops(computation);
