@@ -5,24 +5,52 @@ use crate::index::{Cindex, Index, NodeId};
 
 impl Forward {
     /// The one input that `index` maps to.
-    pub fn input(&self, index: Index) -> Cindex {
+    pub fn input(&self, mut index: Index) -> Cindex {
+        let mut forward = self;
+        loop {
+            forward = match forward {
+                Forward::Node { node, .. } => return Cindex::new(*node, index),
+                Forward::Offset { child, t, x } => {
+                    index.t = index.t.wrapping_add(*t);
+                    index.x = index.x.wrapping_add(*x);
+                    child
+                }
+                Forward::Switch(children) => &children[index.t.rem_euclid(children.len() as i32) as usize],
+                Forward::Round { child, modulus } => {
+                    index.t = index.t.wrapping_sub(index.t.rem_euclid(*modulus));
+                    child
+                }
+                Forward::ReplaceIndex { child, variable: Variable::T, value } => {
+                    index.t = *value;
+                    child
+                }
+                Forward::ReplaceIndex { child, variable: Variable::X, value } => {
+                    index.x = *value;
+                    child
+                }
+            };
+        }
+    }
+
+    /// The node that is read; `None` where a switch may choose between several.
+    pub fn node(&self) -> Option<NodeId> {
         match self {
-            Forward::Node { node, .. } => Cindex::new(*node, index),
-            Forward::Offset { child, t, x } => {
-                child.input(Index { n: index.n, t: index.t.wrapping_add(*t), x: index.x.wrapping_add(*x) })
-            }
-            Forward::Switch(children) => {
-                children[index.t.rem_euclid(children.len() as i32) as usize].input(index)
-            }
-            Forward::Round { child, modulus } => {
-                child.input(Index { t: index.t.wrapping_sub(index.t.rem_euclid(*modulus)), ..index })
-            }
-            Forward::ReplaceIndex { child, variable: Variable::T, value } => {
-                child.input(Index { t: *value, ..index })
-            }
-            Forward::ReplaceIndex { child, variable: Variable::X, value } => {
-                child.input(Index { x: *value, ..index })
-            }
+            Forward::Node { node, .. } => Some(*node),
+            Forward::Offset { child, .. }
+            | Forward::Round { child, .. }
+            | Forward::ReplaceIndex { child, .. } => child.node(),
+            Forward::Switch(_) => None,
+        }
+    }
+
+    /// The scale of all that may be read; `None` where a switch may choose between several.
+    pub fn scale(&self) -> Option<f32> {
+        match self {
+            Forward::Node { scale, .. } => Some(*scale),
+            Forward::Offset { child, .. }
+            | Forward::Round { child, .. }
+            | Forward::ReplaceIndex { child, .. } => child.scale(),
+            Forward::Switch(_) => None,
         }
     }
 

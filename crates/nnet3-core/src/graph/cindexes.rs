@@ -1,7 +1,7 @@
 //! The graph itself: cindexes, and what each is computed from.
 
 use super::table::CindexTable;
-use crate::index::{Cindex, NO_TIME};
+use crate::index::{Cindex, NO_TIME, NodeId};
 use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
 use std::ops::Range;
@@ -86,12 +86,28 @@ impl ComputationGraph {
         id
     }
 
+    /// Adds for each of these ids the same index of another node, which depends on it and is not there.
+    pub(super) fn add_same(&mut self, node: NodeId, sources: Range<CindexId>) {
+        let count = sources.len();
+        let first = to_u32(self.cindexes.len() + count) - count as CindexId;
+        let first_edge = to_u32(self.edges.len() + count) - count as u32;
+        for (id, source) in (first..).zip(sources.clone()) {
+            let cindex = Cindex { node, ..self.cindexes[source as usize] };
+            self.table.add(cindex, id);
+            self.cindexes.push(cindex);
+        }
+        self.is_input.resize(self.is_input.len() + count, false);
+        self.edges.extend(sources);
+        self.dependencies.extend((first_edge..).take(count).map(|edge| edge..edge + 1));
+    }
+
     fn push(&mut self, cindex: Cindex, is_input: bool, dependencies: &[CindexId]) {
         self.cindexes.push(cindex);
         self.is_input.push(is_input);
-        let start = to_u32(self.edges.len());
-        self.edges.extend_from_slice(dependencies);
-        self.dependencies.push(start..start + to_u32(dependencies.len()));
+        let start = self.edges.len() as u32;
+        // Usually there are one or a few.
+        dependencies.iter().for_each(|&id| self.edges.push(id));
+        self.dependencies.push(start..to_u32(self.edges.len()));
     }
 
     /// Prepares for the cindexes of a request.

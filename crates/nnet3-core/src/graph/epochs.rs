@@ -6,24 +6,9 @@ use crate::nnet::Nnet;
 
 /// The epoch of every node, from 0. Nodes of equal epoch form one strongly connected component.
 pub fn node_epochs(nnet: &Nnet) -> Vec<usize> {
-    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); nnet.num_nodes()];
-    for id in nnet.node_ids() {
-        for source in nnet.node_dependencies(id) {
-            readers[source.index()].push(id.index());
-        }
-    }
-    for list in &mut readers {
-        list.sort_unstable();
-        list.dedup();
-    }
-    let components = strongly_connected(&readers);
-    let count = components.len();
-    let mut epochs = vec![0; nnet.num_nodes()];
-    for (emitted, component) in components.into_iter().enumerate() {
-        for node in component {
-            epochs[node] = count - 1 - emitted;
-        }
-    }
+    let mut epochs = Readers::of(nnet).strongly_connected();
+    let last = epochs.iter().max().map_or(0, |&last| last);
+    epochs.iter_mut().for_each(|epoch| *epoch = last - *epoch);
     epochs
 }
 
@@ -36,48 +21,87 @@ pub fn is_recurrent(nnet: &Nnet) -> bool {
     sorted.windows(2).any(|w| w[0] == w[1]) || nnet.node_ids().any(itself)
 }
 
-/// Tarjan's algorithm without recursion: components in reverse topological order, roots tried in ascending order.
-fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    const NEW: usize = usize::MAX;
-    let n = edges.len();
-    let (mut order, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);
-    let (mut stack, mut out, mut next) = (Vec::new(), Vec::new(), 0);
-    for root in 0..n {
-        if order[root] != NEW {
-            continue;
+/// Who reads each node.
+struct Readers {
+    /// `starts[node] .. starts[node + 1]` are those of the node.
+    starts: Vec<u32>,
+    /// Ascending for each node; those that read it more than once as often.
+    readers: Vec<u32>,
+}
+
+impl Readers {
+    fn of(nnet: &Nnet) -> Readers {
+        let mut pairs = Vec::with_capacity(2 * nnet.num_nodes());
+        for id in nnet.node_ids() {
+            nnet.for_each_dependency(id, &mut |source| pairs.push((source.0, id.0)));
         }
-        let mut calls = vec![(root, 0)];
-        while let Some(&mut (node, ref mut edge)) = calls.last_mut() {
-            if *edge == 0 {
-                order[node] = next;
-                low[node] = next;
-                next += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            }
-            if let Some(&to) = edges[node].get(*edge) {
-                *edge += 1;
-                if order[to] == NEW {
-                    calls.push((to, 0));
-                } else if on_stack[to] {
-                    low[node] = low[node].min(order[to]);
-                }
-                // An edge counter of 0 means "first visit"; keep it from being mistaken for one.
-                continue;
-            }
-            calls.pop();
-            if let Some(&mut (parent, _)) = calls.last_mut() {
-                low[parent] = low[parent].min(low[node]);
-            }
-            if low[node] == order[node] {
-                let start = stack.iter().rposition(|&s| s == node).unwrap_or(0);
-                let component = stack.split_off(start);
-                component.iter().for_each(|&c| on_stack[c] = false);
-                out.push(component);
-            }
-        }
+        Readers::new(nnet.num_nodes(), &pairs)
     }
-    out
+
+    /// From pairs of a node and one that reads it, ascending by the latter.
+    fn new(num_nodes: usize, pairs: &[(u32, u32)]) -> Readers {
+        let mut starts = vec![0; num_nodes + 2];
+        pairs.iter().for_each(|&(source, _)| starts[source as usize + 2] += 1);
+        (2..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        // `starts[i + 1]` is where the next reader of node i goes; in the end, where those of the next node begin.
+        let mut readers = vec![0; pairs.len()];
+        for &(source, reader) in pairs {
+            let next = &mut starts[source as usize + 1];
+            readers[*next as usize] = reader;
+            *next += 1;
+        }
+        Readers { starts, readers }
+    }
+
+    fn of_node(&self, node: usize) -> &[u32] {
+        &self.readers[self.starts[node] as usize..self.starts[node + 1] as usize]
+    }
+
+    /// Tarjan's algorithm without recursion. For each node the number of its strongly connected component: in reverse
+    /// topological order, roots tried in ascending order.
+    fn strongly_connected(&self) -> Vec<usize> {
+        const NEW: usize = usize::MAX;
+        let n = self.starts.len() - 2;
+        let (mut order, mut low, mut component) = (vec![NEW; n], vec![0; n], vec![NEW; n]);
+        let (mut stack, mut calls) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut visited, mut components) = (0, 0);
+        for root in 0..n {
+            if order[root] == NEW {
+                calls.push((root, 0));
+            }
+            while let Some(&mut (node, ref mut edge)) = calls.last_mut() {
+                if order[node] == NEW {
+                    (order[node], low[node]) = (visited, visited);
+                    visited += 1;
+                    stack.push(node);
+                }
+                if let Some(&to) = self.of_node(node).get(*edge) {
+                    let to = to as usize;
+                    *edge += 1;
+                    if order[to] == NEW {
+                        calls.push((to, 0));
+                    } else if component[to] == NEW {
+                        low[node] = low[node].min(order[to]);
+                    }
+                    continue;
+                }
+                calls.pop();
+                if let Some(&mut (parent, _)) = calls.last_mut() {
+                    low[parent] = low[parent].min(low[node]);
+                }
+                if low[node] == order[node] {
+                    while let Some(member) = stack.pop() {
+                        component[member] = components;
+                        if member == node {
+                            break;
+                        }
+                    }
+                    components += 1;
+                }
+            }
+        }
+        component
+    }
 }
 
 #[cfg(test)]
@@ -87,13 +111,13 @@ mod tests {
     #[test]
     fn components_in_reverse_topological_order() {
         // 0 -> 1 -> 2 -> 1, 2 -> 3
-        let found = strongly_connected(&[vec![1], vec![2], vec![1, 3], vec![]]);
-        assert_eq!(found, vec![vec![3], vec![1, 2], vec![0]]);
+        let graph = Readers::new(4, &[(0, 1), (2, 1), (1, 2), (2, 3)]);
+        assert_eq!(graph.strongly_connected(), [2, 1, 1, 0]);
     }
 
     #[test]
     fn siblings_in_order_of_roots() {
-        let found = strongly_connected(&[vec![1, 2], vec![], vec![], vec![0]]);
-        assert_eq!(found, vec![vec![1], vec![2], vec![0], vec![3]]);
+        let graph = Readers::new(4, &[(3, 0), (0, 1), (0, 2)]);
+        assert_eq!(graph.strongly_connected(), [2, 0, 1, 3]);
     }
 }

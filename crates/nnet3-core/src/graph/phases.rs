@@ -17,8 +17,16 @@ pub fn phases(nnet: &Nnet, epochs: &[usize], graph: &ComputationGraph) -> Result
     let mut out = Vec::new();
     for segment in graph.segments() {
         let mut by_epoch: Vec<Vec<CindexId>> = vec![Vec::new(); count];
-        for id in segment.clone() {
-            by_epoch[epoch_of(id)].push(id as CindexId);
+        // Without recurrences, the ids of a node follow each other.
+        let mut first = segment.start;
+        while first < segment.end {
+            let alike = |&id: &usize| {
+                graph.cindexes[id].node == graph.cindexes[first].node
+                    && graph.is_input[id] == graph.is_input[first]
+            };
+            let end = first + (first..segment.end).take_while(alike).count();
+            by_epoch[epoch_of(first)].extend(first as CindexId..end as CindexId);
+            first = end;
         }
         let mut segment_phases = Vec::new();
         for (epoch, ids) in by_epoch.into_iter().enumerate() {

@@ -112,6 +112,12 @@ impl Step {
             return self.ids.iter().map(|id| make(of(id))).collect();
         }
         let mut out = Vec::with_capacity(self.ids.len() * num_sequences);
+        if stride == 1 {
+            for index in self.ids.iter().map(of) {
+                out.extend((0..num_sequences as i32).map(|n| make(Index { n, ..index })));
+            }
+            return out;
+        }
         for block in self.ids.chunks(stride) {
             for n in 0..num_sequences as i32 {
                 out.extend(block.iter().map(|id| make(Index { n, ..of(id) })));
@@ -214,7 +220,13 @@ impl StepMaker<'_> {
     /// By cindex.
     fn sort(&self, ids: &mut Vec<CindexId>) {
         let cindex = |id: CindexId| self.graph.cindexes[id as usize];
-        if !ids.is_sorted_by_key(|&id| cindex(id)) && !sort_by_time(ids, cindex) {
+        let in_order = |&a: &CindexId, &b: &CindexId| {
+            let (a, b) = (cindex(a), cindex(b));
+            // The usual case.
+            let only_later = a.node == b.node && a.index.t < b.index.t && a.index.x == b.index.x;
+            only_later || a <= b
+        };
+        if !ids.is_sorted_by(in_order) && !sort_by_time(ids, cindex) {
             ids.sort_unstable_by_key(|&id| cindex(id));
         }
     }

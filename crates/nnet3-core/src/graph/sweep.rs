@@ -11,6 +11,7 @@ use crate::descriptor::{Descriptor, Forward};
 use crate::index::{Cindex, Index, NodeId};
 use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
+use std::ops::Range;
 
 /// The graph of a request for a single sequence, in which nothing depends on another sequence. `None` if that is not
 /// what is asked for, if the network has a recurrence, or if something is wrong, which [`super::GraphBuilder`] can
@@ -21,10 +22,12 @@ pub fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest) -> Opt
     let mut sweep = Sweep {
         nnet,
         graph: ComputationGraph::new(nnet.num_nodes()),
+        added: vec![0..0; nnet.num_nodes()],
         may_have_unused: false,
         used: Vec::new(),
         indexes: Vec::new(),
         ids: Vec::new(),
+        terms: Vec::new(),
     };
     sweep.graph.expect(request);
     sweep.graph.add_inputs(nnet, request)?;
@@ -71,11 +74,10 @@ fn needed(nnet: &Nnet, order: &[NodeId], request: &ComputationRequest) -> Option
             Node::DimRange { source, .. } => needed[source.index()].extend_from_slice(&list),
             Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
                 let mut add = |forward: &Forward| {
-                    if let Some(&index) = list.first() {
-                        needed[forward.input(index).node.index()].reserve(list.len());
-                    }
-                    for input in list.iter().map(|&index| forward.input(index)) {
-                        needed[input.node.index()].push(input.index);
+                    let inputs = list.iter().map(|&index| forward.input(index));
+                    match forward.node() {
+                        Some(node) => needed[node.index()].extend(inputs.map(|input| input.index)),
+                        None => inputs.for_each(|input| needed[input.node.index()].push(input.index)),
                     }
                 };
                 descriptor.for_each_forward(&mut add);
@@ -128,14 +130,17 @@ struct Sweep<'n> {
     nnet: &'n Nnet,
     /// What can be computed, of the nodes done so far.
     graph: ComputationGraph,
+    /// By node, what has been added: cindexes in the order of their indexes. None for inputs.
+    added: Vec<Range<CindexId>>,
     may_have_unused: bool,
     // Scratch space.
     used: Vec<Cindex>,
     indexes: Vec<Index>,
     ids: Vec<CindexId>,
+    terms: Vec<&'n Forward>,
 }
 
-impl Sweep<'_> {
+impl<'n> Sweep<'n> {
     /// Adds those cindexes of a node that can be computed, with what they use.
     fn add_computable(&mut self, node: NodeId, indexes: &[Index]) {
         let before = self.graph.cindexes.len();
@@ -155,12 +160,19 @@ impl Sweep<'_> {
                 }
             }
         }
-        let added = self.graph.cindexes.len() - before;
+        let after = self.graph.cindexes.len();
+        self.added[node.index()] = before as CindexId..after as CindexId;
+        let added = after - before;
         self.may_have_unused |= added < indexes.len() || !needs_all(self.nnet, node);
     }
 
     /// Where each index uses the same index of another node.
     fn add_same(&mut self, node: NodeId, source: NodeId, indexes: &[Index]) {
+        let sources = self.added[source.index()].clone();
+        let of_source = &self.graph.cindexes[sources.start as usize..sources.end as usize];
+        if of_source.iter().map(|c| &c.index).eq(indexes) {
+            return self.graph.add_same(node, sources);
+        }
         for &index in indexes {
             if let Some(id) = self.graph.find(Cindex::new(source, index)) {
                 self.graph.add(Cindex::new(node, index), false, &[id]);
@@ -168,14 +180,17 @@ impl Sweep<'_> {
         }
     }
 
-    fn add_descriptor(&mut self, node: NodeId, descriptor: &Descriptor, indexes: &[Index]) {
+    fn add_descriptor(&mut self, node: NodeId, descriptor: &'n Descriptor, indexes: &[Index]) {
         let all_are_needed = needs_all(self.nnet, node);
-        let mut terms = Vec::new();
+        let mut terms = std::mem::take(&mut self.terms);
         descriptor.for_each_forward(&mut |forward| terms.push(forward));
         for &index in indexes {
             let computable = if all_are_needed {
                 self.ids.clear();
-                self.ids.extend(terms.iter().map_while(|forward| self.graph.find(forward.input(index))));
+                for forward in &terms {
+                    let Some(id) = self.graph.find(forward.input(index)) else { break };
+                    self.ids.push(id);
+                }
                 self.ids.len() == terms.len()
             } else {
                 self.used.clear();
@@ -187,6 +202,8 @@ impl Sweep<'_> {
             };
             self.add_if(computable, Cindex::new(node, index));
         }
+        terms.clear();
+        self.terms = terms;
     }
 
     fn add_component(&mut self, node: NodeId, input: NodeId, component: &dyn Component, indexes: &[Index]) {

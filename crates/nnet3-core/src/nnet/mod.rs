@@ -184,14 +184,19 @@ impl Nnet {
 
     /// The nodes that a node reads, in order; repeats are possible.
     pub fn node_dependencies(&self, id: NodeId) -> Vec<NodeId> {
+        let mut out = Vec::new();
+        self.for_each_dependency(id, &mut |n| out.push(n));
+        out
+    }
+
+    /// Calls `f` for each of [`Nnet::node_dependencies`].
+    pub fn for_each_dependency(&self, id: NodeId, f: &mut impl FnMut(NodeId)) {
         match self.node(id) {
-            Node::Input { .. } => vec![],
-            Node::Component { .. } => vec![NodeId(id.0 - 1)],
-            Node::DimRange { source, .. } => vec![*source],
+            Node::Input { .. } => {}
+            Node::Component { .. } => f(NodeId(id.0 - 1)),
+            Node::DimRange { source, .. } => f(*source),
             Node::ComponentInput { descriptor } | Node::Output { descriptor, .. } => {
-                let mut out = Vec::new();
-                descriptor.for_each_node(&mut |n| out.push(n));
-                out
+                descriptor.for_each_node(f);
             }
         }
     }
