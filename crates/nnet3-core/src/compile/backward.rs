@@ -1,7 +1,7 @@
 //! Commands of the backward pass.
 
 use super::Compiler;
-use super::locations::{List, Of, contiguous_ranges, split_backward};
+use super::locations::{List, Of, contiguous_ranges};
 use crate::component::Properties;
 use crate::computation::{Command, SubmatrixId};
 use crate::error::{Error, Result};
@@ -69,33 +69,32 @@ impl Compiler<'_> {
         let Some(descriptor) = self.nnet.node(node).descriptor() else {
             return Ok(());
         };
-        let scales = self.scales_of(node, descriptor)?;
-        for (p, part) in descriptor.parts.iter().enumerate() {
-            let Some(deriv) = self.infos[s].parts[p].deriv else {
+        for p in 0..descriptor.parts.len() {
+            let part = &mut self.infos[s].parts[p];
+            let Some(deriv) = part.deriv else {
                 continue;
             };
-            let reads = match self.infos[s].parts[p].reads.take() {
+            let reads = match part.reads.take() {
                 Some(reads) => reads,
-                None => self.reads(s, part, scales[p].clone()),
+                None => self.reads(s, descriptor, p)?,
             };
-            for (alpha, locations) in self.locations_by_scale(s, &reads, Of::Deriv) {
-                for list in split_backward(locations) {
-                    let command = match list {
-                        List::One(dest, rows) => {
-                            let known = rows.iter().copied().enumerate().filter(|&(_, row)| row >= 0);
-                            self.backward_to_one(dest, deriv, known, alpha)?
-                        }
-                        List::Few(dest, rows) => {
-                            let known = rows.iter().map(|&(i, row)| (i as usize, row));
-                            self.backward_to_one(dest, deriv, known, alpha)?
-                        }
-                        List::Several(list) => {
-                            let rows = self.out.new_multi_indexes(list);
-                            Command::AddToRowsMulti { src: deriv, rows, alpha }
-                        }
-                    };
-                    self.out.commands.push(command);
-                }
+            for (alpha, list) in self.lists(s, &reads, Of::Deriv) {
+                let command = match list {
+                    List::All(dest) => Command::Add { dest, src: deriv, alpha },
+                    List::One(dest, rows) => {
+                        let known = rows.iter().copied().enumerate().filter(|&(_, row)| row >= 0);
+                        self.backward_to_one(dest, deriv, known, alpha)?
+                    }
+                    List::Few(dest, rows) => {
+                        let known = rows.iter().map(|&(i, row)| (i as usize, row));
+                        self.backward_to_one(dest, deriv, known, alpha)?
+                    }
+                    List::Several(list) => {
+                        let rows = self.out.new_multi_indexes(list);
+                        Command::AddToRowsMulti { src: deriv, rows, alpha }
+                    }
+                };
+                self.out.commands.push(command);
             }
         }
         Ok(())

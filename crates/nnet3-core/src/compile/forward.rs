@@ -1,6 +1,6 @@
 //! Commands of the forward pass.
 
-use super::locations::{List, Of, split};
+use super::locations::{List, Of};
 use super::{Compiler, StepInfo};
 use crate::component::Properties;
 use crate::computation::{Command, MemoId, SubmatrixId};
@@ -70,7 +70,6 @@ impl Compiler<'_> {
         let Some(descriptor) = self.nnet.node(node).descriptor() else {
             return Ok(());
         };
-        let scales = self.scales_of(node, descriptor)?;
         for (p, part) in descriptor.parts.iter().enumerate() {
             let dest = self.infos[s].parts[p].value;
             let constant = part.constant().map_err(|message| {
@@ -80,25 +79,24 @@ impl Compiler<'_> {
             if constant != 0.0 {
                 self.out.commands.push(Command::SetConst { dest, value: constant });
             }
-            let reads = self.reads(s, part, scales[p].clone());
-            let locations = self.locations_by_scale(s, &reads, Of::Value);
-            self.infos[s].parts[p].reads = Some(reads).filter(|_| self.infos[s].parts[p].deriv.is_some());
-            for (alpha, locations) in locations {
-                for list in split(locations) {
-                    let command = match list {
-                        List::One(src, rows) => self.forward_from_one(dest, src, rows, alpha),
-                        List::Few(src, few) => {
-                            let mut rows = vec![-1; self.out.submatrix(dest).rows];
-                            few.into_iter().for_each(|(i, row)| rows[i as usize] = row);
-                            self.forward_from_one(dest, src, rows, alpha)
-                        }
-                        List::Several(list) => {
-                            Command::AddRowsMulti { dest, rows: self.out.new_multi_indexes(list), alpha }
-                        }
-                    };
-                    self.out.commands.push(command);
-                }
+            let reads = self.reads(s, descriptor, p)?;
+            for (alpha, list) in self.lists(s, &reads, Of::Value) {
+                let command = match list {
+                    List::All(src) => Command::Add { dest, src, alpha },
+                    List::One(src, rows) => self.forward_from_one(dest, src, rows, alpha),
+                    List::Few(src, few) => {
+                        let mut rows = vec![-1; self.out.submatrix(dest).rows];
+                        few.into_iter().for_each(|(i, row)| rows[i as usize] = row);
+                        self.forward_from_one(dest, src, rows, alpha)
+                    }
+                    List::Several(list) => {
+                        Command::AddRowsMulti { dest, rows: self.out.new_multi_indexes(list), alpha }
+                    }
+                };
+                self.out.commands.push(command);
             }
+            let part = &mut self.infos[s].parts[p];
+            part.reads = Some(reads).filter(|_| part.deriv.is_some());
         }
         Ok(())
     }

@@ -2,14 +2,11 @@
 //! §4.3–4.5).
 
 use super::Compiler;
+use super::reads::{Reads, SeveralReads};
 use crate::computation::{RowOf, SubmatrixId};
-use crate::descriptor::{Descriptor, Sum};
-use crate::error::{Error, Result};
 use crate::fast_hash::FastMap;
 use crate::graph::CindexId;
-use crate::graph::steps::Rows;
-use crate::index::{Cindex, NodeId};
-use std::rc::Rc;
+use crate::graph::steps::{Rows, StepId};
 
 /// For each row the rows of other sub-matrices that are added into it, in one flat list.
 pub struct Locations {
@@ -50,18 +47,6 @@ struct Source<'a> {
     group: usize,
 }
 
-/// The distinct scales of a part of a descriptor, ascending, each with its nodes.
-pub type Scales = Vec<(f32, Vec<NodeId>)>;
-
-/// What the ids of a step read for a part of a descriptor.
-pub struct Reads {
-    scales: Rc<Scales>,
-    /// `starts[i] .. starts[i + 1]` are the items of id i.
-    starts: Vec<u32>,
-    /// What is read, in the order of cindexes, and the position of its scale.
-    items: Vec<(CindexId, u32)>,
-}
-
 /// Whether the values or the derivatives of the source steps are meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
@@ -70,9 +55,79 @@ pub enum Of {
 }
 
 impl Compiler<'_> {
+    /// The rows that each row of step `s` reads, with their scale, in lists that single commands can do. With [`Of::Deriv`]
+    /// sources without derivative are left out.
+    pub(super) fn lists(&self, s: usize, reads: &Reads, of: Of) -> Vec<(f32, List)> {
+        let arranged = |locations| match of {
+            Of::Value => split(locations),
+            Of::Deriv => split_backward(locations),
+        };
+        let several = match reads {
+            Reads::One { scale, ids } => match self.source_of_all(s, ids) {
+                Some(source) => return self.lists_from_one(s, *scale, ids, source, of),
+                None => &SeveralReads::of_one(*scale, ids),
+            },
+            Reads::Several(several) => several,
+        };
+        let by_scale = self.locations_by_scale(s, several, of);
+        let with_scale = |(scale, locations)| arranged(locations).into_iter().map(move |list| (scale, list));
+        by_scale.into_iter().flat_map(with_scale).collect()
+    }
+
+    /// The step in which all of `ids` are, if there is one, and the rows of step `s` are in blocks.
+    fn source_of_all(&self, s: usize, ids: &[CindexId]) -> Option<StepId> {
+        let step_of = |id: CindexId| self.locations[id as usize].0;
+        let source = step_of(*ids.first()?);
+        let one = self.infos[s].step.stride().is_some() && ids.iter().all(|&id| step_of(id) == source);
+        one.then_some(source)
+    }
+
+    /// As [`Compiler::lists`], where each id of step `s` reads one of `ids`, all of which are in one step.
+    fn lists_from_one(
+        &self,
+        s: usize,
+        scale: f32,
+        ids: &[CindexId],
+        source: StepId,
+        of: Of,
+    ) -> Vec<(f32, List)> {
+        let from = &self.infos[source.index()];
+        let Some(submatrix) = (if of == Of::Value { from.value } else { from.deriv }) else {
+            return Vec::new();
+        };
+        let position = |id: CindexId| self.locations[id as usize].1 as usize;
+        let (step, all) = (&self.infos[s].step, self.num_sequences);
+        let stride = step.stride();
+        let all_in_order = from.step.ids.len() == ids.len()
+            && from.step.stride() == stride
+            && ids.iter().enumerate().all(|(i, &id)| position(id) == i);
+        if all_in_order {
+            return vec![(scale, List::All(submatrix))];
+        }
+        let mut rows = Vec::with_capacity(ids.len() * all);
+        let rows_of = |id: CindexId| from.step.rows(position(id), all);
+        match stride {
+            Some(1) => ids.iter().for_each(|&id| {
+                let of_id = rows_of(id);
+                rows.extend((0..all).map(|n| of_id.of_sequence(n) as i32));
+            }),
+            _ => {
+                for block in ids.chunks(stride.unwrap_or(ids.len())) {
+                    for n in 0..all {
+                        rows.extend(block.iter().map(|&id| rows_of(id).of_sequence(n) as i32));
+                    }
+                }
+            }
+        }
+        match of {
+            Of::Value => vec![(scale, List::One(submatrix, rows))],
+            Of::Deriv => make_contiguous(submatrix, rows).into_iter().map(|list| (scale, list)).collect(),
+        }
+    }
+
     /// The sources of every row of step `s`, by scale, ascending. With [`Of::Deriv`] those without derivative are left
     /// out.
-    pub(super) fn locations_by_scale(&self, s: usize, reads: &Reads, of: Of) -> Vec<(f32, Locations)> {
+    fn locations_by_scale(&self, s: usize, reads: &SeveralReads, of: Of) -> Vec<(f32, Locations)> {
         let source = |&(id, group): &(CindexId, u32)| {
             let (step, position) = self.locations[id as usize];
             let info = &self.infos[step.index()];
@@ -111,86 +166,13 @@ impl Compiler<'_> {
         });
         out
     }
-
-    /// What the ids of step `s` read for a part, whose scales are known.
-    pub(super) fn reads(&self, s: usize, part: &Sum, scales: Rc<Scales>) -> Reads {
-        let ids = &self.infos[s].step.ids;
-        let (mut starts, mut items) = (Vec::with_capacity(ids.len() + 1), Vec::with_capacity(ids.len()));
-        starts.push(0);
-        if let Sum::Simple(term) = part
-            && scales.len() == 1
-        {
-            for &id in ids {
-                let input = term.input(self.graph.cindexes[id as usize].index);
-                items.extend(self.graph.find(input).map(|id| (id, 0)));
-                starts.push(items.len() as u32);
-            }
-            return Reads { scales, starts, items };
-        }
-        let exists = |c: Cindex| self.graph.find(c).is_some();
-        let needs_all = part.needs_all();
-        let mut used = Vec::new();
-        for &id in ids {
-            used.clear();
-            let index = self.graph.cindexes[id as usize].index;
-            match needs_all {
-                true => part.dependencies(index, &mut used),
-                false => _ = part.is_computable(index, &exists, Some(&mut used)),
-            }
-            used.sort_unstable();
-            for input in &used {
-                let group = match scales.len() {
-                    1 => Some(0),
-                    _ => scales.iter().position(|(_, nodes)| nodes.contains(&input.node)),
-                };
-                if let (Some(id), Some(group)) = (self.graph.find(*input), group) {
-                    items.push((id, group as u32));
-                }
-            }
-            starts.push(items.len() as u32);
-        }
-        Reads { scales, starts, items }
-    }
-
-    /// The scales of each part of a node's descriptor.
-    pub(super) fn scales_of(&mut self, node: NodeId, descriptor: &Descriptor) -> Result<Rc<[Rc<Scales>]>> {
-        if let Some(known) = &self.scales[node.index()] {
-            return Ok(known.clone());
-        }
-        let of_parts = descriptor.parts.iter().map(|part| Ok(Rc::new(self.scales(part)?)));
-        let of_parts: Rc<[Rc<Scales>]> = of_parts.collect::<Result<_>>()?;
-        self.scales[node.index()] = Some(of_parts.clone());
-        Ok(of_parts)
-    }
-
-    fn scales(&self, part: &Sum) -> Result<Scales> {
-        let mut nodes = Vec::new();
-        part.for_each_node(&mut |n| nodes.push(n));
-        nodes.sort();
-        nodes.dedup();
-        let mut scales = Scales::new();
-        for node in nodes {
-            let scale = part.scale_for(node).map_err(|_| {
-                Error::network(format!(
-                    "node '{}' occurs with two different scales in one sum; read it through a dim-range-node for one of \
-                     them",
-                    self.nnet.node_name(node)
-                ))
-            })?;
-            let scale = scale.unwrap_or(1.0);
-            match scales.iter_mut().find(|(s, _)| *s == scale) {
-                Some((_, list)) => list.push(node),
-                None => scales.push((scale, vec![node])),
-            }
-        }
-        scales.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(scales)
-    }
 }
 
 /// A source for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum List {
+    /// All rows of one sub-matrix, in order.
+    All(SubmatrixId),
     /// Rows of one sub-matrix, -1 for none, at least one.
     One(SubmatrixId, Vec<i32>),
     /// The same for few rows: positions, ascending, and rows.
@@ -222,7 +204,7 @@ impl List {
 
 /// Lists with at most one source for each row, that together hold all sources. Sub-matrices that feed more than half
 /// of the rows get a list of their own, later-seen ones first.
-pub fn split(locations: Locations) -> Vec<List> {
+fn split(locations: Locations) -> Vec<List> {
     let rows = locations.rows();
     let longest = locations.longest();
     let nth = |i: usize| List::new(rows, |row| locations.row(row).get(i).copied());
@@ -262,13 +244,13 @@ pub fn split(locations: Locations) -> Vec<List> {
 }
 
 /// As [`split`], such that within each list no row of a target repeats, or (one target) equal rows are adjacent.
-pub fn split_backward(locations: Locations) -> Vec<List> {
+fn split_backward(locations: Locations) -> Vec<List> {
     let mut out = Vec::new();
     for list in split(locations) {
         match list {
             List::One(source, rows) => out.extend(make_contiguous(source, rows)),
             List::Several(list) => out.extend(split_repeats(list)),
-            few => out.push(few),
+            other => out.push(other),
         }
     }
     out

@@ -5,13 +5,14 @@ pub mod cache;
 mod forward;
 mod locations;
 pub mod looped;
+mod reads;
 pub mod shortcut;
 #[cfg(test)]
 mod tests;
 
 pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
-use self::locations::{Reads, Scales};
+use self::reads::{Reads, Scales};
 use crate::component::Properties;
 use crate::computation::{Command, Computation, MatrixDebugInfo, Precomputed, PrecomputedId, SubmatrixId};
 use crate::error::{Error, Result};
