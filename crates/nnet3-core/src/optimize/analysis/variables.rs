@@ -113,23 +113,31 @@ impl Variables {
     /// The positions of `offset` and `offset + size` among these boundaries.
     fn cells(&self, boundaries: &Range<u32>, offset: usize, size: usize) -> Range<u32> {
         let list = &self.boundaries[boundaries.start as usize..boundaries.end as usize];
-        let place = |boundary: usize| list.partition_point(|&b| (b as usize) < boundary) as u32;
-        place(offset)..place(offset + size)
+        let place = |list: &[u32], boundary: usize| list.partition_point(|&b| (b as usize) < boundary);
+        // Many parts begin or end with their matrix.
+        let first = if offset == 0 { 0 } else { place(list, offset) };
+        let end = match list.split_last() {
+            Some((&last, rest)) if last as usize == offset + size => rest.len(),
+            _ => first + place(&list[first..], offset + size),
+        };
+        first as u32..end as u32
     }
 
     /// Appends the boundaries of 0 .. `size` and these offsets and sizes.
     fn add_boundaries(&mut self, size: usize, parts: impl Iterator<Item = (usize, usize)>) -> Range<u32> {
         let start = self.boundaries.len();
         self.boundaries.push(0);
-        // Usually these are in order.
-        for (offset, part) in parts.filter(|&part| part != (0, size)) {
-            self.boundaries.extend([offset as u32, (offset + part) as u32]);
+        // Usually they come in order, and often one part after another has the same.
+        let mut before = (0, size);
+        for part in parts {
+            if std::mem::replace(&mut before, part) != part {
+                self.add_boundary(part.0);
+                self.add_boundary(part.0 + part.1);
+            }
         }
-        if size > 0 {
-            self.boundaries.push(size as u32);
-        }
+        self.add_boundary(size);
         let list = &mut self.boundaries[start..];
-        if list.len() > 2 {
+        if !list.is_sorted_by(|a, b| a < b) {
             list.sort_unstable();
             let mut count = 1;
             for i in 1..list.len() {
@@ -141,6 +149,12 @@ impl Variables {
             self.boundaries.truncate(start + count);
         }
         start as u32..self.boundaries.len() as u32
+    }
+
+    fn add_boundary(&mut self, boundary: usize) {
+        if self.boundaries.last() != Some(&(boundary as u32)) {
+            self.boundaries.push(boundary as u32);
+        }
     }
 
     pub fn count(&self) -> usize {
