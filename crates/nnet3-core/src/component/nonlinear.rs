@@ -2,7 +2,7 @@
 //! activation statistics and, for the element-wise ones, repair saturated units.
 
 use super::nonlinear_stats::{KEYS, NonlinearStats, REPAIR_PROBABILITY};
-use super::parameters::in_blocks_mut;
+use super::parameters::{cached_rows, in_blocks_mut};
 use super::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -83,20 +83,18 @@ impl Nonlinear {
         Ok(Box::new(Nonlinear::new(function, stats)))
     }
 
-    /// Pushes the inputs of units whose average derivative is too small (or too large) towards where it is not;
-    /// returns the number of dimensions processed, and sets `terms` to what is not zero for units that are repaired.
-    fn repair_gradients(
+    /// Chooses the units whose average derivative is too small (or too large), if this minibatch repairs any: `terms` says
+    /// which, where the result has a size.
+    fn choose_repairs(
         &mut self,
         context: Context<'_>,
         activation: Activation,
-        out_value: View<'_>,
-        in_deriv: ViewMut<'_>,
         terms: ViewMut<'_>,
     ) -> Repairs {
         let stats = &mut self.stats;
         let relu = activation == Activation::Relu;
         if !stats.repairs_now(context) {
-            return Repairs { processed: if relu { 0.0 } else { stats.dim as f64 }, any: false };
+            return Repairs { processed: if relu { 0.0 } else { stats.dim as f64 }, size: None };
         }
         let default_lower = if activation == Activation::Tanh { 0.2 } else { 0.05 };
         let lower = stats.self_repair_lower_threshold.unwrap_or(default_lower) as f64;
@@ -107,27 +105,35 @@ impl Nonlinear {
             // Below it, not at it.
             false => Band { low: lower.next_down(), high: f64::INFINITY },
         };
-        let units = terms.cols();
         stats.compare_derivatives(context, terms, band);
-        let terms = terms.as_view();
-        match activation {
-            Activation::Sigmoid => {
-                context.backend.add_scaled_cols(in_deriv, -2.0 * size, terms, out_value);
-                context.backend.add_to_rows(in_deriv, size, terms);
-            }
-            Activation::Tanh => context.backend.add_scaled_cols(in_deriv, -size, terms, out_value),
-            Activation::Relu => {
-                context.backend.add_to_rows(in_blocks_mut(in_deriv, stats.block_dim), size, terms)
-            }
-        }
-        Repairs { processed: units as f64, any: true }
+        Repairs { processed: terms.cols() as f64, size: Some(size) }
     }
 }
 
-/// What self-repair looked at, and whether it may have changed something.
+/// Pushes the inputs of the units that `terms` says towards where the average derivative is not too small (or too large).
+fn add_repairs(
+    context: Context<'_>,
+    activation: Activation,
+    block_dim: usize,
+    (size, terms): (f32, View<'_>),
+    out_value: View<'_>,
+    in_deriv: ViewMut<'_>,
+) {
+    let backend = context.backend;
+    match activation {
+        Activation::Sigmoid => {
+            backend.add_scaled_cols(in_deriv, -2.0 * size, terms, out_value);
+            backend.add_to_rows(in_deriv, size, terms);
+        }
+        Activation::Tanh => backend.add_scaled_cols(in_deriv, -size, terms, out_value),
+        Activation::Relu => backend.add_to_rows(in_blocks_mut(in_deriv, block_dim), size, terms),
+    }
+}
+
+/// What self-repair looked at, and the size of what it adds, if it does.
 struct Repairs {
     processed: f64,
-    any: bool,
+    size: Option<f32>,
 }
 
 fn type_name(function: Function) -> &'static str {
@@ -211,17 +217,29 @@ impl Component for Nonlinear {
             };
         };
         let Some(in_deriv) = args.in_deriv else { return };
-        context.backend.activate_backward(in_deriv, args.out_value, args.out_deriv, activation);
         if update.is_none() {
-            return;
+            return context.backend.activate_backward(in_deriv, args.out_value, args.out_deriv, activation);
         }
         let units = if activation == Activation::Relu { self.stats.block_dim } else { self.stats.dim };
         // Before chance and statistics decide, so that the pool has it in every later run.
         let mut terms = context.workspace.take(1, units);
-        let repairs = self.repair_gradients(context, activation, args.out_value, in_deriv, terms.view_mut());
-        if let Some(target) = update.target(self) {
-            target.stats.count_repair(context, repairs.processed, repairs.any.then_some(terms.view()));
-            target.stats.store_backprop(context, args.out_deriv);
+        let repairs = self.choose_repairs(context, activation, terms.view_mut());
+        let repair = repairs.size.map(|size| (size, terms.view()));
+        let block_dim = self.stats.block_dim;
+        let Some(target) = update.target(self) else { return };
+        target.stats.count_repair(context, repairs.processed, repair.map(|(_, terms)| terms));
+        let stores = target.stats.begin_backprop(context, args.out_deriv.rows());
+        for rows in cached_rows(context.backend, in_deriv.rows(), in_deriv.cols()) {
+            let (out_value, out_deriv) =
+                (args.out_value.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
+            let in_deriv = in_deriv.row_range(rows);
+            context.backend.activate_backward(in_deriv, out_value, out_deriv, activation);
+            if let Some(repair) = repair {
+                add_repairs(context, activation, block_dim, repair, out_value, in_deriv);
+            }
+            if stores {
+                target.stats.add_backprop(context, out_deriv);
+            }
         }
     }
 

@@ -214,23 +214,39 @@ impl NonlinearStats {
             self.count = Tally::default();
         }
         self.count.increase(output.rows() as f64);
-        context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
-        if let Some(activation) = activation {
-            context.backend.accumulate(&mut self.deriv_sum, 0, output, ColumnTerm::Derivative(activation));
+        for rows in parameters::cached_rows(context.backend, output.rows(), output.cols()) {
+            let output = output.row_range(rows);
+            context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
+            if let Some(activation) = activation {
+                let term = ColumnTerm::Derivative(activation);
+                context.backend.accumulate(&mut self.deriv_sum, 0, output, term);
+            }
         }
     }
 
     /// Adds the squares of output derivatives, on three calls out of four; always on the first.
     pub fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+        if self.begin_backprop(context, out_deriv.rows()) {
+            self.add_backprop(context, out_deriv);
+        }
+    }
+
+    /// Whether [`NonlinearStats::store_backprop`] adds something this time. Then the rows have been counted, and are to be
+    /// given to [`NonlinearStats::add_backprop`], all at once or part by part.
+    pub fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
         if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
-            return;
+            return false;
         }
         if self.oderiv_sumsq.len() != self.dim {
             self.oderiv_sumsq = Accumulator::zeros(self.dim);
             self.oderiv_count = Tally::default();
         }
+        self.oderiv_count.increase(rows as f64);
+        true
+    }
+
+    pub fn add_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
         context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
-        self.oderiv_count.increase(out_deriv.rows() as f64);
     }
 
     /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.

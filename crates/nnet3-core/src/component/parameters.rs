@@ -275,6 +275,21 @@ pub fn row_blocks(
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
 }
 
+/// The rows of matrices of `cols` columns that several primitives go over, in blocks that stay in a cache meanwhile; one
+/// block where there is no such cache.
+pub fn cached_rows(
+    backend: &dyn Backend,
+    rows: usize,
+    cols: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    // Sums over rows are formed 64 at a time.
+    let step = match backend.cached_elements() {
+        Some(elements) => (elements / 4 / cols.max(1)).next_multiple_of(64).max(64),
+        None => rows.max(1),
+    };
+    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
 /// The plain gradient of an affine function: linear += rate · derivᵀ · input, bias += rate · column sums of deriv.
 pub fn add_affine_gradient(
     context: Context<'_>,
