@@ -194,6 +194,21 @@ impl Component for Linear {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 1.0);
     }
 
+    fn sets_output(&self) -> bool {
+        true
+    }
+
+    fn propagate_setting(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
+    }
+
     fn sets_in_deriv(&self) -> bool {
         true
     }

@@ -306,6 +306,24 @@ pub trait Component: Any + Send + Sync {
         memo: ViewMut<'_>,
     );
 
+    /// Whether propagate, which otherwise adds to its output, has a twin that sets it: [`Component::propagate_setting`].
+    fn sets_output(&self) -> bool {
+        false
+    }
+
+    /// As [`Component::propagate`], but sets `output`, whatever is in it. Needs [`Component::sets_output`].
+    fn propagate_setting(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        memo: ViewMut<'_>,
+    ) {
+        let _ = (context, indexes, input, output, memo);
+        unreachable!("{} has not said that it can set its output", self.type_name())
+    }
+
     /// Derivative with respect to the input, and the change of parameters or statistics of `update`.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
 

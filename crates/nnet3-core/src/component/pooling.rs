@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Map, View, ViewMut};
+use nnet3_matrix::{IndexTable, Map, View, ViewMut};
 use std::any::Any;
 use std::ops::Range;
 
@@ -175,14 +175,21 @@ struct Windows {
     forward: Ranges,
     /// Output rows that use each input row; empty if there is no backprop.
     backward: Ranges,
+    /// The same, if it is at most one for each.
+    single: Option<IndexTable>,
 }
 
 impl Windows {
+    fn new(forward: Ranges, backward: Ranges) -> Windows {
+        let single = backward.singles().map(IndexTable::new);
+        Windows { forward, backward, single }
+    }
+
     fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
         let forward = Ranges::read(r, "<ForwardIndexes>")?;
         let backward = Ranges::read(r, "<BackwardIndexes>")?;
         r.expect_token("</StatisticsPoolingComponentPrecomputedIndexes>")?;
-        Ok(Box::new(Windows { forward, backward }))
+        Ok(Box::new(Windows::new(forward, backward)))
     }
 }
 
@@ -265,7 +272,7 @@ impl Component for Pooling {
             return Err(unsorted("StatisticsPoolingComponent"));
         };
         let backward = if need_backprop { backward } else { Ranges::new(&[]) };
-        Ok(Some(Box::new(Windows { forward, backward })))
+        Ok(Some(Box::new(Windows::new(forward, backward))))
     }
 
     fn check_precomputed(
@@ -317,6 +324,10 @@ impl Component for Pooling {
         }
     }
 
+    fn sets_in_deriv(&self) -> bool {
+        true
+    }
+
     /// Counts have no derivative, and the floor of variances is ignored.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
@@ -345,8 +356,16 @@ impl Component for Pooling {
         }
         backend.map(count, count.as_view(), Map::Inverse);
         backend.scale_rows(derivs, count.as_view());
-        let in_deriv = in_deriv.col_range(1..self.input_dim);
-        backend.add_row_ranges(in_deriv, 1.0, derivs.as_view(), windows.backward.table());
+        let statistics = in_deriv.col_range(1..self.input_dim);
+        match &windows.single {
+            Some(rows) if args.sets => {
+                backend.set(in_deriv.col_range(0..1), 0.0);
+                return backend.copy_rows(statistics, 1.0, derivs.as_view(), rows);
+            }
+            _ if args.sets => backend.set(in_deriv, 0.0),
+            _ => {}
+        }
+        backend.add_row_ranges(statistics, 1.0, derivs.as_view(), windows.backward.table());
     }
 }
 

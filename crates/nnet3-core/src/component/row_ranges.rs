@@ -90,6 +90,18 @@ impl Ranges {
         self.table.values().chunks_exact(2).map(|range| range[1] - range[0])
     }
 
+    /// The row of each range, -1 where there is none, unless some range has several.
+    pub fn singles(&self) -> Option<Vec<i32>> {
+        let ranges = self.table.values().chunks_exact(2);
+        ranges
+            .map(|range| match range[1] - range[0] {
+                0 => Some(-1),
+                1 => Some(range[0]),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// `token` and pairs.
     pub fn read(r: &mut KaldiReader, token: &str) -> Result<Ranges> {
         r.expect_token(token)?;

@@ -1,6 +1,7 @@
 //! StatisticsExtractionComponent: counts, sums and sums of squares over groups of frames.
 
 use super::fields::{self, key};
+use super::parameters::cached_rows;
 use super::registry::PrecomputedReader;
 use super::row_ranges::{MOST_ROWS, Ranges, RangesBuilder, any_available, positions, sort_by_sequence};
 use super::{
@@ -91,6 +92,52 @@ struct Groups {
     counts: Vec<f32>,
     /// The output row of each input row; empty if there is no backprop.
     backward: IndexTable,
+}
+
+impl Extraction {
+    /// Adds to `output`, or sets it.
+    fn add_statistics(
+        &self,
+        context: Context<'_>,
+        groups: &Groups,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        sets: bool,
+    ) {
+        let (backend, ranges) = (context.backend, groups.forward.table());
+        let mut counts = context.workspace.take(output.rows(), 1);
+        backend.upload(counts.view_mut(), &groups.counts);
+        if groups.one_by_one(input.rows()) {
+            for rows in cached_rows(backend, output.rows(), output.cols()) {
+                let (input, output) = (input.row_range(rows.clone()), output.row_range(rows.clone()));
+                let (count, counts) = (output.col_range(0..1), counts.view().row_range(rows));
+                let sums = output.col_range(self.sums());
+                if sets {
+                    backend.copy(count, counts);
+                    backend.copy(sums, input);
+                } else {
+                    backend.add(count, 1.0, counts);
+                    backend.add(sums, 1.0, input);
+                }
+                match self.include_variance {
+                    true if sets => backend.product(output.col_range(self.square_sums()), input, input),
+                    true => backend.add_product(output.col_range(self.square_sums()), 1.0, input, input),
+                    false => {}
+                }
+            }
+            return;
+        }
+        if sets {
+            backend.set(output, 0.0);
+        }
+        backend.add(output.col_range(0..1), 1.0, counts.view());
+        backend.add_row_ranges(output.col_range(self.sums()), 1.0, input, ranges);
+        if self.include_variance {
+            let mut squares = context.workspace.take(input.rows(), input.cols());
+            backend.product(squares.view_mut(), input, input);
+            backend.add_row_ranges(output.col_range(self.square_sums()), 1.0, squares.view(), ranges);
+        }
+    }
 }
 
 impl Groups {
@@ -221,24 +268,22 @@ impl Component for Extraction {
         output: ViewMut<'_>,
         _memo: ViewMut<'_>,
     ) {
-        let groups: &Groups = precomputed(indexes);
-        let (backend, ranges) = (context.backend, groups.forward.table());
-        let mut counts = context.workspace.take(output.rows(), 1);
-        backend.upload(counts.view_mut(), &groups.counts);
-        backend.add(output.col_range(0..1), 1.0, counts.view());
-        if groups.one_by_one(input.rows()) {
-            backend.add(output.col_range(self.sums()), 1.0, input);
-            if self.include_variance {
-                backend.add_product(output.col_range(self.square_sums()), 1.0, input, input);
-            }
-            return;
-        }
-        backend.add_row_ranges(output.col_range(self.sums()), 1.0, input, ranges);
-        if self.include_variance {
-            let mut squares = context.workspace.take(input.rows(), input.cols());
-            backend.product(squares.view_mut(), input, input);
-            backend.add_row_ranges(output.col_range(self.square_sums()), 1.0, squares.view(), ranges);
-        }
+        self.add_statistics(context, precomputed(indexes), input, output, false);
+    }
+
+    fn sets_output(&self) -> bool {
+        true
+    }
+
+    fn propagate_setting(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        self.add_statistics(context, precomputed(indexes), input, output, true);
     }
 
     /// The count has no derivative.
@@ -247,14 +292,14 @@ impl Component for Extraction {
         let groups = precomputed::<Groups>(args.indexes);
         let (backend, rows) = (context.backend, &groups.backward);
         if groups.one_by_one(in_deriv.rows()) {
-            backend.copy(in_deriv, args.out_deriv.col_range(self.sums()));
-            if self.include_variance {
-                backend.add_product(
-                    in_deriv,
-                    2.0,
-                    args.out_deriv.col_range(self.square_sums()),
-                    args.in_value,
-                );
+            for rows in cached_rows(backend, in_deriv.rows(), in_deriv.cols()) {
+                let (in_deriv, out_deriv) =
+                    (in_deriv.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
+                backend.copy(in_deriv, out_deriv.col_range(self.sums()));
+                if self.include_variance {
+                    let squares = out_deriv.col_range(self.square_sums());
+                    backend.add_product(in_deriv, 2.0, squares, args.in_value.row_range(rows));
+                }
             }
             return;
         }

@@ -232,6 +232,32 @@ impl Tdnn {
         }
     }
 
+    /// Sets `output`, or without a bias adds to it unless it is to be set.
+    fn add_products(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        sets: bool,
+    ) {
+        for block in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
+            let output = output.row_range(block.clone());
+            let mut beta = if sets { 0.0 } else { 1.0 };
+            if !self.bias.is_empty() {
+                context.backend.set_rows(output, self.bias.view());
+                beta = 1.0;
+            }
+            for part in parts(indexes, input.cols()) {
+                let first = part.first + block.start * part.stride;
+                let rows = input.every(first, part.stride, block.len());
+                let linear = self.linear.view().col_range(part.columns);
+                context.backend.gemm(output, 1.0, rows, No, linear, Yes, beta);
+                beta = 1.0;
+            }
+        }
+    }
+
     fn add_plain_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
         let (backend, rate) = (context.backend, self.settings.learning_rate);
         if !self.bias.is_empty() {
@@ -424,18 +450,22 @@ impl Component for Tdnn {
         output: ViewMut<'_>,
         _: ViewMut<'_>,
     ) {
-        for block in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
-            let output = output.row_range(block.clone());
-            if !self.bias.is_empty() {
-                context.backend.set_rows(output, self.bias.view());
-            }
-            for part in parts(indexes, input.cols()) {
-                let first = part.first + block.start * part.stride;
-                let rows = input.every(first, part.stride, block.len());
-                let linear = self.linear.view().col_range(part.columns);
-                context.backend.gemm(output, 1.0, rows, No, linear, Yes, 1.0);
-            }
-        }
+        self.add_products(context, indexes, input, output, false);
+    }
+
+    fn sets_output(&self) -> bool {
+        true
+    }
+
+    fn propagate_setting(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        self.add_products(context, indexes, input, output, true);
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {

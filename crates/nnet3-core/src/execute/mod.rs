@@ -4,8 +4,11 @@
 //! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
 //! first run of a program nothing is allocated.
 
+mod additions;
+mod events;
 mod observe;
 mod program;
+mod shortcuts;
 mod trace;
 mod zeroing;
 
@@ -20,8 +23,11 @@ use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::{Arena, Device, Memory, View, ViewMut, Workspace};
+use shortcuts::{Run, Shortcut};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+use zeroing::Part;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
@@ -307,18 +313,22 @@ impl Executor {
         let view = |id: SubmatrixId| self.view(program, id);
         let source = |id: SubmatrixId| view(id).as_view();
         let arena = self.arena.whole();
+        if let Some((run, step)) = self.run_in_blocks(program, c) {
+            if run.commands[0] == c {
+                self.execute_run(program, run, step);
+            }
+            return;
+        }
         match *command {
-            Command::SetConst { .. } if !self.literal && program.zeroing.needless[c] => {}
-            Command::SetConst { dest, value } => backend.set(view(dest), value),
+            Command::SetConst { .. } | Command::Copy { .. } | Command::Add { .. } => {
+                self.execute_on(program, c, 0..usize::MAX)
+            }
             Command::Propagate { component, .. } => {
                 self.propagate(program, c, component, command, model, random)
             }
             Command::Backprop { component, .. } => {
                 self.backprop(program, c, component, command, model, random)
             }
-            Command::Copy { dest, src, alpha: 1.0 } => backend.copy(view(dest), source(src)),
-            Command::Copy { dest, src, alpha } => backend.copy_scaled(view(dest), alpha, source(src)),
-            Command::Add { dest, src, alpha } => backend.add(view(dest), alpha, source(src)),
             Command::CopyRows { dest, src, rows, alpha } => {
                 backend.copy_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
@@ -359,6 +369,63 @@ impl Executor {
         }
     }
 
+    fn shortcut<'p>(&self, program: &'p Program, c: usize) -> &'p Shortcut {
+        if self.literal { &Shortcut::None } else { program.shortcuts.at(c) }
+    }
+
+    /// The run that a command belongs to, and how many rows of it to do at a time, if that is what pays.
+    fn run_in_blocks<'p>(&self, program: &'p Program, c: usize) -> Option<(&'p Run, usize)> {
+        let run = program.shortcuts.run(c).filter(|_| !self.literal)?;
+        // The matrix, and about as much of what is added to it.
+        let block = self.device.cached_elements()? / 4;
+        let matrix = program.computation().matrix(run.matrix);
+        let pays = matrix.rows * matrix.cols > 4 * block;
+        pays.then(|| (run, (block / matrix.cols).max(1)))
+    }
+
+    fn execute_run(&self, program: &Program, run: &Run, step: usize) {
+        let rows = program.computation().matrix(run.matrix).rows;
+        for first in (0..rows).step_by(step) {
+            for &c in &run.commands {
+                self.execute_on(program, c, first..rows.min(first + step));
+            }
+        }
+    }
+
+    /// A command that sets, copies to or adds to rows, for those rows of the destination's matrix only.
+    fn execute_on(&self, program: &Program, c: usize, rows: Range<usize>) {
+        let (backend, computation) = (&*self.device, program.computation());
+        let chosen = |s: SubmatrixId, of: SubmatrixId| {
+            let to = computation.submatrix(of);
+            let first = rows.start.clamp(to.row_offset, to.row_offset + to.rows);
+            let end = rows.end.clamp(first, to.row_offset + to.rows);
+            self.view(program, s).row_range(first - to.row_offset..end - to.row_offset)
+        };
+        match (&computation.commands[c], self.shortcut(program, c)) {
+            (_, Shortcut::Nothing) => {}
+            (&Command::SetConst { dest, value }, Shortcut::Zero(parts)) => {
+                let part = Part::of(computation, dest);
+                let rows = Part { rows, cols: part.cols.clone() };
+                for zero in parts.iter().map(|zero| zero.common(&rows)).filter(|zero| !zero.is_empty()) {
+                    let shift = |range: &Range<usize>, by: usize| range.start - by..range.end - by;
+                    let view = self.view(program, dest).row_range(shift(&zero.rows, part.rows.start));
+                    backend.set(view.col_range(shift(&zero.cols, part.cols.start)), value);
+                }
+            }
+            (&Command::SetConst { dest, value }, _) => backend.set(chosen(dest, dest), value),
+            (&Command::Copy { dest, src, alpha: 1.0 }, _) => {
+                backend.copy(chosen(dest, dest), chosen(src, dest).as_view())
+            }
+            (&Command::Copy { dest, src, alpha }, _) => {
+                backend.copy_scaled(chosen(dest, dest), alpha, chosen(src, dest).as_view())
+            }
+            (&Command::Add { dest, src, alpha }, _) => {
+                backend.add(chosen(dest, dest), alpha, chosen(src, dest).as_view())
+            }
+            (command, _) => unreachable!("{command:?} in a run"),
+        }
+    }
+
     fn context<'c>(&'c self, random: &'c Random) -> Context<'c> {
         Context { backend: &*self.device, workspace: &self.workspace, random }
     }
@@ -380,7 +447,11 @@ impl Executor {
         let in_value = input.map_or(View::empty(), |i| self.view(program, i).as_view());
         let out_value = self.view(program, output);
         let memo = self.memo(program, c);
-        model.nnet().component(component).propagate(context, indexes, in_value, out_value, memo);
+        let run = model.nnet().component(component);
+        match self.shortcut(program, c) {
+            Shortcut::Sets => run.propagate_setting(context, indexes, in_value, out_value, memo),
+            _ => run.propagate(context, indexes, in_value, out_value, memo),
+        }
         if store_stats {
             let in_value = if input == Some(output) { View::empty() } else { in_value };
             let target = match model {
@@ -412,6 +483,11 @@ impl Executor {
         else {
             return;
         };
+        let shortcut = self.shortcut(program, c);
+        let in_deriv = match *shortcut {
+            Shortcut::AddsTo(dest) => Some(dest),
+            _ => in_deriv,
+        };
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
         let (nnet, other, statistics_stay) = match model {
@@ -437,7 +513,7 @@ impl Executor {
             out_deriv: self.view(program, out_deriv).as_view(),
             memo: self.memo(program, c).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
-            sets: !self.literal && program.zeroing.sets[c],
+            sets: matches!(shortcut, Shortcut::Sets),
         };
         own.backprop(self.context(random), args, update);
     }

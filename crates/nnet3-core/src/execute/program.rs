@@ -1,6 +1,6 @@
 //! A computation bound to a memory plan, with its index tables ready.
 
-use super::zeroing::Zeroing;
+use super::shortcuts::Shortcuts;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
     Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
@@ -17,7 +17,7 @@ pub struct Program {
     offsets: Vec<OffsetTable>,
     ranges: Vec<IndexTable>,
     looped: bool,
-    pub(super) zeroing: Zeroing,
+    pub(super) shortcuts: Shortcuts,
 }
 
 impl Program {
@@ -28,9 +28,9 @@ impl Program {
         let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
         let ranges = computation.ranges.iter().map(flat).collect();
         let looped = matches!(computation.commands.last(), Some(Command::Goto { .. }));
-        let zeroing = Zeroing::of(nnet, &computation);
+        let shortcuts = Shortcuts::of(nnet, &computation);
         let mut program =
-            Program { computation, plan, indexes, offsets: Vec::new(), ranges, looped, zeroing };
+            Program { computation, plan, indexes, offsets: Vec::new(), ranges, looped, shortcuts };
         program.offsets = program
             .computation
             .multi_indexes

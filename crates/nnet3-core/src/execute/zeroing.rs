@@ -1,45 +1,113 @@
-//! Which zeroing a program can leave out: that of a derivative which a product then is added to, and could as well set.
+//! How much of what a computation zeroes has to be zero: not what is set before it is read, nor a derivative which a product
+//! is added to and could as well set.
 
+use super::events::{Event, What};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
-use crate::optimize::renumber::{List, list_of};
+use std::ops::Range;
 
-/// For each command whether it is such a zeroing, and whether it is a backprop that has to set its input derivative
-/// instead of adding to it.
-#[derive(Default)]
-pub(super) struct Zeroing {
-    pub needless: Vec<bool>,
-    pub sets: Vec<bool>,
+/// Rows and columns of a matrix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
 }
 
-impl Zeroing {
-    pub fn of(nnet: &Nnet, computation: &Computation) -> Zeroing {
-        let commands = &computation.commands;
-        let mut found = Zeroing { needless: vec![false; commands.len()], sets: vec![false; commands.len()] };
-        if commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
-            return found;
-        }
-        // The next command that touches a matrix.
-        let mut next = vec![None; computation.matrices.len()];
-        for (c, command) in commands.iter().enumerate().rev() {
-            if let Command::SetConst { dest, value: 0.0 } = *command
-                && let Some(after) = next[computation.matrix_of(dest).index()]
-                && sets_if_asked(nnet, &commands[after], dest)
-            {
-                (found.needless[c], found.sets[after]) = (true, true);
-            }
-            let mut touch = |s: SubmatrixId| next[computation.matrix_of(s).index()] = Some(c);
-            let mut command = *command;
-            command.for_each_submatrix(|s| touch(*s));
-            if let Some(List::MultiIndexes(rows)) = list_of(&mut command) {
-                computation.for_each_source(*rows, touch);
-            }
-        }
-        found
+/// More parts than this are not worth it.
+const MOST_PARTS: usize = 32;
+
+fn common(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
+}
+
+impl Part {
+    pub fn of(computation: &Computation, s: SubmatrixId) -> Part {
+        let s = computation.submatrix(s);
+        Part { rows: s.row_offset..s.row_offset + s.rows, cols: s.col_offset..s.col_offset + s.cols }
+    }
+
+    pub fn common(&self, other: &Part) -> Part {
+        Part { rows: common(&self.rows, &other.rows), cols: common(&self.cols, &other.cols) }
+    }
+
+    fn elements(&self) -> usize {
+        self.rows.len() * self.cols.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() || self.cols.is_empty()
+    }
+
+    /// What is not in `other`: above, below, left and right of it.
+    fn without(&self, other: &Part) -> impl Iterator<Item = Part> + use<> {
+        let inside = self.common(other);
+        let parts = if inside.is_empty() {
+            let nothing = Part { rows: 0..0, cols: 0..0 };
+            [self.clone(), nothing.clone(), nothing.clone(), nothing]
+        } else {
+            let Part { rows, cols } = inside;
+            [
+                Part { rows: self.rows.start..rows.start, cols: self.cols.clone() },
+                Part { rows: rows.end..self.rows.end, cols: self.cols.clone() },
+                Part { rows: rows.clone(), cols: self.cols.start..cols.start },
+                Part { rows, cols: cols.end..self.cols.end },
+            ]
+        };
+        parts.into_iter().filter(|part| !part.is_empty())
     }
 }
 
-/// Whether this is a backprop to the whole of `dest` whose component can set the derivative.
+/// What is left of a zeroing.
+pub(super) struct Needed {
+    pub parts: Vec<Part>,
+    /// Commands that have to set what they otherwise add to.
+    pub setters: Vec<usize>,
+}
+
+/// What has to be zero of `zeroed`, and `events` are what happens to its matrix later. `None` if that is not known, or too
+/// scattered.
+pub(super) fn needed(
+    nnet: &Nnet,
+    computation: &Computation,
+    zeroed: SubmatrixId,
+    events: &[Event],
+) -> Option<Needed> {
+    let mut needed = Needed { parts: Vec::new(), setters: Vec::new() };
+    // Of what nobody has looked at yet.
+    let mut open = vec![Part::of(computation, zeroed)];
+    for event in events {
+        let (part, looks) = match event.what {
+            What::Deallocates => return Some(needed),
+            What::Allocates | What::SwapsWith(_) => return None,
+            What::Sets(s) => (Part::of(computation, s), false),
+            What::Reads(s) => (Part::of(computation, s), true),
+            What::Changes(s) => {
+                let part = Part::of(computation, s);
+                let still_zero: usize = open.iter().map(|o| o.common(&part).elements()).sum();
+                let sets = still_zero == part.elements()
+                    && sets_if_asked(nnet, &computation.commands[event.command], s);
+                if sets {
+                    needed.setters.push(event.command);
+                }
+                (part, !sets)
+            }
+        };
+        if looks {
+            needed.parts.extend(open.iter().map(|o| o.common(&part)).filter(|common| !common.is_empty()));
+        }
+        open = open.iter().flat_map(|o| o.without(&part)).collect();
+        if open.is_empty() {
+            return Some(needed);
+        }
+        if open.len() + needed.parts.len() > MOST_PARTS {
+            return None;
+        }
+    }
+    Some(needed)
+}
+
+/// Whether this is a propagate or a backprop to `dest` whose component can set it.
 fn sets_if_asked(nnet: &Nnet, command: &Command, dest: SubmatrixId) -> bool {
     match *command {
         Command::Backprop { component, in_deriv, in_value, out_value, out_deriv, .. } => {
@@ -49,84 +117,41 @@ fn sets_if_asked(nnet: &Nnet, command: &Command, dest: SubmatrixId) -> bool {
                 && out_deriv != dest
                 && nnet.component(component).sets_in_deriv()
         }
+        Command::Propagate { component, input, output, .. } => {
+            output == dest && input != Some(dest) && nnet.component(component).sets_output()
+        }
         _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Executor, Moment, Observer, Program};
-    use crate::compile::compile;
-    use crate::config::parse_config;
-    use crate::nnet::Nnet;
-    use crate::optimize::{OptimizeOptions, optimize};
-    use crate::random::Random;
-    use crate::run_request::{NamedMatrices, run_request};
-    use kaldi_io::DenseMatrix;
-    use std::sync::Arc;
-    use std::time::Duration;
+    use super::*;
 
-    struct Literally;
-
-    impl Observer for Literally {
-        fn before(&mut self, _: &Moment<'_>) {}
-        fn after(&mut self, _: &Moment<'_>, _: Duration) {}
-    }
-
-    const CONFIG: &str = "
-        input-node name=input dim=4
-        component name=a type=AffineComponent input-dim=4 output-dim=4
-        component name=b type=LinearComponent input-dim=4 output-dim=4
-        component name=c type=AffineComponent input-dim=4 output-dim=4
-        component name=d type=RectifiedLinearComponent dim=4
-        component-node name=a component=a input=Offset(input, 1)
-        component-node name=b component=b input=a
-        component-node name=c component=c input=a
-        component-node name=d component=d input=Sum(b, c, Offset(a, 1))
-        output-node name=output input=d";
-
-    /// Derivatives, and the gradient in the text form of files, are the same whether all commands run or only the needed
-    /// ones, in an arena with the remains of an earlier run.
+    /// Against the obvious: a set of elements.
     #[test]
-    fn nothing_depends_on_what_is_left_out() {
-        let mut nnet = Nnet::default();
-        nnet.read_config(parse_config("test", CONFIG.lines()).unwrap(), &Random::new(1)).unwrap();
-        let mut request = nnet.ordinary_request(2, 3, 1, true).unwrap();
-        request.inputs[0].has_deriv = true;
-        let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
-        let mut optimized = compiled.clone();
-        optimize(&OptimizeOptions::default(), &nnet, 2, &mut optimized).unwrap();
-        let matrix = |rows: usize, seed| DenseMatrix {
-            rows,
-            cols: 4,
-            data: Random::new(seed).normal_vec(rows * 4, 0.0, 1.0),
+    fn parts_without_parts() {
+        let elements = |parts: &[Part]| {
+            let mut all: Vec<(usize, usize)> = parts
+                .iter()
+                .flat_map(|p| p.rows.clone().flat_map(|i| p.cols.clone().map(move |j| (i, j))))
+                .collect();
+            all.sort_unstable();
+            all
         };
-        let named = |name: &str, rows: usize| [(name.to_string(), matrix(rows, 7))].into();
-        let inputs: NamedMatrices = named("input", request.inputs[0].indexes.len());
-        let derivs: NamedMatrices = named("output", request.outputs[0].indexes.len());
-        for computation in [compiled, optimized] {
-            let program = Arc::new(Program::new(&nnet, computation).unwrap());
-            assert!(program.zeroing.sets.iter().filter(|&&sets| sets).count() >= 2);
-            let mut executor = Executor::new(&nnet3_matrix::cpu());
-            let mut results = Vec::new();
-            for run in 0..3 {
-                if run == 2 {
-                    executor.observe(Box::new(Literally));
-                }
-                let random = Random::new(0);
-                let found = run_request(&nnet, &request, &program, &mut executor, &inputs, &derivs, &random);
-                let found = found.unwrap();
-                let gradient: Vec<Vec<f32>> = found
-                    .gradient
-                    .unwrap()
-                    .components()
-                    .filter_map(|c| c.as_updatable().map(|c| c.vectorize()))
-                    .collect();
-                results.push((found.input_derivs["input"].data.clone(), gradient));
+        let ranges: Vec<Range<usize>> = (0..4).flat_map(|a| (a..4).map(move |b| a..b)).collect();
+        let parts: Vec<Part> = ranges
+            .iter()
+            .flat_map(|rows| ranges.iter().map(|cols| Part { rows: rows.clone(), cols: cols.clone() }))
+            .collect();
+        for a in &parts {
+            for b in &parts {
+                let inside = elements(std::slice::from_ref(b));
+                let (both, rest): (Vec<_>, Vec<_>) =
+                    elements(std::slice::from_ref(a)).into_iter().partition(|e| inside.contains(e));
+                assert_eq!(elements(&[a.common(b)]), both, "{a:?} {b:?}");
+                assert_eq!(elements(&a.without(b).collect::<Vec<_>>()), rest, "{a:?} {b:?}");
             }
-            assert!(results[0].0.iter().any(|&x| x != 0.0));
-            assert_eq!(results[0], results[1]);
-            assert_eq!(results[0], results[2]);
         }
     }
 }

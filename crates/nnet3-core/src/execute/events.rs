@@ -1,0 +1,59 @@
+//! What happens to each matrix of a computation, in order.
+
+use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::nnet::Nnet;
+use crate::optimize::analysis::{AccessKind, submatrix_accesses};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Reads(SubmatrixId),
+    /// Sets every element, whatever there was.
+    Sets(SubmatrixId),
+    /// Reads, and writes or may write.
+    Changes(SubmatrixId),
+    Allocates,
+    Deallocates,
+    SwapsWith(MatrixId),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub command: usize,
+    pub what: What,
+}
+
+/// By matrix. Of one command, what reads comes before what sets.
+pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Vec<Vec<Event>> {
+    let mut events = vec![Vec::new(); computation.matrices.len()];
+    let mut accesses = Vec::new();
+    for (command, c) in computation.commands.iter().enumerate() {
+        let mut push = |s: SubmatrixId, what| {
+            events[computation.matrix_of(s).index()].push(Event { command, what });
+        };
+        match *c {
+            Command::Allocate { matrix } => push(matrix, What::Allocates),
+            Command::Deallocate { matrix } => push(matrix, What::Deallocates),
+            Command::Swap { first, second } => {
+                push(first, What::SwapsWith(computation.matrix_of(second)));
+                push(second, What::SwapsWith(computation.matrix_of(first)));
+            }
+            _ => {
+                accesses.clear();
+                submatrix_accesses(nnet, computation, c, &mut accesses);
+                let sets = |&(s, kind): &(SubmatrixId, AccessKind)| {
+                    // Rows that are picked from nowhere become zeros.
+                    let picks = matches!(*c, Command::CopyRows { dest, .. } if dest == s);
+                    kind == AccessKind::Write || (picks && kind == AccessKind::ReadWrite)
+                };
+                for access in accesses.iter().filter(|access| !sets(access)) {
+                    let reads = access.1 == AccessKind::Read;
+                    push(access.0, if reads { What::Reads(access.0) } else { What::Changes(access.0) });
+                }
+                for access in accesses.iter().filter(|access| sets(access)) {
+                    push(access.0, What::Sets(access.0));
+                }
+            }
+        }
+    }
+    events
+}

@@ -1,0 +1,259 @@
+//! What a program does otherwise than its commands say, with the same results: it leaves out zeroing that nothing depends
+//! on, and adds and copies to a large matrix some rows at a time.
+
+use super::additions::additions;
+use super::events::events;
+use super::zeroing::{Part, needed};
+use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::nnet::Nnet;
+
+/// By command.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Shortcut {
+    /// As the command says.
+    #[default]
+    None,
+    Nothing,
+    /// Zero these only, of the matrix.
+    Zero(Vec<Part>),
+    /// A propagate or backprop that sets what it otherwise adds to.
+    Sets,
+    /// A backprop that adds its input derivative to this.
+    AddsTo(SubmatrixId),
+}
+
+/// Commands, one after the other but for such that do nothing, that set and add to parts of one matrix and read no part of
+/// it: row by row of that matrix, what they do is independent of the other rows.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub matrix: MatrixId,
+    pub commands: Vec<usize>,
+}
+
+#[derive(Default)]
+pub(super) struct Shortcuts {
+    by_command: Vec<Shortcut>,
+    runs: Vec<Run>,
+    /// For each command the run that it belongs to.
+    run_of: Vec<Option<usize>>,
+}
+
+impl Shortcuts {
+    pub fn of(nnet: &Nnet, computation: &Computation) -> Shortcuts {
+        let commands = &computation.commands;
+        let mut by_command = vec![Shortcut::None; commands.len()];
+        // A loop comes back to matrices that it has left.
+        if !commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
+            leave_out(nnet, computation, &mut by_command);
+        }
+        let (runs, run_of) = runs(computation, &by_command);
+        Shortcuts { by_command, runs, run_of }
+    }
+
+    pub fn at(&self, command: usize) -> &Shortcut {
+        &self.by_command[command]
+    }
+
+    /// The run that a command belongs to, if it does.
+    pub fn run(&self, command: usize) -> Option<&Run> {
+        self.run_of[command].map(|run| &self.runs[run])
+    }
+}
+
+fn leave_out(nnet: &Nnet, computation: &Computation, by_command: &mut [Shortcut]) {
+    let events = events(nnet, computation);
+    for found in additions(nnet, computation, &events) {
+        by_command[found.zeroing] = Shortcut::Nothing;
+        by_command[found.backprop] = Shortcut::AddsTo(found.dest);
+        by_command[found.addition] = Shortcut::Nothing;
+    }
+    for (c, command) in computation.commands.iter().enumerate() {
+        let Command::SetConst { dest, value: 0.0 } = *command else { continue };
+        if !matches!(by_command[c], Shortcut::None) {
+            continue;
+        }
+        let events = &events[computation.matrix_of(dest).index()];
+        let later = events.partition_point(|event| event.command <= c);
+        let Some(needed) = needed(nnet, computation, dest, &events[later..]) else { continue };
+        for setter in needed.setters {
+            by_command[setter] = Shortcut::Sets;
+        }
+        by_command[c] = match needed.parts {
+            parts if parts.is_empty() => Shortcut::Nothing,
+            parts if parts == [Part::of(computation, dest)] => Shortcut::None,
+            parts => Shortcut::Zero(parts),
+        };
+    }
+}
+
+/// The runs, and for each command that belongs to one its number.
+fn runs(computation: &Computation, by_command: &[Shortcut]) -> (Vec<Run>, Vec<Option<usize>>) {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut present: Option<Run> = None;
+    for (c, command) in computation.commands.iter().enumerate() {
+        if matches!(by_command[c], Shortcut::Nothing) || is_silent(command) {
+            continue;
+        }
+        let to = match *command {
+            Command::SetConst { dest, .. } => Some(computation.matrix_of(dest)),
+            Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {
+                let to = computation.matrix_of(dest);
+                (to != computation.matrix_of(src)).then_some(to)
+            }
+            _ => None,
+        };
+        if let Some(run) = &mut present
+            && to == Some(run.matrix)
+        {
+            run.commands.push(c);
+            continue;
+        }
+        runs.extend(present.take());
+        present = to.map(|matrix| Run { matrix, commands: vec![c] });
+    }
+    runs.extend(present);
+    runs.retain(|run| run.commands.len() > 1);
+    let mut run_of = vec![None; computation.commands.len()];
+    for (number, run) in runs.iter().enumerate() {
+        run.commands.iter().for_each(|&c| run_of[c] = Some(number));
+    }
+    (runs, run_of)
+}
+
+/// What makes no difference to the order of commands around it: sizes are planned beforehand.
+fn is_silent(command: &Command) -> bool {
+    matches!(command, Command::Allocate { .. } | Command::Deallocate { .. } | Command::NoOp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Executor, Moment, Observer, Program};
+    use super::*;
+    use crate::compile::compile;
+    use crate::config::parse_config;
+    use crate::optimize::{OptimizeOptions, optimize};
+    use crate::random::Random;
+    use crate::run_request::{NamedMatrices, run_request};
+    use kaldi_io::DenseMatrix;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn count(program: &Program, f: impl Fn(&Shortcut) -> bool) -> usize {
+        program.shortcuts.by_command.iter().filter(|&s| f(s)).count()
+    }
+
+    struct Literally;
+
+    impl Observer for Literally {
+        fn before(&mut self, _: &Moment<'_>) {}
+        fn after(&mut self, _: &Moment<'_>, _: Duration) {}
+    }
+
+    /// Products into derivatives of more than one reader.
+    const SMALL: &str = "
+        input-node name=input dim=4
+        component name=a type=AffineComponent input-dim=4 output-dim=4
+        component name=b type=LinearComponent input-dim=4 output-dim=4
+        component name=c type=AffineComponent input-dim=4 output-dim=4
+        component name=d type=RectifiedLinearComponent dim=4
+        component-node name=a component=a input=Offset(input, 1)
+        component-node name=b component=b input=a
+        component-node name=c component=c input=a
+        component-node name=d component=d input=Sum(b, c, Offset(a, 1))
+        output-node name=output input=d";
+
+    /// A bypass around products of several offsets, in matrices that are worked on in blocks; statistics of windows.
+    const BYPASS: &str = "
+        input-node name=input dim=4
+        component name=a type=LinearComponent input-dim=4 output-dim=64
+        component name=b type=TdnnComponent input-dim=64 output-dim=8 time-offsets=-1,0 use-bias=false
+        component name=c type=TdnnComponent input-dim=8 output-dim=64 time-offsets=0,1
+        component name=d type=NoOpComponent dim=64
+        component name=e type=AffineComponent input-dim=64 output-dim=2
+        component name=f type=StatisticsExtractionComponent input-dim=2
+        component name=g type=StatisticsPoolingComponent input-dim=5 left-context=2 right-context=2
+        component name=h type=LinearComponent input-dim=4 output-dim=4
+        component-node name=a component=a input=input
+        component-node name=b component=b input=a
+        component-node name=c component=c input=b
+        component-node name=d component=d input=Sum(Scale(0.66, a), c, Offset(c, 2))
+        component-node name=e component=e input=d
+        component-node name=f component=f input=e
+        component-node name=g component=g input=f
+        component-node name=h component=h input=g
+        output-node name=output input=h";
+
+    /// As if for comparison: elements that differ by more than roundings of sums.
+    fn assert_near(found: &[f32], expected: &[f32]) {
+        let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
+        assert!(size > 0.0 && found.len() == expected.len());
+        for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert!((found - expected).abs() <= 2e-6 * size, "element {i}: {found}, literally {expected}");
+        }
+    }
+
+    /// Derivatives and gradients are the same whether all commands run as they are or with shortcuts, in an arena with the
+    /// remains of an earlier run. `enough` looks at the shortcuts of the optimized program.
+    fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+        let mut nnet = Nnet::default();
+        nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
+        let mut request = nnet.ordinary_request(sequences, frames, 1, true).unwrap();
+        request.inputs[0].has_deriv = true;
+        let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
+        let mut optimized = compiled.clone();
+        optimize(&OptimizeOptions::default(), &nnet, 2, &mut optimized).unwrap();
+        let matrix = |rows: usize, seed| DenseMatrix {
+            rows,
+            cols: 4,
+            data: Random::new(seed).normal_vec(rows * 4, 0.0, 1.0),
+        };
+        let named = |name: &str, rows: usize| [(name.to_string(), matrix(rows, 7))].into();
+        let inputs: NamedMatrices = named("input", request.inputs[0].indexes.len());
+        let derivs: NamedMatrices = named("output", request.outputs[0].indexes.len());
+        for (computation, is_optimized) in [(compiled, false), (optimized, true)] {
+            let program = Arc::new(Program::new(&nnet, computation).unwrap());
+            assert!(!is_optimized || enough(&program), "{:?}", program.shortcuts.by_command);
+            let mut executor = Executor::new(&nnet3_matrix::cpu());
+            let mut results = Vec::new();
+            for run in 0..3 {
+                if run == 2 {
+                    executor.observe(Box::new(Literally));
+                }
+                let random = Random::new(0);
+                let found = run_request(&nnet, &request, &program, &mut executor, &inputs, &derivs, &random);
+                let found = found.unwrap();
+                let gradient = found.gradient.unwrap();
+                let updatable = gradient.components().filter_map(|c| c.as_updatable());
+                results.push((
+                    found.input_derivs["input"].data.clone(),
+                    updatable.map(|c| c.vectorize()).collect(),
+                ));
+            }
+            let (literal, results): (&(Vec<f32>, Vec<Vec<f32>>), _) = (&results[2], &results[..2]);
+            assert_eq!(results[0], results[1]);
+            assert_near(&results[0].0, &literal.0);
+            for (found, expected) in results[0].1.iter().zip(&literal.1) {
+                assert_near(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_depends_on_what_is_left_out() {
+        compare(SMALL, 2, 3, |program| {
+            count(program, |s| matches!(s, Shortcut::Sets)) >= 1
+                && count(program, |s| matches!(s, Shortcut::AddsTo(_))) >= 1
+                && count(program, |s| matches!(s, Shortcut::Nothing)) >= 3
+        });
+    }
+
+    #[test]
+    fn large_matrices_are_set_and_added_to_in_blocks() {
+        compare(BYPASS, 4, 1100, |program| {
+            let large = |run: &Run| program.computation().matrix(run.matrix).rows * 64 > 1 << 18;
+            count(program, |s| matches!(s, Shortcut::Sets)) >= 4
+                && count(program, |s| matches!(s, Shortcut::Zero(_))) >= 1
+                && program.shortcuts.runs.iter().filter(|run| large(run)).count() >= 2
+        });
+    }
+}
