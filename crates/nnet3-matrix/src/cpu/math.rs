@@ -64,10 +64,19 @@ pub(super) fn exp<S: Simd>(x: f32) -> f32 {
     if x < LOWEST { 0.0 } else { y }
 }
 
+/// [`exp`] for x ≤ 0 (or NaN), to the bit.
+#[inline(always)]
+fn exp_below_zero<S: Simd>(x: f32) -> f32 {
+    let inside = if x < LOWEST { LOWEST } else { x };
+    let (n, r) = reduce::<S>(inside);
+    let y = (exp_tail::<S>(r) + r + 1.0) * power_of_two(n);
+    if x < LOWEST { 0.0 } else { y }
+}
+
 /// 1 / (1 + exp(-x)).
 #[inline(always)]
 pub(super) fn sigmoid<S: Simd>(x: f32) -> f32 {
-    let e = exp::<S>(-x.abs());
+    let e = exp_below_zero::<S>(-x.abs());
     (if x > 0.0 { 1.0 } else { e }) / (1.0 + e)
 }
 
