@@ -345,8 +345,7 @@ impl Component for Gru {
         let (backend, at) = (context.backend, self.columns());
         let (h, c) = halves(|columns| output.col_range(columns), self.w.rows());
         let mut q = context.workspace.take(input.rows(), self.w.cols());
-        backend.copy(q.view_mut(), input.col_range(at.r));
-        backend.multiply(q.view_mut(), input.col_range(at.s_prev));
+        backend.product(q.view_mut(), input.col_range(at.r), input.col_range(at.s_prev));
         backend.copy(h, input.col_range(at.h_part));
         backend.gemm(h, 1.0, q.view(), No, self.w.view(), Yes, 1.0);
         backend.activate(h, h.as_view(), Activation::Tanh);
@@ -375,8 +374,7 @@ impl Component for Gru {
             backend.add_product(into(&at.s_prev), 1.0, q.view(), input(&at.r));
         }
         if let Some(target) = update.target(self) {
-            backend.copy(q.view_mut(), input(&at.r));
-            backend.multiply(q.view_mut(), input(&at.s_prev));
+            backend.product(q.view_mut(), input(&at.r), input(&at.s_prev));
             target.add_gradient(context, q.view(), deriv.view());
         }
     }
