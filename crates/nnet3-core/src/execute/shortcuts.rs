@@ -183,7 +183,7 @@ mod tests {
         component-node name=h component=h input=g
         output-node name=output input=h";
 
-    /// As if for comparison: elements that differ by more than roundings of sums.
+    /// Equal but for the rounding of sums.
     fn assert_near(found: &[f32], expected: &[f32]) {
         let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
         assert!(size > 0.0 && found.len() == expected.len());
