@@ -227,7 +227,10 @@ mod tests {
         check_component("type=NormalizeComponent dim=5");
         check_component("type=NormalizeComponent input-dim=6 block-dim=3 target-rms=0.5");
         check_component("type=NormalizeComponent dim=5 add-log-stddev=true");
-        check_component("type=NormalizeComponent dim=6 block-dim=2 add-log-stddev=true target-rms=2");
+        // The logarithm of the size of a pair near zero has derivatives that differences are too coarse for.
+        Check::new("type=NormalizeComponent dim=6 block-dim=2 add-log-stddev=true target-rms=2")
+            .input(|x| x.iter_mut().for_each(|x| *x += 0.5f32.copysign(*x)))
+            .run();
     }
 
     #[test]
