@@ -50,6 +50,8 @@ pub struct Twin {
     checked: bool,
     /// What [`Engine::memory`] says.
     memory: Option<Memory>,
+    /// Bits of mantissa that factors of products have, if fewer than `f32` has.
+    factor_bits: Option<u32>,
     pub replays: AtomicU64,
     pub launches: AtomicU64,
     pub allocations: AtomicU64,
@@ -99,6 +101,11 @@ impl Twin {
         Twin { memory: Some(memory), ..Default::default() }
     }
 
+    /// A twin whose products round their factors to so many bits of mantissa, as a device does for tf32 (10) and bf16 (7).
+    pub fn rounding(bits: u32) -> Twin {
+        Twin { captures: true, factor_bits: Some(bits), ..Default::default() }
+    }
+
     /// A twin whose blocks and threads take turns in the opposite order: where a barrier is missing, something else comes
     /// out.
     pub fn backwards() -> Twin {
@@ -136,7 +143,14 @@ impl Twin {
             let data: Vec<f32> = rows(m).collect();
             nnet3_matrix::Matrix::from_slice(&cpu, m.rows as usize, m.cols as usize, &data)
         };
-        let (a, b, mut c) = (matrix(p.a), matrix(p.b), matrix(p.c));
+        let factor = |m: Mat| {
+            let mut values = matrix(m).to_vec();
+            if let Some(bits) = self.factor_bits {
+                values.iter_mut().for_each(|x| *x = rounded(*x, bits));
+            }
+            nnet3_matrix::Matrix::from_vec(m.rows as usize, m.cols as usize, values)
+        };
+        let (a, b, mut c) = (factor(p.a), factor(p.b), matrix(p.c));
         cpu.gemm(c.view_mut(), p.alpha, a.view(), p.transpose_a, b.view(), p.transpose_b, p.beta);
         for (r, row) in c.to_vec().chunks(p.c.cols as usize).enumerate() {
             let at = (p.c.address as usize + 4 * r * p.c.stride as usize) as *mut f32;
@@ -144,6 +158,13 @@ impl Twin {
             unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), at, row.len()) };
         }
     }
+}
+
+/// The nearest number with so many bits of mantissa; the even one of two.
+fn rounded(x: f32, bits: u32) -> f32 {
+    let (drop, pattern) = (f32::MANTISSA_DIGITS - 1 - bits, x.to_bits());
+    let half = (1 << (drop - 1)) - 1 + (pattern >> drop & 1);
+    f32::from_bits(pattern.wrapping_add(half) >> drop << drop)
 }
 
 impl Engine for Twin {
