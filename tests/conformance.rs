@@ -4,12 +4,13 @@
 mod conformance;
 
 use conformance::{Summary, find_cases};
+use nnet3_matrix::cuda::GpuMath;
 use std::path::Path;
 
 fn check(folder: &Path) {
     let cases = find_cases(folder);
     assert!(!cases.is_empty(), "no cases below {}", folder.display());
-    let summary = Summary::run(&cases, &nnet3_matrix::cpu());
+    let summary = Summary::run(&cases, &nnet3_matrix::cpu(), GpuMath::Fp32);
     summary.print();
     assert!(summary.failures.is_empty(), "{} of {} cases failed", summary.failures.len(), cases.len());
     assert_eq!(summary.passed, cases.len());

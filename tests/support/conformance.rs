@@ -214,12 +214,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn run(cases: &[PathBuf], device: &Device) -> Summary {
-        Summary::run_in(cases, device, GpuMath::Fp32)
-    }
-
     /// On a device whose products are computed like this.
-    pub fn run_in(cases: &[PathBuf], device: &Device, math: GpuMath) -> Summary {
+    pub fn run(cases: &[PathBuf], device: &Device, math: GpuMath) -> Summary {
         let widening = widening(math);
         let mut summary = Summary::default();
         for case in cases {

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(255);
         }
     };
-    let summary = Summary::run_in(&cases, &device, options.device.gpu_math);
+    let summary = Summary::run(&cases, &device, options.device.gpu_math);
     summary.print();
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -18,7 +18,7 @@ fn check(folder: &Path) {
 fn check_in(folder: &Path, device: &Device, math: GpuMath) {
     let cases = find_cases(folder);
     assert!(!cases.is_empty(), "no cases below {}", folder.display());
-    let summary = Summary::run_in(&cases, device, math);
+    let summary = Summary::run(&cases, device, math);
     summary.print();
     assert!(summary.failures.is_empty(), "{} of {} cases failed", summary.failures.len(), cases.len());
     assert_eq!(summary.passed, cases.len());
