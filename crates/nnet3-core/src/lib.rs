@@ -5,6 +5,7 @@
 //! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
 //! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
 
+mod buckets;
 pub mod c_rand;
 pub mod compile;
 pub mod component;

@@ -290,16 +290,11 @@ fn check_debug_info(nnet: &Nnet, computation: &Computation) -> Result<()> {
         if !info.cindexes.iter().fold(false, |wrong, c| wrong | is_wrong(c)) {
             continue;
         }
-        match info.cindexes.iter().find(|c| is_wrong(c)) {
-            None => {}
-            Some(c) if c.index.n < 0 => {
-                return Err(Error::computation(format!("a negative n in the debug info of matrix m{m}")));
-            }
-            Some(Cindex { node, .. }) => {
-                return Err(Error::computation(format!(
-                    "the debug info of matrix m{m} names node {node}, but there is none"
-                )));
-            }
+        if let Some(Cindex { node, index }) = info.cindexes.iter().find(|c| is_wrong(c)) {
+            return Err(Error::computation(match index.n < 0 {
+                true => format!("a negative n in the debug info of matrix m{m}"),
+                false => format!("the debug info of matrix m{m} names node {node}, but there is none"),
+            }));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Derivatives that a backprop adds to a matrix of zeros, which is then added to another one: the backprop can add to that
 //! one at once.
 
-use super::events::{Event, What};
+use super::events::{Event, Events, What};
 use crate::component::Properties;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
@@ -16,27 +16,22 @@ pub(super) struct Addition {
     pub dest: SubmatrixId,
 }
 
-/// All of them; `events` by matrix.
+/// All of them.
 pub(super) fn additions<'a>(
     nnet: &'a Nnet,
     computation: &'a Computation,
-    events: &'a [Vec<Event>],
+    events: &'a Events,
 ) -> impl Iterator<Item = Addition> + 'a {
     let sequences = events.iter().flat_map(|events| events.windows(4));
     sequences.filter_map(|sequence| addition(nnet, computation, events, sequence))
 }
 
-fn addition(
-    nnet: &Nnet,
-    computation: &Computation,
-    events: &[Vec<Event>],
-    sequence: &[Event],
-) -> Option<Addition> {
+fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &[Event]) -> Option<Addition> {
     let [zeroing, backprop, addition, after] = *sequence else { return None };
     let commands = &computation.commands;
-    let Command::SetConst { dest: zeroed, value: 0.0 } = commands[zeroing.command] else { return None };
-    let Command::Backprop { component, in_deriv, .. } = commands[backprop.command] else { return None };
-    let Command::Add { dest, src, alpha: 1.0 } = commands[addition.command] else { return None };
+    let Command::SetConst { dest: zeroed, value: 0.0 } = commands[zeroing.command()] else { return None };
+    let Command::Backprop { component, in_deriv, .. } = commands[backprop.command()] else { return None };
+    let Command::Add { dest, src, alpha: 1.0 } = commands[addition.command()] else { return None };
     let fits = computation.is_whole(zeroed)
         && backprop.what == What::Changes(zeroed)
         && in_deriv == Some(zeroed)
@@ -51,23 +46,23 @@ fn addition(
         return None;
     }
     // What it is added to is there already, and nobody looks at it in between.
-    let between = backprop.command..addition.command;
-    let untouched = !events[into.index()].iter().any(|event| between.contains(&event.command));
+    let between = backprop.command()..addition.command();
+    let untouched = !events.of(into.index()).iter().any(|event| between.contains(&event.command()));
     (into != computation.matrix_of(src) && untouched).then_some(Addition {
-        zeroing: zeroing.command,
-        backprop: backprop.command,
-        addition: addition.command,
+        zeroing: zeroing.command(),
+        backprop: backprop.command(),
+        addition: addition.command(),
         dest,
     })
 }
 
 /// Whether the contents of a matrix are lost at this event: it goes, or its storage becomes that of a matrix that is set
 /// before anything else happens to it.
-fn forgets(computation: &Computation, events: &[Vec<Event>], event: Event) -> bool {
+fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
     match event.what {
         What::Deallocates => true,
         What::SwapsWith(other) => {
-            let next = events[other.index()].iter().find(|next| next.command > event.command);
+            let next = events.of(other.index()).iter().find(|next| next.command() > event.command());
             next.is_some_and(|next| match next.what {
                 What::Sets(s) => computation.is_whole(s),
                 _ => false,

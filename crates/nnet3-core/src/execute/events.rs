@@ -1,5 +1,6 @@
 //! What happens to each matrix of a computation, in order.
 
+use crate::buckets::Buckets;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::nnet::Nnet;
 use crate::optimize::analysis::{AccessKind, submatrix_accesses};
@@ -18,17 +19,26 @@ pub(super) enum What {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    pub command: usize,
+    command: u32,
     pub what: What,
 }
 
-/// By matrix. Of one command, what reads comes before what sets.
-pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Vec<Vec<Event>> {
-    let mut events = vec![Vec::new(); computation.matrices.len()];
+impl Event {
+    pub fn command(&self) -> usize {
+        self.command as usize
+    }
+}
+
+/// By matrix, in the order of commands. Of one command, what reads comes before what sets.
+pub(super) type Events = Buckets<Event>;
+
+pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Events {
+    let mut found = Vec::with_capacity(4 * computation.commands.len());
     let mut accesses = Vec::new();
     for (command, c) in computation.commands.iter().enumerate() {
+        let command = command as u32;
         let mut push = |s: SubmatrixId, what| {
-            events[computation.matrix_of(s).index()].push(Event { command, what });
+            found.push((computation.matrix_of(s).0, Event { command, what }));
         };
         match *c {
             Command::Allocate { matrix } => push(matrix, What::Allocates),
@@ -55,5 +65,5 @@ pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Vec<Vec<Event>> 
             }
         }
     }
-    events
+    Events::new(computation.matrices.len(), &found)
 }

@@ -72,8 +72,8 @@ fn leave_out(nnet: &Nnet, computation: &Computation, by_command: &mut [Shortcut]
         if !matches!(by_command[c], Shortcut::None) {
             continue;
         }
-        let events = &events[computation.matrix_of(dest).index()];
-        let later = events.partition_point(|event| event.command <= c);
+        let events = events.of(computation.matrix_of(dest).index());
+        let later = events.partition_point(|event| event.command() <= c);
         let Some(needed) = needed(nnet, computation, dest, &events[later..]) else { continue };
         for setter in needed.setters {
             by_command[setter] = Shortcut::Sets;
@@ -89,7 +89,8 @@ fn leave_out(nnet: &Nnet, computation: &Computation, by_command: &mut [Shortcut]
 /// The runs, and for each command that belongs to one its number.
 fn runs(computation: &Computation, by_command: &[Shortcut]) -> (Vec<Run>, Vec<Option<usize>>) {
     let mut runs: Vec<Run> = Vec::new();
-    let mut present: Option<Run> = None;
+    // The command before this one with its matrix, if it could be part of a run, and whether it is.
+    let (mut before, mut goes_on) = (None, false);
     for (c, command) in computation.commands.iter().enumerate() {
         if matches!(by_command[c], Shortcut::Nothing) || is_silent(command) {
             continue;
@@ -102,17 +103,15 @@ fn runs(computation: &Computation, by_command: &[Shortcut]) -> (Vec<Run>, Vec<Op
             }
             _ => None,
         };
-        if let Some(run) = &mut present
-            && to == Some(run.matrix)
-        {
-            run.commands.push(c);
-            continue;
+        let first = before.filter(|&(_, matrix)| to == Some(matrix));
+        match (first, runs.last_mut().filter(|_| goes_on)) {
+            (Some(_), Some(run)) => run.commands.push(c),
+            (Some((first, matrix)), None) => runs.push(Run { matrix, commands: vec![first, c] }),
+            (None, _) => {}
         }
-        runs.extend(present.take());
-        present = to.map(|matrix| Run { matrix, commands: vec![c] });
+        goes_on = first.is_some();
+        before = to.map(|matrix| (c, matrix));
     }
-    runs.extend(present);
-    runs.retain(|run| run.commands.len() > 1);
     let mut run_of = vec![None; computation.commands.len()];
     for (number, run) in runs.iter().enumerate() {
         run.commands.iter().for_each(|&c| run_of[c] = Some(number));

@@ -86,9 +86,9 @@ pub(super) fn needed(
                 let part = Part::of(computation, s);
                 let still_zero: usize = open.iter().map(|o| o.common(&part).elements()).sum();
                 let sets = still_zero == part.elements()
-                    && sets_if_asked(nnet, &computation.commands[event.command], s);
+                    && sets_if_asked(nnet, &computation.commands[event.command()], s);
                 if sets {
-                    needed.setters.push(event.command);
+                    needed.setters.push(event.command());
                 }
                 (part, !sets)
             }

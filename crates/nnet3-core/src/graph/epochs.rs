@@ -1,6 +1,7 @@
 //! An order of the nodes in which each comes after those it reads; nodes of a recurrence share an epoch
 //! (spec compiler §3.3).
 
+use crate::buckets::Buckets;
 use crate::index::NodeId;
 use crate::nnet::Nnet;
 
@@ -21,13 +22,8 @@ pub fn is_recurrent(nnet: &Nnet) -> bool {
     sorted.windows(2).any(|w| w[0] == w[1]) || nnet.node_ids().any(itself)
 }
 
-/// Who reads each node.
-struct Readers {
-    /// `starts[node] .. starts[node + 1]` are those of the node.
-    starts: Vec<u32>,
-    /// Ascending for each node; those that read it more than once as often.
-    readers: Vec<u32>,
-}
+/// Who reads each node: ascending, those that read it more than once as often.
+struct Readers(Buckets<u32>);
 
 impl Readers {
     fn of(nnet: &Nnet) -> Readers {
@@ -35,33 +31,14 @@ impl Readers {
         for id in nnet.node_ids() {
             nnet.for_each_dependency(id, &mut |source| pairs.push((source.0, id.0)));
         }
-        Readers::new(nnet.num_nodes(), &pairs)
-    }
-
-    /// From pairs of a node and one that reads it, ascending by the latter.
-    fn new(num_nodes: usize, pairs: &[(u32, u32)]) -> Readers {
-        let mut starts = vec![0; num_nodes + 2];
-        pairs.iter().for_each(|&(source, _)| starts[source as usize + 2] += 1);
-        (2..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
-        // `starts[i + 1]` is where the next reader of node i goes; in the end, where those of the next node begin.
-        let mut readers = vec![0; pairs.len()];
-        for &(source, reader) in pairs {
-            let next = &mut starts[source as usize + 1];
-            readers[*next as usize] = reader;
-            *next += 1;
-        }
-        Readers { starts, readers }
-    }
-
-    fn of_node(&self, node: usize) -> &[u32] {
-        &self.readers[self.starts[node] as usize..self.starts[node + 1] as usize]
+        Readers(Buckets::new(nnet.num_nodes(), &pairs))
     }
 
     /// Tarjan's algorithm without recursion. For each node the number of its strongly connected component: in reverse
     /// topological order, roots tried in ascending order.
     fn strongly_connected(&self) -> Vec<usize> {
         const NEW: usize = usize::MAX;
-        let n = self.starts.len() - 2;
+        let n = self.0.count();
         let (mut order, mut low, mut component) = (vec![NEW; n], vec![0; n], vec![NEW; n]);
         let (mut stack, mut calls) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let (mut visited, mut components) = (0, 0);
@@ -75,7 +52,7 @@ impl Readers {
                     visited += 1;
                     stack.push(node);
                 }
-                if let Some(&to) = self.of_node(node).get(*edge) {
+                if let Some(&to) = self.0.of(node).get(*edge) {
                     let to = to as usize;
                     *edge += 1;
                     if order[to] == NEW {
@@ -111,13 +88,13 @@ mod tests {
     #[test]
     fn components_in_reverse_topological_order() {
         // 0 -> 1 -> 2 -> 1, 2 -> 3
-        let graph = Readers::new(4, &[(0, 1), (2, 1), (1, 2), (2, 3)]);
+        let graph = Readers(Buckets::new(4, &[(0, 1), (2, 1), (1, 2), (2, 3)]));
         assert_eq!(graph.strongly_connected(), [2, 1, 1, 0]);
     }
 
     #[test]
     fn siblings_in_order_of_roots() {
-        let graph = Readers::new(4, &[(3, 0), (0, 1), (0, 2)]);
+        let graph = Readers(Buckets::new(4, &[(3, 0), (0, 1), (0, 2)]));
         assert_eq!(graph.strongly_connected(), [2, 0, 1, 3]);
     }
 }

@@ -394,6 +394,7 @@ mod tests {
     #[test]
     fn agrees_with_sums_in_double_precision() {
         use Transpose::{No, Yes};
+        // Also more rows, terms and columns than a block has, of either kind of a.
         let shapes = [
             (1, 5, 3),
             (8, 48, 16),
@@ -402,6 +403,7 @@ mod tests {
             (9, 1103, 130),
             (275, 70, 530),
             (131, 410, 65),
+            (140, 800, 20),
         ];
         for shape in shapes {
             for transposes in [(No, No), (No, Yes), (Yes, No), (Yes, Yes)] {

@@ -1,5 +1,7 @@
 //! Which commands access what, in order.
 
+use crate::buckets::Buckets;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     Read,
@@ -31,18 +33,7 @@ impl Access {
 }
 
 /// For each of several things its accesses, by command, one a command.
-#[derive(Clone, Debug, Default)]
-pub struct AccessLists {
-    /// `starts[i] .. starts[i + 1]` are those of thing i.
-    starts: Vec<u32>,
-    accesses: Vec<Access>,
-}
-
-impl AccessLists {
-    pub fn of(&self, i: usize) -> &[Access] {
-        &self.accesses[self.starts[i] as usize..self.starts[i + 1] as usize]
-    }
-}
+pub type AccessLists = Buckets<Access>;
 
 /// Collects accesses in the order of commands.
 pub struct Recorder {
@@ -69,18 +60,6 @@ impl Recorder {
     }
 
     pub fn finish(self) -> AccessLists {
-        let mut starts = vec![0; self.latest.len() + 2];
-        self.recorded.iter().for_each(|&(thing, _)| starts[thing as usize + 2] += 1);
-        for i in 2..starts.len() {
-            starts[i] += starts[i - 1];
-        }
-        // `starts[i + 1]` is where the next access of thing i goes; in the end, where the next thing begins.
-        let mut accesses = vec![Access { command: 0, kind: AccessKind::Read }; self.recorded.len()];
-        for (thing, access) in self.recorded {
-            let next = &mut starts[thing as usize + 1];
-            accesses[*next as usize] = access;
-            *next += 1;
-        }
-        AccessLists { starts, accesses }
+        Buckets::new(self.latest.len(), &self.recorded)
     }
 }
