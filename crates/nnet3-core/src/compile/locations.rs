@@ -70,8 +70,11 @@ impl Compiler<'_> {
             Reads::Several(several) => several,
         };
         let by_scale = self.locations_by_scale(s, several, of);
-        let with_scale = |(scale, locations)| arranged(locations).into_iter().map(move |list| (scale, list));
-        by_scale.into_iter().flat_map(with_scale).collect()
+        let mut out = Vec::with_capacity(by_scale.len());
+        for (scale, locations) in by_scale {
+            out.extend(arranged(locations).into_iter().map(|list| (scale, list)));
+        }
+        out
     }
 
     /// The step in which all of `ids` are, if there is one, and the rows of step `s` are in blocks.

@@ -14,6 +14,7 @@ use crate::graph::sequences::{change_sequences, reduce, sequence_stride};
 use crate::index::{Cindex, ComponentId, Index};
 use crate::nnet::Nnet;
 use crate::request::ComputationRequest;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The same request for two sequences and the number of sequences of `request`, if that is a regular number > 2.
@@ -72,6 +73,7 @@ struct Expander<'a> {
 }
 
 /// Where the rows of one sub-matrix go.
+#[derive(Clone, Copy)]
 struct Places {
     count: u32,
     stride: u32,
@@ -224,9 +226,13 @@ impl Expander<'_> {
             | Command::CopyToRowsMulti { src: s, rows }
             | Command::AddToRowsMulti { src: s, rows, .. } => {
                 let old = &self.mini.multi_indexes[rows.index()];
+                // Often one item after another is of the same sub-matrix.
+                let last = Cell::new(None);
                 let source = |item: RowOf| {
                     let Some((other, row)) = item else { return Ok(None) };
-                    let from = self.places(other);
+                    let known = last.get().filter(|&(id, _)| id == other);
+                    let from = known.map_or_else(|| self.places(other), |(_, places)| places);
+                    last.set(Some((other, from)));
                     let row = from.place(row as usize).ok_or_else(irregular)?;
                     Ok(Some((Some((other, row as u32)), from.stride)))
                 };

@@ -3,7 +3,7 @@
 use super::shortcuts::Shortcuts;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
+    Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
 };
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -31,19 +31,21 @@ impl Program {
         let shortcuts = Shortcuts::of(nnet, &computation);
         let mut program =
             Program { computation, plan, indexes, offsets: Vec::new(), ranges, looped, shortcuts };
-        program.offsets = program
-            .computation
-            .multi_indexes
-            .iter()
-            .map(|list| {
-                let offset = |&(id, row): &(SubmatrixId, u32)| {
-                    let (offset, _, _, stride) = program.place(id);
-                    (offset + row as usize * stride) as i64
-                };
-                OffsetTable::new(list.iter().map(|item| item.as_ref().map_or(-1, offset)).collect())
-            })
-            .collect();
+        program.offsets =
+            program.computation.multi_indexes.iter().map(|list| program.offsets_of(list)).collect();
         Ok(program)
+    }
+
+    fn offsets_of(&self, list: &[RowOf]) -> OffsetTable {
+        // Often one item after another is of the same sub-matrix.
+        let (mut last, mut start, mut step) = (None, 0, 0);
+        let mut offset = |&(id, row): &(SubmatrixId, u32)| {
+            if last.replace(id) != Some(id) {
+                (start, _, _, step) = self.place(id);
+            }
+            (start + row as usize * step) as i64
+        };
+        OffsetTable::new(list.iter().map(|item| item.as_ref().map_or(-1, &mut offset)).collect())
     }
 
     pub fn computation(&self) -> &Computation {

@@ -72,7 +72,12 @@ pub fn sequence_stride<T: OfSequence>(list: &[T]) -> Option<usize> {
     let rest = (2..size / count).filter(|s| size.is_multiple_of(*s));
     let stride = [1, size / count].into_iter().chain(rest).find(|&s| list[s] == second)?;
     let block = stride * count;
-    let regular = size.is_multiple_of(block) && list.chunks_exact(block).all(|b| is_regular(b, stride));
+    let is_pair = |b: &[T]| b[0].sequence() == 0 && b[1] == b[0].of_sequence(1);
+    let regular = size.is_multiple_of(block)
+        && match block {
+            2 => list.chunks_exact(2).all(is_pair),
+            _ => list.chunks_exact(block).all(|b| is_regular(b, stride)),
+        };
     regular.then_some(stride)
 }
 

@@ -4,20 +4,18 @@ use crate::computation::{Command, Computation};
 
 pub fn run(computation: &mut Computation) {
     for segment in computation.commands.split_mut(|c| matches!(c, Command::Marker)) {
-        let rank = |c: &Command| match c {
-            Command::AcceptInput { .. } => 0,
-            Command::ProvideOutput { .. } => 2,
-            _ => 1,
-        };
-        if !segment.is_sorted_by_key(rank) {
-            let old = segment.to_vec();
-            let mut counts = [0; 3];
-            old.iter().for_each(|c| counts[rank(c)] += 1);
-            let mut next = [0, counts[0], counts[0] + counts[1]];
-            for command in old {
-                let place = &mut next[rank(&command)];
-                segment[*place] = command;
-                *place += 1;
+        // Few commands move, past many.
+        let (mut start, mut end) = (0, segment.len());
+        for c in 0..segment.len() {
+            if matches!(segment[c], Command::AcceptInput { .. }) {
+                segment[start..=c].rotate_right(1);
+                start += 1;
+            }
+        }
+        for c in (0..segment.len()).rev() {
+            if matches!(segment[c], Command::ProvideOutput { .. }) {
+                segment[c..end].rotate_left(1);
+                end -= 1;
             }
         }
     }

@@ -25,16 +25,19 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
         }
     }
     let mut out = Consolidator { computation, insertions: vec![], updates: vec![], deallocations: vec![] };
+    let num_parts: usize = backprops.iter().map(Vec::len).sum();
+    out.computation.submatrices.reserve(3 * num_parts);
+    out.insertions.reserve(4 * num_parts);
     for (component, commands) in backprops.iter().enumerate() {
         if commands.len() > 1 {
             out.consolidate(ComponentId::from(component), commands)?;
         }
     }
-    let Consolidator { insertions, updates, deallocations, .. } = out;
+    let Consolidator { mut insertions, updates, deallocations, .. } = out;
+    let end = computation.commands.len();
+    insertions.extend(updates.into_iter().chain(deallocations).map(|command| (end, command)));
     if !insertions.is_empty() {
         insert_commands(computation, insertions);
-        computation.commands.extend(updates);
-        computation.commands.extend(deallocations);
     }
     Ok(())
 }

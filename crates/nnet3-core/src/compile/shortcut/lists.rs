@@ -5,7 +5,7 @@ use crate::computation::RowOf;
 use crate::error::Result;
 
 /// What a list says of one row.
-pub trait Item: Copy {
+pub trait Item: Copy + PartialEq {
     /// Of a row that is left alone.
     const NONE: Self;
     /// The same so many rows later.
@@ -41,44 +41,45 @@ pub fn expand<T: Item>(
     size: usize,
     source: impl Fn(T) -> Result<Option<(T, u32)>>,
 ) -> Result<Vec<T>> {
-    let mut new = vec![T::NONE; size];
     let (count, stride) = (places.count as usize, places.stride as usize);
-    // The items of sequence 0 that follow each other, and their distances to the next sequence.
-    let (mut run, mut steps) = (Vec::with_capacity(stride), Vec::with_capacity(stride));
-    let mut row = 0;
-    while row < old.len() {
-        let Some(first) = places.place(row) else {
-            row += 1;
-            continue;
-        };
-        run.clear();
+    let mut new = Vec::with_capacity(size + stride);
+    // Of sequence 0 in one block: what is not in the list is left alone.
+    let (mut items, mut steps) = (Vec::with_capacity(stride), Vec::with_capacity(stride));
+    // What the first block lacks.
+    let mut missing = places.old_offset as usize % (2 * stride);
+    let mut rest = old;
+    while !rest.is_empty() {
+        let (block, others) = rest.split_at(rest.len().min(2 * stride - missing));
+        items.clear();
         steps.clear();
-        let left_in_block = stride - (places.old_offset as usize + row) % stride;
-        for &item in old[row..].iter().take(left_in_block) {
-            let Some((item, step)) = source(item)? else { break };
-            run.push(item);
+        for item in std::iter::repeat_n(None, missing).chain(block.iter().map(Some)).take(stride) {
+            let (item, step) = item.map_or(Ok(None), |&item| source(item))?.unwrap_or((T::NONE, 0));
+            items.push(item);
             steps.push(step);
         }
-        if run.is_empty() {
-            row += 1;
-            continue;
-        }
-        row += run.len();
-        let end = first + (count - 1) * stride + run.len();
-        let places = new.get_mut(first..end).ok_or_else(irregular)?;
-        match (&mut run[..], &steps[..]) {
-            ([item], &[step]) if stride == 1 => places.iter_mut().for_each(|place| {
-                *place = *item;
-                *item = item.later(step);
-            }),
+        items.resize(stride, T::NONE);
+        steps.resize(stride, 0);
+        match (&items[..], &steps[..]) {
+            (&[item], &[step]) => {
+                let mut next = item;
+                new.extend((0..count).map(|_| {
+                    let later = next.later(step);
+                    std::mem::replace(&mut next, later)
+                }));
+            }
             _ => {
-                for places in places.chunks_mut(stride) {
-                    places[..run.len()].copy_from_slice(&run);
-                    run.iter_mut().zip(&steps).for_each(|(item, &step)| *item = item.later(step));
+                for n in 0..count {
+                    new.extend_from_slice(&items[if n == 0 { missing } else { 0 }..]);
+                    items.iter_mut().zip(&steps).for_each(|(item, &step)| *item = item.later(step));
                 }
             }
         }
+        (rest, missing) = (others, 0);
     }
+    if new[size.min(new.len())..].iter().any(|&item| item != T::NONE) {
+        return Err(irregular());
+    }
+    new.resize(size, T::NONE);
     Ok(new)
 }
 
@@ -92,14 +93,27 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         for _ in 0..200 {
             let (stride, blocks, count) = (random.usize(1..5), random.usize(1..4), random.usize(3..7));
-            let places = Places { count: count as u32, stride: stride as u32, old_offset: 0, new_offset: 0 };
-            let items: Vec<Option<(i32, u32)>> = (0..2 * stride * blocks)
-                .map(|_| (random.u8(0..4) > 0).then(|| (random.i32(0..100), random.u32(1..9))))
+            // Rows that the first block lacks at its beginning, and the last one at its end.
+            let (before, after) = (random.usize(0..stride), random.usize(0..stride));
+            let places = Places {
+                count: count as u32,
+                stride: stride as u32,
+                old_offset: (2 * stride + before) as u32,
+                new_offset: (count * stride + before) as u32,
+            };
+            let all = 2 * stride * blocks;
+            let items: Vec<Option<(i32, u32)>> = (0..all)
+                .map(|row| {
+                    let lacks = row < before || (row + stride >= all - after && row < all - stride);
+                    let some = !lacks && random.u8(0..4) > 0;
+                    some.then(|| (random.i32(0..100), random.u32(1..9)))
+                })
                 .collect();
             // Items of the second sequence are not looked at.
-            let old: Vec<i32> = (0..items.len() as i32).collect();
-            let new = expand(&places, &old, blocks * count * stride, |row| Ok(items[row as usize])).unwrap();
-            let expected = (0..new.len()).map(|row| {
+            let old: Vec<i32> = (before as i32..(all - after) as i32).collect();
+            let size = blocks * count * stride - before - after;
+            let new = expand(&places, &old, size, |row| Ok(items[row as usize])).unwrap();
+            let expected = (before..before + size).map(|row| {
                 let (block, n, within) = (row / (count * stride), row / stride % count, row % stride);
                 items[block * 2 * stride + within].map_or(-1, |(row, step)| row + (n as u32 * step) as i32)
             });

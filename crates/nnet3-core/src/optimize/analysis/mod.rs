@@ -17,7 +17,32 @@ use crate::nnet::Nnet;
 use accesses::{AccessLists, Recorder};
 
 /// Appends the sub-matrices that a command reads and writes, those in lists of rows once each (unless they alternate).
+#[inline]
 pub fn submatrix_accesses(
+    nnet: &Nnet,
+    computation: &Computation,
+    command: &Command,
+    out: &mut Vec<(SubmatrixId, AccessKind)>,
+) {
+    use AccessKind::{Read, ReadWrite, Write};
+    match *command {
+        Command::SetConst { dest, .. } => out.push((dest, Write)),
+        Command::Copy { dest, src, .. } => out.extend([(src, Read), (dest, Write)]),
+        Command::Add { dest, src, .. } => out.extend([(src, Read), (dest, ReadWrite)]),
+        Command::Allocate { .. }
+        | Command::Deallocate { .. }
+        | Command::Swap { .. }
+        | Command::NoOp
+        | Command::NoOpPermanent
+        | Command::Marker
+        | Command::Label
+        | Command::Goto { .. } => {}
+        _ => accesses_of_others(nnet, computation, command, out),
+    }
+}
+
+/// Of the commands that [`submatrix_accesses`] does not know itself, which are fewer.
+fn accesses_of_others(
     nnet: &Nnet,
     computation: &Computation,
     command: &Command,
@@ -26,7 +51,6 @@ pub fn submatrix_accesses(
     use AccessKind::{Read, ReadWrite, Write};
     let mut push = |s, kind| out.push((s, kind));
     match *command {
-        Command::SetConst { dest, .. } => push(dest, Write),
         Command::Propagate { component, input, output, .. } => {
             let adds = nnet.component(component).properties().has(Properties::PROPAGATE_ADDS);
             input.into_iter().for_each(|s| push(s, Read));
@@ -38,13 +62,7 @@ pub fn submatrix_accesses(
             push(out_deriv, Read);
             in_deriv.into_iter().for_each(|s| push(s, if adds { ReadWrite } else { Write }));
         }
-        Command::Copy { dest, src, .. } => {
-            push(src, Read);
-            push(dest, Write);
-        }
-        Command::Add { dest, src, .. }
-        | Command::AddRows { dest, src, .. }
-        | Command::AddRowRanges { dest, src, .. } => {
+        Command::AddRows { dest, src, .. } | Command::AddRowRanges { dest, src, .. } => {
             push(src, Read);
             push(dest, ReadWrite);
         }
@@ -68,7 +86,10 @@ pub fn submatrix_accesses(
         Command::Compress { matrix, .. } => push(matrix, ReadWrite),
         Command::Decompress { matrix } | Command::AcceptInput { matrix, .. } => push(matrix, Write),
         Command::ProvideOutput { matrix, .. } => push(matrix, Read),
-        Command::Allocate { .. }
+        Command::SetConst { .. }
+        | Command::Copy { .. }
+        | Command::Add { .. }
+        | Command::Allocate { .. }
         | Command::Deallocate { .. }
         | Command::Swap { .. }
         | Command::NoOp

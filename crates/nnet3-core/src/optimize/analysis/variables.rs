@@ -4,7 +4,7 @@
 //! then row cell, then column cell. Every sub-matrix is exactly a block of cells.
 
 use super::SubmatricesByMatrix;
-use crate::computation::{Computation, MatrixId, Submatrix, SubmatrixId};
+use crate::computation::{Computation, MatrixId, SubmatrixId};
 use std::ops::Range;
 
 /// The cells of one sub-matrix: `rows` runs of `cols` cells each, `stride` apart.
@@ -30,6 +30,50 @@ impl Grid {
     }
     fn num_cols(&self) -> usize {
         self.cols.len() - 1
+    }
+
+    /// These cells.
+    fn block(&self, rows: Range<usize>, cols: Range<usize>) -> Block {
+        let stride = self.num_cols();
+        let first = self.first + (rows.start * stride + cols.start) as u32;
+        let (rows, cols, stride) = (rows.len() as u32, cols.len() as u32, stride as u32);
+        match cols == stride {
+            // Whole rows are one run.
+            true => Block { first, rows: 1, cols: rows * cols, stride },
+            false => Block { first, rows, cols, stride },
+        }
+    }
+}
+
+/// Finds positions among the boundaries of a dimension.
+struct Finder<'a> {
+    boundaries: &'a [u32],
+    /// What was found last: often the next part is the same, or follows, and is as long.
+    last: Range<usize>,
+}
+
+impl Finder<'_> {
+    fn new(boundaries: &[u32]) -> Finder<'_> {
+        Finder { boundaries, last: 0..0 }
+    }
+
+    /// The cells from `offset` to `offset` + `size`, which are boundaries.
+    fn cells(&mut self, offset: usize, size: usize) -> Range<usize> {
+        let (offset, end) = (offset as u32, (offset + size) as u32);
+        let Finder { boundaries: all, last } = self;
+        let first = match () {
+            _ if all[last.start] == offset => last.start,
+            _ if all[last.end] == offset => last.end,
+            _ => all.partition_point(|&b| b < offset),
+        };
+        let as_long = first + last.len();
+        let end = match all.get(as_long) {
+            Some(&b) if b == end => as_long,
+            _ if all[all.len() - 1] == end => all.len() - 1,
+            _ => first + all[first..].partition_point(|&b| b < end),
+        };
+        self.last = first..end;
+        first..end
     }
 }
 
@@ -68,8 +112,15 @@ impl Variables {
         for (m, matrix) in computation.matrices.iter().enumerate() {
             let id = MatrixId::from(m);
             let first = out.matrices.len() as u32;
-            if !wanted(id) {
+            if m == 0 || !wanted(id) {
                 out.grids.push(Grid { first, rows: 0..1, cols: 0..1 });
+                continue;
+            }
+            if parts.of(id).next().is_none() {
+                let start = out.boundaries.len() as u32;
+                out.boundaries.extend_from_slice(&[0, matrix.rows as u32, 0, matrix.cols as u32]);
+                out.grids.push(Grid { first, rows: start..start + 2, cols: start + 2..start + 4 });
+                out.matrices.push(id);
                 continue;
             }
             let of_matrix = || parts.of(id).map(|s| computation.submatrix(s));
@@ -78,8 +129,13 @@ impl Variables {
             let grid = Grid { first, rows, cols };
             let cells = grid.num_rows() * grid.num_cols();
             out.matrices.resize(out.matrices.len() + cells, id);
+            let list = |range: &Range<u32>| &out.boundaries[range.start as usize..range.end as usize];
+            let (mut rows, mut cols) = (Finder::new(list(&grid.rows)), Finder::new(list(&grid.cols)));
             for s in parts.of(id) {
-                out.blocks[s.index()] = out.block(&grid, computation.submatrix(s));
+                let part = computation.submatrix(s);
+                let rows = rows.cells(part.row_offset, part.rows);
+                let cols = cols.cells(part.col_offset, part.cols);
+                out.blocks[s.index()] = grid.block(rows, cols);
             }
             out.grids.push(grid);
         }
@@ -94,33 +150,6 @@ impl Variables {
             }
         }
         out
-    }
-
-    /// The cells of a part.
-    fn block(&self, grid: &Grid, s: &Submatrix) -> Block {
-        let rows = self.cells(&grid.rows, s.row_offset, s.rows);
-        let cols = self.cells(&grid.cols, s.col_offset, s.cols);
-        let stride = grid.num_cols() as u32;
-        let first = grid.first + rows.start * stride + cols.start;
-        let (rows, cols) = (rows.len() as u32, cols.len() as u32);
-        // Whole rows are one run.
-        if cols == stride {
-            return Block { first, rows: 1, cols: rows * cols, stride };
-        }
-        Block { first, rows, cols, stride }
-    }
-
-    /// The positions of `offset` and `offset + size` among these boundaries.
-    fn cells(&self, boundaries: &Range<u32>, offset: usize, size: usize) -> Range<u32> {
-        let list = &self.boundaries[boundaries.start as usize..boundaries.end as usize];
-        let place = |list: &[u32], boundary: usize| list.partition_point(|&b| (b as usize) < boundary);
-        // Many parts begin or end with their matrix.
-        let first = if offset == 0 { 0 } else { place(list, offset) };
-        let end = match list.split_last() {
-            Some((&last, rest)) if last as usize == offset + size => rest.len(),
-            _ => first + place(&list[first..], offset + size),
-        };
-        first as u32..end as u32
     }
 
     /// Appends the boundaries of 0 .. `size` and these offsets and sizes.
@@ -173,6 +202,9 @@ impl Variables {
     /// As [`Variables::of`].
     pub fn for_each(&self, s: SubmatrixId, mut f: impl FnMut(usize)) {
         let Block { first, rows, cols, stride } = self.blocks[s.index()];
+        if (rows, cols) == (1, 1) {
+            return f(first as usize);
+        }
         for r in 0..rows {
             let start = (first + r * stride) as usize;
             (start..start + cols as usize).for_each(&mut f);
