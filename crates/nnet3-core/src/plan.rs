@@ -160,9 +160,9 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
 /// Attempts to shrink an arena that is larger than it needs to be.
 const MAX_ATTEMPTS: usize = 60;
 
-/// Gives offsets and the arena's size. Tries a few orders in which to place blocks and keeps the best; if that is more than
-/// a hundredth above `lower_bound`, moves blocks that stick out to earlier places in the order, keeping what does not
-/// make it worse. The same blocks always give the same plan. `used` is as by [`used`].
+/// Gives offsets and the arena's size. Tries a few orders in which to place blocks, until the arena is at most a hundredth
+/// larger than `lower_bound`; if none comes so far, moves blocks that stick out of the best to earlier places in its order,
+/// keeping what does not make it worse. The same blocks always give the same plan. `used` is as by [`used`].
 fn place(blocks: &[Block], used: &[usize], lower_bound: usize) -> (Vec<usize>, usize) {
     let good_enough = lower_bound + lower_bound / 100;
     let mut best = Placed::new(blocks, Vec::new());
@@ -171,7 +171,7 @@ fn place(blocks: &[Block], used: &[usize], lower_bound: usize) -> (Vec<usize>, u
         if best.sequence.is_empty() || placed.end < best.end {
             best = placed;
         }
-        if best.end <= lower_bound {
+        if best.end <= good_enough {
             break;
         }
     }
