@@ -111,14 +111,20 @@ impl CompressedMatrix {
     }
 
     pub fn to_dense(&self) -> DenseMatrix<f32> {
-        let data = match &self.codes {
+        let mut dense = DenseMatrix::new(self.rows, self.cols);
+        self.decode(&mut dense.data);
+        dense
+    }
+
+    /// Writes the values, row after row, to `out`, which has as many elements.
+    pub(crate) fn decode(&self, out: &mut [f32]) {
+        match &self.codes {
             Codes::Columns { quantiles, codes } => {
-                coding::decode_columns(self.scale, self.rows, quantiles, codes)
+                coding::decode_columns(self.scale, self.rows, quantiles, codes, out)
             }
-            Codes::TwoByte(codes) => self.scale.decode16(codes),
-            Codes::OneByte(codes) => self.scale.decode8(codes),
-        };
-        DenseMatrix { rows: self.rows, cols: self.cols, data }
+            Codes::TwoByte(codes) => self.scale.decode16(codes, out),
+            Codes::OneByte(codes) => self.scale.decode8(codes, out),
+        }
     }
 
     pub fn rows(&self) -> usize {

@@ -95,12 +95,18 @@ impl GeneralMatrix {
             });
             return Ok(GeneralMatrix::Sparse(SparseMatrix { rows: rows.collect() }));
         }
-        let rows = parts.iter().map(GeneralMatrix::rows).sum();
-        let mut data = Vec::with_capacity(rows * cols);
+        let mut whole = DenseMatrix::new(parts.iter().map(GeneralMatrix::rows).sum(), cols);
+        let mut rest = &mut whole.data[..];
         for part in parts {
-            data.extend_from_slice(&part.into_dense().data);
+            let (own, others) = rest.split_at_mut(part.rows() * cols);
+            match part {
+                GeneralMatrix::Full(m) => own.copy_from_slice(&m.data),
+                GeneralMatrix::Compressed(m) => m.decode(own),
+                GeneralMatrix::Sparse(m) => own.copy_from_slice(&m.to_dense().data),
+            }
+            rest = others;
         }
-        Ok(GeneralMatrix::Full(DenseMatrix { rows, cols, data }))
+        Ok(GeneralMatrix::Full(whole))
     }
 
     /// Compresses a full matrix with the automatic method; other forms stay as they are.

@@ -169,6 +169,7 @@ impl KaldiReader {
         if self.at_eof()? { self.close() } else { Ok(()) }
     }
 
+    #[inline]
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -192,6 +193,7 @@ impl KaldiReader {
     }
 
     /// Consumes buffered bytes without looking at them.
+    #[inline]
     fn consume(&mut self, n: usize) {
         self.start += n;
         self.position += n as u64;
@@ -382,13 +384,20 @@ impl KaldiReader {
     }
 
     /// Fills `out`, or fails if the file ends before.
+    #[inline]
     pub fn read_exact(&mut self, out: &mut [u8]) -> Result<()> {
-        let wanted = out.len();
-        if let Some(next) = self.buffer[self.start..self.end].get(..wanted) {
-            out.copy_from_slice(next);
-            self.consume(wanted);
-            return Ok(());
+        match self.buffered().get(..out.len()) {
+            Some(next) => {
+                out.copy_from_slice(next);
+                self.consume(out.len());
+                Ok(())
+            }
+            None => self.read_beyond_buffer(out),
         }
+    }
+
+    fn read_beyond_buffer(&mut self, out: &mut [u8]) -> Result<()> {
+        let wanted = out.len();
         match Read::read_exact(self, out) {
             Ok(()) => Ok(()),
             Err(e) => Err(self.bulk_error(e, wanted)),

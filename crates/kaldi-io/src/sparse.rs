@@ -13,6 +13,9 @@ use crate::writer::KaldiWriter;
 /// The number of rows from which on Kaldi takes a file for corrupt.
 const TOO_MANY_ROWS: usize = 10_000_000;
 
+/// Pairs for which there is room before any has been seen.
+const MOST_AT_ONCE: usize = 4096;
+
 /// Nonzero values with their indexes, which increase strictly and are below `dim`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SparseVector {
@@ -73,6 +76,7 @@ impl SparseVector {
                     r.error(format!("{count} elements in a sparse vector of dimension {}", vector.dim))
                 );
             }
+            vector.pairs.reserve_exact(count.min(MOST_AT_ONCE));
             for _ in 0..count {
                 vector.read_pair(r)?;
             }
@@ -148,7 +152,7 @@ impl SparseMatrix {
         if count >= TOO_MANY_ROWS {
             return Err(r.error(format!("a sparse matrix with {count} rows is not believable")));
         }
-        let mut rows: Vec<SparseVector> = Vec::with_capacity(count.min(4096));
+        let mut rows: Vec<SparseVector> = Vec::with_capacity(count.min(MOST_AT_ONCE));
         for _ in 0..count {
             let row = SparseVector::read(r)?;
             if let Some(first) = rows.first()

@@ -28,8 +28,9 @@ macro_rules! write_integer {
         #[doc = concat!("Writes a number: in binary the size byte ", stringify!($code), " and the value.")]
         pub fn $name(&mut self, value: $type) -> Result<()> {
             if self.binary {
-                self.write_bytes(&[$code as u8])?;
-                self.write_bytes(&value.to_le_bytes())
+                let mut bytes = [$code as u8; 1 + size_of::<$type>()];
+                bytes[1..].copy_from_slice(&value.to_le_bytes());
+                self.write_bytes(&bytes)
             } else {
                 self.write_display(value)
             }
@@ -104,17 +105,29 @@ impl KaldiWriter {
         if self.binary { self.write_bytes(b"\0B") } else { Ok(()) }
     }
 
+    #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.capacity() - self.buffer.len() < bytes.len() {
+            return self.write_beyond_buffer(bytes);
+        }
         self.position += bytes.len() as u64;
-        if matches!(self.sink, Sink::Memory) || self.buffer.len() + bytes.len() <= BUFFER_SIZE {
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The buffer of what does not stay in memory has a capacity of [`BUFFER_SIZE`], once there is something in it.
+    fn write_beyond_buffer(&mut self, bytes: &[u8]) -> Result<()> {
+        self.position += bytes.len() as u64;
+        if matches!(self.sink, Sink::Memory) {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if bytes.len() < BUFFER_SIZE {
+            self.make_room()?;
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
         self.flush_buffer()?;
-        if bytes.len() < BUFFER_SIZE {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
         let result = self.sink.write_all(bytes);
         result.map_err(|e| self.io_error(e))
     }
@@ -150,8 +163,9 @@ impl KaldiWriter {
 
     pub fn write_f32(&mut self, value: f32) -> Result<()> {
         if self.binary {
-            self.write_bytes(&[4])?;
-            self.write_bytes(&value.to_le_bytes())
+            let mut bytes = [4; 5];
+            bytes[1..].copy_from_slice(&value.to_le_bytes());
+            self.write_bytes(&bytes)
         } else {
             self.write_text_real(f64::from(value))
         }
@@ -242,21 +256,27 @@ impl KaldiWriter {
         self.write_bytes(&count.to_le_bytes())
     }
 
-    /// Writes raw little-endian values, a block at a time.
+    /// Writes raw little-endian values, which are converted in the buffer, a block at a time.
     pub(crate) fn write_converted<T>(
         &mut self,
         values: &[T],
         convert: impl Fn(&[T], &mut [u8]),
     ) -> Result<()> {
-        const BLOCK_BYTES: usize = 64 * 1024;
-        let size = size_of::<T>();
-        let mut raw = vec![0; BLOCK_BYTES.min(size_of_val(values))];
-        for block in values.chunks(BLOCK_BYTES / size) {
-            let bytes = &mut raw[..size_of_val(block)];
-            convert(block, bytes);
-            self.write_bytes(bytes)?;
+        for block in values.chunks(BUFFER_SIZE / size_of::<T>()) {
+            let (start, size) = (self.buffer.len(), size_of_val(block));
+            let start = if self.buffer.capacity() - start < size { self.make_room()? } else { start };
+            self.buffer.resize(start + size, 0);
+            convert(block, &mut self.buffer[start..]);
+            self.position += size as u64;
         }
         Ok(())
+    }
+
+    /// Empties the buffer, unless it is all there is, and gives it its size. Returns how much is in it.
+    fn make_room(&mut self) -> Result<usize> {
+        self.flush_buffer()?;
+        self.buffer.reserve(BUFFER_SIZE);
+        Ok(self.buffer.len())
     }
 
     fn flush_buffer(&mut self) -> Result<()> {

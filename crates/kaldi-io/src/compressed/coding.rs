@@ -51,14 +51,14 @@ impl Scale {
         self.min + self.range * 1.525_902_2e-5_f32 * f32::from(code)
     }
 
-    pub fn decode16(self, codes: &[u16]) -> Vec<f32> {
+    pub fn decode16(self, codes: &[u16], out: &mut [f32]) {
         let increment = (f64::from(self.range) * (1.0 / 65535.0)) as f32;
-        codes.iter().map(|&code| self.min + f32::from(code) * increment).collect()
+        out.iter_mut().zip(codes).for_each(|(out, &code)| *out = self.min + f32::from(code) * increment);
     }
 
-    pub fn decode8(self, codes: &[u8]) -> Vec<f32> {
+    pub fn decode8(self, codes: &[u8], out: &mut [f32]) {
         let increment = (f64::from(self.range) * (1.0 / 255.0)) as f32;
-        codes.iter().map(|&code| self.min + f32::from(code) * increment).collect()
+        out.iter_mut().zip(codes).for_each(|(out, &code)| *out = self.min + f32::from(code) * increment);
     }
 }
 
@@ -90,35 +90,59 @@ impl Decoded {
         code as u8
     }
 
-    /// The three stretches between the quantiles: 0 … 64, 65 … 192, 193 … 255.
-    fn stretches(&self) -> [Stretch; 3] {
-        let stretch = |first_code: u8, from: f32, to: f32, fraction: f64| Stretch {
-            first_code,
+    /// The stretches between the quantiles, as [`PLACES`] counts them.
+    fn stretches(&self) -> Stretches {
+        let stretch = |from: f32, to: f32, fraction: f64| Stretch {
             from: f64::from(from),
             length: to - from,
             fraction,
         };
-        [
-            stretch(0, self.p0, self.p25, 1.0 / 64.0),
-            stretch(64, self.p25, self.p75, 1.0 / 128.0),
-            stretch(192, self.p75, self.p100, 1.0 / 63.0),
-        ]
+        let last = stretch(self.p75, self.p100, 1.0 / 63.0);
+        [stretch(self.p0, self.p25, 1.0 / 64.0), stretch(self.p25, self.p75, 1.0 / 128.0), last, last]
     }
 }
 
 /// Values between two quantiles, at equal distances.
+#[derive(Clone, Copy)]
 struct Stretch {
-    first_code: u8,
     from: f64,
     length: f32,
     fraction: f64,
 }
 
+/// Three stretches, the last one twice: so many can be chosen from by two bits.
+type Stretches = [Stretch; 4];
+
+/// In which stretch a code lies, and how many steps after its beginning.
+#[derive(Clone, Copy)]
+struct Place {
+    stretch: u8,
+    step: f32,
+}
+
+/// The stretches have codes 0 … 64, 65 … 192, 193 … 255.
+static PLACES: [Place; 256] = places();
+
+const fn places() -> [Place; 256] {
+    let mut places = [Place { stretch: 0, step: 0.0 }; 256];
+    let mut code = 0;
+    while code < places.len() {
+        let (stretch, first) = match code {
+            0..=64 => (0, 0),
+            65..=192 => (1, 64),
+            _ => (2, 192),
+        };
+        places[code] = Place { stretch, step: (code - first) as f32 };
+        code += 1;
+    }
+    places
+}
+
 /// What a code of a column means. Without branches, since codes of neighbouring frames often lie in different stretches.
-fn value(stretches: &[Stretch; 3], code: u8) -> f32 {
-    let stretch = &stretches[usize::from(code > 64) + usize::from(code > 192)];
-    let step = f32::from(code - stretch.first_code);
-    (stretch.from + f64::from(stretch.length * step) * stretch.fraction) as f32
+fn value(stretches: &Stretches, code: u8) -> f32 {
+    let place = PLACES[usize::from(code)];
+    let stretch = &stretches[usize::from(place.stretch & 3)];
+    (stretch.from + f64::from(stretch.length * place.step) * stretch.fraction) as f32
 }
 
 /// Quantile codes of a column, which is reordered. They are kept apart by at least one.
@@ -160,23 +184,28 @@ pub(super) fn encode_columns(scale: Scale, m: &DenseMatrix<f32>) -> (Vec<Quantil
     (all_quantiles, codes)
 }
 
-pub(super) fn decode_columns(scale: Scale, rows: usize, quantiles: &[Quantiles], codes: &[u8]) -> Vec<f32> {
+/// Sets `out`, row after row, to what `rows` codes of each column mean.
+pub(super) fn decode_columns(
+    scale: Scale,
+    rows: usize,
+    quantiles: &[Quantiles],
+    codes: &[u8],
+    out: &mut [f32],
+) {
     /// With more rows than this, a table of all 256 values of a column is cheaper.
     const TABLE_ROWS: usize = 512;
     let cols = quantiles.len();
-    let mut out = vec![0.0; rows * cols];
     if rows == 0 {
-        return out;
+        return;
     }
     for (j, (column, &quantiles)) in codes.chunks_exact(rows).zip(quantiles).enumerate() {
         let stretches = Decoded::new(scale, quantiles).stretches();
-        let places = out[j..].iter_mut().step_by(cols);
+        let lines = out.chunks_exact_mut(cols).zip(column);
         if rows > TABLE_ROWS {
             let table: [f32; 256] = std::array::from_fn(|code| value(&stretches, code as u8));
-            places.zip(column).for_each(|(place, &code)| *place = table[usize::from(code)]);
+            lines.for_each(|(line, &code)| line[j] = table[usize::from(code)]);
         } else {
-            places.zip(column).for_each(|(place, &code)| *place = value(&stretches, code));
+            lines.for_each(|(line, &code)| line[j] = value(&stretches, code));
         }
     }
-    out
 }

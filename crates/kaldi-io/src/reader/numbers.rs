@@ -14,6 +14,9 @@ macro_rules! read_integer {
             if !self.binary {
                 return self.read_text_integer($what);
             }
+            if let Some(bytes) = self.take_buffered($code as u8) {
+                return Ok(<$type>::from_le_bytes(bytes));
+            }
             self.expect_code(&[$code as u8], $what)?;
             let mut bytes = [0; size_of::<$type>()];
             self.read_exact(&mut bytes)?;
@@ -56,7 +59,22 @@ impl KaldiReader {
         }
     }
 
+    /// The N bytes after a size byte that must be `code`, if both are in the buffer, as nearly always.
+    #[inline]
+    fn take_buffered<const N: usize>(&mut self, code: u8) -> Option<[u8; N]> {
+        let (first, rest) = self.buffered().split_first()?;
+        let bytes = *rest.first_chunk::<N>()?;
+        if *first != code {
+            return None;
+        }
+        self.consume(1 + N);
+        Some(bytes)
+    }
+
     fn read_binary_real(&mut self) -> Result<f64> {
+        if let Some(bytes) = self.take_buffered(4) {
+            return Ok(f64::from(f32::from_le_bytes(bytes)));
+        }
         if self.expect_code(&[4, 8], "a floating-point number")? == 4 {
             let mut bytes = [0; 4];
             self.read_exact(&mut bytes)?;
