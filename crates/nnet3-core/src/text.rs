@@ -78,7 +78,7 @@ pub fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> Strin
     let mut out = rms_stats(name, &data);
     out += &format!(", {name}-row-norms={}", summarize(&row_norms));
     out += &format!(", {name}-col-norms={}", summarize(&col_norms));
-    if let (true, Some(values)) = (singular_values, singular_values_of(rows, cols, &data)) {
+    if let Some(values) = singular_values.then(|| singular_values_of(rows, cols, &data)).flatten() {
         out += &format!(", {name}-singular-values={}", summarize(&values));
     }
     out
