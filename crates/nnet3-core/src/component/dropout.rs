@@ -138,6 +138,13 @@ impl Component for Dropout {
         _memo: ViewMut<'_>,
     ) {
         let backend = context.backend;
+        if self.proportion == 0.0 {
+            if !self.test_mode {
+                // What others draw does not depend on the proportion here.
+                context.random.key();
+            }
+            return backend.copy(output, input);
+        }
         if self.test_mode {
             return backend.copy_scaled(output, 1.0 - self.proportion, input);
         }
@@ -155,8 +162,12 @@ impl Component for Dropout {
         }
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
-        if let Some(in_deriv) = args.in_deriv {
-            context.backend.multiply_by_ratio(in_deriv, args.out_deriv, args.out_value, args.in_value);
+        match args.in_deriv {
+            Some(in_deriv) if self.proportion == 0.0 => copy_unless_same(context, in_deriv, args.out_deriv),
+            Some(in_deriv) => {
+                context.backend.multiply_by_ratio(in_deriv, args.out_deriv, args.out_value, args.in_value)
+            }
+            None => {}
         }
     }
     fn set_dropout_test_mode(&mut self, on: bool) -> bool {
@@ -291,6 +302,10 @@ mod tests {
         check_component("type=DropoutComponent dim=6 dropout-proportion=0.4");
         check_component("type=DropoutComponent dim=6 dropout-proportion=0.4 dropout-per-frame=true");
         check_component("type=DropoutComponent dim=6 dropout-proportion=0.4 test-mode=true");
+        check_component("type=DropoutComponent dim=6 dropout-proportion=0");
+        check_component(
+            "type=DropoutComponent dim=6 dropout-proportion=0 dropout-per-frame=true test-mode=true",
+        );
         for keys in ["", " continuous=true", " test-mode=true"] {
             let c = component(&format!("type=DropoutMaskComponent output-dim=2{keys}"));
             round_trip(&*c);
