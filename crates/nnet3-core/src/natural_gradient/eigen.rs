@@ -1,5 +1,9 @@
 //! Eigenvalues and eigenvectors of a small symmetric matrix, without allocating: Householder reflections to tridiagonal
 //! form, then implicitly shifted QL (Golub and Van Loan, "Matrix Computations", §8.3).
+//!
+//! All of it is compiled for each set of vector instructions, with the same results to the bit: no sum is rearranged.
+
+use nnet3_matrix::cpu::run_plain;
 
 /// Rotations of one eigenvalue before the search is given up.
 const MAX_ITERATIONS: usize = 100;
@@ -16,8 +20,14 @@ pub(super) fn symmetric_eigen(
     if matrix.iter().any(|v| !v.is_finite()) {
         return false;
     }
-    tridiagonalise(matrix, values, vectors, spare);
-    let found = diagonalise(values, spare, vectors);
+    let found = run_plain(
+        (matrix, &mut *values, &mut *vectors, spare),
+        #[inline(always)]
+        |(matrix, values, vectors, spare)| {
+            tridiagonalise(matrix, values, vectors, spare);
+            diagonalise(values, spare, vectors)
+        },
+    );
     if found {
         sort(values, vectors, n);
     }
@@ -25,6 +35,7 @@ pub(super) fn symmetric_eigen(
 }
 
 /// T = V A Vᵀ with `diagonal`, and `below[i]` = T[i + 1, i]; the last element of `below` is 0.
+#[inline(always)]
 fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mut [f64]) {
     let n = diagonal.len();
     for k in 0..n.saturating_sub(2) {
@@ -53,8 +64,9 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
         let row = |i: usize| i * n + k + 1..i * n + n;
         // A -= u wᵀ + w uᵀ with p = A u, w = p - u (uᵀ p) / 2; `diagonal` has room for w.
         let w = &mut diagonal[k + 1..];
-        for i in 0..m {
-            w[i] = dot(&lower[row(i)], u);
+        for (i, w) in w.chunks_mut(TOGETHER).enumerate() {
+            let rows = lower[i * TOGETHER * n..].chunks_exact(n).map(|row| &row[k + 1..]);
+            dots(rows, u, w);
         }
         let half = 0.5 * dot(u, w);
         w.iter_mut().zip(u).for_each(|(w, u)| *w -= half * u);
@@ -79,19 +91,41 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
     (0..n).for_each(|i| v[i * n + i] = 1.0);
     for k in (0..n.saturating_sub(2)).rev() {
         let u = &a[k * n + k + 1..k * n + n];
-        for r in k + 1..n {
-            let row = &mut v[r * n + k + 1..r * n + n];
-            let overlap = dot(row, u);
-            row.iter_mut().zip(u).for_each(|(v, u)| *v -= overlap * u);
+        for rows in v[(k + 1) * n..].chunks_mut(TOGETHER * n) {
+            let overlaps = &mut [0.0; TOGETHER][..rows.len() / n];
+            dots(rows.chunks_exact(n).map(|row| &row[k + 1..]), u, overlaps);
+            for (row, overlap) in rows.chunks_exact_mut(n).zip(overlaps) {
+                row[k + 1..].iter_mut().zip(u).for_each(|(v, u)| *v -= *overlap * u);
+            }
         }
     }
 }
 
+/// Rows whose products with a vector are summed side by side.
+const TOGETHER: usize = 4;
+
+/// The products of at most [`TOGETHER`] rows with `u`, each summed from the first element to the last. An addition waits for
+/// the one before it, but not for those of other rows.
+#[inline(always)]
+fn dots<'a>(rows: impl Iterator<Item = &'a [f64]>, u: &[f64], out: &mut [f64]) {
+    let mut all = [u; TOGETHER];
+    all.iter_mut().zip(rows).for_each(|(own, row)| *own = &row[..u.len()]);
+    let mut sums = [-0.0; TOGETHER];
+    for (k, u) in u.iter().enumerate() {
+        for r in 0..TOGETHER {
+            sums[r] += all[r][k] * u;
+        }
+    }
+    out.copy_from_slice(&sums[..out.len()]);
+}
+
+#[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Turns the tridiagonal matrix into its eigenvalues and applies the rotations to the rows of `v`.
+#[inline(always)]
 fn diagonalise(d: &mut [f64], below: &mut [f64], v: &mut [f64]) -> bool {
     let n = d.len();
     for l in 0..n {

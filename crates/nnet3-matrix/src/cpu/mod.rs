@@ -28,7 +28,7 @@ use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, 
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use gemm::{library_product, set_num_threads};
-pub use simd::{VectorLevel, set_vector_level, vector_level};
+pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 
 /// The host as a device. There is one per process: [`cpu`].

@@ -107,7 +107,7 @@ impl<A, R, F: Fn(A) -> R> Kernel for Plain<A, F> {
 /// [`run`] for a loop that needs no fused products, as an `#[inline(always)]` closure. What the loop changes must come
 /// in as its argument: only a closure that captures nothing mutably is called directly, and thus inlined for certain.
 #[inline]
-pub(super) fn run_plain<A, R>(argument: A, f: impl Fn(A) -> R) -> R {
+pub fn run_plain<A, R>(argument: A, f: impl Fn(A) -> R) -> R {
     run(Plain(argument, f))
 }
 
