@@ -155,6 +155,7 @@ impl CompressedMatrix {
         let (start, last) = (source(0), source(n - 1));
         let inside = last - start == n - 1;
         let codes = match &self.codes {
+            whole if (start, last) == (0, self.rows - 1) && inside => whole.clone(),
             Codes::Columns { quantiles, codes } => {
                 let mut out = Vec::with_capacity(n * self.cols);
                 for column in codes.chunks_exact(self.rows) {
@@ -200,8 +201,7 @@ impl CompressedMatrix {
         let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
         let codes = match token.as_str() {
             "CM" => {
-                let flat = r.read_growing(4 * cols, read_raw_u16)?;
-                let quantiles = flat.chunks_exact(4).map(|h| Quantiles([h[0], h[1], h[2], h[3]])).collect();
+                let quantiles = r.read_growing(cols, read_quantiles)?;
                 Codes::Columns { quantiles, codes: r.read_growing(count, KaldiReader::read_exact)? }
             }
             "CM2" => Codes::TwoByte(r.read_growing(count, read_raw_u16)?),
@@ -233,8 +233,10 @@ impl CompressedMatrix {
         w.write_bytes(&header)?;
         match &self.codes {
             Codes::Columns { quantiles, codes } => {
-                let flat: Vec<u16> = quantiles.iter().flat_map(|q| q.0).collect();
-                w.write_converted(&flat, LittleEndian::write_u16_into)?;
+                w.write_converted(quantiles, |quantiles, bytes| {
+                    let columns = quantiles.iter().zip(bytes.chunks_exact_mut(size_of::<Quantiles>()));
+                    columns.for_each(|(quantiles, bytes)| LittleEndian::write_u16_into(&quantiles.0, bytes));
+                })?;
                 w.write_bytes(codes)
             }
             Codes::TwoByte(codes) => w.write_converted(codes, LittleEndian::write_u16_into),
@@ -245,6 +247,15 @@ impl CompressedMatrix {
 
 fn copy_rows<T: Copy>(data: &[T], cols: usize, rows: impl Iterator<Item = usize>) -> Vec<T> {
     rows.flat_map(|row| data[row * cols..(row + 1) * cols].iter().copied()).collect()
+}
+
+fn read_quantiles(r: &mut KaldiReader, out: &mut [Quantiles]) -> Result<()> {
+    let mut bytes = [0; size_of::<Quantiles>()];
+    out.iter_mut().try_for_each(|quantiles| {
+        r.read_exact(&mut bytes)?;
+        LittleEndian::read_u16_into(&bytes, &mut quantiles.0);
+        Ok(())
+    })
 }
 
 fn read_raw_u16(r: &mut KaldiReader, out: &mut [u16]) -> Result<()> {

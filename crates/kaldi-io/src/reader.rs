@@ -383,6 +383,14 @@ impl KaldiReader {
         self.to_utf8(line, "line").map(Some)
     }
 
+    /// Reads one raw byte.
+    #[inline]
+    pub fn read_byte(&mut self) -> Result<u8> {
+        let mut byte = [0];
+        self.read_exact(&mut byte)?;
+        Ok(byte[0])
+    }
+
     /// Fills `out`, or fails if the file ends before.
     #[inline]
     pub fn read_exact(&mut self, out: &mut [u8]) -> Result<()> {

@@ -16,7 +16,9 @@ const BUFFER_SIZE: usize = 128 * 1024;
 pub struct KaldiWriter {
     sink: Sink,
     name: String,
+    /// Bytes that are still to go out are the first `filled`.
     buffer: Vec<u8>,
+    filled: usize,
     /// Bytes written, including those still in `buffer`.
     position: u64,
     binary: bool,
@@ -73,11 +75,12 @@ impl KaldiWriter {
     }
 
     fn new(name: String, sink: Sink, binary: bool) -> Self {
-        KaldiWriter { sink, name, buffer: Vec::new(), position: 0, binary, number: String::new() }
+        KaldiWriter { sink, name, buffer: Vec::new(), filled: 0, position: 0, binary, number: String::new() }
     }
 
     /// What was written to a writer made by [`in_memory`](Self::in_memory).
     pub fn into_bytes(mut self) -> Vec<u8> {
+        self.buffer.truncate(std::mem::take(&mut self.filled));
         std::mem::take(&mut self.buffer)
     }
 
@@ -107,27 +110,43 @@ impl KaldiWriter {
 
     #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.capacity() - self.buffer.len() < bytes.len() {
-            return self.write_beyond_buffer(bytes);
+        if bytes.len() >= BUFFER_SIZE {
+            return self.write_much(bytes);
         }
-        self.position += bytes.len() as u64;
-        self.buffer.extend_from_slice(bytes);
+        self.next(bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// The buffer of what does not stay in memory has a capacity of [`BUFFER_SIZE`], once there is something in it.
-    fn write_beyond_buffer(&mut self, bytes: &[u8]) -> Result<()> {
-        self.position += bytes.len() as u64;
-        if matches!(self.sink, Sink::Memory) {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
+    /// The next `n` bytes of the buffer, which the caller writes.
+    #[inline]
+    fn next(&mut self, n: usize) -> Result<&mut [u8]> {
+        if self.buffer.len() - self.filled < n {
+            self.make_room(n)?;
         }
-        if bytes.len() < BUFFER_SIZE {
-            self.make_room()?;
-            self.buffer.extend_from_slice(bytes);
+        let start = self.filled;
+        self.filled += n;
+        self.position += n as u64;
+        Ok(&mut self.buffer[start..start + n])
+    }
+
+    /// Makes room for `n` bytes: at most [`BUFFER_SIZE`], unless all stays in memory.
+    fn make_room(&mut self, n: usize) -> Result<()> {
+        let size = match self.sink {
+            Sink::Memory => (self.filled + n).next_power_of_two(),
+            _ => BUFFER_SIZE,
+        };
+        self.flush_buffer()?;
+        self.buffer.resize(size, 0);
+        Ok(())
+    }
+
+    fn write_much(&mut self, bytes: &[u8]) -> Result<()> {
+        if matches!(self.sink, Sink::Memory) {
+            self.next(bytes.len())?.copy_from_slice(bytes);
             return Ok(());
         }
         self.flush_buffer()?;
+        self.position += bytes.len() as u64;
         let result = self.sink.write_all(bytes);
         result.map_err(|e| self.io_error(e))
     }
@@ -143,8 +162,15 @@ impl KaldiWriter {
                 "'{token}' cannot be written as a token: it is empty or has blanks"
             )));
         }
-        self.write_bytes(token.as_bytes())?;
-        self.write_bytes(b" ")
+        if token.len() >= BUFFER_SIZE {
+            self.write_str(token)?;
+            return self.write_bytes(b" ");
+        }
+        let to = self.next(token.len() + 1)?;
+        let (letters, blank) = to.split_at_mut(token.len());
+        letters.copy_from_slice(token.as_bytes());
+        blank.fill(b' ');
+        Ok(())
     }
 
     /// Ends a line in text mode; nothing in binary mode.
@@ -263,28 +289,17 @@ impl KaldiWriter {
         convert: impl Fn(&[T], &mut [u8]),
     ) -> Result<()> {
         for block in values.chunks(BUFFER_SIZE / size_of::<T>()) {
-            let (start, size) = (self.buffer.len(), size_of_val(block));
-            let start = if self.buffer.capacity() - start < size { self.make_room()? } else { start };
-            self.buffer.resize(start + size, 0);
-            convert(block, &mut self.buffer[start..]);
-            self.position += size as u64;
+            convert(block, self.next(size_of_val(block))?);
         }
         Ok(())
-    }
-
-    /// Empties the buffer, unless it is all there is, and gives it its size. Returns how much is in it.
-    fn make_room(&mut self) -> Result<usize> {
-        self.flush_buffer()?;
-        self.buffer.reserve(BUFFER_SIZE);
-        Ok(self.buffer.len())
     }
 
     fn flush_buffer(&mut self) -> Result<()> {
         if matches!(self.sink, Sink::Memory) {
             return Ok(());
         }
-        let result = self.sink.write_all(&self.buffer);
-        self.buffer.clear();
+        let result = self.sink.write_all(&self.buffer[..self.filled]);
+        self.filled = 0;
         result.map_err(|e| self.io_error(e))
     }
 
@@ -310,7 +325,7 @@ impl KaldiWriter {
 /// error holds what was written. Errors are only reported by `flush` and `finish`.
 impl Drop for KaldiWriter {
     fn drop(&mut self) {
-        if !self.buffer.is_empty() && !self.sink.is_temporary() {
+        if self.filled > 0 && !self.sink.is_temporary() {
             let _ = self.flush_buffer();
         }
     }

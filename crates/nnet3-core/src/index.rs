@@ -204,23 +204,24 @@ fn read_count(r: &mut KaldiReader) -> Result<usize> {
 pub fn read_indexes(r: &mut KaldiReader) -> Result<Vec<Index>> {
     let count = read_count(r)?;
     let mut out: Vec<Index> = Vec::with_capacity(count.min(CHUNK));
-    for i in 0..count {
-        if !r.binary() {
+    if !r.binary() {
+        for _ in 0..count {
             r.expect_token("<I1>")?;
             out.push(read_index(r)?);
-            continue;
         }
-        let mut byte = [0u8; 1];
-        r.read_exact(&mut byte)?;
-        let c = byte[0] as i8 as i32;
-        let previous = if i == 0 { Index::default() } else { out[i - 1] };
-        out.push(if c.abs() < 125 {
-            Index { t: previous.t.wrapping_add(c), ..previous }
+        return Ok(out);
+    }
+    let mut index = Index::default();
+    for _ in 0..count {
+        let c = r.read_byte()? as i8 as i32;
+        if c.abs() < 125 {
+            index.t = index.t.wrapping_add(c);
         } else if c == 127 {
-            read_index(r)?
+            index = read_index(r)?;
         } else {
             return Err(r.error(format!("unexpected byte {c} in a vector of indexes")).into());
-        });
+        }
+        out.push(index);
     }
     Ok(out)
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::error::{Error, Result};
 use crate::example::{Example, NnetExample, NnetIo};
 use kaldi_io::GeneralMatrix;
-use nnet3_core::CRand;
+use nnet3_core::{CRand, Index};
 
 /// Inputs whose times do not move with the others.
 pub const NOT_SHIFTED: &str = "ivector";
@@ -170,18 +170,19 @@ fn time_ranges(example: &NnetExample) -> Result<((i32, i32), (i32, i32))> {
 
 /// The rows with times in this range, both ends included.
 pub fn select_times(io: &NnetIo, (first, last): (i32, i32)) -> Result<NnetIo> {
-    let rows: Vec<usize> =
-        (0..io.indexes.len()).filter(|&row| (first..=last).contains(&io.indexes[row].t)).collect();
-    let (Some(&start), Some(&end)) = (rows.first(), rows.last()) else {
+    let selected = |index: &Index| (first..=last).contains(&index.t);
+    let ends = (io.indexes.iter().position(selected), io.indexes.iter().rposition(selected));
+    let (Some(start), Some(end)) = ends else {
         return Err(Error::data(format!("no frame of '{}' has a time between {first} and {last}", io.name)));
     };
+    let range = &io.indexes[start..=end];
     // A range of rows keeps the matrix in the form it is stored in.
-    let features = if end + 1 - start == rows.len() {
-        io.features.extract_rows(start as i64, rows.len(), false)?
+    let (features, indexes) = if range.iter().all(selected) {
+        (io.features.extract_rows(start as i64, range.len(), false)?, range.to_vec())
     } else {
-        io.features.select_rows(&rows)?
+        let rows: Vec<usize> = (start..=end).filter(|&row| selected(&io.indexes[row])).collect();
+        (io.features.select_rows(&rows)?, rows.iter().map(|&row| io.indexes[row]).collect())
     };
-    let indexes = rows.iter().map(|&row| io.indexes[row]).collect();
     Ok(NnetIo { name: io.name.clone(), indexes, features })
 }
 
