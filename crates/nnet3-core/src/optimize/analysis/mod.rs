@@ -29,19 +29,12 @@ pub fn submatrix_accesses(
         Command::SetConst { dest, .. } => out.push((dest, Write)),
         Command::Copy { dest, src, .. } => out.extend([(src, Read), (dest, Write)]),
         Command::Add { dest, src, .. } => out.extend([(src, Read), (dest, ReadWrite)]),
-        Command::Allocate { .. }
-        | Command::Deallocate { .. }
-        | Command::Swap { .. }
-        | Command::NoOp
-        | Command::NoOpPermanent
-        | Command::Marker
-        | Command::Label
-        | Command::Goto { .. } => {}
+        Command::Allocate { .. } | Command::Deallocate { .. } | Command::NoOp => {}
         _ => accesses_of_others(nnet, computation, command, out),
     }
 }
 
-/// Of the commands that [`submatrix_accesses`] does not know itself, which are fewer.
+/// Of the commands that [`submatrix_accesses`] does not know itself, which are rarer.
 fn accesses_of_others(
     nnet: &Nnet,
     computation: &Computation,
