@@ -60,6 +60,6 @@ while read -r name aim_f aim_b ref_f ref_b was_f was_b; do
     "$(printf '%.4f / %.4f' "$(field forward_s)" "$(field backward_s)")" \
     "$(printf '%.1f / %.1f' "$forward" "$backward")" "$aim_f/$aim_b" "$ref_f/$ref_b" "$was_f/$was_b" \
     "$(field commands)" "$(awk -v b="$(field peak_bytes)" 'BEGIN { printf "%.1f", b / 1e6 }')" \
-    "$(printf %.1f "$(field compile_ms)")" "$verdict"
+    "$(printf %.2f "$(field compile_ms)")" "$verdict"
 done <<<"$figures"
 if $check; then exit $status; fi

@@ -5,7 +5,7 @@ use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3::options::device::DeviceOptions;
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
-use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions};
+use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions, Times};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
 use std::io::Write;
@@ -73,14 +73,15 @@ fn benchmark(options: Options) -> Result<u8> {
     let mut compiler = nnet3::compiler::new(&options.optimization, &options.compiler);
     let started = Instant::now();
     let program = compiler.program(&nnet, &request)?;
-    let compile_time = Some(started.elapsed());
+    let plan = compiler.timing().indexes;
+    let times = Some(Times { compile: started.elapsed() - plan, plan });
     let measure = BenchmarkOptions {
         rounds: options.repeats,
         round_time: Duration::from_millis(300),
         wall_clock: options.num_threads > 1 || device.id() != 0,
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;
-    let inspection = Inspection { nnet: &nnet, program: &program, compile_time, passes: None, profile: None };
+    let inspection = Inspection { nnet: &nnet, program: &program, times, passes: None, profile: None };
     std::io::stdout().lock().write_all(benchmark.json(&inspection).as_bytes())?;
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };

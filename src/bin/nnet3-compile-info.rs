@@ -6,7 +6,7 @@ use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3_core::compile::compile;
 use nnet3_core::execute::Program;
 use nnet3_core::graph::explain::{explain_output, parse_output};
-use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};
+use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions, Times};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::Stage;
 use nnet3_core::request::ComputationRequest;
@@ -113,26 +113,28 @@ impl Options {
         })
     }
 
-    /// The program, and the time that compiling took.
-    fn program(&self, nnet: &Nnet, passes: &mut Passes) -> Result<(Arc<Program>, Option<Duration>)> {
+    /// The program, and the times that it took, if it was compiled.
+    fn program(&self, nnet: &Nnet, passes: &mut Passes) -> Result<(Arc<Program>, Option<Times>)> {
         if !self.computation.is_empty() {
             return Ok((nnet3::compiler::load(nnet, &self.computation)?, None));
         }
         let request = self.request(nnet)?;
         let started = Instant::now();
-        let program = if self.optimize {
+        let (program, plan) = if self.optimize {
             let mut compiler = nnet3::compiler::new(&self.optimization, &self.compiler);
             compiler.keep_debug_info(!self.summary);
-            match self.passes {
+            let program = match self.passes {
                 true => compiler.program_observed(nnet, &request, &mut |stage| passes.add(stage))?,
                 false => compiler.program(nnet, &request)?,
-            }
+            };
+            (program, compiler.timing().indexes)
         } else {
             let computation = compile(nnet, std::slice::from_ref(&request))?;
             passes.add(Stage { name: "compile", computation: &computation, time: started.elapsed() });
-            Arc::new(Program::new(nnet, computation)?)
+            let planning = Instant::now();
+            (Arc::new(Program::new(nnet, computation)?), planning.elapsed())
         };
-        Ok((program, Some(started.elapsed())))
+        Ok((program, Some(Times { compile: started.elapsed() - plan, plan })))
     }
 
     fn print(&self, inspection: &Inspection<'_>) -> Result<String> {
@@ -159,7 +161,7 @@ fn info(options: Options) -> Result<u8> {
     let nnet = Nnet::load(&options.nnet)?;
     let text = if options.explain_output.is_empty() {
         let mut passes = Passes::default();
-        let (program, compile_time) = options.program(&nnet, &mut passes)?;
+        let (program, times) = options.program(&nnet, &mut passes)?;
         let (natural_gradient, time) =
             (options.natural_gradient, Duration::from_secs_f64(options.profile_seconds));
         let measure = ProfileOptions { natural_gradient, time };
@@ -168,7 +170,7 @@ fn info(options: Options) -> Result<u8> {
             false => None,
         };
         let (passes, profile) = (options.passes.then_some(&passes), profile.as_ref());
-        options.print(&Inspection { nnet: &nnet, program: &program, compile_time, passes, profile })?
+        options.print(&Inspection { nnet: &nnet, program: &program, times, passes, profile })?
     } else {
         let (name, index) = parse_output(&options.explain_output)?;
         explain_output(&nnet, &options.request(&nnet)?, name, index)?

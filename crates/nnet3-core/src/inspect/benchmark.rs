@@ -3,7 +3,7 @@
 
 use super::json::Json;
 use super::trial::Trial;
-use super::{Inspection, milliseconds};
+use super::{Inspection, Times, milliseconds};
 use crate::computation::Command;
 use crate::error::Result;
 use crate::execute::Program;
@@ -135,12 +135,13 @@ impl Benchmark {
         let (forward, backward) = (self.forward_seconds(), self.backward_seconds());
         let percent = |flops: u64, seconds: f64| 100.0 * flops as f64 / seconds / 1e9 / self.sgemm_gflops();
         let real = |value: Option<f64>| Json::real(value.unwrap_or(f64::NAN));
-        let compile = inspection.compile_time.map(milliseconds);
+        let time = |of: fn(Times) -> Duration| real(inspection.times.map(of).map(milliseconds));
         let mut out = String::new();
         Json::Object(vec![
             ("sgemm_gflops", Json::real(self.sgemm_gflops())),
             ("product_gflops", Json::real(self.product_gflops())),
-            ("compile_ms", real(compile)),
+            ("compile_ms", time(|times| times.compile)),
+            ("plan_ms", time(|times| times.plan)),
             ("forward_s", Json::real(forward)),
             ("backward_s", real(backward)),
             ("gemm_gflop_forward", Json::real(flops.forward as f64 / 1e9)),

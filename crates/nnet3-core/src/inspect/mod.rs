@@ -19,13 +19,23 @@ use crate::index::NodeId;
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
+/// How long it took to make a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// From the request to the computation, optimised and checked: what the reference calls compilation.
+    pub compile: Duration,
+    /// Memory plan, index tables, and what is to be done otherwise than the commands say. The reference finds memory while it
+    /// runs.
+    pub plan: Duration,
+}
+
 /// A program with all that is known of it. Its forms: [`Inspection::text`], [`Inspection::json`], [`Inspection::dot`],
 /// [`Inspection::summary`].
 pub struct Inspection<'a> {
     pub nnet: &'a Nnet,
     pub program: &'a Program,
-    /// Of the whole compilation, if it was compiled here.
-    pub compile_time: Option<Duration>,
+    /// If it was compiled here.
+    pub times: Option<Times>,
     /// What the stages of compiling did, if they were observed.
     pub passes: Option<&'a Passes>,
     /// Times of the commands, if it has been run.
@@ -50,8 +60,9 @@ impl Inspection<'_> {
             ("gemm-flops-forward", flops.forward.to_string()),
             ("gemm-flops-backward", flops.backward.to_string()),
         ];
-        if let Some(time) = self.compile_time {
-            items.push(("compile-ms", format!("{:.3}", milliseconds(time))));
+        if let Some(Times { compile, plan }) = self.times {
+            items.push(("compile-ms", format!("{:.3}", milliseconds(compile))));
+            items.push(("plan-ms", format!("{:.3}", milliseconds(plan))));
         }
         items
     }

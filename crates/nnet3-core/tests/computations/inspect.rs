@@ -25,7 +25,7 @@ fn program(nnet: &Nnet, sequences: i32) -> Arc<Program> {
 }
 
 fn inspect<'a>(nnet: &'a Nnet, program: &'a Program) -> Inspection<'a> {
-    Inspection { nnet, program, compile_time: None, passes: None, profile: None }
+    Inspection { nnet, program, times: None, passes: None, profile: None }
 }
 
 fn profile(nnet: &Nnet, program: &Arc<Program>) -> Profile {
