@@ -269,6 +269,10 @@ impl Component for Affine {
         affine(context, output, input, self.linear.view(), self.bias.view());
     }
 
+    fn as_affine(&self) -> Option<(View<'_>, View<'_>)> {
+        Some((self.linear.view(), self.bias.view()))
+    }
+
     fn sets_in_deriv(&self) -> bool {
         true
     }

@@ -306,6 +306,11 @@ pub trait Component: Any + Send + Sync {
         memo: ViewMut<'_>,
     );
 
+    /// If this is all that propagate does, output = input · linearᵀ + bias: linear and bias.
+    fn as_affine(&self) -> Option<(View<'_>, View<'_>)> {
+        None
+    }
+
     /// Whether propagate, which otherwise adds to its output, has a twin that sets it: [`Component::propagate_setting`].
     fn sets_output(&self) -> bool {
         false

@@ -9,6 +9,7 @@ mod events;
 mod observe;
 mod program;
 mod shortcuts;
+mod steps;
 mod trace;
 mod zeroing;
 
@@ -16,17 +17,19 @@ pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;
 
-use crate::component::{Backprop, Context, Update};
+use crate::component::parameters::affine;
+use crate::component::{Backprop, Component, Context, Update};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::{Arena, Device, Memory, View, ViewMut, Workspace};
+use nnet3_matrix::{Arena, Device, Memory, Transpose::No, Transpose::Yes, View, ViewMut, Workspace};
 use shortcuts::{Run, Shortcut};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+use steps::{Area, Steps};
 use zeroing::Part;
 
 /// The network that a program runs on, and what may change in it.
@@ -319,18 +322,17 @@ impl Executor {
             }
             return;
         }
+        if matches!(self.shortcut(program, c), Shortcut::Nothing) {
+            return;
+        }
         match *command {
-            Command::SetConst { .. } | Command::Copy { .. } | Command::Add { .. } => {
-                self.execute_on(program, c, 0..usize::MAX)
-            }
+            Command::SetConst { .. } | Command::Add { .. } => self.execute_on(program, c, 0..usize::MAX),
+            Command::Copy { .. } | Command::CopyRows { .. } => self.copy(program, command, c),
             Command::Propagate { component, .. } => {
                 self.propagate(program, c, component, command, model, random)
             }
             Command::Backprop { component, .. } => {
                 self.backprop(program, c, component, command, model, random)
-            }
-            Command::CopyRows { dest, src, rows, alpha } => {
-                backend.copy_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
             Command::AddRows { dest, src, rows, alpha } => {
                 backend.add_rows(view(dest), alpha, source(src), program.index_table(rows))
@@ -402,7 +404,6 @@ impl Executor {
             self.view(program, s).row_range(first - to.row_offset..end - to.row_offset)
         };
         match (&computation.commands[c], self.shortcut(program, c)) {
-            (_, Shortcut::Nothing) => {}
             (&Command::SetConst { dest, value }, Shortcut::Zero(parts)) => {
                 let part = Part::of(computation, dest);
                 let rows = Part { rows, cols: part.cols.clone() };
@@ -424,6 +425,46 @@ impl Executor {
             }
             (command, _) => unreachable!("{command:?} in a run"),
         }
+    }
+
+    fn copy(&self, program: &Program, command: &Command, c: usize) {
+        match *command {
+            Command::CopyRows { dest, src, rows, alpha } => {
+                let (dest, src) = (self.view(program, dest), self.view(program, src).as_view());
+                self.device.copy_rows(dest, alpha, src, program.index_table(rows))
+            }
+            _ => self.execute_on(program, c, 0..usize::MAX),
+        }
+    }
+
+    /// A product of these steps, before the first of them also what can be done for all.
+    fn step(&self, context: Context<'_>, program: &Program, c: usize, steps: &Steps, run: &dyn Component) {
+        let commands = &program.computation().commands;
+        let (Command::Propagate { input: Some(input), output, .. }, Some((linear, bias))) =
+            (&commands[c], run.as_affine())
+        else {
+            unreachable!("steps are products of affine components")
+        };
+        let (known, rest) = (steps.known.clone(), steps.rest.clone());
+        if steps.products.first() == Some(&c) {
+            steps.copies.iter().for_each(|&copy| self.copy(program, &commands[copy], copy));
+            let area = |area: &Area| {
+                let (offset, rows, cols, stride) = program.place_of(area.matrix, &area.part);
+                self.arena.view(offset, rows, cols, stride)
+            };
+            let known_input = area(&steps.input).as_view().col_range(known.clone());
+            affine(context, area(&steps.output), known_input, linear.col_range(known), bias);
+        }
+        let (input, output) = (self.view(program, *input).as_view(), self.view(program, *output));
+        context.backend.gemm(
+            output,
+            1.0,
+            input.col_range(rest.clone()),
+            No,
+            linear.col_range(rest),
+            Yes,
+            1.0,
+        );
     }
 
     fn context<'c>(&'c self, random: &'c Random) -> Context<'c> {
@@ -450,6 +491,7 @@ impl Executor {
         let run = model.nnet().component(component);
         match self.shortcut(program, c) {
             Shortcut::Sets => run.propagate_setting(context, indexes, in_value, out_value, memo),
+            &Shortcut::Step(number) => self.step(context, program, c, program.shortcuts.steps(number), run),
             _ => run.propagate(context, indexes, in_value, out_value, memo),
         }
         if store_stats {

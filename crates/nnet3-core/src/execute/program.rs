@@ -1,9 +1,10 @@
 //! A computation bound to a memory plan, with its index tables ready.
 
 use super::shortcuts::Shortcuts;
+use super::zeroing::Part;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
+    Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
 };
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -60,10 +61,14 @@ impl Program {
 
     /// Offset in the arena, rows, columns and stride of a sub-matrix.
     pub fn place(&self, id: SubmatrixId) -> (usize, usize, usize, usize) {
-        let s = self.computation.submatrix(id);
-        let stride = self.computation.matrix(s.matrix).cols;
-        let offset = self.plan.matrix_offsets[s.matrix.index()] + s.row_offset * stride + s.col_offset;
-        (offset, s.rows, s.cols, stride)
+        self.place_of(self.computation.matrix_of(id), &Part::of(&self.computation, id))
+    }
+
+    /// The same of a part of a matrix.
+    pub(super) fn place_of(&self, matrix: MatrixId, part: &Part) -> (usize, usize, usize, usize) {
+        let stride = self.computation.matrix(matrix).cols;
+        let offset = self.plan.matrix_offsets[matrix.index()] + part.rows.start * stride + part.cols.start;
+        (offset, part.rows.len(), part.cols.len(), stride)
     }
 
     pub(super) fn index_table(&self, id: IndexesId) -> &IndexTable {

@@ -1,8 +1,10 @@
 //! What a program does otherwise than its commands say, with the same results: it leaves out zeroing that nothing depends
-//! on, and adds and copies to a large matrix some rows at a time.
+//! on, adds and copies to a large matrix some rows at a time, and does at once what several steps of a recurrence have in
+//! common.
 
 use super::additions::additions;
-use super::events::events;
+use super::events::{Events, events};
+use super::steps::{Steps, steps};
 use super::zeroing::{Part, needed};
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::nnet::Nnet;
@@ -20,6 +22,8 @@ pub(super) enum Shortcut {
     Sets,
     /// A backprop that adds its input derivative to this.
     AddsTo(SubmatrixId),
+    /// A product that belongs to the steps of this number.
+    Step(usize),
 }
 
 /// Commands, one after the other but for such that do nothing, that set and add to parts of one matrix and read no part of
@@ -33,6 +37,7 @@ pub(super) struct Run {
 #[derive(Default)]
 pub(super) struct Shortcuts {
     by_command: Vec<Shortcut>,
+    steps: Vec<Steps>,
     runs: Vec<Run>,
     /// For each command the run that it belongs to.
     run_of: Vec<Option<usize>>,
@@ -42,16 +47,24 @@ impl Shortcuts {
     pub fn of(nnet: &Nnet, computation: &Computation) -> Shortcuts {
         let commands = &computation.commands;
         let mut by_command = vec![Shortcut::None; commands.len()];
+        let mut steps = Vec::new();
         // A loop comes back to matrices that it has left.
         if !commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
-            leave_out(nnet, computation, &mut by_command);
+            let events = events(nnet, computation);
+            leave_out(nnet, computation, &events, &mut by_command);
+            steps = do_first(nnet, computation, &events, &mut by_command);
         }
         let (runs, run_of) = runs(computation, &by_command);
-        Shortcuts { by_command, runs, run_of }
+        Shortcuts { by_command, steps, runs, run_of }
     }
 
     pub fn at(&self, command: usize) -> &Shortcut {
         &self.by_command[command]
+    }
+
+    /// What [`Shortcut::Step`] names.
+    pub fn steps(&self, number: usize) -> &Steps {
+        &self.steps[number]
     }
 
     /// The run that a command belongs to, if it does.
@@ -60,9 +73,8 @@ impl Shortcuts {
     }
 }
 
-fn leave_out(nnet: &Nnet, computation: &Computation, by_command: &mut [Shortcut]) {
-    let events = events(nnet, computation);
-    for found in additions(nnet, computation, &events) {
+fn leave_out(nnet: &Nnet, computation: &Computation, events: &Events, by_command: &mut [Shortcut]) {
+    for found in additions(nnet, computation, events) {
         by_command[found.zeroing] = Shortcut::Nothing;
         by_command[found.backprop] = Shortcut::AddsTo(found.dest);
         by_command[found.addition] = Shortcut::Nothing;
@@ -84,6 +96,20 @@ fn leave_out(nnet: &Nnet, computation: &Computation, by_command: &mut [Shortcut]
             parts => Shortcut::Zero(parts),
         };
     }
+}
+
+fn do_first(
+    nnet: &Nnet,
+    computation: &Computation,
+    events: &Events,
+    by_command: &mut [Shortcut],
+) -> Vec<Steps> {
+    let found = steps(nnet, computation, events, |c| matches!(by_command[c], Shortcut::None));
+    for (number, steps) in found.iter().enumerate() {
+        steps.products.iter().for_each(|&c| by_command[c] = Shortcut::Step(number));
+        steps.copies.iter().for_each(|&c| by_command[c] = Shortcut::Nothing);
+    }
+    found
 }
 
 /// The runs, and for each command that belongs to one its number.
@@ -182,6 +208,19 @@ mod tests {
         component-node name=h component=h input=g
         output-node name=output input=h";
 
+    /// A recurrence: affine functions of what is below, which differs in kind, and of what is one step before.
+    const RECURRENT: &str = "
+        input-node name=input dim=4
+        component name=a type=AffineComponent input-dim=4 output-dim=40
+        component name=b type=AffineComponent input-dim=44 output-dim=8
+        component name=c type=AffineComponent input-dim=8 output-dim=4
+        component name=d type=TanhComponent dim=4
+        component-node name=a component=a input=Sum(input, Offset(input, 1))
+        component-node name=b component=b input=Append(ORDER)
+        component-node name=c component=c input=b
+        component-node name=d component=d input=c
+        output-node name=output input=d";
+
     /// Equal but for the rounding of sums.
     fn assert_near(found: &[f32], expected: &[f32]) {
         let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
@@ -244,6 +283,17 @@ mod tests {
                 && count(program, |s| matches!(s, Shortcut::AddsTo(_))) >= 1
                 && count(program, |s| matches!(s, Shortcut::Nothing)) >= 3
         });
+    }
+
+    #[test]
+    fn what_steps_have_in_common_is_done_at_once() {
+        for order in ["a, IfDefined(Offset(d, -1))", "IfDefined(Offset(d, -1)), a"] {
+            compare(&RECURRENT.replace("ORDER", order), 3, 7, |program| {
+                let steps = &program.shortcuts.steps;
+                let copies: Vec<usize> = steps.iter().map(|s| s.copies.len()).collect();
+                copies == [6] && count(program, |s| matches!(s, Shortcut::Step(0))) == 7
+            });
+        }
     }
 
     #[test]
