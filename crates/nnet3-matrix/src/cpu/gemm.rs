@@ -1,6 +1,7 @@
 //! Matrix products: by BLAS, or by kernels of our own where those are faster.
 
 use super::access::{on_host, overlap};
+use super::simd::{self, VectorLevel};
 use super::{elementwise, packed, unpacked};
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
@@ -66,6 +67,18 @@ pub(super) fn gemm(
 pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     check(&c, (&a, Transpose::No), (&b, Transpose::No));
     library::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
+}
+
+/// Products that OpenBLAS's kernels for AVX-512 do with small ones of their own, in one go.
+pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
+    m * n * k <= 1_000_000
+}
+
+/// Whether a product of two matrices is to be rounded as with OpenBLAS's kernels for AVX-512, though OpenBLAS has none or
+/// was told not to use them. Where large terms cancel, as in the derivatives of standard deviations of single frames,
+/// roundings are all that is left; so they should not depend on which kernels OpenBLAS uses.
+pub(super) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
+    m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() == VectorLevel::Avx512 && !library::is_wide()
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(1);
@@ -303,6 +316,62 @@ pub(super) mod tests {
                 let terms = (0..k).map(|l| (alpha * a_at(i, l) * b_at(l, j)) as f64);
                 let (sum, size) = terms.fold((start, 1.0), |(sum, size), x| (sum + x, size + x.abs()));
                 assert!((found as f64 - sum).abs() < 1e-6 * size, "{m} x {n} x {k}, {i}, {j}: {found} {sum}");
+            }
+        }
+    }
+
+    /// Sums of 16 lanes, which are added up by neighbours, or of one term after the other: found out by trials with
+    /// OpenBLAS 0.3.21 on a processor with AVX-512.
+    #[test]
+    fn small_products_round_as_with_kernels_for_avx512() {
+        use Transpose::{No, Yes};
+        if simd::vector_level() != VectorLevel::Avx512 {
+            return;
+        }
+        let by_lanes = |terms: &mut dyn Iterator<Item = (f32, f32)>| {
+            let mut lanes = vec![0.0f32; 16];
+            terms.enumerate().for_each(|(l, (a, b))| lanes[l % 16] = a.mul_add(b, lanes[l % 16]));
+            while lanes.len() > 1 {
+                lanes = lanes.chunks(2).map(|two| two[0] + two[1]).collect();
+            }
+            lanes[0]
+        };
+        let in_order =
+            |terms: &mut dyn Iterator<Item = (f32, f32)>| terms.fold(0.0f32, |sum, (a, b)| a.mul_add(b, sum));
+        let values = |count: usize, factor: f32| -> Vec<f32> {
+            (0..count).map(|i| (i as f32 * factor).sin()).collect()
+        };
+        for (m, n, k) in
+            [(48, 16, 60), (5, 7, 33), (2, 30, 400), (34, 36, 40), (9, 17, 31), (3, 2, 5), (140, 17, 300)]
+        {
+            for (ta, tb) in [(No, No), (No, Yes), (Yes, No)] {
+                let shape = |t, rows, cols| if t == No { (rows, cols) } else { (cols, rows) };
+                let ((ra, ca), (rb, cb)) = (shape(ta, m, k), shape(tb, k, n));
+                let (a, b, c) = (values(m * k, 0.7), values(k * n, 0.3), values(m * n, 1.1));
+                let matrix =
+                    |rows, cols, values: &[f32]| crate::Matrix::from_vec(rows, cols, values.to_vec());
+                let (of_a, of_b, mut of_c) = (matrix(ra, ca, &a), matrix(rb, cb, &b), matrix(m, n, &c));
+                if (ta, tb) == (No, Yes) && m * n <= 1200 && k >= 32 {
+                    unpacked::product(of_c.view_mut(), 1.0, of_a.view(), of_b.view(), 1.0);
+                } else {
+                    packed::product(of_c.view_mut(), 1.0, (of_a.view(), ta), (of_b.view(), tb), 1.0);
+                }
+                for (e, found) in of_c.to_vec().into_iter().enumerate() {
+                    let (i, j) = (e / n, e % n);
+                    let a_at = |l: usize| if ta == No { a[i * k + l] } else { a[l * m + i] };
+                    let b_at = |l: usize| if tb == No { b[l * n + j] } else { b[j * k + l] };
+                    let mut terms = (0..k).map(|l| (a_at(l), b_at(l)));
+                    let sum = match (ta, tb) {
+                        (No, Yes) if m * n <= 1200 && k >= 32 => by_lanes(&mut terms),
+                        _ => in_order(&mut terms),
+                    };
+                    assert_eq!(found, sum + c[e], "{m} x {n} x {k}, {ta:?} {tb:?}, {i}, {j}");
+                }
+                if has_own_roundings(m, n, k) {
+                    let mut again = matrix(m, n, &c);
+                    gemm(again.view_mut(), 1.0, of_a.view(), ta, of_b.view(), tb, 1.0);
+                    assert_eq!(again.to_vec(), of_c.to_vec(), "{m} x {n} x {k}, {ta:?} {tb:?}");
+                }
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::access::{Rows, RowsMut, split};
 use super::ahead::Ahead;
-use super::gemm::library;
+use super::gemm::{has_own_roundings, is_small, library};
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::backend::Transpose;
@@ -25,6 +25,8 @@ const TALL: usize = 8;
 const FEW_ROWS: usize = 128;
 /// Elements of b from which on BLAS, for few rows, waits for memory.
 const LEAST_ELEMENTS: usize = 1 << 17;
+/// Elements of the panels up to which small products are summed in one go.
+const MOST_IN_ONE_GO: usize = 1 << 17;
 /// How many rows before it is copied a row is asked for.
 const AHEAD: usize = 4;
 
@@ -45,6 +47,7 @@ impl Blocks {
             (false, true) => (256, 384, 16),
         };
         let columns = (panels * WIDTH).min(n.next_multiple_of(LANES));
+        let terms = if is_small(m, n, k) && k * columns <= MOST_IN_ONE_GO { k } else { terms };
         Blocks { rows: rows.min(m), terms: terms.min(k), columns }
     }
 
@@ -56,6 +59,9 @@ impl Blocks {
 
 /// Whether [`product`] is faster than BLAS for m rows, n columns and k terms.
 pub(super) fn pays((m, n, k): (usize, usize, usize), [transposed_a, transposed_b]: [bool; 2]) -> bool {
+    if has_own_roundings(m, n, k) {
+        return true;
+    }
     if simd::vector_level() != VectorLevel::Avx512 || m < TALL || n.min(k) < LANES {
         return false;
     }

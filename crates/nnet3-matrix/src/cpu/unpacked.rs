@@ -5,6 +5,7 @@
 
 use super::access::{Rows, RowsMut, split};
 use super::ahead::Ahead;
+use super::gemm::has_own_roundings;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::view::{View, ViewMut};
@@ -26,8 +27,17 @@ const LANES: usize = 16;
 /// Terms that are summed before the next rows' turn: tiles of rows stay in the first-level cache meanwhile.
 const TERMS: usize = 1024;
 
-/// Whether [`product`] is faster than BLAS for m rows of a, n rows of b and k terms.
+/// Elements of c up to which, and terms from which on, small products are scalar products, with OpenBLAS's kernels for
+/// AVX-512 as here.
+const MOST_DOTS: usize = 1200;
+const LEAST_TERMS: usize = 32;
+
+/// Whether this way is to be taken for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the roundings that
+/// are wanted.
 pub(super) fn pays(m: usize, n: usize, k: usize) -> bool {
+    if has_own_roundings(m, n, k) {
+        return m * n <= MOST_DOTS && k >= LEAST_TERMS;
+    }
     if (2..=FEW_ROWS).contains(&m) && k * n >= LEAST_ELEMENTS {
         return true;
     }
@@ -75,12 +85,10 @@ fn dots<S: Simd, const M: usize, const N: usize>(a: [&[f32]; M], b: [&[f32]; N])
     }
     let mut out = [[0.0; M]; N];
     for k in 0..N {
-        let (fours, rest) = sums[k].as_chunks::<4>();
-        for (i, four) in fours.iter().enumerate() {
-            out[k][4 * i..4 * i + 4].copy_from_slice(&S::V::sums(*four));
-        }
-        for (i, one) in rest.iter().enumerate() {
-            out[k][4 * fours.len() + i] = one.sum();
+        for (to, of) in out[k].chunks_mut(4).zip(sums[k].chunks(4)) {
+            let mut four = [S::V::splat(0.0); 4];
+            four[..of.len()].copy_from_slice(of);
+            to.copy_from_slice(&S::V::sums(four)[..of.len()]);
         }
     }
     out

@@ -26,7 +26,7 @@ pub(super) trait Vector: Copy {
     fn power_of_two(self) -> Self;
     /// The sum of the lanes.
     fn sum(self) -> f32;
-    /// The sums of the lanes of each.
+    /// The sums of the lanes of each; with AVX-512 of neighbours, then of neighbouring sums, and so on.
     #[inline(always)]
     fn sums(of: [Self; 4]) -> [f32; 4] {
         [of[0].sum(), of[1].sum(), of[2].sum(), of[3].sum()]
@@ -242,18 +242,19 @@ pub(super) mod x86 {
         fn sums(of: [Self; 4]) -> [f32; 4] {
             // SAFETY: see above.
             unsafe {
-                let halves = |a, b| _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-                let (ab, cd) = (halves(of[0].0, of[1].0), halves(of[2].0, of[3].0));
-                let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-                let low = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
-                let high = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
+                // Sums of neighbours, of a before those of b.
+                let neighbours = |a, b| {
+                    let (even, odd) = (_mm512_shuffle_ps::<0x88>(a, b), _mm512_shuffle_ps::<0xdd>(a, b));
+                    _mm512_add_ps(even, odd)
+                };
+                let (ab, cd) = (neighbours(of[0].0, of[1].0), neighbours(of[2].0, of[3].0));
                 // Sums of a, b, c, d in each quarter.
-                let quarters = _mm512_add_ps(low, high);
-                let two =
-                    _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps::<1>(quarters));
-                let four = _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps::<1>(two));
+                let quarters = neighbours(ab, cd);
+                let halves = |two| _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps::<1>(two));
+                let first = halves(_mm512_castps512_ps256(quarters));
+                let second = halves(_mm512_extractf32x8_ps::<1>(quarters));
                 let mut out = [0.0; 4];
-                _mm_storeu_ps(out.as_mut_ptr(), four);
+                _mm_storeu_ps(out.as_mut_ptr(), _mm_add_ps(first, second));
                 out
             }
         }
