@@ -40,6 +40,7 @@ pub mod row_ranges;
 pub mod scale_and_offset;
 pub mod spec_augment;
 pub mod statistics;
+pub mod summed;
 pub mod tally;
 pub mod tanh_stats;
 pub mod tdnn;

@@ -52,7 +52,7 @@ pub const PRECOMPUTED: &[PrecomputedReader] =
 
 /// Output: log-counts, means, and mean squares or standard deviations.
 #[derive(Clone, Debug)]
-struct Pooling {
+pub(super) struct Pooling {
     input_dim: usize,
     input_period: i32,
     left_context: i32,
@@ -151,7 +151,7 @@ impl Pooling {
     }
 
     /// Output columns of all statistics.
-    fn statistics(&self) -> Range<usize> {
+    pub(super) fn statistics(&self) -> Range<usize> {
         self.log_counts..self.output_dim()
     }
     fn means(&self) -> Range<usize> {
@@ -166,13 +166,75 @@ impl Pooling {
         context.backend.set(count, 0.0);
         context.backend.add_row_ranges(count, 1.0, input.col_range(0..1), windows.forward.table());
     }
+
+    /// From the sums in `output` to all of it; `input` tells the counts.
+    pub(super) fn finish(
+        &self,
+        context: Context<'_>,
+        windows: &Windows,
+        input: View<'_>,
+        output: ViewMut<'_>,
+    ) {
+        let backend = context.backend;
+        let mut columns = context.workspace.take(2, output.rows());
+        let columns = columns.view_mut();
+        let [count, of_count] = [0, 1].map(|i| columns.row(i).reshape(output.rows(), 1));
+        self.sum_counts(context, count, input, windows);
+        backend.map(of_count, count.as_view(), Map::Inverse);
+        backend.scale_rows(output.col_range(self.statistics()), of_count.as_view());
+
+        if self.log_counts > 0 {
+            backend.map(of_count, count.as_view(), Map::Log { floor: f32::MIN_POSITIVE });
+            for i in 0..self.log_counts {
+                backend.copy(output.col_range(i..i + 1), of_count.as_view());
+            }
+        }
+        if self.output_stddevs {
+            let (mean, stddev) = (output.col_range(self.means()).as_view(), output.col_range(self.stddevs()));
+            backend.add_product(stddev, -1.0, mean, mean);
+            backend.map(stddev, stddev.as_view(), Map::Floor(self.variance_floor));
+            backend.map(stddev, stddev.as_view(), Map::SquareRoot);
+        }
+    }
+
+    /// derivs = the derivatives of each window's sums. The floor of variances is ignored.
+    pub(super) fn derivs_of_sums(
+        &self,
+        context: Context<'_>,
+        windows: &Windows,
+        args: &Backprop<'_>,
+        derivs: ViewMut<'_>,
+    ) {
+        let backend = context.backend;
+        backend.copy(derivs, args.out_deriv.col_range(self.statistics()));
+        if self.output_stddevs {
+            let dim = (self.input_dim - 1) / 2;
+            let (mean_deriv, square_deriv) = (derivs.col_range(0..dim), derivs.col_range(dim..2 * dim));
+            backend.divide(square_deriv, args.out_value.col_range(self.stddevs()));
+            backend.scale(square_deriv, 0.5);
+            backend.add_product(
+                mean_deriv,
+                -2.0,
+                args.out_value.col_range(self.means()),
+                square_deriv.as_view(),
+            );
+        }
+        let mut count = context.workspace.take(derivs.rows(), 1);
+        let count = count.view_mut();
+        match self.log_counts {
+            0 => self.sum_counts(context, count, args.in_value, windows),
+            _ => backend.map(count, args.out_value.col_range(0..1), Map::Exp),
+        }
+        backend.map(count, count.as_view(), Map::Inverse);
+        backend.scale_rows(derivs, count.as_view());
+    }
 }
 
 /// Rows of windows.
 #[derive(Debug)]
-struct Windows {
+pub(super) struct Windows {
     /// Input rows of each output row.
-    forward: Ranges,
+    pub(super) forward: Ranges,
     /// Output rows that use each input row; empty if there is no backprop.
     backward: Ranges,
     /// The same, if it is at most one for each.
@@ -299,63 +361,23 @@ impl Component for Pooling {
         _memo: ViewMut<'_>,
     ) {
         let (backend, windows) = (context.backend, precomputed::<Windows>(indexes));
-        let mut columns = context.workspace.take(2, output.rows());
-        let columns = columns.view_mut();
-        let [count, of_count] = [0, 1].map(|i| columns.row(i).reshape(output.rows(), 1));
-        self.sum_counts(context, count, input, windows);
-
-        let statistics = output.col_range(self.statistics());
-        backend.set(statistics, 0.0);
-        backend.add_row_ranges(statistics, 1.0, input.col_range(1..self.input_dim), windows.forward.table());
-        backend.map(of_count, count.as_view(), Map::Inverse);
-        backend.scale_rows(statistics, of_count.as_view());
-
-        if self.log_counts > 0 {
-            backend.map(of_count, count.as_view(), Map::Log { floor: f32::MIN_POSITIVE });
-            for i in 0..self.log_counts {
-                backend.copy(output.col_range(i..i + 1), of_count.as_view());
-            }
-        }
-        if self.output_stddevs {
-            let (mean, stddev) = (output.col_range(self.means()).as_view(), output.col_range(self.stddevs()));
-            backend.add_product(stddev, -1.0, mean, mean);
-            backend.map(stddev, stddev.as_view(), Map::Floor(self.variance_floor));
-            backend.map(stddev, stddev.as_view(), Map::SquareRoot);
-        }
+        let sums = output.col_range(self.statistics());
+        backend.set(sums, 0.0);
+        backend.add_row_ranges(sums, 1.0, input.col_range(1..self.input_dim), windows.forward.table());
+        self.finish(context, windows, input, output);
     }
 
     fn sets_in_deriv(&self) -> bool {
         true
     }
 
-    /// Counts have no derivative, and the floor of variances is ignored.
+    /// Counts have no derivative.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
         let (backend, windows) = (context.backend, precomputed::<Windows>(args.indexes));
-        let rows = args.out_deriv.rows();
-        let mut derivs = context.workspace.take(rows, self.input_dim - 1);
+        let mut derivs = context.workspace.take(args.out_deriv.rows(), self.input_dim - 1);
         let derivs = derivs.view_mut();
-        backend.copy(derivs, args.out_deriv.col_range(self.statistics()));
-        if self.output_stddevs {
-            let dim = (self.input_dim - 1) / 2;
-            let (mean_deriv, square_deriv) = (derivs.col_range(0..dim), derivs.col_range(dim..2 * dim));
-            backend.divide(square_deriv, args.out_value.col_range(self.stddevs()));
-            backend.scale(square_deriv, 0.5);
-            backend.add_product(
-                mean_deriv,
-                -2.0,
-                args.out_value.col_range(self.means()),
-                square_deriv.as_view(),
-            );
-        }
-        let mut count = context.workspace.take(rows, 1);
-        let count = count.view_mut();
-        match self.log_counts {
-            0 => self.sum_counts(context, count, args.in_value, windows),
-            _ => backend.map(count, args.out_value.col_range(0..1), Map::Exp),
-        }
-        backend.map(count, count.as_view(), Map::Inverse);
-        backend.scale_rows(derivs, count.as_view());
+        self.derivs_of_sums(context, windows, &args, derivs);
         let statistics = in_deriv.col_range(1..self.input_dim);
         match &windows.single {
             Some(rows) if args.sets => {

@@ -7,6 +7,7 @@ use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::IndexTable;
+use std::ops::Range;
 
 /// Rows of one sum; more, for instance in a damaged file, would only exhaust memory.
 pub const MOST_ROWS: i64 = 1 << 22;
@@ -85,6 +86,10 @@ impl Ranges {
     /// Whether no range goes beyond `rows`.
     pub fn are_within(&self, rows: usize) -> bool {
         self.table.values().iter().all(|&row| row <= rows as i32)
+    }
+    /// Each as a range, empty if there are no rows.
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> {
+        self.table.values().chunks_exact(2).map(|range| range[0].max(0) as usize..range[1].max(0) as usize)
     }
     pub fn lengths(&self) -> impl Iterator<Item = i32> {
         self.table.values().chunks_exact(2).map(|range| range[1] - range[0])

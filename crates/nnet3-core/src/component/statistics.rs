@@ -37,7 +37,7 @@ pub const PRECOMPUTED: &[PrecomputedReader] =
 
 /// Output: the count, the sum of x and, if wanted, that of x².
 #[derive(Clone, Debug)]
-struct Extraction {
+pub(super) struct Extraction {
     input_dim: usize,
     input_period: i32,
     output_period: i32,
@@ -76,17 +76,21 @@ impl Extraction {
         times.filter_map(move |t| Some(Index { t: i32::try_from(t).ok()?, ..output }))
     }
 
-    fn sums(&self) -> std::ops::Range<usize> {
+    pub(super) fn include_variance(&self) -> bool {
+        self.include_variance
+    }
+    /// Output columns of sums, and of sums of squares.
+    pub(super) fn sums(&self) -> std::ops::Range<usize> {
         1..1 + self.input_dim
     }
-    fn square_sums(&self) -> std::ops::Range<usize> {
+    pub(super) fn square_sums(&self) -> std::ops::Range<usize> {
         1 + self.input_dim..1 + 2 * self.input_dim
     }
 }
 
 /// Rows of groups.
 #[derive(Debug)]
-struct Groups {
+pub(super) struct Groups {
     /// Input rows of each output row, and how many they are.
     forward: Ranges,
     counts: Vec<f32>,
@@ -142,9 +146,14 @@ impl Extraction {
 
 impl Groups {
     /// Whether each output row is of the one input row, of `inputs`, with its number.
-    fn one_by_one(&self, inputs: usize) -> bool {
+    pub(super) fn one_by_one(&self, inputs: usize) -> bool {
         let mut ranges = self.forward.table().values().chunks(2).zip(0..);
         self.forward.count() == inputs && ranges.all(|(range, i)| range == [i, i + 1])
+    }
+
+    /// Input rows of each output row.
+    pub(super) fn counts(&self) -> &[f32] {
+        &self.counts
     }
 
     fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {

@@ -58,7 +58,7 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
 
 /// Whether the contents of a matrix are lost at this event: it goes, or its storage becomes that of a matrix that is set
 /// before anything else happens to it.
-fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
+pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
     match event.what {
         What::Deallocates => true,
         What::SwapsWith(other) => {

@@ -10,6 +10,7 @@ mod observe;
 mod program;
 mod shortcuts;
 mod steps;
+mod summed;
 mod trace;
 mod zeroing;
 
@@ -18,7 +19,7 @@ pub use program::Program;
 pub use trace::Trace;
 
 use crate::component::parameters::affine;
-use crate::component::{Backprop, Component, Context, Update};
+use crate::component::{self, Backprop, Component, Context, PrecomputedIndexes, Update};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::{ComponentId, NodeId};
@@ -375,6 +376,13 @@ impl Executor {
         if self.literal { &Shortcut::None } else { program.shortcuts.at(c) }
     }
 
+    /// The windows of a summed matrix that a command reads or writes. Elsewhere than on the host it is not summed: there a
+    /// call for each window is what takes time.
+    fn windows<'p>(&self, program: &'p Program, c: usize) -> Option<&'p dyn PrecomputedIndexes> {
+        let windows = program.shortcuts.windows(c).filter(|_| !self.literal)?;
+        self.device.cached_elements().and(program.precomputed(Some(windows)))
+    }
+
     /// The run that a command belongs to, and how many rows of it to do at a time, if that is what pays.
     fn run_in_blocks<'p>(&self, program: &'p Program, c: usize) -> Option<(&'p Run, usize)> {
         let run = program.shortcuts.run(c).filter(|_| !self.literal)?;
@@ -489,9 +497,14 @@ impl Executor {
         let out_value = self.view(program, output);
         let memo = self.memo(program, c);
         let run = model.nnet().component(component);
-        match self.shortcut(program, c) {
-            Shortcut::Sets => run.propagate_setting(context, indexes, in_value, out_value, memo),
-            &Shortcut::Step(number) => self.step(context, program, c, program.shortcuts.steps(number), run),
+        match (self.windows(program, c), self.shortcut(program, c)) {
+            (Some(windows), _) => {
+                component::summed::propagate(run, context, indexes, windows, in_value, out_value)
+            }
+            (None, Shortcut::Sets) => run.propagate_setting(context, indexes, in_value, out_value, memo),
+            (None, &Shortcut::Step(number)) => {
+                self.step(context, program, c, program.shortcuts.steps(number), run)
+            }
             _ => run.propagate(context, indexes, in_value, out_value, memo),
         }
         if store_stats {
@@ -557,6 +570,9 @@ impl Executor {
             in_deriv: in_deriv.map(|d| self.view(program, d)),
             sets: matches!(shortcut, Shortcut::Sets),
         };
-        own.backprop(self.context(random), args, update);
+        match self.windows(program, c) {
+            Some(windows) => component::summed::backprop(own, self.context(random), args, windows),
+            None => own.backprop(self.context(random), args, update),
+        }
     }
 }

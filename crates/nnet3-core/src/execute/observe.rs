@@ -12,7 +12,8 @@ use std::time::Duration;
 pub trait Observer: Send {
     /// The command is about to run.
     fn before(&mut self, at: &Moment<'_>);
-    /// Whether every command is to do what it says. Otherwise zeroing is left out where nothing depends on it.
+    /// Whether every command is to do what it says. Otherwise matrices are left as they are, or are partly written, where
+    /// nothing depends on it.
     fn literal(&self) -> bool {
         true
     }

@@ -1,12 +1,13 @@
 //! What a program does otherwise than its commands say, with the same results: it leaves out zeroing that nothing depends
-//! on, adds and copies to a large matrix some rows at a time, and does at once what several steps of a recurrence have in
-//! common.
+//! on, adds and copies to a large matrix some rows at a time, sums statistics of frames where it extracts them, and does at
+//! once what several steps of a recurrence have in common.
 
 use super::additions::additions;
 use super::events::{Events, events};
 use super::steps::{Steps, steps};
+use super::summed::pairs;
 use super::zeroing::{Part, needed};
-use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, PrecomputedId, SubmatrixId};
 use crate::nnet::Nnet;
 
 /// By command.
@@ -38,6 +39,8 @@ pub(super) struct Run {
 pub(super) struct Shortcuts {
     by_command: Vec<Shortcut>,
     steps: Vec<Steps>,
+    /// For each command of a pair around a summed matrix the pooling's windows.
+    windows: Vec<Option<PrecomputedId>>,
     runs: Vec<Run>,
     /// For each command the run that it belongs to.
     run_of: Vec<Option<usize>>,
@@ -48,14 +51,18 @@ impl Shortcuts {
         let commands = &computation.commands;
         let mut by_command = vec![Shortcut::None; commands.len()];
         let mut steps = Vec::new();
+        let mut windows = vec![None; commands.len()];
         // A loop comes back to matrices that it has left.
         if !commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
             let events = events(nnet, computation);
             leave_out(nnet, computation, &events, &mut by_command);
             steps = do_first(nnet, computation, &events, &mut by_command);
+            for pair in pairs(nnet, computation, &events) {
+                pair.commands.iter().for_each(|&c| windows[c] = Some(pair.windows));
+            }
         }
         let (runs, run_of) = runs(computation, &by_command);
-        Shortcuts { by_command, steps, runs, run_of }
+        Shortcuts { by_command, steps, windows, runs, run_of }
     }
 
     pub fn at(&self, command: usize) -> &Shortcut {
@@ -65,6 +72,11 @@ impl Shortcuts {
     /// What [`Shortcut::Step`] names.
     pub fn steps(&self, number: usize) -> &Steps {
         &self.steps[number]
+    }
+
+    /// The windows to sum over or to take sums of, if this command can.
+    pub fn windows(&self, command: usize) -> Option<PrecomputedId> {
+        self.windows[command]
     }
 
     /// The run that a command belongs to, if it does.
@@ -151,7 +163,7 @@ fn is_silent(command: &Command) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{Executor, Moment, Observer, Program};
     use super::*;
     use crate::compile::compile;
@@ -232,7 +244,7 @@ mod tests {
 
     /// Derivatives and gradients are the same whether all commands run as they are or with shortcuts, in an arena with the
     /// remains of an earlier run. `enough` looks at the shortcuts of the optimized program.
-    fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+    pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
         let mut nnet = Nnet::default();
         nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
         let mut request = nnet.ordinary_request(sequences, frames, 1, true).unwrap();
