@@ -2,7 +2,7 @@
 //! the whole process's.
 
 use nnet3_matrix::cpu::{VectorLevel, set_vector_level};
-use nnet3_matrix::{cpu, suite};
+use nnet3_matrix::{Device, IndexTable, Matrix, ViewMut, cpu, suite};
 
 #[test]
 fn every_level() {
@@ -10,8 +10,39 @@ fn every_level() {
         if set_vector_level(level) == level {
             println!("{level:?}");
             suite::run_all(&cpu());
+            large_results_are_those_of_rows(&cpu());
         } else {
             eprintln!("skipped: this processor has no {level:?}");
         }
+    }
+}
+
+/// Of matrices that are written past the caches, with rows that begin in the middle of cache lines too.
+fn large_results_are_those_of_rows(device: &Device) {
+    let (rows, cols) = (1101, 2003);
+    let values = |seed: usize| (0..rows * cols).map(|i| (i * 31 % 1009 + seed) as f32 / 500.0).collect();
+    let src = Matrix::from_vec(rows, cols, values(1));
+    let from: Vec<i32> =
+        (0..rows as i32).map(|i| if i % 7 == 3 { -1 } else { i * 5 % rows as i32 }).collect();
+    let numbers = IndexTable::new(from.clone());
+    for columns in [0..cols, 3..cols, 16..cols - 2] {
+        let src = src.view().col_range(columns.clone());
+        let row = |i: usize| src.row_range(i..i + 1);
+        let compare = |whole: &dyn Fn(ViewMut<'_>), one: &dyn Fn(ViewMut<'_>, usize)| {
+            let mut found = Matrix::from_vec(rows, cols, vec![5.0; rows * cols]);
+            let mut expected = Matrix::from_vec(rows, cols, vec![5.0; rows * cols]);
+            whole(found.view_mut().col_range(columns.clone()));
+            (0..rows).for_each(|i| one(expected.view_mut().row(i).col_range(columns.clone()), i));
+            assert!(found.to_vec() == expected.to_vec(), "columns {columns:?}");
+        };
+        compare(&|to| device.copy(to, src), &|to, i| device.copy(to, row(i)));
+        compare(&|to| device.copy_rows(to, 1.0, src, &numbers), &|to, i| match from[i] {
+            -1 => device.set(to, 0.0),
+            from => device.copy(to, row(from as usize)),
+        });
+        let (mean, scale) = (row(7), row(8));
+        compare(&|to| device.normalize_cols(to, src, mean, scale), &|to, i| {
+            device.normalize_cols(to, row(i), mean, scale)
+        });
     }
 }

@@ -2,6 +2,7 @@
 
 use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
+use super::past_caches::set;
 use super::simd::{self, Kernel, Simd};
 use crate::view::{View, ViewMut};
 
@@ -74,7 +75,7 @@ fn with_two_rows(
     let [first, second] = rows.map(|row| row.repeated(dst.rows()));
     match pair(dst, src) {
         Pair::Same(dst) => combine(dst, [first, second], |x, [a, b]| f(x, a, b)),
-        Pair::Apart(dst, src) => combine(dst, [src, first, second], |_, [x, a, b]| f(x, a, b)),
+        Pair::Apart(dst, src) => set(dst, [src, first, second], |_: f32, [x, a, b]: [f32; 3]| f(x, a, b)),
     }
 }
 

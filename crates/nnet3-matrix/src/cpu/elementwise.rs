@@ -3,6 +3,7 @@
 use super::access::{self, Pair, Rows, RowsMut, flattened, pair, rows_at, same, same_shape, split};
 use super::lanes::{RowSet, at, cut};
 use super::math;
+use super::past_caches::{CopyRows, is_large};
 use super::simd::{self, Kernel, Simd};
 use crate::backend::{Activation, Map};
 use crate::view::{View, ViewMut};
@@ -155,6 +156,9 @@ pub(super) fn copy(dst: ViewMut<'_>, src: View<'_>) {
     same_shape(&dst.as_view(), &src);
     let (dst, [src]) = flattened(dst, [src]);
     if let Pair::Apart(mut dst, src) = pair(dst, src) {
+        if is_large(&dst) {
+            return simd::run(CopyRows { dst, src, from: Some });
+        }
         for i in 0..dst.rows() {
             dst.row(i).copy_from_slice(src.row(i));
         }

@@ -16,6 +16,7 @@ mod math;
 mod numbers;
 mod packed;
 mod pages;
+mod past_caches;
 mod random;
 mod reduce;
 mod rows;

@@ -1,6 +1,7 @@
 //! Rows picked by number or by place.
 
 use super::access::{Rows, RowsMut, gather, scatter, split};
+use super::past_caches::{CopyRows, is_large};
 use super::simd;
 use crate::memory::{IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
@@ -44,8 +45,13 @@ fn indexed<'a>(dst: ViewMut<'a>, src: View<'a>, rows: &IndexTable) -> (RowsMut<'
 }
 
 pub(super) fn copy_rows(dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+    let (dst, src) = indexed(dst, src, rows);
+    if alpha == 1.0 && is_large(&dst) {
+        let (rows, limit) = (rows.values(), src.rows());
+        return simd::run(CopyRows { dst, src, from: |i: usize| chosen(rows[i], limit) });
+    }
     simd::run_plain(
-        indexed(dst, src, rows),
+        (dst, src),
         #[inline(always)]
         |(mut dst, src)| {
             for (i, &row) in rows.values().iter().enumerate() {

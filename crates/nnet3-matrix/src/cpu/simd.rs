@@ -36,6 +36,13 @@ pub(super) trait Simd: Copy {
     fn prefetch_first(soon: &f32) {
         let _ = soon;
     }
+    /// to = from, past the caches where that is possible; [`Simd::finish_stores`] must come before others may look at it.
+    #[inline(always)]
+    fn store_past(to: &mut [f32], from: &[f32]) {
+        to.copy_from_slice(from);
+    }
+    #[inline(always)]
+    fn finish_stores() {}
 }
 
 #[derive(Clone, Copy)]
@@ -64,6 +71,26 @@ impl Simd for Avx2 {
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
+    #[inline(always)]
+    fn store_past(to: &mut [f32], from: &[f32]) {
+        use std::arch::x86_64::{_mm256_loadu_ps, _mm256_stream_ps};
+        const LANES: usize = size_of::<std::arch::x86_64::__m256>() / size_of::<f32>();
+        assert_eq!(to.len(), from.len());
+        let head = to.as_ptr().align_offset(size_of::<std::arch::x86_64::__m256>()).min(to.len());
+        let end = head + (to.len() - head) / LANES * LANES;
+        to[..head].copy_from_slice(&from[..head]);
+        for (to, from) in to[head..end].chunks_exact_mut(LANES).zip(from[head..end].chunks_exact(LANES)) {
+            // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. Both slices have
+            // as many elements, and `to` starts where the store wants it.
+            unsafe { _mm256_stream_ps(to.as_mut_ptr().cast(), _mm256_loadu_ps(from.as_ptr())) }
+        }
+        to[end..].copy_from_slice(&from[end..]);
+    }
+    #[inline(always)]
+    fn finish_stores() {
+        // SAFETY: every processor of x86-64 has the instruction, which changes no values.
+        unsafe { std::arch::x86_64::_mm_sfence() }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -85,6 +112,26 @@ impl Simd for Avx512 {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: as above.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(soon).cast()) }
+    }
+    #[inline(always)]
+    fn store_past(to: &mut [f32], from: &[f32]) {
+        use std::arch::x86_64::{_mm512_loadu_ps, _mm512_stream_ps};
+        const LANES: usize = size_of::<std::arch::x86_64::__m512>() / size_of::<f32>();
+        assert_eq!(to.len(), from.len());
+        let head = to.as_ptr().align_offset(size_of::<std::arch::x86_64::__m512>()).min(to.len());
+        let end = head + (to.len() - head) / LANES * LANES;
+        to[..head].copy_from_slice(&from[..head]);
+        for (to, from) in to[head..end].chunks_exact_mut(LANES).zip(from[head..end].chunks_exact(LANES)) {
+            // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. Both slices have
+            // as many elements, and `to` starts where the store wants it.
+            unsafe { _mm512_stream_ps(to.as_mut_ptr().cast(), _mm512_loadu_ps(from.as_ptr())) }
+        }
+        to[end..].copy_from_slice(&from[end..]);
+    }
+    #[inline(always)]
+    fn finish_stores() {
+        // SAFETY: every processor of x86-64 has the instruction, which changes no values.
+        unsafe { std::arch::x86_64::_mm_sfence() }
     }
 }
 

@@ -1,0 +1,77 @@
+//! Large results that are written past the caches. Other stores read each cache line before they change it, and of a large
+//! matrix none is there any more when somebody reads it.
+
+use super::access::{Rows, RowsMut, rows_at};
+use super::elementwise::{Combine, Function, combine_row};
+use super::lanes::cut;
+use super::simd::{self, Kernel, Simd};
+use std::marker::PhantomData;
+
+/// Elements from which on this pays: several times what second-level caches hold.
+const LARGE: usize = 1 << 21;
+/// Elements that are worked out before they are written.
+const PART: usize = 256;
+
+pub(super) fn is_large(dst: &RowsMut<'_>) -> bool {
+    dst.rows() * dst.cols() >= LARGE
+}
+
+/// Ends a stretch of [`Simd::store_past`]: what was written is there for other threads, whatever they do to learn of it.
+struct Finish<S: Simd>(PhantomData<S>);
+
+impl<S: Simd> Drop for Finish<S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        S::finish_stores();
+    }
+}
+
+/// dst = f(sources), past the caches; f must not depend on old elements.
+struct Fresh<'a, const N: usize, F>(Combine<'a, N, F>);
+
+impl<const N: usize, F: Function<N>> Kernel for Fresh<'_, N, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Combine { mut dst, sources, f } = self.0;
+        let _finish = Finish::<S>(PhantomData);
+        let mut part = [0.0; PART];
+        for i in 0..dst.rows() {
+            let (row, sources) = (dst.row(i), rows_at(&sources, i));
+            for start in (0..row.len()).step_by(PART) {
+                let range = start..row.len().min(start + PART);
+                let part = &mut part[..range.len()];
+                combine_row::<S, N, F>(part, cut(sources, range.clone()), f);
+                S::store_past(&mut row[range], part);
+            }
+        }
+    }
+}
+
+/// dst = f(sources), where f does not depend on old elements.
+#[inline(always)]
+pub(super) fn set<const N: usize, F: Function<N>>(dst: RowsMut<'_>, sources: [Rows<'_>; N], f: F) {
+    let combine = Combine { dst, sources, f };
+    if is_large(&combine.dst) { simd::run(Fresh(combine)) } else { simd::run(combine) }
+}
+
+/// dst.row(i) = src.row(from(i)), past the caches; zeros where that is `None`.
+pub(super) struct CopyRows<'a, F> {
+    pub dst: RowsMut<'a>,
+    pub src: Rows<'a>,
+    pub from: F,
+}
+
+impl<F: Fn(usize) -> Option<usize>> Kernel for CopyRows<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let _finish = Finish::<S>(PhantomData);
+        for i in 0..self.dst.rows() {
+            match (self.from)(i) {
+                Some(row) => S::store_past(self.dst.row(i), self.src.row(row)),
+                None => self.dst.row(i).fill(0.0),
+            }
+        }
+    }
+}
