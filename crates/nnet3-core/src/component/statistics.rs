@@ -151,7 +151,7 @@ impl Groups {
         self.forward.count() == inputs && ranges.all(|(range, i)| range == [i, i + 1])
     }
 
-    /// Input rows of each output row.
+    /// How many input rows each output row is of.
     pub(super) fn counts(&self) -> &[f32] {
         &self.counts
     }
