@@ -32,12 +32,13 @@ const TERMS: usize = 1024;
 const MOST_DOTS: usize = 1200;
 const LEAST_TERMS: usize = 32;
 
-/// Whether this way is to be taken for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the roundings that
-/// are wanted.
+/// Whether [`product`] is to be taken for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the roundings
+/// that are wanted.
 pub(super) fn pays(m: usize, n: usize, k: usize) -> bool {
-    if has_own_roundings(m, n, k) {
-        return m * n <= MOST_DOTS && k >= LEAST_TERMS;
-    }
+    is_faster(m, n, k) || (has_own_roundings(m, n, k) && m * n <= MOST_DOTS && k >= LEAST_TERMS)
+}
+
+fn is_faster(m: usize, n: usize, k: usize) -> bool {
     if (2..=FEW_ROWS).contains(&m) && k * n >= LEAST_ELEMENTS {
         return true;
     }
