@@ -170,6 +170,7 @@ pub(super) mod tests {
     use crate::config::parse_config;
     use crate::optimize::{OptimizeOptions, optimize};
     use crate::random::Random;
+    use crate::request::ComputationRequest;
     use crate::run_request::{NamedMatrices, run_request};
     use kaldi_io::DenseMatrix;
     use std::sync::Arc;
@@ -228,7 +229,7 @@ pub(super) mod tests {
         component name=c type=AffineComponent input-dim=8 output-dim=4
         component name=d type=TanhComponent dim=4
         component-node name=a component=a input=Sum(input, Offset(input, 1))
-        component-node name=b component=b input=Append(ORDER)
+        component-node name=b component=b input=Append(INPUT)
         component-node name=c component=c input=b
         component-node name=d component=d input=c
         output-node name=output input=d";
@@ -242,16 +243,33 @@ pub(super) mod tests {
         }
     }
 
-    /// Derivatives and gradients are the same whether all commands run as they are or with shortcuts, in an arena with the
-    /// remains of an earlier run. `enough` looks at the shortcuts of the optimized program.
-    pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+    fn nnet_and_request(config: &str, sequences: i32, frames: i32) -> (Nnet, ComputationRequest) {
         let mut nnet = Nnet::default();
         nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
         let mut request = nnet.ordinary_request(sequences, frames, 1, true).unwrap();
         request.inputs[0].has_deriv = true;
+        (nnet, request)
+    }
+
+    fn optimized(nnet: &Nnet, compiled: &Computation) -> Computation {
+        let mut computation = compiled.clone();
+        optimize(&OptimizeOptions::default(), nnet, 2, &mut computation).unwrap();
+        computation
+    }
+
+    /// Seven steps of a recurrence, with this input to each.
+    pub fn recurrent(input: &str) -> (Nnet, Computation) {
+        let (nnet, request) = nnet_and_request(&RECURRENT.replace("INPUT", input), 3, 7);
+        let computation = optimized(&nnet, &compile(&nnet, std::slice::from_ref(&request)).unwrap());
+        (nnet, computation)
+    }
+
+    /// Derivatives and gradients are the same whether all commands run as they are or with shortcuts, in an arena with the
+    /// remains of an earlier run. `enough` looks at the shortcuts of the optimized program.
+    pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+        let (nnet, request) = nnet_and_request(config, sequences, frames);
         let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
-        let mut optimized = compiled.clone();
-        optimize(&OptimizeOptions::default(), &nnet, 2, &mut optimized).unwrap();
+        let optimized = optimized(&nnet, &compiled);
         let matrix = |rows: usize, seed| DenseMatrix {
             rows,
             cols: 4,
@@ -299,8 +317,8 @@ pub(super) mod tests {
 
     #[test]
     fn what_steps_have_in_common_is_done_at_once() {
-        for order in ["a, IfDefined(Offset(d, -1))", "IfDefined(Offset(d, -1)), a"] {
-            compare(&RECURRENT.replace("ORDER", order), 3, 7, |program| {
+        for input in ["a, IfDefined(Offset(d, -1))", "IfDefined(Offset(d, -1)), a"] {
+            compare(&RECURRENT.replace("INPUT", input), 3, 7, |program| {
                 let steps = &program.shortcuts.steps;
                 let copies: Vec<usize> = steps.iter().map(|s| s.copies.len()).collect();
                 copies == [6] && count(program, |s| matches!(s, Shortcut::Step(0))) == 7

@@ -2,10 +2,10 @@
 //! the step before has left. What comes from below is often known for all steps before the first: its share of the
 //! products can be worked out at once, and parameters need not come from memory again for every step.
 
-use super::events::{Events, What};
+use super::events::{Event, Events, What};
 use super::zeroing::Part;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
-use crate::index::ComponentId;
+use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use std::ops::Range;
 
@@ -41,19 +41,24 @@ impl Area {
         Area { matrix: computation.matrix_of(s), part: Part::of(computation, s) }
     }
 
-    /// Whether both lie in the same columns of one matrix.
-    fn is_beside(&self, other: &Area) -> bool {
-        self.matrix == other.matrix && self.part.cols == other.part.cols
+    fn with_rows(&self, rows: Range<usize>) -> Area {
+        Area { matrix: self.matrix, part: Part { rows, cols: self.part.cols.clone() } }
     }
 }
 
-/// Products of one component between the same columns of the same two matrices.
+/// One product: the command, its rows of input and output.
+struct Step {
+    command: usize,
+    input: Range<usize>,
+    output: Range<usize>,
+}
+
+/// Products of one component between the same columns of the same two matrices, in order.
 struct Group {
-    component: ComponentId,
+    /// Of the first.
     input: Area,
     output: Area,
-    /// Commands with their rows of input and output.
-    steps: Vec<(usize, Range<usize>, Range<usize>)>,
+    steps: Vec<Step>,
 }
 
 /// All of them. `is_free` tells commands that are to be done just as they say.
@@ -63,144 +68,159 @@ pub(super) fn steps(
     events: &Events,
     is_free: impl Fn(usize) -> bool,
 ) -> Vec<Steps> {
-    let mut groups: Vec<Group> = Vec::new();
+    let (mut groups, mut numbers): (Vec<Group>, _) = (Vec::new(), FastMap::default());
     for (c, command) in computation.commands.iter().enumerate() {
         let Command::Propagate { component, input: Some(input), output, .. } = *command else { continue };
         if !is_free(c) || nnet.component(component).as_affine().is_none() {
             continue;
         }
         let (input, output) = (Area::of(computation, input), Area::of(computation, output));
-        let step = (c, input.part.rows.clone(), output.part.rows.clone());
-        let same = |g: &&mut Group| {
-            g.component == component && g.input.is_beside(&input) && g.output.is_beside(&output)
-        };
-        match groups.iter_mut().find(same) {
+        let columns = [&input, &output].map(|area| (area.matrix, area.part.cols.clone()));
+        let number = *numbers.entry((component, columns)).or_insert(groups.len());
+        let step = Step { command: c, input: input.part.rows.clone(), output: output.part.rows.clone() };
+        match groups.get_mut(number) {
             Some(group) => group.steps.push(step),
-            None => groups.push(Group { component, input, output, steps: vec![step] }),
+            None => groups.push(Group { input, output, steps: vec![step] }),
         }
     }
     groups.retain(|group| group.steps.len() >= LEAST_STEPS && group.input.matrix != group.output.matrix);
-    groups.into_iter().filter_map(|group| group.steps(computation, events, &is_free)).collect()
+    let search = Search { computation, events, is_free };
+    groups.iter().filter_map(|group| search.steps(group)).collect()
 }
 
-impl Group {
-    fn steps(
-        self,
-        computation: &Computation,
-        events: &Events,
-        is_free: &impl Fn(usize) -> bool,
-    ) -> Option<Steps> {
-        let products: Vec<usize> = self.steps.iter().map(|step| step.0).collect();
-        let (input, output) = self.whole()?;
+/// What is written to the input between the first and the last product, in columns of the component's input.
+struct Writes {
+    /// Copies that could be done before, with their columns.
+    copies: Vec<(usize, Range<usize>)>,
+    /// Of all else.
+    late: Range<usize>,
+}
+
+struct Search<'a, F> {
+    computation: &'a Computation,
+    events: &'a Events,
+    is_free: F,
+}
+
+impl<F: Fn(usize) -> bool> Search<'_, F> {
+    fn steps(&self, group: &Group) -> Option<Steps> {
+        let (input, output) = group.whole()?;
+        if !self.rows_wait_for_their_products(group, &output) {
+            return None;
+        }
+        let Writes { copies, late } = self.writes(group, &input)?;
         let width = input.part.cols.len();
-        self.nobody_else_uses(&output, computation, events)?;
-        let (copies, late) = self.writes_between(&input, computation, events, is_free)?;
         let (known, rest) = match late.start >= width - late.end {
             true => (0..late.start, late.start..width),
             false => (late.end..width, 0..late.end),
         };
-        let columns = |c: usize| relative(&Part::of(computation, dest(computation, c)), &input.part);
-        let copies = copies.into_iter().filter(|&c| within(&columns(c), &known)).collect();
+        let is_known = |(_, columns): &(usize, Range<usize>)| within(columns, &known);
+        let copies = copies.into_iter().filter(is_known).map(|(c, _)| c).collect();
+        let products = group.steps.iter().map(|step| step.command).collect();
         (known.len() >= LEAST_COLUMNS).then_some(Steps { products, copies, input, output, known, rest })
     }
 
+    /// What happens to a matrix from the first of these commands on, up to the last.
+    fn events(&self, matrix: MatrixId, commands: Range<usize>) -> &[Event] {
+        let events = self.events.of(matrix.index());
+        let until = |command: usize| events.partition_point(|event| event.command() < command);
+        &events[until(commands.start)..until(commands.end).max(until(commands.start))]
+    }
+
+    /// Whether, once the first product has been done, no row of the output is touched before its own one.
+    fn rows_wait_for_their_products(&self, group: &Group, output: &Area) -> bool {
+        let first_row = output.part.rows.start;
+        let mut products = vec![0; output.part.rows.len()];
+        for step in &group.steps {
+            products[step.output.start - first_row..step.output.end - first_row].fill(step.command);
+        }
+        self.events(output.matrix, group.between()).iter().all(|event| {
+            touched(event.what).is_some_and(|s| {
+                let part = Part::of(self.computation, s).common(&output.part);
+                part.cols.is_empty()
+                    || part.rows.into_iter().all(|i| products[i - first_row] <= event.command())
+            })
+        })
+    }
+
+    /// None if the matrix does not stay where it is, or if the steps do not depend on each other.
+    fn writes(&self, group: &Group, input: &Area) -> Option<Writes> {
+        let (first_row, first_col) = (input.part.rows.start, input.part.cols.start);
+        let first = group.steps[0].command;
+        let Writes { mut copies, mut late } = Writes { copies: Vec::new(), late: 0..0 };
+        // By row, columns that have been read or written; perhaps more.
+        let mut used = vec![0..0; input.part.rows.len()];
+        let mut changes = FastMap::default();
+        for event in self.events(input.matrix, first..group.between().end) {
+            let whole = Part::of(self.computation, touched(event.what)?);
+            let part = whole.common(&input.part);
+            if part.is_empty() {
+                continue;
+            }
+            let columns = part.cols.start - first_col..part.cols.end - first_col;
+            let used = &mut used[part.rows.start - first_row..part.rows.end - first_row];
+            if !matches!(event.what, What::Reads(_)) {
+                let could_be_first = (self.is_free)(event.command())
+                    && whole == part
+                    && used.iter().all(|used| !overlap(used, &columns))
+                    && self.copies_what_is_there(event.command(), input.matrix, first, &mut changes);
+                match could_be_first {
+                    true => copies.push((event.command(), columns.clone())),
+                    false => late = hull(&late, &columns),
+                }
+            }
+            used.iter_mut().for_each(|used| *used = hull(used, &columns));
+        }
+        let torn = |(_, columns): &(usize, Range<usize>)| overlap(columns, &late) && !within(columns, &late);
+        // Without a recurrence the steps would be one.
+        (!late.is_empty() && !copies.iter().any(torn)).then_some(Writes { copies, late })
+    }
+
+    /// Whether command `c` is a copy to a matrix from another one, of what is there before command `first` already.
+    /// `changes` keeps what happens to sources but for reading, from `first` on.
+    fn copies_what_is_there(
+        &self,
+        c: usize,
+        to: MatrixId,
+        first: usize,
+        changes: &mut FastMap<MatrixId, Vec<Event>>,
+    ) -> bool {
+        let (Command::Copy { src, .. } | Command::CopyRows { src, .. }) = self.computation.commands[c] else {
+            return false;
+        };
+        let source = Area::of(self.computation, src);
+        let changes = changes.entry(source.matrix).or_insert_with(|| {
+            let all = self.events(source.matrix, first..self.computation.commands.len());
+            all.iter().filter(|event| !matches!(event.what, What::Reads(_))).copied().collect()
+        });
+        let before = changes.partition_point(|event| event.command() < c);
+        let elsewhere = |event: &Event| {
+            touched(event.what).is_some_and(|s| Part::of(self.computation, s).common(&source.part).is_empty())
+        };
+        // What changed last is most often what is copied.
+        source.matrix != to && changes[..before].iter().rev().all(elsewhere)
+    }
+}
+
+impl Group {
     /// All rows of input and output, if they follow each other without gaps, in both alike.
     fn whole(&self) -> Option<(Area, Area)> {
-        let mut rows: Vec<_> = self.steps.iter().map(|(_, input, output)| (input, output)).collect();
+        let mut rows: Vec<_> = self.steps.iter().map(|step| (&step.input, &step.output)).collect();
         rows.sort_unstable_by_key(|(input, _)| input.start);
         let follow = |a: &Range<usize>, b: &Range<usize>| a.end == b.start;
         let adjacent = rows.windows(2).all(|w| follow(w[0].0, w[1].0) && follow(w[0].1, w[1].1));
         let ((first, first_out), (last, last_out)) = (rows.first()?, rows.last()?);
-        let area = |area: &Area, rows| Area {
-            matrix: area.matrix,
-            part: Part { rows, cols: area.part.cols.clone() },
-        };
         adjacent.then(|| {
-            (area(&self.input, first.start..last.end), area(&self.output, first_out.start..last_out.end))
+            (
+                self.input.with_rows(first.start..last.end),
+                self.output.with_rows(first_out.start..last_out.end),
+            )
         })
     }
 
     /// After the first product and before the last.
     fn between(&self) -> Range<usize> {
-        self.steps[0].0 + 1..self.steps[self.steps.len() - 1].0
-    }
-
-    /// Some, if from the first product on no row of the output is touched before its own product.
-    fn nobody_else_uses(&self, output: &Area, computation: &Computation, events: &Events) -> Option<()> {
-        for event in events.of(output.matrix.index()) {
-            if !self.between().contains(&event.command()) {
-                continue;
-            }
-            let touched = Part::of(computation, touched(event.what)?).common(&output.part);
-            let too_early = |(c, _, rows): &(usize, Range<usize>, Range<usize>)| {
-                event.command() < *c && overlap(rows, &touched.rows)
-            };
-            if !touched.is_empty() && self.steps.iter().any(too_early) {
-                return None;
-            }
-        }
-        Some(())
-    }
-
-    /// What is written to the input between the first and the last product: copies that could be done before, and the
-    /// columns of all else.
-    fn writes_between(
-        &self,
-        input: &Area,
-        computation: &Computation,
-        events: &Events,
-        is_free: &impl Fn(usize) -> bool,
-    ) -> Option<(Vec<usize>, Range<usize>)> {
-        let mut copies = Vec::new();
-        let mut late: Option<Range<usize>> = None;
-        for event in events.of(input.matrix.index()) {
-            if !self.between().contains(&event.command()) {
-                continue;
-            }
-            let part = Part::of(computation, touched(event.what)?);
-            if matches!(event.what, What::Reads(_)) || part.common(&input.part).is_empty() {
-                continue;
-            }
-            if is_free(event.command()) && self.could_be_first(event.command(), &part, computation, events) {
-                copies.push(event.command());
-            } else {
-                let columns = relative(&part, &input.part);
-                late = Some(
-                    late.map_or(columns.clone(), |l| l.start.min(columns.start)..l.end.max(columns.end)),
-                );
-            }
-        }
-        // Without a recurrence the steps would be one.
-        let late = late?;
-        let columns = |c: usize| relative(&Part::of(computation, dest(computation, c)), &input.part);
-        let torn = copies.iter().any(|&c| overlap(&columns(c), &late) && !within(&columns(c), &late));
-        (!torn).then_some((copies, late))
-    }
-
-    /// Whether command `c` is a copy to `part` of the input that could as well be done before the first product: what it
-    /// copies is there by then, and nobody touches the part in between.
-    fn could_be_first(&self, c: usize, part: &Part, computation: &Computation, events: &Events) -> bool {
-        let (Command::Copy { src, .. } | Command::CopyRows { src, .. }) = computation.commands[c] else {
-            return false;
-        };
-        let between = self.steps[0].0..c;
-        let source = Area::of(computation, src);
-        let is_there = |what: What| match what {
-            What::Reads(_) => true,
-            What::Sets(s) | What::Changes(s) => Part::of(computation, s).common(&source.part).is_empty(),
-            What::Allocates | What::Deallocates | What::SwapsWith(_) => false,
-        };
-        let untouched = |what: What| match touched(what) {
-            Some(s) => Part::of(computation, s).common(part).is_empty(),
-            None => false,
-        };
-        let all = |matrix: MatrixId, fits: &dyn Fn(What) -> bool| {
-            let events = events.of(matrix.index()).iter();
-            events.filter(|event| between.contains(&event.command())).all(|event| fits(event.what))
-        };
-        source.matrix != self.input.matrix
-            && all(source.matrix, &is_there)
-            && all(self.input.matrix, &untouched)
+        self.steps[0].command + 1..self.steps[self.steps.len() - 1].command
     }
 }
 
@@ -212,24 +232,64 @@ fn touched(what: What) -> Option<SubmatrixId> {
     }
 }
 
-/// Where a copy goes.
-fn dest(computation: &Computation, c: usize) -> SubmatrixId {
-    match computation.commands[c] {
-        Command::Copy { dest, .. } | Command::CopyRows { dest, .. } => dest,
-        _ => unreachable!("only copies are done before"),
-    }
-}
-
-/// The common columns, counted from the first of `of`.
-fn relative(part: &Part, of: &Part) -> Range<usize> {
-    let cols = part.common(of).cols;
-    cols.start - of.cols.start..cols.end - of.cols.start
-}
-
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
 fn within(a: &Range<usize>, b: &Range<usize>) -> bool {
     b.start <= a.start && a.end <= b.end
+}
+
+/// The least range with both, of which the first may be empty.
+fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    if a.is_empty() { b.clone() } else { a.start.min(b.start)..a.end.max(b.end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::events;
+    use super::super::shortcuts::tests::recurrent;
+    use super::*;
+
+    fn found(nnet: &Nnet, computation: &Computation) -> Vec<Steps> {
+        steps(nnet, computation, &events(nnet, computation), |_| true)
+    }
+
+    /// Commands that would see or spoil what is done too early, between the fourth of seven products and the one before.
+    #[test]
+    fn nobody_notices() {
+        let (nnet, computation) = recurrent("a, IfDefined(Offset(d, -1))");
+        let base = found(&nnet, &computation);
+        let [Steps { products, copies, .. }] = &base[..] else { panic!("{base:?}") };
+        assert_eq!((products.len(), copies.len()), (7, 6));
+        let Command::Copy { dest: known, src: source, .. } = computation.commands[copies[4]] else {
+            panic!("{:?}", computation.commands[copies[4]])
+        };
+        let output = |step: usize| match computation.commands[products[step]] {
+            Command::Propagate { output, .. } => output,
+            ref other => panic!("{other:?}"),
+        };
+        assert!(copies[4] > products[4] && copies[4] < products[5]);
+        let with = |insert: &dyn Fn(&mut Computation) -> Command| {
+            let mut changed = computation.clone();
+            let command = insert(&mut changed);
+            changed.commands.insert(products[3], command);
+            found(&nnet, &changed).len()
+        };
+        let set = |dest| with(&move |_| Command::SetConst { dest, value: 2.0 });
+        let read = |src: SubmatrixId| {
+            with(&move |c| {
+                let (rows, cols) = (c.submatrix(src).rows, c.submatrix(src).cols);
+                Command::Add { dest: c.new_matrix(rows, cols, false), src, alpha: 1.0 }
+            })
+        };
+        for later in [known, source, output(5)] {
+            assert_eq!(set(later), 0, "{later:?}");
+        }
+        assert_eq!([read(known), read(output(5))], [0, 0]);
+        // What has had its turn, and what is read only, may be looked at.
+        assert_eq!([set(output(1)), read(output(1)), read(source)], [1, 1, 1]);
+        let moved = |matrix| with(&move |_| Command::Deallocate { matrix });
+        assert_eq!([moved(source), moved(output(5))], [0, 0]);
+    }
 }

@@ -63,6 +63,24 @@ impl Simd for Portable {
     }
 }
 
+/// to = from: `store` copies LANES elements to where a multiple of their size begins, single elements go before and after.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn in_lines<const LANES: usize>(
+    to: &mut [f32],
+    from: &[f32],
+    store: impl Fn(&mut [f32; LANES], &[f32; LANES]),
+) {
+    let head = to.as_ptr().align_offset(size_of::<[f32; LANES]>()).min(to.len());
+    let (first, lines) = to.split_at_mut(head);
+    let (first_from, lines_from) = from.split_at(head);
+    first.copy_from_slice(first_from);
+    let (lines, last) = lines.as_chunks_mut::<LANES>();
+    let (lines_from, last_from) = lines_from.as_chunks::<LANES>();
+    lines.iter_mut().zip(lines_from).for_each(|(to, from)| store(to, from));
+    last.copy_from_slice(last_from);
+}
+
 #[cfg(target_arch = "x86_64")]
 impl Simd for Avx2 {
     type V = x86::Pair;
@@ -74,17 +92,11 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store_past(to: &mut [f32], from: &[f32]) {
         use std::arch::x86_64::{_mm256_loadu_ps, _mm256_stream_ps};
-        const LANES: usize = size_of::<std::arch::x86_64::__m256>() / size_of::<f32>();
-        assert_eq!(to.len(), from.len());
-        let head = to.as_ptr().align_offset(size_of::<std::arch::x86_64::__m256>()).min(to.len());
-        let end = head + (to.len() - head) / LANES * LANES;
-        to[..head].copy_from_slice(&from[..head]);
-        for (to, from) in to[head..end].chunks_exact_mut(LANES).zip(from[head..end].chunks_exact(LANES)) {
-            // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. Both slices have
-            // as many elements, and `to` starts where the store wants it.
-            unsafe { _mm256_stream_ps(to.as_mut_ptr().cast(), _mm256_loadu_ps(from.as_ptr())) }
-        }
-        to[end..].copy_from_slice(&from[end..]);
+        // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. The places are as
+        // `in_lines` has them.
+        in_lines::<8>(to, from, |to, from| unsafe {
+            _mm256_stream_ps(to.as_mut_ptr(), _mm256_loadu_ps(from.as_ptr()))
+        })
     }
     #[inline(always)]
     fn finish_stores() {
@@ -116,17 +128,11 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn store_past(to: &mut [f32], from: &[f32]) {
         use std::arch::x86_64::{_mm512_loadu_ps, _mm512_stream_ps};
-        const LANES: usize = size_of::<std::arch::x86_64::__m512>() / size_of::<f32>();
-        assert_eq!(to.len(), from.len());
-        let head = to.as_ptr().align_offset(size_of::<std::arch::x86_64::__m512>()).min(to.len());
-        let end = head + (to.len() - head) / LANES * LANES;
-        to[..head].copy_from_slice(&from[..head]);
-        for (to, from) in to[head..end].chunks_exact_mut(LANES).zip(from[head..end].chunks_exact(LANES)) {
-            // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. Both slices have
-            // as many elements, and `to` starts where the store wants it.
-            unsafe { _mm512_stream_ps(to.as_mut_ptr().cast(), _mm512_loadu_ps(from.as_ptr())) }
-        }
-        to[end..].copy_from_slice(&from[end..]);
+        // SAFETY: only code that was compiled for these instructions runs with this type, see `run`. The places are as
+        // `in_lines` has them.
+        in_lines::<16>(to, from, |to, from| unsafe {
+            _mm512_stream_ps(to.as_mut_ptr(), _mm512_loadu_ps(from.as_ptr()))
+        })
     }
     #[inline(always)]
     fn finish_stores() {
