@@ -1,6 +1,7 @@
 //! Commands at the other end of a file name: `command |` and `| command`, run by `/bin/sh -c` as `popen` does.
 
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
@@ -8,6 +9,21 @@ use crate::error::{IoError, Result};
 use crate::log::Site;
 
 const SITE: Site = Site::new("Close", "kaldi-io.cc", 1);
+
+/// What a pipe should hold: more than the buffers of readers and writers, so that the two ends seldom wait for each other. A
+/// Linux pipe holds 64 KiB unless told otherwise, and all pipes of a user together 64 MiB.
+#[cfg(target_os = "linux")]
+const CAPACITY: usize = 256 * 1024;
+
+/// Enlarges a pipe that holds less. What is no pipe, or may not grow, stays as it is.
+pub(crate) fn enlarge(pipe: impl AsFd) {
+    #[cfg(target_os = "linux")]
+    if rustix::pipe::fcntl_getpipe_size(&pipe).is_ok_and(|size| size < CAPACITY) {
+        let _ = rustix::pipe::fcntl_setpipe_size(&pipe, CAPACITY);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
+}
 
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
@@ -30,6 +46,7 @@ impl PipeInput {
     pub(crate) fn open(command: &str) -> io::Result<Self> {
         let mut child = shell(command).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take();
+        stdout.iter().for_each(enlarge);
         Ok(PipeInput { command: command.to_owned(), child: Some(child), stdout })
     }
 
@@ -72,6 +89,7 @@ impl PipeOutput {
     pub(crate) fn open(command: &str) -> io::Result<Self> {
         let mut child = shell(command).stdin(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
+        stdin.iter().for_each(enlarge);
         Ok(PipeOutput { command: command.to_owned(), child: Some(child), stdin })
     }
 
@@ -107,5 +125,35 @@ impl Drop for PipeOutput {
                 status.into_raw()
             );
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn size(pipe: impl AsFd) -> usize {
+        rustix::pipe::fcntl_getpipe_size(pipe).unwrap()
+    }
+
+    #[test]
+    fn pipes_hold_more_than_a_buffer() {
+        let mut input = PipeInput::open("echo read").unwrap();
+        assert_eq!(input.stdout.as_ref().map(size), Some(CAPACITY));
+        let mut text = String::new();
+        input.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "read\n");
+        let mut output = PipeOutput::open("cat >/dev/null").unwrap();
+        assert_eq!(output.stdin.as_ref().map(size), Some(CAPACITY));
+        output.close().unwrap();
+    }
+
+    #[test]
+    fn larger_pipes_and_files_stay_as_they_are() {
+        let (end, _other) = io::pipe().unwrap();
+        rustix::pipe::fcntl_setpipe_size(&end, 2 * CAPACITY).unwrap();
+        enlarge(&end);
+        assert_eq!(size(&end), 2 * CAPACITY);
+        enlarge(std::fs::File::open("/dev/null").unwrap());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
-use crate::pipe::PipeOutput;
+use crate::pipe::{PipeOutput, enlarge};
 
 pub(crate) enum Sink {
     File(File),
@@ -42,7 +42,11 @@ impl Sink {
     pub(crate) fn create_in_place(name: &WxFilename) -> io::Result<Self> {
         Ok(match name {
             // A copy of the descriptor: the standard library's `Stdout` would look for line ends in binary data.
-            WxFilename::Stdout => Sink::File(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
+            WxFilename::Stdout => {
+                let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+                enlarge(&stdout);
+                Sink::File(stdout)
+            }
             WxFilename::Pipe(command) => Sink::Pipe(PipeOutput::open(command)?),
             WxFilename::File(path) => Sink::File(File::create(path)?),
         })

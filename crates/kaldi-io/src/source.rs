@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::filename::RxFilename;
-use crate::pipe::PipeInput;
+use crate::pipe::{PipeInput, enlarge};
 
 pub(crate) enum Source {
     File(File, PathBuf),
@@ -22,6 +22,7 @@ impl Source {
             // A copy of the descriptor, so that nothing is left behind in a buffer of the standard library.
             RxFilename::Stdin => {
                 let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+                enlarge(&stdin);
                 (Source::Other(Box::new(stdin)), 0)
             }
             RxFilename::Pipe(command) => (Source::Pipe(PipeInput::open(command)?), 0),
