@@ -21,7 +21,7 @@ pub struct CompilerOptions {
     pub use_shortcut: bool,
     /// Number of compiled requests to keep, at least 1; the least recently used go first.
     pub cache_capacity: usize,
-    /// Run the checker after every pass and on what was expanded, not only before and after optimisation.
+    /// Run the checker before optimisation, after every pass and on what was expanded, not only on what optimisation leaves.
     pub check_all: bool,
 }
 
@@ -214,7 +214,10 @@ impl CachingCompiler {
         let time = start.elapsed();
         self.timing.compile += time;
         observer(Stage { name: "compile", computation: &computation, time });
-        self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
+        if self.options.check_all {
+            // Passes put results where others are no longer needed; before them nothing is written twice.
+            self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
+        }
         let start = Instant::now();
         let max_time = request.max_output_time()?;
         optimize_observed(
