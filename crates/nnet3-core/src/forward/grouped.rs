@@ -14,7 +14,7 @@ use crate::execute::{Executor, Program};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;
-use nnet3_matrix::Device;
+use nnet3_matrix::{Device, View};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -252,10 +252,11 @@ impl<'a> GroupedForward<'a> {
         let (nnet, taken, scaling) = (self.nnet, self.taken, &self.scaling);
         let work = |executor: &mut Executor| {
             while let Some(minibatch) = minibatches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let outputs = minibatch.run(nnet, executor, scaling);
+                let device = executor.device().clone();
+                let outputs = minibatch.run(nnet, executor);
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 match outputs {
-                    Ok(outputs) => minibatch.hand_out(&outputs, taken, done.0),
+                    Ok(outputs) => minibatch.hand_out(&device, outputs, scaling, taken, done.0),
                     Err(error) => return done.1 = Err(error),
                 }
             }
@@ -273,8 +274,8 @@ impl<'a> GroupedForward<'a> {
 }
 
 impl Minibatch {
-    /// Scaled outputs, one chunk after another.
-    fn run(&self, nnet: &Nnet, executor: &mut Executor, scaling: &OutputScaling) -> Result<Vec<f32>> {
+    /// The outputs, one chunk after another.
+    fn run<'e>(&self, nnet: &Nnet, executor: &'e mut Executor) -> Result<View<'e>> {
         let (sequences, cols) = (self.tasks.len(), self.tasks[0].input.len() / self.tasks[0].shape.inputs);
         let rows = sequences * self.shape.inputs;
         let (mut inputs, mut ivectors) = (Vec::with_capacity(rows * cols), Vec::new());
@@ -285,19 +286,26 @@ impl Minibatch {
             ivectors.extend(task.ivector.iter().flatten());
         }
         let ivectors = self.tasks[0].ivector.as_ref().map(|_| &ivectors[..]);
-        let mut outputs = Vec::new();
         let chunks = Chunks { sequences, rows, inputs: &inputs, ivectors };
-        run_program(nnet, executor, &self.program, &Random::new(0), &chunks, &mut outputs)?;
-        scaling.apply(&mut outputs);
-        Ok(outputs)
+        run_program(nnet, executor, &self.program, &Random::new(0), &chunks)
     }
 
-    fn hand_out(&self, outputs: &[f32], first_utterance: usize, utterances: &mut VecDeque<Utterance>) {
-        for (task, rows) in self.tasks.iter().zip(outputs.chunks(outputs.len() / self.tasks.len())) {
+    /// Scaled outputs, to the utterances that they belong to.
+    fn hand_out(
+        &self,
+        device: &Device,
+        outputs: View<'_>,
+        scaling: &OutputScaling,
+        first_utterance: usize,
+        utterances: &mut VecDeque<Utterance>,
+    ) {
+        let rows = outputs.rows() / self.tasks.len();
+        for (k, task) in self.tasks.iter().enumerate() {
             let utterance = &mut utterances[task.utterance - first_utterance];
             let cols = utterance.outputs.cols;
-            utterance.outputs.data[task.first_row * cols..][..task.shape.outputs * cols]
-                .copy_from_slice(&rows[..task.shape.outputs * cols]);
+            let own = &mut utterance.outputs.data[task.first_row * cols..][..task.shape.outputs * cols];
+            device.download_into(outputs.row_range(k * rows..k * rows + task.shape.outputs), own);
+            scaling.apply(own);
             utterance.missing -= 1;
         }
     }

@@ -8,7 +8,7 @@ use crate::index::Index;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
-use nnet3_matrix::Device;
+use nnet3_matrix::{Device, View};
 use std::sync::Arc;
 
 /// What chunks that may run together have in common. Times are counted from the first output.
@@ -70,7 +70,12 @@ impl<'a> Runner<'a> {
         let request = request(shape, sequences, ivectors.is_some(), self.frame_subsampling_factor);
         let program = self.compiler.program(self.nnet, &request)?;
         let chunks = Chunks { sequences, rows: sequences * shape.inputs, inputs, ivectors };
-        run_program(self.nnet, &mut self.executor, &program, &self.random, &chunks, outputs)
+        let device = self.executor.device().clone();
+        let output = run_program(self.nnet, &mut self.executor, &program, &self.random, &chunks)?;
+        let first = outputs.len();
+        outputs.resize(first + output.rows() * output.cols(), 0.0);
+        device.download_into(output, &mut outputs[first..]);
+        Ok(())
     }
 }
 
@@ -83,15 +88,14 @@ pub(super) struct Chunks<'c> {
     pub ivectors: Option<&'c [f32]>,
 }
 
-/// Appends to `outputs` the output frames of chunks, one chunk after another.
-pub(super) fn run_program(
+/// The output frames of chunks, one chunk after another.
+pub(super) fn run_program<'e>(
     nnet: &Nnet,
-    executor: &mut Executor,
+    executor: &'e mut Executor,
     program: &Arc<Program>,
     random: &Random,
     chunks: &Chunks<'_>,
-    outputs: &mut Vec<f32>,
-) -> Result<()> {
+) -> Result<View<'e>> {
     executor.start(program).map_err(|e| e.of_minibatch(chunks.sequences))?;
     let (rows, inputs) = (chunks.rows, chunks.inputs);
     executor.accept_input(nnet, "input", rows, inputs.len() / rows, inputs)?;
@@ -100,11 +104,7 @@ pub(super) fn run_program(
         executor.accept_input(nnet, "ivector", sequences, ivectors.len() / sequences, ivectors)?;
     }
     executor.run(&mut Model::Frozen(nnet), random)?;
-    let output = executor.output(nnet, "output")?;
-    let first = outputs.len();
-    outputs.resize(first + output.rows() * output.cols(), 0.0);
-    executor.device().download_into(output, &mut outputs[first..]);
-    Ok(())
+    executor.output(nnet, "output")
 }
 
 /// The request of `sequences` chunks.

@@ -15,14 +15,17 @@ impl Nnet {
     /// Adds the components and nodes of `lines`. A component of an existing name is replaced; a node of an existing
     /// name is redefined and moves behind the untouched ones. The result is checked; on error `self` is unchanged.
     pub fn read_config(&mut self, lines: Vec<ConfigLine>, random: &Random) -> Result<()> {
+        *self = self.clone().with_config(lines, random)?;
+        Ok(())
+    }
+
+    /// As [`Nnet::read_config`], of a network that is not kept: its parameters are not copied.
+    pub(super) fn with_config(self, lines: Vec<ConfigLine>, random: &Random) -> Result<Nnet> {
         let old = self.node_lines(false).join("\n");
         let old_lines = parse_config("(existing network)", old.lines())?;
         let mut all = remove_redefined(old_lines, lines)?;
-        let mut built = Nnet {
-            components: self.components.clone(),
-            component_names: self.component_names.clone(),
-            ..Default::default()
-        };
+        let mut built =
+            Nnet { components: self.components, component_names: self.component_names, ..Default::default() };
         let mut added = Vec::new();
         for line in &mut all {
             built.declare(line, random, &mut added)?;
@@ -32,8 +35,7 @@ impl Nnet {
             built.define(line, &mut position)?;
         }
         built.check()?;
-        *self = built;
-        Ok(())
+        Ok(built)
     }
 
     /// First pass: components, and the names of nodes.

@@ -101,8 +101,7 @@ impl Nnet {
         if let Some(line) = parsed.iter().find(|line| line.first_token == "component") {
             return Err(line.error("a component line inside a model file"));
         }
-        nnet.read_config(parsed, &Random::new(0))?;
-        Ok(nnet)
+        nnet.with_config(parsed, &Random::new(0))
     }
 
     /// Writes `<Nnet3> … </Nnet3>`.
