@@ -141,7 +141,7 @@ current="stage 0 (what the recipe needs)"
 echo "== Stage 0: what the recipe needs"
 install_tools
 stage 1 "building the programs" "" build
-export PATH=$PWD/../../target/release:$PATH
+export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
 stage 2 "speech, features and phone labels" "" make_data
 stage 3 "training" "$log" train
 stage 4 "outputs for the test sets" "$log" compute_outputs
