@@ -78,7 +78,7 @@ pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
 /// was told not to use them. Where large terms cancel, as in the derivatives of standard deviations of single frames,
 /// roundings are all that is left; so they should not depend on which kernels OpenBLAS uses.
 pub(super) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
-    m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() == VectorLevel::Avx512 && !library::is_wide()
+    m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() >= VectorLevel::Avx2 && !library::is_wide()
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(1);
@@ -325,7 +325,7 @@ pub(super) mod tests {
     #[test]
     fn small_products_round_as_with_kernels_for_avx512() {
         use Transpose::{No, Yes};
-        if simd::vector_level() != VectorLevel::Avx512 {
+        if simd::vector_level() < VectorLevel::Avx2 {
             return;
         }
         let by_lanes = |terms: &mut dyn Iterator<Item = (f32, f32)>| {

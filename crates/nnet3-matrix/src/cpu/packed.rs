@@ -1,6 +1,6 @@
 //! Products in tiles of registers, from blocks of both factors that stay in caches.
 //!
-//! Some rows (terms) and columns of op(b) at a time are copied into panels of [`WIDTH`] columns side by side. A tile, 8
+//! Some rows (terms) and columns of op(b) at a time are copied into panels of some columns side by side. A tile, some
 //! rows of the result by one panel, is summed in registers over the terms of the block. An a that is not transposed is
 //! read as it lies; a transposed one is copied, block by block, with the factors of a tile side by side.
 
@@ -15,11 +15,11 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 const LANES: usize = 16;
-/// Columns of a panel: with eight rows, as many sums as there are registers for.
-const WIDTH: usize = 3 * LANES;
 
-/// Rows of a tile where there are as many.
-const TALL: usize = 8;
+/// Rows of a tile where there are as many, and columns of a panel: as many sums as there are registers for.
+const WIDE_TILE: [usize; 2] = [8, 3 * LANES];
+/// The same without AVX-512: half as many registers of half the size.
+const NARROW_TILE: [usize; 2] = [6, LANES];
 
 /// Rows up to which panels are used too seldom to be worth much work.
 const FEW_ROWS: usize = 128;
@@ -46,7 +46,7 @@ impl Blocks {
             (false, false) => (128, 512, 8),
             (false, true) => (256, 384, 16),
         };
-        let columns = (panels * WIDTH).min(n.next_multiple_of(LANES));
+        let columns = (panels * WIDE_TILE[1]).min(n.next_multiple_of(LANES));
         let terms = if is_small(m, n, k) && k * columns <= MOST_IN_ONE_GO { k } else { terms };
         Blocks { rows: rows.min(m), terms: terms.min(k), columns }
     }
@@ -62,10 +62,11 @@ pub(super) fn pays((m, n, k): (usize, usize, usize), [transposed_a, transposed_b
     if has_own_roundings(m, n, k) {
         return true;
     }
-    if simd::vector_level() != VectorLevel::Avx512 || m < TALL || n.min(k) < LANES {
+    let [tall, width] = WIDE_TILE;
+    if simd::vector_level() != VectorLevel::Avx512 || m < tall || n.min(k) < LANES {
         return false;
     }
-    let few_rows = m <= FEW_ROWS && n >= WIDTH && n * k >= LEAST_ELEMENTS;
+    let few_rows = m <= FEW_ROWS && n >= width && n * k >= LEAST_ELEMENTS;
     !library::is_wide() || (few_rows && !transposed_a && !transposed_b)
 }
 
@@ -128,20 +129,25 @@ fn transpose<S: Simd>(
     }
 }
 
-/// Copies `rows` and `columns` of a matrix to groups of columns as tiles take them: 8 as long as there are as many, then
+/// Copies `rows` and `columns` of a matrix to groups of columns as tiles take them: M as long as there are as many, then
 /// 4, 2 and 1, each group with its columns of a row side by side.
 #[inline(always)]
-fn pack_columns<S: Simd>(to: &mut [f32], from: Rows<'_>, rows: Range<usize>, columns: Range<usize>) {
+fn pack_columns<S: Simd, const M: usize>(
+    to: &mut [f32],
+    from: Rows<'_>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+) {
     let count = rows.len();
     for (k, i) in rows.enumerate() {
         let soon = &from.row((i + AHEAD).min(from.rows() - 1))[columns.clone()];
         soon.iter().step_by(LANES).for_each(S::prefetch_first);
         let row = &from.row(i)[columns.clone()];
-        let (eights, mut rest) = row.as_chunks::<8>();
-        for (p, eight) in eights.iter().enumerate() {
-            to[8 * (p * count + k)..][..8].copy_from_slice(eight);
+        let (whole, mut rest) = row.as_chunks::<M>();
+        for (p, group) in whole.iter().enumerate() {
+            to[M * (p * count + k)..][..M].copy_from_slice(group);
         }
-        let mut start = 8 * eights.len() * count;
+        let mut start = M * whole.len() * count;
         for width in [4, 2, 1] {
             if let Some((group, others)) = rest.split_at_checked(width) {
                 to[start + width * k..][..width].copy_from_slice(group);
@@ -240,14 +246,14 @@ impl Tile<'_> {
 }
 
 impl<'a> Product<'a> {
-    /// Copies these terms and columns of op(b) into panels.
+    /// Copies these terms and columns of op(b) into panels of W columns.
     #[inline(always)]
-    fn pack<S: Simd>(&mut self, terms: Range<usize>, columns: Range<usize>) {
+    fn pack<S: Simd, const W: usize>(&mut self, terms: Range<usize>, columns: Range<usize>) {
         let (count, b) = (terms.len(), self.b.lying);
         if self.b.transposed {
-            for (p, panel) in ranges(columns.len(), WIDTH).enumerate() {
+            for (p, panel) in ranges(columns.len(), W).enumerate() {
                 let width = panel.len().next_multiple_of(LANES);
-                let to = &mut self.panels[p * count * WIDTH..][..count * width];
+                let to = &mut self.panels[p * count * W..][..count * width];
                 let rows = columns.start + panel.start..columns.start + panel.end;
                 transpose::<S>(to, width, b, rows, terms.clone());
             }
@@ -255,12 +261,12 @@ impl<'a> Product<'a> {
         }
         for (k, term) in terms.enumerate() {
             let row = &b.row(term)[columns.clone()];
-            let (parts, rest) = row.as_chunks::<WIDTH>();
+            let (parts, rest) = row.as_chunks::<W>();
             for (p, part) in parts.iter().enumerate() {
-                self.panels[(p * count + k) * WIDTH..][..WIDTH].copy_from_slice(part);
+                self.panels[(p * count + k) * W..][..W].copy_from_slice(part);
             }
             let width = rest.len().next_multiple_of(LANES);
-            let to = &mut self.panels[parts.len() * count * WIDTH + k * width..][..width];
+            let to = &mut self.panels[parts.len() * count * W + k * width..][..width];
             to[..rest.len()].copy_from_slice(rest);
             to[rest.len()..].fill(0.0);
         }
@@ -300,9 +306,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// All rows of a block with the columns of the panel at `start`.
+    /// All rows of a block with the columns of the panel at `start`, in tiles of M rows as long as there are as many.
     #[inline(always)]
-    fn panel<S: Simd, const V: usize>(
+    fn panel<S: Simd, const M: usize, const V: usize>(
         &mut self,
         columns: Range<usize>,
         block: &Block,
@@ -317,11 +323,39 @@ impl<'a> Product<'a> {
             panel: &panels[start..][..block.terms.len() * V * LANES],
             factors: [self.alpha, if block.terms.start == 0 { self.beta } else { 1.0 }],
         };
-        self.tiles::<S, 8, V>(&mut tile, block, ahead, lines);
+        self.tiles::<S, M, V>(&mut tile, block, ahead, lines);
         self.tiles::<S, 4, V>(&mut tile, block, ahead, lines);
         self.tiles::<S, 2, V>(&mut tile, block, ahead, lines);
         self.tiles::<S, 1, V>(&mut tile, block, ahead, lines);
         self.panels = panels;
+    }
+
+    /// In tiles of M rows and W columns.
+    #[inline(always)]
+    fn run<S: Simd, const M: usize, const W: usize>(&mut self) {
+        for columns in ranges(self.c.cols(), self.blocks.columns) {
+            for terms in ranges(self.terms, self.blocks.terms) {
+                self.pack::<S, W>(terms.clone(), columns.clone());
+                let mut ahead = self.next_block(&terms, &columns);
+                let tiles = columns.len().div_ceil(W) * (self.c.rows() / M).max(1);
+                let lines = ahead.lines().div_ceil(tiles);
+                for rows in ranges(self.c.rows(), self.blocks.rows) {
+                    let block = Block { rows, terms: terms.clone() };
+                    if self.a.transposed {
+                        pack_columns::<S, M>(self.rows, self.a.lying, terms.clone(), block.rows.clone());
+                    }
+                    for (p, panel) in ranges(columns.len(), W).enumerate() {
+                        let start = p * terms.len() * W;
+                        let of_c = columns.start + panel.start..columns.start + panel.end;
+                        match panel.len().div_ceil(LANES).min(W / LANES) {
+                            1 => self.panel::<S, M, 1>(of_c, &block, start, &mut ahead, lines),
+                            2 => self.panel::<S, M, 2>(of_c, &block, start, &mut ahead, lines),
+                            _ => self.panel::<S, M, 3>(of_c, &block, start, &mut ahead, lines),
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -334,27 +368,10 @@ impl Kernel for Product<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(mut self) {
-        for columns in ranges(self.c.cols(), self.blocks.columns) {
-            for terms in ranges(self.terms, self.blocks.terms) {
-                self.pack::<S>(terms.clone(), columns.clone());
-                let mut ahead = self.next_block(&terms, &columns);
-                let tiles = columns.len().div_ceil(WIDTH) * (self.c.rows() / 8).max(1);
-                let lines = ahead.lines().div_ceil(tiles);
-                for rows in ranges(self.c.rows(), self.blocks.rows) {
-                    let block = Block { rows, terms: terms.clone() };
-                    if self.a.transposed {
-                        pack_columns::<S>(self.rows, self.a.lying, terms.clone(), block.rows.clone());
-                    }
-                    for (p, panel) in ranges(columns.len(), WIDTH).enumerate() {
-                        let start = p * terms.len() * WIDTH;
-                        let of_c = columns.start + panel.start..columns.start + panel.end;
-                        match panel.len().div_ceil(LANES) {
-                            1 => self.panel::<S, 1>(of_c, &block, start, &mut ahead, lines),
-                            2 => self.panel::<S, 2>(of_c, &block, start, &mut ahead, lines),
-                            _ => self.panel::<S, 3>(of_c, &block, start, &mut ahead, lines),
-                        }
-                    }
-                }
+        match S::LEVEL {
+            VectorLevel::Avx512 => Product::run::<S, { WIDE_TILE[0] }, { WIDE_TILE[1] }>(&mut self),
+            VectorLevel::Avx2 | VectorLevel::Portable => {
+                Product::run::<S, { NARROW_TILE[0] }, { NARROW_TILE[1] }>(&mut self)
             }
         }
     }

@@ -178,7 +178,8 @@ impl Kernel for Product<'_> {
         // As many sums as there are registers for.
         match S::LEVEL {
             VectorLevel::Avx512 if self.c.rows() >= 4 => Product::run::<S, 4, 6>(&mut self),
-            _ => Product::run::<S, 3, 4>(&mut self),
+            VectorLevel::Avx512 => Product::run::<S, 3, 4>(&mut self),
+            VectorLevel::Avx2 | VectorLevel::Portable => Product::run::<S, 2, 3>(&mut self),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) trait Vector: Copy {
     fn power_of_two(self) -> Self;
     /// The sum of the lanes.
     fn sum(self) -> f32;
-    /// The sums of the lanes of each; with AVX-512 of neighbours, then of neighbouring sums, and so on.
+    /// The sums of the lanes of each; with AVX2 and AVX-512 of neighbours, then of neighbouring sums, and so on.
     #[inline(always)]
     fn sums(of: [Self; 4]) -> [f32; 4] {
         [of[0].sum(), of[1].sum(), of[2].sum(), of[3].sum()]
@@ -316,6 +316,31 @@ pub(super) mod x86 {
             }
         }
 
+        /// Lane j of vector i becomes lane i of vector j.
+        #[inline(always)]
+        fn transposed_quarter(mut a: [__m256; 8]) -> [__m256; 8] {
+            let mut b = a;
+            // SAFETY: as for `Wide`.
+            unsafe {
+                // Pairs of lanes, then fours, in each half of a vector; then the halves.
+                for i in (0..8).step_by(2) {
+                    b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+                    b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+                }
+                for i in (0..8).step_by(4) {
+                    a[i] = _mm256_shuffle_ps::<0x44>(b[i], b[i + 2]);
+                    a[i + 1] = _mm256_shuffle_ps::<0xee>(b[i], b[i + 2]);
+                    a[i + 2] = _mm256_shuffle_ps::<0x44>(b[i + 1], b[i + 3]);
+                    a[i + 3] = _mm256_shuffle_ps::<0xee>(b[i + 1], b[i + 3]);
+                }
+                for i in 0..4 {
+                    b[i] = _mm256_permute2f128_ps::<0x20>(a[i], a[i + 4]);
+                    b[i + 4] = _mm256_permute2f128_ps::<0x31>(a[i], a[i + 4]);
+                }
+            }
+            b
+        }
+
         /// Folds 8 lanes to the first one.
         #[inline(always)]
         fn fold(eight: __m256, f: impl Fn(__m128, __m128) -> __m128) -> f32 {
@@ -418,6 +443,35 @@ pub(super) mod x86 {
         fn sum(self) -> f32 {
             // SAFETY: see above.
             unsafe { Pair::fold(_mm256_add_ps(self.0, self.1), |a, b| _mm_add_ps(a, b)) }
+        }
+        #[inline(always)]
+        fn sums(of: [Self; 4]) -> [f32; 4] {
+            // SAFETY: see above.
+            unsafe {
+                // Sums of neighbours, of a before those of b in each half, then of neighbouring sums of a, b, c, d.
+                let fours = |half: [__m256; 4]| {
+                    let (ab, cd) = (_mm256_hadd_ps(half[0], half[1]), _mm256_hadd_ps(half[2], half[3]));
+                    let four = _mm256_hadd_ps(ab, cd);
+                    _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps::<1>(four))
+                };
+                let sum = _mm_add_ps(fours(of.map(|pair| pair.0)), fours(of.map(|pair| pair.1)));
+                let mut out = [0.0; 4];
+                _mm_storeu_ps(out.as_mut_ptr(), sum);
+                out
+            }
+        }
+        #[inline(always)]
+        fn transposed(rows: [Self; 16]) -> [Self; 16] {
+            let mut out = rows;
+            for half in 0..2 {
+                let quarter = |k: usize| if half == 0 { rows[k].0 } else { rows[k].1 };
+                let left = Pair::transposed_quarter(std::array::from_fn(quarter));
+                let right = Pair::transposed_quarter(std::array::from_fn(|k| quarter(8 + k)));
+                for k in 0..8 {
+                    out[8 * half + k] = Pair(left[k], right[k]);
+                }
+            }
+            out
         }
         #[inline(always)]
         fn largest(self) -> f32 {
