@@ -1,12 +1,16 @@
 //! What crosses between host and device while a network trains.
 
+use kaldi_io::DenseMatrix;
 use kaldi_io::writer::KaldiWriter;
+use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
+use nnet3_core::forward::{Chunking, GroupedForward, Ivectors};
 use nnet3_core::nnet::Nnet;
+use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
 use nnet3_cuda_twin::Twin;
-use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuBackend;
+use nnet3_matrix::{Device, cpu};
 use nnet3_train::max_change::MaxChangeCounts;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 use nnet3_train::{ExampleReader, NnetExample};
@@ -226,5 +230,35 @@ fn assert_near(here: &str, there: &str, tolerance: f64) {
             _ => a == b,
         };
         assert!(near, "{a} here, {b} there, after {}", here[k.saturating_sub(8)..k].join(" "));
+    }
+}
+
+/// Outputs come to the host once for all utterances of a minibatch, and are what the host computes.
+#[test]
+fn outputs_of_several_utterances_are_fetched_at_once() {
+    const COUNT: usize = 8;
+    let device = Arc::new(GpuBackend::new(Twin::new(true)).unwrap());
+    let features = |i: usize| {
+        let data = (0..12 * 4).map(|k| ((7 * i + k) as f32).sin()).collect();
+        DenseMatrix { rows: 12, cols: 4, data }
+    };
+    let outputs = |on: Device| -> Vec<DenseMatrix<f32>> {
+        let mut nnet = network(NETWORK);
+        nnet.set_batchnorm_test_mode(true);
+        nnet.to_device(&on);
+        let compiler = CachingCompiler::new(CompilerOptions::default(), OptimizeOptions::default());
+        let mut forward = GroupedForward::new(&nnet, &on, Chunking::default(), 0.5, compiler, 1).unwrap();
+        (0..COUNT).for_each(|i| forward.accept(&features(i), Ivectors::None).unwrap());
+        forward.finish().unwrap();
+        std::iter::from_fn(|| forward.next_output()).collect()
+    };
+    let (found, expected) = (outputs(device.clone()), outputs(cpu()));
+    assert_eq!(device.engine().downloads.load(Ordering::Relaxed), 1);
+    assert_eq!((found.len(), expected.len()), (COUNT, COUNT));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!((found.rows, found.cols), (12, 3));
+        for (found, expected) in found.data.iter().zip(&expected.data) {
+            assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+        }
     }
 }

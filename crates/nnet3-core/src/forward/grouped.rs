@@ -14,7 +14,7 @@ use crate::execute::{Executor, Program};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;
-use nnet3_matrix::{Device, View};
+use nnet3_matrix::{Device, Matrix, View, cpu};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -253,10 +253,13 @@ impl<'a> GroupedForward<'a> {
         let work = |executor: &mut Executor| {
             while let Some(minibatch) = minibatches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let device = executor.device().clone();
-                let outputs = minibatch.run(nnet, executor);
+                let outputs = minibatch.run(nnet, executor).map(|view| (view, fetched(&device, view)));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 match outputs {
-                    Ok(outputs) => minibatch.hand_out(&device, outputs, scaling, taken, done.0),
+                    Ok((view, fetched)) => {
+                        let outputs = fetched.as_ref().map_or(view, Matrix::view);
+                        minibatch.hand_out(outputs, scaling, taken, done.0)
+                    }
                     Err(error) => return done.1 = Err(error),
                 }
             }
@@ -271,6 +274,11 @@ impl<'a> GroupedForward<'a> {
         }
         done.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
+}
+
+/// What lies on a device of its own, on the host: that device is waited for once for all chunks.
+fn fetched(device: &Device, view: View<'_>) -> Option<Matrix> {
+    (device.id() != 0).then(|| Matrix::from_vec(view.rows(), view.cols(), device.download(view)))
 }
 
 impl Minibatch {
@@ -290,10 +298,9 @@ impl Minibatch {
         run_program(nnet, executor, &self.program, &Random::new(0), &chunks)
     }
 
-    /// Scaled outputs, to the utterances that they belong to.
+    /// Scaled outputs, which lie on the host, to the utterances that they belong to.
     fn hand_out(
         &self,
-        device: &Device,
         outputs: View<'_>,
         scaling: &OutputScaling,
         first_utterance: usize,
@@ -304,7 +311,7 @@ impl Minibatch {
             let utterance = &mut utterances[task.utterance - first_utterance];
             let cols = utterance.outputs.cols;
             let own = &mut utterance.outputs.data[task.first_row * cols..][..task.shape.outputs * cols];
-            device.download_into(outputs.row_range(k * rows..k * rows + task.shape.outputs), own);
+            cpu().download_into(outputs.row_range(k * rows..k * rows + task.shape.outputs), own);
             scaling.apply(own);
             utterance.missing -= 1;
         }
