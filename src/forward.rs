@@ -55,7 +55,7 @@ impl ForwardOptions {
             }
             (model.into_nnet(), log_priors)
         } else {
-            (Nnet::load(rxfilename)?, Vec::new())
+            (crate::models::load(rxfilename)?, Vec::new())
         };
         prepare::for_test(&mut nnet)?;
         nnet.to_device(device);

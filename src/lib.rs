@@ -3,14 +3,14 @@
 pub mod acoustic;
 pub mod compiler;
 pub mod config_dir;
-pub mod egs_copy;
-pub mod egs_tables;
-pub mod examples;
+pub mod egs;
 pub mod forward;
 pub mod get_egs;
 pub mod lda;
 pub mod messages;
+pub mod models;
 pub mod options;
+mod plain_shell;
 pub mod prepare;
 pub mod progress;
 pub mod report;

@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use kaldi_feat::lda::LdaStats;
 use kaldi_io::log::num;
-use nnet3::messages;
-use nnet3_core::nnet::Nnet;
-use nnet3_train::ExampleReader;
+use nnet3::{egs, messages, models};
 use nnet3_train::forward::ExampleForward;
 
 const OUTPUT: &str = "output";
@@ -35,8 +33,8 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    let mut forward = ExampleForward::new(Nnet::load(&options.raw_nnet_in)?, &nnet3_matrix::cpu());
-    let mut egs = ExampleReader::open(&options.training_examples_in)?;
+    let mut forward = ExampleForward::new(models::load(&options.raw_nnet_in)?, &nnet3_matrix::cpu());
+    let mut egs = egs::open(&options.training_examples_in)?;
     let mut stats = LdaStats::default();
     while let Some((key, example)) = egs.next()? {
         let output = forward.compute(&example, OUTPUT).map_err(|e| egs.blame(e))?;

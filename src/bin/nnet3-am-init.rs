@@ -3,8 +3,7 @@
 use anyhow::Context;
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
 use kaldi_io::read_object;
-use nnet3::messages;
-use nnet3_core::nnet::Nnet;
+use nnet3::{messages, models};
 use nnet3_train::acoustic::AmNnet;
 use std::process::ExitCode;
 
@@ -38,7 +37,7 @@ fn init(options: Options) -> anyhow::Result<u8> {
         }
         others => read_object(&others[0])?,
     };
-    let model = AmNnet::new(transitions, Nnet::load(nnet)?).with_context(|| nnet.clone())?;
+    let model = AmNnet::new(transitions, models::load(nnet)?).with_context(|| nnet.clone())?;
     if model.num_pdfs() != model.transitions.num_pdfs() {
         messages::warn(&format!(
             "The output of the network has dimension {}, but the transition model has {} pdfs",

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::egs_copy::{self, Sites};
+use nnet3::egs::{self, CopyStage, Sites};
 use nnet3::options::egs_tables::CopyEgsOptions;
 use nnet3_chain::NnetChainExample;
+use nnet3_train::EgsReader;
 use nnet3_train::copy::FrameChoice;
 
 const SITES: Sites = Sites {
@@ -30,7 +31,9 @@ struct Options {
 
 fn run(options: Options) -> Result<u8> {
     let copier = options.copying.copier(FrameChoice::All)?;
-    egs_copy::copy::<NnetChainExample>(&options.copying, copier, &SITES)
+    let egs = EgsReader::<NnetChainExample>::open(&options.copying.egs_in)?;
+    let mut stage = CopyStage::new(&options.copying, copier, SITES)?;
+    egs::run(egs, &options.copying.egs_out, &mut stage, &SITES.main)
 }
 
 fn main() -> ExitCode {

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::egs_tables::{self, Merging};
+use nnet3::egs::{self, MergeStage, Merging};
 use nnet3::options::egs::MergeOptions;
 use nnet3_chain::{NnetChainExample, language};
+use nnet3_train::EgsReader;
 
 const SITE: Site = Site::main("nnet3-chain-merge-egs.cc", 60);
 
@@ -40,7 +41,8 @@ fn run(options: Options) -> Result<u8> {
             if multilingual { language::key_suffix(minibatch) } else { String::new() }
         },
     };
-    egs_tables::merge((&options.egs_in, &options.egs_out), merger, merging, &SITE)
+    let egs = EgsReader::open(&options.egs_in)?;
+    egs::run(egs, &[options.egs_out], &mut MergeStage::new(merger, merging), &SITE)
 }
 
 fn main() -> ExitCode {

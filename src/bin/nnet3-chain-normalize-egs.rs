@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use kaldi_io::{TableWriter, kaldi_log, kaldi_warn};
-use nnet3::examples;
+use nnet3::egs;
 use nnet3_chain::normalize::Normalization;
 use nnet3_chain::{ChainExampleHolder, NnetChainExample};
 use nnet3_train::{EgsReader, Error};
@@ -37,7 +37,7 @@ fn run(options: Options) -> Result<u8> {
         .map_err(|e| anyhow::Error::from(e).context(options.normalization_fst.clone()))?;
     let mut egs = EgsReader::<NnetChainExample>::open(&options.egs_in)?;
     if egs.at_end()? {
-        return examples::nothing(&SITE, egs);
+        return egs::nothing(&SITE, egs);
     }
     let mut writer = TableWriter::<ChainExampleHolder>::open(&options.egs_out)?;
     let (mut written, mut errors) = (0u64, 0u64);

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
-use nnet3::egs_tables;
+use nnet3::egs::{self, ShuffleStage};
 use nnet3::options::egs_tables::ShuffleEgsOptions;
 use nnet3_chain::NnetChainExample;
+use nnet3_train::EgsReader;
 
 const SITE: Site = Site::main("nnet3-chain-shuffle-egs.cc", 106);
 
@@ -21,7 +22,9 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    egs_tables::shuffle::<NnetChainExample>(&options.shuffling, &SITE)
+    let ShuffleEgsOptions { egs_in, egs_out, .. } = &options.shuffling;
+    let mut stage = ShuffleStage::new(&options.shuffling, SITE)?;
+    egs::run(EgsReader::<NnetChainExample>::open(egs_in)?, std::slice::from_ref(egs_out), &mut stage, &SITE)
 }
 
 fn main() -> ExitCode {

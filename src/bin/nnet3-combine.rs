@@ -8,8 +8,7 @@ use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
 use kaldi_io::log::{Site, num};
 use nnet3::options::device;
 use nnet3::options::prob::prob_defaults;
-use nnet3::{examples, training_log};
-use nnet3_core::nnet::Nnet;
+use nnet3::{egs, models, training_log};
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
 use nnet3_train::diagnostics::ProbOptions;
 
@@ -59,7 +58,7 @@ fn run(options: Options) -> Result<u8> {
         bail!("--max-objective-evaluations={}: expected a number above 0", options.max_objective_evaluations);
     };
     let device = options.device.select(&options.use_gpu)?;
-    let egs = examples::read_all(&rspecifier)?;
+    let egs = egs::read_all(&rspecifier)?;
     kaldi_log!(site(148), "Read {} examples.", egs.len());
     let combine_options = CombineOptions {
         max_objective_evaluations: evaluations,
@@ -67,8 +66,7 @@ fn run(options: Options) -> Result<u8> {
         dropout_test_mode: options.dropout_test_mode,
         prob: prob_defaults(),
     };
-    let load = |name: &str| Ok(Nnet::load(name)?);
-    let mut best = combine(&models, load, &egs, &combine_options, &device, |n, objective| {
+    let mut best = combine(&models, models::load, &egs, &combine_options, &device, |n, objective| {
         let objective = num(objective);
         match n {
             1 => kaldi_log!(site(158), "objective function using the last model is {objective}"),

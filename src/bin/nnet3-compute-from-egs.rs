@@ -5,9 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::TableWriter;
 use kaldi_io::holder::MatrixHolder;
-use nnet3::{messages, options::device};
-use nnet3_core::nnet::Nnet;
-use nnet3_train::ExampleReader;
+use nnet3::options::device;
+use nnet3::{egs, messages, models};
 use nnet3_train::forward::ExampleForward;
 
 /// Read input nnet training examples, and compute the output for each one.
@@ -44,8 +43,8 @@ fn run(options: Options) -> Result<u8> {
     if !options.binary {
         messages::warn("--binary=false has no effect on tables: use ark,t: for text");
     }
-    let mut forward = ExampleForward::new(Nnet::load(&options.raw_nnet_in)?, &device);
-    let mut egs = ExampleReader::open(&options.training_examples_in)?;
+    let mut forward = ExampleForward::new(models::load(&options.raw_nnet_in)?, &device);
+    let mut egs = egs::open(&options.training_examples_in)?;
     egs.at_end()?;
     let mut writer = TableWriter::<MatrixHolder>::open(&options.matrices_out)?;
     while let Some((key, example)) = egs.next()? {

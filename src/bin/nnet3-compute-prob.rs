@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::options::prob::ComputeProbOptions;
-use nnet3::{examples, prepare, progress, training_log};
-use nnet3_core::nnet::Nnet;
-use nnet3_train::ExampleReader;
+use nnet3::{egs, models, prepare, progress, training_log};
 use nnet3_train::diagnostics::ProbComputer;
 
 const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
@@ -35,7 +33,8 @@ struct Options {
 
 fn run(options: Options) -> Result<u8> {
     let prob_options = options.prob.prob_options()?;
-    let mut nnet = Nnet::load(&options.raw_model_in)?;
+    let egs = egs::begin(&options.training_examples_in);
+    let mut nnet = models::load(&options.raw_model_in)?;
     if options.batchnorm_test_mode {
         nnet.set_batchnorm_test_mode(true);
     }
@@ -46,9 +45,9 @@ fn run(options: Options) -> Result<u8> {
         prepare::collapse(&mut nnet)?;
     }
     let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
-    let mut egs = ExampleReader::open(&options.training_examples_in)?;
+    let mut egs = egs.finish()?;
     if egs.at_end()? {
-        return examples::nothing(&SITE, egs);
+        return egs::nothing(&SITE, egs);
     }
     let bar = progress::counter("examples");
     while let Some((_, example)) = egs.next()? {

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::log::Site;
 use kaldi_io::{TableWriter, kaldi_log};
-use nnet3::examples;
+use nnet3::egs;
 use nnet3_train::augment::AugmentOptions;
-use nnet3_train::{CRand, ExampleHolder, ExampleReader};
+use nnet3_train::{CRand, ExampleHolder};
 
 const SITE: Site = Site::main("nnet3-egs-augment-image.cc", 366);
 
@@ -62,9 +62,9 @@ fn run(options: Options) -> Result<u8> {
     };
     augmentation.check()?;
     let mut rand = CRand::new(options.srand);
-    let mut egs = ExampleReader::open(&options.egs_in)?;
+    let mut egs = egs::open(&options.egs_in)?;
     if egs.at_end()? {
-        return examples::nothing(&SITE, egs);
+        return egs::nothing(&SITE, egs);
     }
     let mut writer = TableWriter::<ExampleHolder>::open(&options.egs_out)?;
     while let Some((key, mut example)) = egs.next()? {

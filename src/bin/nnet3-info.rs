@@ -1,6 +1,6 @@
 //! Prints what a network is.
 
-use nnet3_core::nnet::Nnet;
+use nnet3::models;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ struct Options {
 }
 
 fn info(options: Options) -> anyhow::Result<u8> {
-    let nnet = Nnet::load(&options.nnet)?;
+    let nnet = models::load(&options.nnet)?;
     std::io::stdout().lock().write_all(nnet.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }

@@ -6,8 +6,7 @@ use anyhow::{Result, bail};
 use kaldi_io::log::{Site, num};
 use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 use nnet3::options::{device, prob::ComputeProbOptions};
-use nnet3::{examples, training_log};
-use nnet3_core::nnet::Nnet;
+use nnet3::{egs, models, training_log};
 use nnet3_train::progress::{difference, differences, objective_change};
 
 const fn site(line: u32) -> Site {
@@ -44,15 +43,15 @@ fn run(options: Options) -> Result<u8> {
         bail!("--num-segments={}: expected a number above 0", options.num_segments);
     };
     let device = options.device.select(&options.use_gpu)?;
-    let old = Nnet::load(&options.old_net_in)?;
-    let new = Nnet::load(&options.new_net_in)?;
+    let old = models::load(&options.old_net_in)?;
+    let new = models::load(&options.new_net_in)?;
     if old.num_parameters() != new.num_parameters() {
         kaldi_warn!(site(76), "Parameter-dim mismatch, cannot show progress.");
         return Ok(0);
     }
     let rspecifier = options.training_examples_in.as_deref().filter(|name| !name.is_empty());
     if let Some(rspecifier) = rspecifier.filter(|_| old.is_simple()) {
-        let egs = examples::read_all(rspecifier)?;
+        let egs = egs::read_all(rspecifier)?;
         let change = objective_change(&old, &new, &egs, segments, &prob_options, &device, |segment| {
             training_log::prob_totals(segment.computer);
             kaldi_log!(

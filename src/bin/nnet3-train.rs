@@ -11,7 +11,7 @@ use kaldi_io::writer::KaldiWriter;
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3::options::device;
 use nnet3::options::training::{AllocatorOptions, ReplicaOptions, TrainingOptions};
-use nnet3::{examples, progress, training_log};
+use nnet3::{egs, models, progress, training_log};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
@@ -58,12 +58,13 @@ fn run(options: Options) -> Result<u8> {
     options.allocator.check()?;
     let count = options.replicas.count()?;
     let devices = options.device.select_many(&options.use_gpu, count)?;
-    let nnet = Nnet::load(&options.raw_model_in)?;
+    let egs = egs::begin(&options.training_examples_in);
+    let nnet = models::load(&options.raw_model_in)?;
     let mut run = Run::new(nnet, devices, &options)?;
-    let mut egs = ExampleReader::open(&options.training_examples_in)?;
+    let mut egs = egs.finish()?;
     let mut times = Times::default();
     if timed(&mut times.waiting, || egs.at_end())? {
-        return examples::nothing(&SITE, egs);
+        return egs::nothing(&SITE, egs);
     }
     train(&mut run, &mut egs, &mut times)?;
     let mut trained = run.finish(&egs, &mut times)?;

@@ -4,6 +4,7 @@
 //! Training scripts search these lines, some of them including function and file, so those are given explicitly as a
 //! [`Site`]; the ones that matter to scripts are in [`sites`].
 
+use std::cell::Cell;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,12 +15,16 @@ use crate::text::{LOG_PRECISION, format_g};
 pub const VERSION: &str = "5.5";
 
 static PROGRAM: OnceLock<String> = OnceLock::new();
+thread_local! {
+    static ACTING_AS: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
 static VERBOSE: AtomicI32 = AtomicI32::new(0);
 
 /// Where, in the original program, a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
     pub function: &'static str,
+    /// If empty, the file named after the program.
     pub file: &'static str,
     pub line: u32,
 }
@@ -28,6 +33,9 @@ impl Site {
     pub const fn new(function: &'static str, file: &'static str, line: u32) -> Self {
         Site { function, file, line }
     }
+
+    /// The `main` of whatever program is running.
+    pub const PROGRAM: Site = Site::main("", 1);
 
     /// A message of a program's `main`, e.g. `Site::main("nnet3-train.cc", 91)`.
     pub const fn main(file: &'static str, line: u32) -> Self {
@@ -43,7 +51,15 @@ pub fn init(program: &str) {
 
 /// The program's name as log lines show it; empty before [`init`].
 pub fn program() -> &'static str {
-    PROGRAM.get().map_or("", String::as_str)
+    ACTING_AS.get().unwrap_or_else(|| PROGRAM.get().map_or("", String::as_str))
+}
+
+/// Does something that another program is there for: lines that this thread logs meanwhile have that name.
+pub fn acting_as<T>(program: &'static str, f: impl FnOnce() -> T) -> T {
+    let before = ACTING_AS.replace(Some(program));
+    let result = f();
+    ACTING_AS.set(before);
+    result
 }
 
 /// Sets the highest level of [`vlog`] that is printed (`--verbose`).
@@ -82,7 +98,8 @@ pub fn num(value: f64) -> String {
 /// The line as it is printed, with its newline.
 fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
     let Site { function, file, line } = site;
-    format!("{level} ({program}[{VERSION}]:{function}():{file}:{line}) {message}\n")
+    let (stem, extension) = if file.is_empty() { (program, ".cc") } else { (*file, "") };
+    format!("{level} ({program}[{VERSION}]:{function}():{stem}{extension}:{line}) {message}\n")
 }
 
 /// One write, so that lines of several processes that share a log file stay whole.
@@ -182,6 +199,10 @@ mod tests {
             ),
             "LOG (nnet3-train[5.5]:PrintTotalStats():nnet-training.cc:317) Overall average objective function for \
              'output' is -2.52004 over 7588.5 frames.\n"
+        );
+        assert_eq!(
+            line("WARNING", "nnet3-copy", &Site::PROGRAM, "x"),
+            "WARNING (nnet3-copy[5.5]:main():nnet3-copy.cc:1) x\n"
         );
         assert_eq!(num(7588.5), "7588.5");
         assert_eq!(num(-2.520_041_2), "-2.52004");

@@ -1,31 +1,25 @@
 //! Copying chain examples with changes (spec chain §5.2).
 
-use std::borrow::Cow;
-
-use nnet3_train::copy::{Copied, Copier, CopyExample, CopyOptions, NOT_SHIFTED, select_times};
+use nnet3_train::copy::{Copied, Copier, CopyExample, NOT_SHIFTED, select_times};
 use nnet3_train::{CRand, Error, NnetIo, Result};
 
 use crate::example::{NnetChainExample, NnetChainSupervision};
 
 impl CopyExample for NnetChainExample {
-    fn copy<'e>(&'e self, copier: &mut Copier, _rand: &mut CRand) -> Result<Option<Copied<'e, Self>>> {
+    fn copied(mut self, copier: &mut Copier, _rand: &mut CRand) -> Result<Option<Copied<Self>>> {
         let options = copier.options().clone();
-        if options == CopyOptions::default() {
-            return Ok(Some((Cow::Borrowed(self), Vec::new())));
-        }
-        let mut copy = self.clone();
         if options.frame_shift != 0 {
-            shift(&mut copy, options.frame_shift)?;
+            shift(&mut self, options.frame_shift)?;
         }
         let mut warnings = Vec::new();
         if options.left_context.is_some() || options.right_context.is_some() {
-            let (mut input, output) = time_ranges(&copy)?;
+            let (mut input, output) = time_ranges(&self)?;
             warnings = copier.trim(&mut input, output);
-            for io in copy.inputs.iter_mut().filter(|io| io.name == "input") {
+            for io in self.inputs.iter_mut().filter(|io| io.name == "input") {
                 *io = select_times(io, input)?;
             }
         }
-        Ok(Some((Cow::Owned(copy), warnings)))
+        Ok(Some((self, warnings)))
     }
 
     fn scale_targets(&mut self, weight: f32) -> Result<()> {

@@ -217,9 +217,7 @@ fn what_cannot_be_merged() {
 }
 
 fn copy(options: CopyOptions) -> NnetChainExample {
-    let example = example();
-    let (copy, _) = example.copy(&mut Copier::new(options), &mut CRand::default()).unwrap().unwrap();
-    copy.into_owned()
+    example().copied(&mut Copier::new(options), &mut CRand::default()).unwrap().unwrap().0
 }
 
 #[test]

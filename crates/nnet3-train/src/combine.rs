@@ -29,17 +29,17 @@ pub struct Combined {
 
 /// Loads the networks one after another, the newest first, and finds the best mean of the first n. `report` gets each n
 /// that is tried, with its objective.
-pub fn combine(
+pub fn combine<E: From<Error>>(
     names: &[String],
-    load: impl Fn(&str) -> Result<Nnet>,
+    load: impl Fn(&str) -> std::result::Result<Nnet, E>,
     examples: &[NnetExample],
     options: &CombineOptions,
     device: &Device,
     mut report: impl FnMut(usize, f64),
-) -> Result<Combined> {
-    let Some(first) = names.first() else { return Err(Error::options("no networks to combine")) };
+) -> std::result::Result<Combined, E> {
+    let Some(first) = names.first() else { return Err(Error::options("no networks to combine").into()) };
     if options.max_objective_evaluations == 0 {
-        return Err(Error::options("--max-objective-evaluations=0: expected a number above 0"));
+        return Err(Error::options("--max-objective-evaluations=0: expected a number above 0").into());
     }
     let mut mean = load(first)?;
     let first_objective = objective(&mean, examples, options, device)?;
@@ -127,7 +127,7 @@ mod tests {
             let mut nnet = affine_network(1, 1);
             let weight: f32 = name.parse().unwrap_or(0.0);
             with_parameters(&mut nnet, |p| p.copy_from_slice(&[weight, 0.0]));
-            Ok(nnet)
+            Ok::<_, Error>(nnet)
         };
         for (evaluations, tried) in [(30, vec![1, 2, 3, 4]), (2, vec![1, 3, 4])] {
             let options = CombineOptions {

@@ -1,7 +1,5 @@
 //! Selecting, trimming, weighting and renaming examples (spec binaries §5, nnet3-copy-egs).
 
-use std::borrow::Cow;
-
 use crate::error::{Error, Result};
 use crate::example::{Example, NnetExample, NnetIo};
 use kaldi_io::GeneralMatrix;
@@ -53,13 +51,13 @@ pub struct Copier {
 }
 
 /// A copy, and the warnings that it gives rise to.
-pub type Copied<'e, E = NnetExample> = (Cow<'e, E>, Vec<String>);
+pub type Copied<E = NnetExample> = (E, Vec<String>);
 
 /// A kind of example that can be copied with changes.
 pub trait CopyExample: Example {
     /// The example as the options of the copier want it; `None` if it does not have the frame that is to be kept.
     /// Merged examples are an error, unless nothing but copying is asked for.
-    fn copy<'e>(&'e self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<'e, Self>>>;
+    fn copied(self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<Self>>>;
 
     /// Multiplies the targets of `output`, or how much they count.
     fn scale_targets(&mut self, weight: f32) -> Result<()>;
@@ -69,12 +67,11 @@ pub trait CopyExample: Example {
 }
 
 impl CopyExample for NnetExample {
-    fn copy<'e>(&'e self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<'e>>> {
-        let example = self;
+    fn copied(self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied>> {
         if copier.options == CopyOptions::default() {
-            return Ok(Some((Cow::Borrowed(example), Vec::new())));
+            return Ok(Some((self, Vec::new())));
         }
-        let (mut input, mut output) = time_ranges(example)?;
+        let (mut input, mut output) = time_ranges(&self)?;
         match copier.options.frame {
             FrameChoice::All => {}
             FrameChoice::Random => {
@@ -85,18 +82,18 @@ impl CopyExample for NnetExample {
             FrameChoice::At(_) => return Ok(None),
         }
         let warnings = copier.trim(&mut input, output);
-        let mut copy = NnetExample { ios: Vec::with_capacity(example.ios.len()) };
-        for io in &example.ios {
+        let mut copy = NnetExample { ios: Vec::with_capacity(self.ios.len()) };
+        for io in self.ios {
             copy.ios.push(match io.name.as_str() {
-                "input" => select_times(io, input)?,
-                "output" => select_times(io, output)?,
-                _ => io.clone(),
+                "input" => select_times(&io, input)?,
+                "output" => select_times(&io, output)?,
+                _ => io,
             });
         }
         for io in copy.ios.iter_mut().filter(|io| io.name != NOT_SHIFTED) {
             io.indexes.iter_mut().for_each(|index| index.t += copier.options.frame_shift);
         }
-        Ok(Some((Cow::Owned(copy), warnings)))
+        Ok(Some((copy, warnings)))
     }
 
     fn scale_targets(&mut self, weight: f32) -> Result<()> {
@@ -222,8 +219,7 @@ mod tests {
     }
 
     fn copy(options: CopyOptions) -> Option<NnetExample> {
-        let copied =
-            example().copy(&mut Copier::new(options), &mut CRand::default()).unwrap()?.0.into_owned();
+        let copied = example().copied(&mut Copier::new(options), &mut CRand::default()).unwrap()?.0;
         Some(copied)
     }
 
@@ -256,13 +252,13 @@ mod tests {
     fn too_much_context_is_warned_about_once() {
         let mut copier = Copier::new(CopyOptions { left_context: Some(5), ..Default::default() });
         let example = example();
-        let (copy, warnings) = example.copy(&mut copier, &mut CRand::default()).unwrap().unwrap();
+        let (copy, warnings) = example.clone().copied(&mut copier, &mut CRand::default()).unwrap().unwrap();
         assert_eq!(copy.ios[0].indexes.len(), 12);
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].starts_with(
             "You requested --left-context=5, but example only has left-context of 2 (will warn only once"
         ));
-        assert!(example.copy(&mut copier, &mut CRand::default()).unwrap().unwrap().1.is_empty());
+        assert!(example.clone().copied(&mut copier, &mut CRand::default()).unwrap().unwrap().1.is_empty());
     }
 
     #[test]
@@ -270,9 +266,12 @@ mod tests {
         let mut merged = example();
         merged.ios[2].indexes[7].n = 1;
         let options = CopyOptions { frame: FrameChoice::Random, ..Default::default() };
-        let error = merged.copy(&mut Copier::new(options), &mut CRand::default()).unwrap_err().to_string();
+        let error =
+            merged.clone().copied(&mut Copier::new(options), &mut CRand::default()).unwrap_err().to_string();
         assert!(error.contains("too late"), "{error}");
-        assert!(merged.copy(&mut Copier::new(CopyOptions::default()), &mut CRand::default()).is_ok());
+        assert!(
+            merged.clone().copied(&mut Copier::new(CopyOptions::default()), &mut CRand::default()).is_ok()
+        );
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub enum Error {
     #[error("{0}")]
     Data(String),
 
+    /// Something in a program that is run within this one.
+    #[error("{program}")]
+    Program { program: &'static str, source: Box<Error> },
+
     /// Something about one entry of a table.
     #[error("{table}, key '{key}'")]
     Entry { table: String, key: String, source: Box<Error> },

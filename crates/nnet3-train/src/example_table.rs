@@ -6,12 +6,31 @@ use kaldi_io::holder::ObjectHolder;
 use crate::error::{Error, Result};
 use crate::example::{Example, NnetExample};
 
+/// What examples come from, one after the other.
+pub trait ExampleSource<E>: Send {
+    /// The next key and example; `None` at the end.
+    fn next(&mut self) -> Result<Option<(String, E)>>;
+
+    /// Ends reading: the failure of a command that the examples came from is an error.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+impl<E: Example> ExampleSource<E> for SequentialReader<ObjectHolder<E>> {
+    fn next(&mut self) -> Result<Option<(String, E)>> {
+        Ok(SequentialReader::next(self)?)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(SequentialReader::close(*self)?)
+    }
+}
+
 /// A table of plain examples.
 pub type ExampleReader = EgsReader<NnetExample>;
 
 /// A table of examples, read in order, that knows for messages where each came from.
 pub struct EgsReader<E: Example> {
-    reader: SequentialReader<ObjectHolder<E>>,
+    source: Box<dyn ExampleSource<E>>,
     name: String,
     /// Read, but not asked for yet.
     ahead: Option<(String, E)>,
@@ -22,14 +41,18 @@ pub struct EgsReader<E: Example> {
 impl<E: Example> EgsReader<E> {
     /// Opens a table; an archive's first example is read at once.
     pub fn open(rspecifier: &str) -> Result<EgsReader<E>> {
-        let reader = SequentialReader::open(rspecifier)?;
-        Ok(EgsReader { reader, name: rspecifier.to_owned(), ahead: None, key: String::new(), count: 0 })
+        Ok(Self::new(rspecifier, Box::new(SequentialReader::<ObjectHolder<E>>::open(rspecifier)?)))
+    }
+
+    /// Examples of a source of this name.
+    pub fn new(name: &str, source: Box<dyn ExampleSource<E>>) -> EgsReader<E> {
+        EgsReader { source, name: name.to_owned(), ahead: None, key: String::new(), count: 0 }
     }
 
     /// Whether there is no further example. So asks a program before it touches its outputs.
     pub fn at_end(&mut self) -> Result<bool> {
         if self.ahead.is_none() {
-            self.ahead = self.reader.next()?;
+            self.ahead = self.source.next()?;
         }
         Ok(self.ahead.is_none())
     }
@@ -51,7 +74,7 @@ impl<E: Example> EgsReader<E> {
         self.count
     }
 
-    /// The rspecifier.
+    /// The rspecifier, or another name of the source.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -68,6 +91,6 @@ impl<E: Example> EgsReader<E> {
 
     /// Ends reading: the failure of a command that wrote the table is an error.
     pub fn close(self) -> Result<()> {
-        Ok(self.reader.close()?)
+        self.source.close()
     }
 }

@@ -42,5 +42,5 @@ pub mod update;
 
 pub use error::{Error, Result};
 pub use example::{Example, ExampleHolder, NnetExample, NnetIo};
-pub use example_table::{EgsReader, ExampleReader};
+pub use example_table::{EgsReader, ExampleReader, ExampleSource};
 pub use nnet3_core::CRand;

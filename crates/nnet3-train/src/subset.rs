@@ -26,11 +26,6 @@ impl<T> Subset<T> {
         }
     }
 
-    /// How many items were offered.
-    pub fn offered(&self) -> u64 {
-        self.offered
-    }
-
     /// What was kept, in random order if `shuffle`.
     pub fn finish(mut self, shuffle: bool) -> Vec<T> {
         if shuffle {
@@ -50,7 +45,6 @@ mod tests {
         for seed in 0..2000 {
             let mut subset = Subset::new(5, CRand::new(seed));
             (0..20).for_each(|i| subset.offer(i));
-            assert_eq!(subset.offered(), 20);
             let kept = subset.finish(true);
             assert_eq!(kept.len(), 5);
             kept.iter().for_each(|&i| hits[i as usize] += 1);

@@ -267,7 +267,7 @@ fn combination() {
     let device = nnet3_matrix::cpu();
     let names = MODELS.map(|name| folder.path(name));
     let mut found = Vec::new();
-    let load = |name: &str| Ok(Nnet::load(name)?);
+    let load = |name: &str| Ok::<_, nnet3_train::Error>(Nnet::load(name)?);
     let best = combine(&names, load, &minibatches, &options, &device, |_, value| found.push(value)).unwrap();
     let mut expected = numbers(&log, "last model is ");
     expected.extend(numbers(&log, "objective function is "));

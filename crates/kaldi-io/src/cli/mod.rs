@@ -211,6 +211,5 @@ fn print(text: &str) {
 
 /// An `ERROR` line of the program's `main`.
 fn report(message: &str) {
-    let file: &'static str = Box::leak(format!("{}.cc", log::program()).into_boxed_str());
-    log::error(&Site::main(file, 1), message);
+    log::error(&Site::PROGRAM, message);
 }

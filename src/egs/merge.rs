@@ -1,0 +1,73 @@
+//! Examples → minibatches.
+
+use std::collections::VecDeque;
+
+use kaldi_io::kaldi_log;
+use kaldi_io::log::sites::{MERGE_AGGREGATE, MERGE_SPECIFIC, MERGE_SPECIFIC_FORMAT};
+use nnet3_train::merge::{ExampleMerger, FORMAT_LINE, Minibatch};
+use nnet3_train::{EgsReader, Error, Example, Result};
+
+use super::Stage;
+
+/// What can be different from program to program when examples are merged.
+pub struct Merging<P, K> {
+    /// Changes an example, given its key, before it is merged.
+    pub prepare: P,
+    /// What the key of a minibatch ends with.
+    pub suffix: K,
+}
+
+/// Merges examples into minibatches.
+pub struct MergeStage<E: Example, P, K> {
+    merger: ExampleMerger<E>,
+    merging: Merging<P, K>,
+    /// Minibatches of what was left at the end.
+    rest: Option<VecDeque<Minibatch<E>>>,
+}
+
+impl<E: Example, P, K> MergeStage<E, P, K> {
+    pub fn new(merger: ExampleMerger<E>, merging: Merging<P, K>) -> Self {
+        MergeStage { merger, merging, rest: None }
+    }
+
+    fn read(&mut self, egs: &mut EgsReader<E>) -> Result<Option<Minibatch<E>>>
+    where
+        P: FnMut(&str, &mut E) -> Result<()>,
+    {
+        while let Some((key, mut example)) = egs.next()? {
+            (self.merging.prepare)(&key, &mut example).map_err(|e| egs.blame(e))?;
+            if let Some(minibatch) = self.merger.push(example).map_err(|e| egs.blame(e))? {
+                return Ok(Some(minibatch));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<E, P, K> Stage<E> for MergeStage<E, P, K>
+where
+    E: Example,
+    P: FnMut(&str, &mut E) -> Result<()> + Send,
+    K: Fn(&E) -> String + Send,
+{
+    fn next(&mut self, egs: &mut EgsReader<E>) -> Result<Option<Minibatch<E>>> {
+        let mut minibatch = None;
+        if self.rest.is_none() {
+            minibatch = self.read(egs)?;
+            if minibatch.is_none() {
+                // Any of the examples that were left can be the reason.
+                let blame = |e| Error::data(format!("{}: {}", egs.name(), kaldi_io::error::chain(&e)));
+                self.rest = Some(self.merger.finish().map_err(blame)?.into());
+            }
+        }
+        let minibatch = minibatch.or_else(|| self.rest.as_mut()?.pop_front());
+        Ok(minibatch.map(|(key, minibatch)| (key + &(self.merging.suffix)(&minibatch), minibatch)))
+    }
+
+    fn summarize(&self, _: u64) -> u8 {
+        kaldi_log!(MERGE_SPECIFIC_FORMAT, "{FORMAT_LINE}");
+        kaldi_log!(MERGE_SPECIFIC, "{}", self.merger.specific_line());
+        kaldi_log!(MERGE_AGGREGATE, "{}", self.merger.aggregate_line());
+        u8::from(self.merger.written() == 0)
+    }
+}

@@ -1,0 +1,114 @@
+//! Tables of examples: reading them, and the steps between a table and what uses it, each of which is a program too.
+//!
+//! A [`Stage`] takes examples from a reader and gives others. Its program is [`run`], from table to table; several in a row
+//! that a shell would start as processes of their own are run by one thread (`pipeline.rs`).
+
+mod copy;
+mod merge;
+mod pipeline;
+pub mod programs;
+mod shuffle;
+mod subset;
+
+use kaldi_io::TableWriter;
+use kaldi_io::holder::ObjectHolder;
+use kaldi_io::log::{self, Site};
+use nnet3_train::{EgsReader, Example, ExampleReader, NnetExample};
+
+pub use copy::{CopyStage, Sites};
+pub use merge::{MergeStage, Merging};
+pub use shuffle::ShuffleStage;
+pub use subset::SubsetStage;
+
+/// A step that examples go through.
+pub trait Stage<E: Example>: Send {
+    /// The next key and example that come out; `None` at the end.
+    fn next(&mut self, egs: &mut EgsReader<E>) -> nnet3_train::Result<Option<(String, E)>>;
+
+    /// Which output the example that came out last belongs to, of those that the stage was made for.
+    fn output(&self) -> usize {
+        0
+    }
+
+    /// At the end, after the outputs: says what was done with the examples that were read, and gives the exit status.
+    fn summarize(&self, read: u64) -> u8;
+}
+
+/// The whole of a program that reads a table of examples and writes one or several.
+pub fn run<E: Example>(
+    mut egs: EgsReader<E>,
+    to: &[String],
+    stage: &mut dyn Stage<E>,
+    site: &Site,
+) -> anyhow::Result<u8> {
+    if egs.at_end()? {
+        return nothing(site, egs);
+    }
+    let mut writers = Vec::with_capacity(to.len());
+    for wspecifier in to {
+        writers.push(TableWriter::<ObjectHolder<E>>::open(wspecifier)?);
+    }
+    while let Some((key, example)) = stage.next(&mut egs)? {
+        writers[stage.output()].write(&key, &example)?;
+    }
+    let read = egs.count();
+    egs.close()?;
+    for writer in writers {
+        writer.close()?;
+    }
+    Ok(stage.summarize(read))
+}
+
+/// A table of plain examples that is about to be opened.
+pub enum Opening<'r> {
+    /// The first examples are being made.
+    Begun(ExampleReader),
+    NotBegun(&'r str),
+}
+
+impl Opening<'_> {
+    /// Opens the table.
+    pub fn finish(self) -> anyhow::Result<ExampleReader> {
+        match self {
+            Opening::Begun(egs) => Ok(egs),
+            Opening::NotBegun(rspecifier) => Ok(ExampleReader::open(rspecifier)?),
+        }
+    }
+}
+
+/// Begins to make examples if that can go on while the program does something else, such as reading the network.
+pub fn begin(rspecifier: &str) -> Opening<'_> {
+    pipeline::open(rspecifier).map_or(Opening::NotBegun(rspecifier), Opening::Begun)
+}
+
+/// Opens a table of plain examples.
+pub fn open(rspecifier: &str) -> anyhow::Result<ExampleReader> {
+    begin(rspecifier).finish()
+}
+
+/// Says that a table of examples is empty, and gives the exit status for that. Outputs have not been touched. If the table
+/// came from a command that failed, that is the error.
+pub fn nothing<E: Example>(site: &Site, examples: EgsReader<E>) -> anyhow::Result<u8> {
+    let message = empty(examples.name());
+    examples.close()?;
+    log::error(site, &message);
+    Ok(kaldi_io::cli::NOTHING_DONE)
+}
+
+fn empty(table: &str) -> String {
+    format!("{table}: expected at least one example, found none")
+}
+
+/// All examples of a table; it is an error if there are none.
+pub fn read_all(rspecifier: &str) -> anyhow::Result<Vec<NnetExample>> {
+    let mut egs = open(rspecifier)?;
+    let mut all = Vec::new();
+    while let Some((_, example)) = egs.next()? {
+        all.push(example);
+    }
+    egs.close()?;
+    if all.is_empty() {
+        anyhow::bail!(empty(rspecifier));
+    }
+    Ok(all)
+}

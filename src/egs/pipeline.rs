@@ -1,0 +1,177 @@
+//! `ark:nnet3-copy-egs … | nnet3-shuffle-egs … | nnet3-merge-egs … |` without processes.
+//!
+//! One thread does what the programs do: nothing is written, read and copied between them, and an error of any of them is an
+//! error of the reader. Commands before them, and everything that needs a shell, are run by the shell.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use kaldi_io::cli::{self, Parsed};
+use kaldi_io::filename::RxFilename;
+use kaldi_io::log::Site;
+use kaldi_io::table::{Rspecifier, RspecifierKind};
+use kaldi_io::{IoError, log};
+use nnet3_train::{EgsReader, Error, ExampleReader, ExampleSource, NnetExample, Result};
+
+use super::programs::{Copy, Merge, Shuffle, StageProgram, Subset};
+use super::{Stage, empty};
+use crate::plain_shell::{self, Command};
+
+/// How many examples are made ahead of their use: what is at the end of a pipeline is mostly minibatches.
+const AHEAD: usize = 2;
+
+/// What stands for standard input and output in a pipe.
+const PIPE: &str = "ark:-";
+
+type Item = (String, NnetExample);
+
+/// Opens a table that comes from a pipe of our own programs. `None` if it is for the shell.
+pub(super) fn open(rspecifier: &str) -> Option<ExampleReader> {
+    let spec = Rspecifier::parse(rspecifier).ok()?;
+    let RxFilename::Pipe(command) = RxFilename::parse(&spec.rxfilename).ok()? else { return None };
+    if spec.kind != RspecifierKind::Archive || spec.permissive {
+        return None;
+    }
+    let commands = plain_shell::pipeline(&command)?;
+    let mut later: Vec<Step> = commands.iter().rev().map_while(Step::of).collect();
+    let first = later.pop()?;
+    later.reverse();
+    let before: Vec<&str> =
+        commands[..commands.len() - later.len() - 1].iter().map(|command| command.text).collect();
+    if later.iter().any(|step| step.input != PIPE) || !before.is_empty() && first.input != PIPE {
+        return None;
+    }
+    let input = if before.is_empty() { first.input.clone() } else { format!("ark:{}|", before.join("|")) };
+    for step in std::iter::once(&first).chain(&later) {
+        eprint!("{}", step.echo);
+    }
+    Some(EgsReader::new(rspecifier, Box::new(Pipeline::start(command, input, first, later))))
+}
+
+/// One of our programs in a pipeline.
+struct Step {
+    program: &'static str,
+    site: Site,
+    /// The command line as the program shows it.
+    echo: String,
+    input: String,
+    stage: Box<dyn Stage<NnetExample>>,
+}
+
+impl Step {
+    /// A command that is one of our programs, called as it is within a pipeline.
+    fn of(command: &Command) -> Option<Step> {
+        let parsers =
+            [Step::parse::<Copy>, Step::parse::<Merge>, Step::parse::<Shuffle>, Step::parse::<Subset>];
+        parsers.iter().find_map(|parse| parse(command))
+    }
+
+    fn parse<P: StageProgram>(command: &Command) -> Option<Step> {
+        let Parsed { options, echo, .. } = command.parse::<P>(P::NAME)?;
+        if options.outputs() != [PIPE] {
+            return None;
+        }
+        let stage = options.stage().ok()?;
+        let input = options.input().to_owned();
+        Some(Step { program: P::NAME, site: P::SITE, echo, input, stage })
+    }
+}
+
+/// A step that reads what the one before it makes.
+struct Running {
+    egs: ExampleReader,
+    step: Step,
+}
+
+impl Running {
+    fn next(&mut self) -> Result<Option<Item>> {
+        let Running { egs, step } = self;
+        acting_as(step.program, || step.stage.next(egs))
+    }
+
+    /// Ends the program. Its exit status.
+    fn finish(self) -> Result<u8> {
+        let Running { egs, step } = self;
+        let (read, name) = (egs.count(), egs.name().to_owned());
+        acting_as(step.program, || {
+            egs.close()?;
+            if read == 0 {
+                log::error(&step.site, &empty(&name));
+                return Ok(cli::NOTHING_DONE);
+            }
+            Ok(step.stage.summarize(read))
+        })
+    }
+}
+
+impl ExampleSource<NnetExample> for Running {
+    fn next(&mut self) -> Result<Option<Item>> {
+        Running::next(self)
+    }
+
+    /// As in a shell, only the status of the last program counts.
+    fn close(self: Box<Self>) -> Result<()> {
+        self.finish().map(drop)
+    }
+}
+
+/// Does something in the name of a program: messages and errors are the program's.
+fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    log::acting_as(program, f).map_err(|e| match e {
+        Error::Program { .. } => e,
+        e => Error::Program { program, source: Box::new(e) },
+    })
+}
+
+/// Runs the steps; the exit status is that of the last one.
+fn run(input: &str, first: Step, later: Vec<Step>, items: &SyncSender<Item>) -> Result<u8> {
+    let mut last = Running { egs: acting_as(first.program, || ExampleReader::open(input))?, step: first };
+    for step in later {
+        last = Running { egs: EgsReader::new(PIPE, Box::new(last)), step };
+    }
+    while let Some(item) = last.next()? {
+        if items.send(item).is_err() {
+            return Ok(0);
+        }
+    }
+    last.finish()
+}
+
+/// The reading end of the pipeline.
+struct Pipeline {
+    command: String,
+    items: Receiver<Item>,
+    thread: Option<JoinHandle<Result<u8>>>,
+    status: u8,
+}
+
+impl Pipeline {
+    fn start(command: String, input: String, first: Step, later: Vec<Step>) -> Pipeline {
+        let (sender, items) = sync_channel(AHEAD);
+        let thread = std::thread::spawn(move || run(&input, first, later, &sender));
+        Pipeline { command, items, thread: Some(thread), status: 0 }
+    }
+}
+
+impl ExampleSource<NnetExample> for Pipeline {
+    fn next(&mut self) -> Result<Option<Item>> {
+        if let Ok(item) = self.items.recv() {
+            return Ok(Some(item));
+        }
+        if let Some(thread) = self.thread.take() {
+            let panicked = |_| Err(Error::data(format!("'{}' panicked", self.command)));
+            self.status = thread.join().unwrap_or_else(panicked)?;
+        }
+        Ok(None)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        if self.status == 0 {
+            return Ok(());
+        }
+        let status = ExitStatus::from_raw(i32::from(self.status) << 8);
+        Err(IoError::Pipe { command: self.command.trim().to_owned(), status }.into())
+    }
+}

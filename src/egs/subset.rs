@@ -1,0 +1,58 @@
+//! A random subset of examples.
+
+use anyhow::bail;
+use kaldi_io::kaldi_log;
+use kaldi_io::log::Site;
+use nnet3_train::subset::Subset;
+use nnet3_train::{CRand, EgsReader, Example, Result};
+
+use super::Stage;
+use crate::options::egs_tables::SubsetEgsOptions;
+
+/// Keeps some of the examples, chosen at random.
+pub struct SubsetStage<E> {
+    /// `None` after the end of the input.
+    subset: Option<Subset<(String, E)>>,
+    kept: std::vec::IntoIter<(String, E)>,
+    randomize_order: bool,
+    /// Kept in all.
+    count: usize,
+    /// What the last message calls them.
+    kind: &'static str,
+    site: Site,
+}
+
+impl<E: Example> SubsetStage<E> {
+    pub fn new(options: &SubsetEgsOptions, kind: &'static str, site: Site) -> anyhow::Result<Self> {
+        let Ok(wanted) = usize::try_from(options.n) else {
+            bail!("--n={}: expected a number that is not negative", options.n);
+        };
+        Ok(SubsetStage {
+            subset: Some(Subset::new(wanted, CRand::new(options.srand))),
+            kept: Vec::new().into_iter(),
+            randomize_order: options.randomize_order,
+            count: 0,
+            kind,
+            site,
+        })
+    }
+}
+
+impl<E: Example> Stage<E> for SubsetStage<E> {
+    fn next(&mut self, egs: &mut EgsReader<E>) -> Result<Option<(String, E)>> {
+        if let Some(mut subset) = self.subset.take() {
+            while let Some(item) = egs.next()? {
+                subset.offer(item);
+            }
+            self.kept = subset.finish(self.randomize_order).into_iter();
+            self.count = self.kept.len();
+        }
+        Ok(self.kept.next())
+    }
+
+    fn summarize(&self, read: u64) -> u8 {
+        let (count, kind) = (self.count, self.kind);
+        kaldi_log!(self.site, "Selected a subset of {count} out of {read} {kind} training examples ");
+        0
+    }
+}

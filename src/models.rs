@@ -1,0 +1,197 @@
+//! Reading networks, and the programs that copy them: Kaldi's scripts read through a pipe of such a program to change
+//! a network on the way.
+
+use anyhow::{Context, Result};
+use kaldi_io::cli::Parsed;
+use kaldi_io::filename::RxFilename;
+use kaldi_io::log::{self, Site};
+use kaldi_io::{KaldiReader, KaldiWriter, kaldi_log};
+use nnet3_core::nnet::Nnet;
+use nnet3_train::acoustic::AmNnet;
+
+use crate::acoustic::warn_of_removed_priors;
+use crate::options::edit::EditOptions;
+use crate::{messages, plain_shell, prepare};
+
+/// Reads a raw network, or the network of an acoustic model, from a file, pipe or `-`. What `nnet3-copy … - |` and
+/// `nnet3-am-copy --raw=true … - |` would do is done without a process.
+pub fn load(rxfilename: &str) -> Result<Nnet> {
+    match RxFilename::parse(rxfilename) {
+        Ok(RxFilename::Pipe(command)) => {
+            let copied = copied::<Copy>(&command).or_else(|| copied::<AmCopy>(&command));
+            copied.unwrap_or_else(|| Ok(Nnet::load(rxfilename)?))
+        }
+        _ => Ok(Nnet::load(rxfilename)?),
+    }
+}
+
+/// What a program that copies a network would write to standard output, read back. `None` if it is for the shell.
+fn copied<P: CopyProgram>(command: &str) -> Option<Result<Nnet>> {
+    let [command] = &plain_shell::pipeline(command)?[..] else { return None };
+    let Parsed { options, echo, .. } = command.parse::<P>(P::NAME)?;
+    if !options.writes_raw_to_stdout() {
+        return None;
+    }
+    eprint!("{echo}");
+    let nnet = log::acting_as(P::NAME, || through_memory(&options));
+    Some(nnet.with_context(|| P::NAME))
+}
+
+/// Writes and reads as a pipe would: not all that a network holds in memory is stored.
+fn through_memory(program: &impl CopyProgram) -> Result<Nnet> {
+    let mut w = KaldiWriter::in_memory(true);
+    program.copy()?.write(&mut w)?;
+    program.log();
+    let mut r = KaldiReader::from_bytes("memory", w.into_bytes());
+    r.set_binary(true);
+    Ok(Nnet::read(&mut r)?)
+}
+
+/// A program that copies a network.
+trait CopyProgram: clap::Parser {
+    const NAME: &str;
+
+    fn writes_raw_to_stdout(&self) -> bool;
+
+    /// The changed network.
+    fn copy(&self) -> Result<Nnet>;
+
+    /// Says what was done.
+    fn log(&self);
+}
+
+/// Copy 'raw' nnet3 neural network to standard output, possibly changing it.
+#[derive(clap::Parser)]
+pub struct Copy {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    #[command(flatten)]
+    edit: EditOptions,
+    /// Sets the test mode of batch-norm components
+    #[arg(long, default_value_t = false)]
+    batchnorm_test_mode: bool,
+    /// <raw-nnet-in>
+    nnet_in: String,
+    /// <raw-nnet-out>
+    nnet_out: String,
+}
+
+impl Copy {
+    /// The whole of `nnet3-copy`.
+    pub fn run(self) -> Result<u8> {
+        self.copy()?.save(&self.nnet_out, self.binary)?;
+        self.log();
+        Ok(0)
+    }
+}
+
+impl CopyProgram for Copy {
+    const NAME: &str = "nnet3-copy";
+
+    fn writes_raw_to_stdout(&self) -> bool {
+        self.binary && self.nnet_out == "-"
+    }
+
+    fn copy(&self) -> Result<Nnet> {
+        let mut nnet = load(&self.nnet_in)?;
+        let edit = &self.edit;
+        edit.apply_config(&mut nnet)?;
+        edit.apply_learning_rate(&mut nnet);
+        nnet.scale(edit.scale);
+        edit.apply_edits(&mut nnet)?;
+        if edit.prepare_for_test {
+            prepare::for_test(&mut nnet)?;
+        } else {
+            nnet.set_batchnorm_test_mode(self.batchnorm_test_mode);
+        }
+        Ok(nnet)
+    }
+
+    fn log(&self) {
+        let site = Site::main("nnet3-copy.cc", 130);
+        kaldi_log!(site, "Copied raw neural net from {} to {}", self.nnet_in, self.nnet_out);
+    }
+}
+
+/// Copy nnet3 neural-net acoustic model file, possibly changing it; supports conversion to raw model (--raw=true).
+///
+/// The network can be replaced by a raw one (--set-raw-nnet), and changed as nnet3-copy does.
+#[derive(clap::Parser)]
+#[command(
+    after_help = "e.g.:\n nnet3-am-copy --binary=false 1.mdl text.mdl\n nnet3-am-copy --raw=true 1.mdl 1.raw"
+)]
+pub struct AmCopy {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    /// If true, write only 'raw' neural net without transition model and priors
+    #[arg(long, default_value_t = false)]
+    raw: bool,
+    /// Set the raw nnet inside the model to the one in this file; done before everything else
+    #[arg(long, default_value = "")]
+    set_raw_nnet: String,
+    /// Convert all RepeatedAffineComponents and NaturalGradientRepeatedAffineComponents to BlockAffineComponents; done
+    /// after set-raw-nnet and nnet-config
+    #[arg(long, default_value_t = false)]
+    convert_repeated_to_block: bool,
+    #[command(flatten)]
+    edit: EditOptions,
+    nnet_in: String,
+    nnet_out: String,
+}
+
+impl AmCopy {
+    /// The whole of `nnet3-am-copy`.
+    pub fn run(self) -> Result<u8> {
+        let model = self.model()?;
+        match self.raw {
+            true => model.into_nnet().save(&self.nnet_out, self.binary)?,
+            false => model.save(&self.nnet_out, self.binary)?,
+        }
+        self.log();
+        Ok(0)
+    }
+
+    fn model(&self) -> Result<AmNnet> {
+        let mut model = AmNnet::load(&self.nnet_in)?;
+        if !self.set_raw_nnet.is_empty() {
+            warn_of_removed_priors(model.set_nnet(load(&self.set_raw_nnet)?)?);
+        }
+        warn_of_removed_priors(model.change_nnet(|nnet| self.change(nnet))?);
+        Ok(model)
+    }
+
+    fn change(&self, nnet: &mut Nnet) -> Result<()> {
+        let edit = &self.edit;
+        edit.apply_config(nnet)?;
+        if self.convert_repeated_to_block {
+            nnet.convert_repeated_to_block();
+        }
+        edit.apply_learning_rate(nnet);
+        edit.apply_edits(nnet)?;
+        nnet.scale(edit.scale);
+        if edit.prepare_for_test {
+            prepare::for_test(nnet)?;
+        }
+        Ok(())
+    }
+}
+
+impl CopyProgram for AmCopy {
+    const NAME: &str = "nnet3-am-copy";
+
+    fn writes_raw_to_stdout(&self) -> bool {
+        self.raw && self.binary && self.nnet_out == "-"
+    }
+
+    fn copy(&self) -> Result<Nnet> {
+        Ok(self.model()?.into_nnet())
+    }
+
+    fn log(&self) {
+        let (from, to) = (&self.nnet_in, &self.nnet_out);
+        let as_what = if self.raw { "to raw format as" } else { "to" };
+        messages::log(&format!("Copied neural net from {from} {as_what} {to}"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Pipes of our own programs that need no shell.
+//!
+//! Training scripts give their programs `command |` where a file is expected. If all that a shell would do is to start programs
+//! that lie beside the one that is running, that one can do their work itself: nothing has to be started, and nothing
+//! written and read between them. Whatever else a shell might do with a command is left to the shell.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use kaldi_io::cli::{self, Parsed};
+
+/// One command of a pipeline.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Command<'t> {
+    pub words: Vec<String>,
+    /// As it is written.
+    pub text: &'t str,
+}
+
+impl Command<'_> {
+    /// The options, if this is the program `name` beside the one that is running, called correctly. Options that are about the
+    /// process, such as `--verbose`, are for a process of its own.
+    pub fn parse<P: clap::Parser>(&self, name: &str) -> Option<Parsed<P>> {
+        if !is_beside(&self.words[0], name) || has_functions() {
+            return None;
+        }
+        let parsed = cli::parse::<P>(self.words.iter().map(Into::into)).ok()?;
+        (parsed.standard.verbose == 0).then_some(parsed)
+    }
+}
+
+/// The commands of a pipeline. `None` if there is anything in it that a shell would expand, redirect or treat as more than
+/// words and pipes; such text is for the shell.
+pub fn pipeline(text: &str) -> Option<Vec<Command<'_>>> {
+    let text = text.trim_matches([' ', '\t', '\n']);
+    let mut commands = Vec::new();
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut start = 0;
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            ' ' | '\t' => words.extend(word.take()),
+            '|' => {
+                words.extend(word.take());
+                commands.push(Command { words: std::mem::take(&mut words), text: &text[start..at] });
+                start = at + 1;
+            }
+            '\'' | '"' => {
+                let rest = &text[at + 1..];
+                let quoted = &rest[..rest.find(c)?];
+                if c == '"' && quoted.contains(['$', '`', '\\', '!']) {
+                    return None;
+                }
+                word.get_or_insert_default().push_str(quoted);
+                // The quoted characters and the closing quote.
+                chars.by_ref().take(quoted.chars().count() + 1).for_each(drop);
+            }
+            c if c.is_control() || "$`\\;&<>()*?[]{}~#!^".contains(c) => return None,
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    commands.push(Command { words, text: &text[start..] });
+    commands.iter().all(|command| !command.words.is_empty()).then_some(commands)
+}
+
+/// Whether a shell would run the program `name` that lies beside the one that is running.
+fn is_beside(command: &str, name: &str) -> bool {
+    if command.rsplit('/').next() != Some(name) {
+        return false;
+    }
+    let file = |path: PathBuf| path.canonicalize().ok();
+    let own = std::env::current_exe().ok().and_then(|own| file(own.with_file_name(name)));
+    own.is_some() && program_file(command).and_then(file) == own
+}
+
+/// Whether a shell may know functions of our programs' names.
+fn has_functions() -> bool {
+    std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("BASH_FUNC_nnet3"))
+}
+
+/// The file that a shell would run for a command of this name.
+fn program_file(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Option<Vec<Vec<String>>> {
+        Some(pipeline(text)?.into_iter().map(|command| command.words).collect())
+    }
+
+    #[test]
+    fn words_quotes_and_pipes() {
+        let found = words("  a --x=1:2 'ark:gunzip -c b.gz|'  | c \"d  e\"f'' ''|g\t-\n").unwrap();
+        assert_eq!(
+            found,
+            [vec!["a", "--x=1:2", "ark:gunzip -c b.gz|"], vec!["c", "d  ef", ""], vec!["g", "-"]]
+        );
+        let texts: Vec<&str> = pipeline("a b | 'c|d' |e").unwrap().iter().map(|c| c.text).collect();
+        assert_eq!(texts, ["a b ", " 'c|d' ", "e"]);
+        assert_eq!(words("größe 'é' x").unwrap(), [["größe", "é", "x"]]);
+    }
+
+    #[test]
+    fn what_is_for_the_shell() {
+        for text in [
+            "",
+            "a |",
+            "| a",
+            "a || b",
+            "a | | b",
+            "a; b",
+            "a & b",
+            "a && b",
+            "a > f",
+            "a 2>/dev/null",
+            "a < f",
+            "a $B",
+            "a \"$B\"",
+            "a `b`",
+            "a \"`b`\"",
+            "a \\b",
+            "a \"\\n\"",
+            "a *.ark",
+            "a b?",
+            "a [bc]",
+            "{ a; }",
+            "(a)",
+            "a ~/b",
+            "a # b",
+            "a\nb",
+            "! a",
+            "a 'b",
+            "a \"b",
+            "a {b,c}",
+        ] {
+            assert_eq!(words(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        assert_eq!(program_file("bin/x"), Some("bin/x".into()));
+        assert!(is_executable(&program_file("sh").unwrap()));
+        assert_eq!(program_file("no-such-program-anywhere"), None);
+    }
+}
