@@ -9,6 +9,7 @@ use kaldi_io::log::{Site, num};
 use nnet3::options::device;
 use nnet3::options::prob::prob_defaults;
 use nnet3::{egs, models, training_log};
+use nnet3_matrix::Device;
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
 use nnet3_train::diagnostics::ProbOptions;
 
@@ -41,6 +42,9 @@ struct Options {
     use_gpu: String,
     #[command(flatten)]
     device: device::DeviceOptions,
+    /// Number of threads that evaluate examples on the CPU (as many as there are processors, at most 4, if not set)
+    #[arg(long, default_value_t = -1)]
+    num_threads: i32,
     /// Newest model
     nnet_in1: String,
     /// Further models, then the examples, then the file to write
@@ -65,6 +69,7 @@ fn run(options: Options) -> Result<u8> {
         batchnorm_test_mode: options.batchnorm_test_mode,
         dropout_test_mode: options.dropout_test_mode,
         prob: prob_defaults(),
+        threads: num_threads(options.num_threads, &device),
     };
     let mut best = combine(&models, models::load, &egs, &combine_options, &device, |n, objective| {
         let objective = num(objective);
@@ -92,6 +97,14 @@ fn run(options: Options) -> Result<u8> {
     best.nnet.save(&output, options.binary)?;
     kaldi_log!(site(195), "Finished combining neural nets, wrote model to {output}");
     Ok(0)
+}
+
+fn num_threads(wanted: i32, device: &Device) -> usize {
+    match usize::try_from(wanted) {
+        _ if device.id() != nnet3_matrix::cpu().id() => 1,
+        Ok(threads) if threads > 0 => threads,
+        _ => std::thread::available_parallelism().map_or(1, usize::from).min(4),
+    }
 }
 
 fn main() -> ExitCode {

@@ -13,14 +13,17 @@ use kaldi_io::filename::RxFilename;
 use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
 use kaldi_io::{IoError, log};
-use nnet3_train::{EgsReader, Error, ExampleReader, ExampleSource, NnetExample, Result};
+use nnet3_train::{EgsReader, Error, Example, ExampleReader, ExampleSource, NnetExample, Result};
 
 use super::programs::{Copy, Merge, Shuffle, StageProgram, Subset};
 use super::{Stage, empty};
 use crate::plain_shell::{self, Command};
 
-/// How many examples are made ahead of their use: what is at the end of a pipeline is mostly minibatches.
-const AHEAD: usize = 2;
+/// Examples go from thread to thread in batches of so many rows, for a thread that waits takes its time to wake up: small ones
+/// many together, minibatches one by one.
+const BATCH_ROWS: usize = 1024;
+/// Batches that are made ahead of their use.
+const AHEAD: usize = 1;
 
 /// What stands for standard input and output in a pipe.
 const PIPE: &str = "ark:-";
@@ -126,39 +129,55 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
 }
 
 /// Runs the steps; the exit status is that of the last one.
-fn run(input: &str, first: Step, later: Vec<Step>, items: &SyncSender<Item>) -> Result<u8> {
+fn run(input: &str, first: Step, later: Vec<Step>, batches: &SyncSender<Vec<Item>>) -> Result<u8> {
     let mut last = Running { egs: acting_as(first.program, || ExampleReader::open(input))?, step: first };
     for step in later {
         last = Running { egs: EgsReader::new(PIPE, Box::new(last)), step };
     }
-    while let Some(item) = last.next()? {
-        if items.send(item).is_err() {
-            return Ok(0);
+    let (mut batch, mut rows) = (Vec::new(), 0);
+    while let Some((key, example)) = last.next()? {
+        rows += example.size();
+        batch.push((key, example));
+        if rows >= BATCH_ROWS {
+            rows = 0;
+            if batches.send(std::mem::take(&mut batch)).is_err() {
+                return Ok(0);
+            }
         }
     }
-    last.finish()
+    match batches.send(batch) {
+        Ok(()) => last.finish(),
+        Err(_) => Ok(0),
+    }
 }
 
 /// The reading end of the pipeline.
 struct Pipeline {
     command: String,
-    items: Receiver<Item>,
+    batches: Receiver<Vec<Item>>,
+    batch: std::vec::IntoIter<Item>,
     thread: Option<JoinHandle<Result<u8>>>,
     status: u8,
 }
 
 impl Pipeline {
     fn start(command: String, input: String, first: Step, later: Vec<Step>) -> Pipeline {
-        let (sender, items) = sync_channel(AHEAD);
+        let (sender, batches) = sync_channel(AHEAD);
         let thread = std::thread::spawn(move || run(&input, first, later, &sender));
-        Pipeline { command, items, thread: Some(thread), status: 0 }
+        Pipeline { command, batches, batch: Vec::new().into_iter(), thread: Some(thread), status: 0 }
     }
 }
 
 impl ExampleSource<NnetExample> for Pipeline {
     fn next(&mut self) -> Result<Option<Item>> {
-        if let Ok(item) = self.items.recv() {
-            return Ok(Some(item));
+        loop {
+            if let Some(item) = self.batch.next() {
+                return Ok(Some(item));
+            }
+            match self.batches.recv() {
+                Ok(batch) => self.batch = batch.into_iter(),
+                Err(_) => break,
+            }
         }
         if let Some(thread) = self.thread.take() {
             let panicked = |_| Err(Error::data(format!("'{}' panicked", self.command)));

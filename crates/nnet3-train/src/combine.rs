@@ -4,8 +4,10 @@ use crate::average::add_to_mean;
 use crate::diagnostics::{ProbComputer, ProbOptions};
 use crate::error::{Error, Result};
 use crate::example::NnetExample;
+use crate::objective::ObjectiveValue;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
+use std::thread::ScopedJoinHandle;
 
 #[derive(Debug, Clone)]
 pub struct CombineOptions {
@@ -15,6 +17,8 @@ pub struct CombineOptions {
     pub batchnorm_test_mode: bool,
     pub dropout_test_mode: bool,
     pub prob: ProbOptions,
+    /// Threads that evaluate an objective together, each some of the examples. (On the CPU; a GPU is used by one.)
+    pub threads: usize,
 }
 
 /// What came out.
@@ -63,9 +67,9 @@ pub fn combine<E: From<Error>>(
 }
 
 /// Objective per frame, of all outputs together; minus infinity if it is not a number.
-fn objective(
+fn objective<'a>(
     nnet: &Nnet,
-    examples: &[NnetExample],
+    examples: &'a [NnetExample],
     options: &CombineOptions,
     device: &Device,
 ) -> Result<f64> {
@@ -76,9 +80,25 @@ fn objective(
     if options.dropout_test_mode {
         nnet.set_dropout_test_mode(true);
     }
-    let mut computer = ProbComputer::new(nnet, options.prob.clone(), device);
-    examples.iter().try_for_each(|example| computer.compute(example))?;
-    let total = computer.total();
+    let share = examples.len().div_ceil(options.threads.max(1)).max(1);
+    let totals: Vec<Result<ObjectiveValue>> = std::thread::scope(|scope| {
+        let start = |examples: &'a [NnetExample]| {
+            let mut computer = ProbComputer::new(nnet.clone(), options.prob.clone(), device);
+            scope.spawn(move || {
+                examples.iter().try_for_each(|example| computer.compute(example))?;
+                Ok(computer.total())
+            })
+        };
+        let running: Vec<_> = examples.chunks(share).map(start).collect();
+        let join = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        running.into_iter().map(join).collect()
+    });
+    let mut total = ObjectiveValue::default();
+    for part in totals {
+        total += part?;
+    }
     if total.weight.is_nan() || total.weight <= 0.0 {
         return Err(Error::data(format!("the sum of all targets is {}, not above 0", total.weight)));
     }
@@ -129,16 +149,19 @@ mod tests {
             with_parameters(&mut nnet, |p| p.copy_from_slice(&[weight, 0.0]));
             Ok::<_, Error>(nnet)
         };
-        for (evaluations, tried) in [(30, vec![1, 2, 3, 4]), (2, vec![1, 3, 4])] {
+        for (evaluations, tried, threads) in
+            [(30, vec![1, 2, 3, 4], 1), (2, vec![1, 3, 4], 1), (30, vec![1, 2, 3, 4], 2)]
+        {
             let options = CombineOptions {
                 max_objective_evaluations: evaluations,
                 batchnorm_test_mode: false,
                 dropout_test_mode: true,
                 prob: ProbOptions::default(),
+                threads,
             };
             let mut seen = Vec::new();
             let device = nnet3_matrix::cpu();
-            let examples = std::slice::from_ref(&example);
+            let examples = &[example.clone(), example.clone()];
             let best = combine(&names, load, examples, &options, &device, |n, _| seen.push(n)).unwrap();
             assert_eq!(seen, tried);
             if evaluations == 30 {

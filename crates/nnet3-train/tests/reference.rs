@@ -263,6 +263,7 @@ fn combination() {
         batchnorm_test_mode: false,
         dropout_test_mode: true,
         prob: ProbOptions::default(),
+        threads: 3,
     };
     let device = nnet3_matrix::cpu();
     let names = MODELS.map(|name| folder.path(name));
