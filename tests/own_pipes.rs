@@ -103,6 +103,11 @@ fn failures_are_not_hidden() {
         let error = lines.iter().find(|line| line.starts_with("ERROR (nnet3-copy-egs[5.5]:main()")).unwrap();
         assert!(error.contains(" nnet3-copy-egs: ") && error.contains(words), "{error}");
     }
+    let (status, _, lines) =
+        made_by(&folder, &format!("cat {egs} | nnet3-shuffle-egs --buffer-size=-2 ark:- ark:-"));
+    assert_eq!(status, 255);
+    let error = "nnet3-shuffle-egs: --buffer-size=-2: expected a number that is not negative";
+    assert!(lines.iter().any(|line| line.ends_with(error)), "{lines:?}");
     // Nothing is made: both programs say so, and so does the reader.
     let pipeline = format!("nnet3-copy-egs --frame=99 ark:{egs} ark:- | nnet3-merge-egs ark:- ark:-");
     let (own, shell) = (made_by(&folder, &pipeline), made_by_shell(&folder, &pipeline));

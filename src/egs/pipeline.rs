@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use kaldi_io::cli::{self, Parsed};
+use kaldi_io::error::chain;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
@@ -60,8 +61,10 @@ struct Step {
     /// The command line as the program shows it.
     echo: String,
     input: String,
-    stage: Box<dyn Stage<NnetExample>>,
+    stage: MakeStage,
 }
+
+type MakeStage = Box<dyn FnOnce() -> anyhow::Result<Box<dyn Stage<NnetExample>>> + Send>;
 
 impl Step {
     /// A command that is one of our programs, called as it is within a pipeline.
@@ -76,35 +79,42 @@ impl Step {
         if options.outputs() != [PIPE] {
             return None;
         }
-        let stage = options.stage().ok()?;
         let input = options.input().to_owned();
-        Some(Step { program: P::NAME, site: P::SITE, echo, input, stage })
+        Some(Step { program: P::NAME, site: P::SITE, echo, input, stage: Box::new(move || options.stage()) })
     }
 }
 
 /// A step that reads what the one before it makes.
 struct Running {
+    program: &'static str,
+    site: Site,
     egs: ExampleReader,
-    step: Step,
+    stage: Box<dyn Stage<NnetExample>>,
 }
 
 impl Running {
+    fn start(step: Step, egs: impl FnOnce() -> Result<ExampleReader>) -> Result<Running> {
+        let Step { program, site, stage, .. } = step;
+        acting_as(program, || {
+            let stage = stage().map_err(|e| Error::options(chain(e.as_ref())))?;
+            Ok(Running { program, site, egs: egs()?, stage })
+        })
+    }
+
     fn next(&mut self) -> Result<Option<Item>> {
-        let Running { egs, step } = self;
-        acting_as(step.program, || step.stage.next(egs))
+        acting_as(self.program, || self.stage.next(&mut self.egs))
     }
 
     /// Ends the program. Its exit status.
     fn finish(self) -> Result<u8> {
-        let Running { egs, step } = self;
-        let (read, name) = (egs.count(), egs.name().to_owned());
-        acting_as(step.program, || {
-            egs.close()?;
+        let (read, nothing) = (self.egs.count(), empty(self.egs.name()));
+        acting_as(self.program, || {
+            self.egs.close()?;
             if read == 0 {
-                log::error(&step.site, &empty(&name));
+                log::error(&self.site, &nothing);
                 return Ok(cli::NOTHING_DONE);
             }
-            Ok(step.stage.summarize(read))
+            Ok(self.stage.summarize(read))
         })
     }
 }
@@ -130,9 +140,9 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
 
 /// Runs the steps; the exit status is that of the last one.
 fn run(input: &str, first: Step, later: Vec<Step>, batches: &SyncSender<Vec<Item>>) -> Result<u8> {
-    let mut last = Running { egs: acting_as(first.program, || ExampleReader::open(input))?, step: first };
+    let mut last = Running::start(first, || ExampleReader::open(input))?;
     for step in later {
-        last = Running { egs: EgsReader::new(PIPE, Box::new(last)), step };
+        last = Running::start(step, || Ok(EgsReader::new(PIPE, Box::new(last))))?;
     }
     let (mut batch, mut rows) = (Vec::new(), 0);
     while let Some((key, example)) = last.next()? {

@@ -9,7 +9,7 @@ use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
 
 /// A program that takes plain examples from a table to others.
-pub trait StageProgram: clap::Parser {
+pub trait StageProgram: clap::Parser + Send + 'static {
     const NAME: &str;
     /// Where its messages come from.
     const SITE: Site;

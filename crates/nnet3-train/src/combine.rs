@@ -7,7 +7,6 @@ use crate::example::NnetExample;
 use crate::objective::ObjectiveValue;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
-use std::thread::ScopedJoinHandle;
 
 #[derive(Debug, Clone)]
 pub struct CombineOptions {
@@ -17,7 +16,7 @@ pub struct CombineOptions {
     pub batchnorm_test_mode: bool,
     pub dropout_test_mode: bool,
     pub prob: ProbOptions,
-    /// Threads that evaluate an objective together, each some of the examples. (On the CPU; a GPU is used by one.)
+    /// Threads that evaluate an objective together, each some of the examples; a GPU is for one.
     pub threads: usize,
 }
 
@@ -67,9 +66,9 @@ pub fn combine<E: From<Error>>(
 }
 
 /// Objective per frame, of all outputs together; minus infinity if it is not a number.
-fn objective<'a>(
+fn objective(
     nnet: &Nnet,
-    examples: &'a [NnetExample],
+    examples: &[NnetExample],
     options: &CombineOptions,
     device: &Device,
 ) -> Result<f64> {
@@ -81,29 +80,32 @@ fn objective<'a>(
         nnet.set_dropout_test_mode(true);
     }
     let share = examples.len().div_ceil(options.threads.max(1)).max(1);
-    let totals: Vec<Result<ObjectiveValue>> = std::thread::scope(|scope| {
-        let start = |examples: &'a [NnetExample]| {
-            let mut computer = ProbComputer::new(nnet.clone(), options.prob.clone(), device);
-            scope.spawn(move || {
-                examples.iter().try_for_each(|example| computer.compute(example))?;
-                Ok(computer.total())
-            })
+    let total = std::thread::scope(|scope| {
+        let mut parts = examples
+            .chunks(share)
+            .map(|part| (ProbComputer::new(nnet.clone(), options.prob.clone(), device), part));
+        let own = parts.next();
+        let others: Vec<_> =
+            parts.map(|(computer, part)| scope.spawn(move || total_of(computer, part))).collect();
+        let mut total = match own {
+            Some((computer, part)) => total_of(computer, part)?,
+            None => ObjectiveValue::default(),
         };
-        let running: Vec<_> = examples.chunks(share).map(start).collect();
-        let join = |thread: ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        running.into_iter().map(join).collect()
-    });
-    let mut total = ObjectiveValue::default();
-    for part in totals {
-        total += part?;
-    }
+        for other in others {
+            total += other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        Ok::<_, Error>(total)
+    })?;
     if total.weight.is_nan() || total.weight <= 0.0 {
         return Err(Error::data(format!("the sum of all targets is {}, not above 0", total.weight)));
     }
     let average = total.average();
     Ok(if average.is_finite() { average } else { f64::NEG_INFINITY })
+}
+
+fn total_of(mut computer: ProbComputer, examples: &[NnetExample]) -> Result<ObjectiveValue> {
+    examples.iter().try_for_each(|example| computer.compute(example))?;
+    Ok(computer.total())
 }
 
 /// Replaces all activation and batch-norm statistics by those of one pass over the examples in training mode. Gives the
