@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: on-the-fly-memory.sh [FRAMES ...]
-# Trains on examples that are made while it trains, through pipes and without a file: nnet3-get-egs | nnet3-shuffle-egs |
-# nnet3-merge-egs | nnet3-train. Prints the largest memory of each of the four programs and the time, for each number of
-# frames (default: 1000000 10000000), and fails if ten times the frames take more than 1.2 times the memory of any program.
+# Trains on examples that are made while it trains, through a pipe and without a file: nnet3-get-egs | nnet3-shuffle-egs |
+# nnet3-merge-egs | nnet3-train, which does the work of the two before it itself. Prints the largest memory of each process
+# and the time, for each number of frames (default: 1000000 10000000), and fails if ten times the frames take more than 1.2
+# times the memory of either.
 # The features are 200,000 synthetic frames that go round through a pipe. Takes the programs from the PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,8 +33,9 @@ watch_memory() { # <process that leads it>
   for name in "${!peak[@]}"; do echo "$name ${peak[$name]}"; done | sort
 }
 
+programs=(nnet3-get-egs nnet3-train)
 printf '%12s %10s' frames seconds
-printf ' %18s' nnet3-get-egs nnet3-shuffle-egs nnet3-merge-egs nnet3-train
+printf ' %18s' "${programs[@]}"
 printf '   (MB each)\n'
 (( $# )) || set -- 1000000 10000000
 for frames; do
@@ -47,7 +49,7 @@ for frames; do
   wait $pid || { tail -n 3 "$work/train.log" >&2; exit 1; }
   grep -o 'Overall average objective function .*' "$work/train.log" >"$work/objective.$frames"
   printf '%12d %10d' "$frames" $((SECONDS - began))
-  for program in nnet3-get-egs nnet3-shuffle-egs nnet3-merge-egs nnet3-train; do
+  for program in "${programs[@]}"; do
     printf ' %18.1f' "$(awk -v p=$program '$1 == p { print $2 / 1024 }' "$work/memory.$frames")"
   done
   printf '   %s\n' "$(sed "s/.* is \(.*\)\./\1/" "$work/objective.$frames")"
