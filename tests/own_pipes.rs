@@ -34,11 +34,17 @@ fn examples(folder: &Folder) -> String {
     egs
 }
 
-/// Runs a program with our programs on the PATH, after the folders `first`.
-fn run_with_path(first: &str, program: &str, arguments: &[&str]) -> Output {
+/// A program with our programs on the PATH, after the folders `first`.
+fn with_path(first: &str, program: &str, arguments: &[&str]) -> Command {
     let own = binary(program).parent().unwrap().display().to_string();
-    let path = format!("{first}{own}:{}", std::env::var("PATH").unwrap());
-    let output = Command::new(binary(program)).args(arguments).env("PATH", path).output().unwrap();
+    let mut command = Command::new(binary(program));
+    command.args(arguments).env("PATH", format!("{first}{own}:{}", std::env::var("PATH").unwrap()));
+    command
+}
+
+/// Runs a program so.
+fn run_with_path(first: &str, program: &str, arguments: &[&str]) -> Output {
+    let output = with_path(first, program, arguments).output().unwrap();
     Output {
         status: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -130,6 +136,18 @@ fn a_program_that_comes_first_on_the_path_is_the_one() {
     let output = run_with_path(&first, "nnet3-copy-egs", &[&pipeline, "ark:/dev/null"]);
     assert_eq!(output.status, 0, "{}", output.stderr);
     assert!(output.stderr.contains("another\n"), "{}", output.stderr);
+}
+
+/// Some shells take functions from their environment, and would call one of this name.
+#[test]
+fn a_function_that_a_shell_may_know_is_left_to_it() {
+    let pipeline = "ark:nnet3-copy-egs ark:no-such-file ark:- |";
+    let own = run_with_path("", "nnet3-copy-egs", &[pipeline, "ark:/dev/null"]);
+    assert!(own.stderr.contains(" nnet3-copy-egs: cannot open no-such-file"), "{}", own.stderr);
+    let function = ("BASH_FUNC_nnet3-copy-egs%%", "() { true; }");
+    let output =
+        with_path("", "nnet3-copy-egs", &[pipeline, "ark:/dev/null"]).envs([function]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(" nnet3-copy-egs: cannot open"));
 }
 
 #[test]

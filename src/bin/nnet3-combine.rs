@@ -101,7 +101,7 @@ fn run(options: Options) -> Result<u8> {
 
 fn num_threads(wanted: i32, device: &Device) -> usize {
     match usize::try_from(wanted) {
-        _ if device.id() != nnet3_matrix::cpu().id() => 1,
+        _ if device.id() != 0 => 1,
         Ok(threads) if threads > 0 => threads,
         _ => std::thread::available_parallelism().map_or(1, usize::from).min(4),
     }
