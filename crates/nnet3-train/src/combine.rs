@@ -81,16 +81,13 @@ fn objective(
     }
     let share = examples.len().div_ceil(options.threads.max(1)).max(1);
     let total = std::thread::scope(|scope| {
-        let mut parts = examples
-            .chunks(share)
-            .map(|part| (ProbComputer::new(nnet.clone(), options.prob.clone(), device), part));
+        let mut parts = examples.chunks(share).map(|part| {
+            let nnet = nnet.clone();
+            move || total_of(nnet, part, &options.prob, device)
+        });
         let own = parts.next();
-        let others: Vec<_> =
-            parts.map(|(computer, part)| scope.spawn(move || total_of(computer, part))).collect();
-        let mut total = match own {
-            Some((computer, part)) => total_of(computer, part)?,
-            None => ObjectiveValue::default(),
-        };
+        let others: Vec<_> = parts.map(|part| scope.spawn(part)).collect();
+        let mut total = own.map_or(Ok(ObjectiveValue::default()), |part| part())?;
         for other in others {
             total += other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
@@ -103,7 +100,14 @@ fn objective(
     Ok(if average.is_finite() { average } else { f64::NEG_INFINITY })
 }
 
-fn total_of(mut computer: ProbComputer, examples: &[NnetExample]) -> Result<ObjectiveValue> {
+/// The sum of objectives, by a computer that is made and used on one thread.
+fn total_of(
+    nnet: Nnet,
+    examples: &[NnetExample],
+    options: &ProbOptions,
+    device: &Device,
+) -> Result<ObjectiveValue> {
+    let mut computer = ProbComputer::new(nnet, options.clone(), device);
     examples.iter().try_for_each(|example| computer.compute(example))?;
     Ok(computer.total())
 }
