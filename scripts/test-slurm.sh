@@ -145,8 +145,11 @@ bounded() { # two jobs of 2 s, one at a time
 
 interrupted() { # a signal takes the jobs out of the queue
   scripts/slurm.sh JOB=1:2 "$logs/i.JOB.log" sleep 600 &
-  local pid=$!
-  until grep -qs Started "$logs/i.1.log"; do sleep 0.2; done
+  local pid=$! i
+  for ((i = 0; i < 100; i++)); do
+    if grep -qs Started "$logs/i.1.log"; then break; fi
+    sleep 0.2
+  done
   kill -TERM $pid
   wait $pid
   for ((i = 0; i < 50; i++)); do

@@ -84,10 +84,13 @@ run_retries() {
 }
 
 run_takes_jobs_with_it() { # <signal>
-  local marker=$((60000 + RANDOM)) pid
+  local marker=$((60000 + RANDOM)) pid try
   scripts/run.sh JOB=1:2 "$work/run/s.JOB.log" sleep $marker \| cat &
   pid=$!
-  until grep -q Started "$work/run/s.1.log" && grep -q Started "$work/run/s.2.log"; do sleep 0.1; done 2>/dev/null
+  for ((try = 0; try < 100; try++)); do
+    if grep -q Started "$work/run/s.1.log" && grep -q Started "$work/run/s.2.log"; then break; fi
+    sleep 0.1
+  done 2>/dev/null
   kill "-$1" $pid
   wait $pid
   sleep 1

@@ -43,6 +43,24 @@ count_tests() {
 
 links_c_program() { echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
 
+target_folder() {
+  cargo metadata --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])'
+}
+
+# A full disk makes builds and tests fail in ways that say little of the reason.
+has_space() { # <MB> <folder>
+  local free
+  mkdir -p "$2" && free=$(df --output=avail --block-size=1M "$2" | tail -n 1) || return 0
+  (( free >= $1 )) || { echo "test.sh: $2 has $((free)) MB of free disk space, $1 MB are needed" >&2; return 1; }
+}
+
+has_all_space() {
+  local target needed=4000
+  target=$(target_folder)
+  if [[ -d $target/debug ]]; then needed=1000; elif [[ ${CARGO_INCREMENTAL-} == 0 ]]; then needed=2500; fi
+  has_space "$needed" "$target" && has_space 1000 "${TMPDIR:-/tmp}"
+}
+
 install() {
   local missing=()
   # The twin of the GPU kernels is C++.
@@ -122,10 +140,6 @@ doc_tests() {
   count_tests $? "$(sum_of '^test result: ' passed)" "$(sum_of '^test result: ' failed)"
 }
 
-target_folder() {
-  cargo metadata --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])'
-}
-
 interop_tests() {
   title "interoperability with kaldi_native_io and kaldiio"
   if ! { install_python && cargo build --workspace --bins --examples; }; then
@@ -142,13 +156,14 @@ interop_tests() {
 
 training_tests() {
   title "the training driver"
-  PATH="$(target_folder)/debug:$PATH" scripts/test-train.sh 15 2>&1 | tee "$log"
+  PATH="$(target_folder)/debug:$PATH" timeout 30m scripts/test-train.sh 15 2>&1 | tee "$log"
   local status=${PIPESTATUS[0]}
+  if (( status == 124 )); then echo "test.sh: the training driver's tests took more than 30 minutes" >&2; fi
   count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
 title "what is needed"
-install && install_nvrtc || exit 1
+install && has_all_space && install_nvrtc || exit 1
 echo "all there"
 
 pure_rust=(--no-default-features --features pure-rust)

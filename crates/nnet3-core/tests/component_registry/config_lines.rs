@@ -4,7 +4,7 @@ use super::support::{Findings, in_time, peak_memory};
 use super::{PLACE, example, try_build, written};
 use nnet3_core::component::{Component, ComponentType, Key, Kind, registry, updatable};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Keys that exclude those of the example, each with a config in which it is right. `{RxC}` stands for a file with a
 /// matrix of that size, `{N}` for one with a vector.
@@ -72,7 +72,7 @@ fn alternative(t: &ComponentType, key: &str) -> Option<String> {
 
 /// A text file with a matrix (`3x5`) or vector (`4`).
 fn file_of(size: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("nnet3-registry-{}-{size}.txt", std::process::id()));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("registry-{size}.txt"));
     let row = |cols: usize| (0..cols).map(|c| format!("{}", c as f32 - 1.5)).collect::<Vec<_>>().join(" ");
     let text = match size.split_once('x') {
         Some((rows, cols)) => {
@@ -81,7 +81,9 @@ fn file_of(size: &str) -> PathBuf {
         }
         None => format!(" [ {} ]\n", row(size.parse().expect("elements"))),
     };
-    std::fs::write(&path, text).expect("a writable temporary folder");
+    let whole = path.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
+    std::fs::write(&whole, text).expect("a writable temporary folder");
+    std::fs::rename(&whole, &path).expect("a writable temporary folder");
     path
 }
 
