@@ -6,10 +6,9 @@ use anyhow::{Result, bail};
 use kaldi_io::kaldi_log;
 use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
 use kaldi_io::log::{Site, num};
-use nnet3::options::device;
 use nnet3::options::prob::prob_defaults;
+use nnet3::options::{device, threads};
 use nnet3::{egs, models, training_log};
-use nnet3_matrix::Device;
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
 use nnet3_train::diagnostics::ProbOptions;
 
@@ -69,7 +68,7 @@ fn run(options: Options) -> Result<u8> {
         batchnorm_test_mode: options.batchnorm_test_mode,
         dropout_test_mode: options.dropout_test_mode,
         prob: prob_defaults(),
-        threads: num_threads(options.num_threads, &device),
+        threads: if device.id() == 0 { threads::count(options.num_threads, 4) } else { 1 },
     };
     let mut best = combine(&models, models::load, &egs, &combine_options, &device, |n, objective| {
         let objective = num(objective);
@@ -97,14 +96,6 @@ fn run(options: Options) -> Result<u8> {
     best.nnet.save(&output, options.binary)?;
     kaldi_log!(site(195), "Finished combining neural nets, wrote model to {output}");
     Ok(0)
-}
-
-fn num_threads(wanted: i32, device: &Device) -> usize {
-    match usize::try_from(wanted) {
-        _ if device.id() != 0 => 1,
-        Ok(threads) if threads > 0 => threads,
-        _ => std::thread::available_parallelism().map_or(1, usize::from).min(4),
-    }
 }
 
 fn main() -> ExitCode {

@@ -58,9 +58,9 @@ struct Options {
 
 fn run(options: Options) -> Result<u8> {
     let began = Instant::now();
-    options.training.trainer_options()?;
     options.allocator.check()?;
     let count = options.replicas.count()?;
+    options.training.trainer_options(count)?;
     let devices = options.device.select_many(&options.use_gpu, count)?;
     let egs = egs::begin(&options.training_examples_in);
     let nnet = models::load(&options.raw_model_in)?;
@@ -116,7 +116,7 @@ impl Run {
             training.computation.observe(trainer.runner().executor());
             read_cache(trainer, &training.read_cache, number == 0);
         };
-        let trainer_options = options.training.trainer_options()?;
+        let trainer_options = options.training.trainer_options(devices.len())?;
         if let [device] = &devices[..] {
             let mut trainer = Trainer::new(nnet, trainer_options, device, options.srand)?;
             prepare(0, &mut trainer);

@@ -10,4 +10,5 @@ pub mod egs;
 pub mod egs_tables;
 pub mod forward;
 pub mod prob;
+pub mod threads;
 pub mod training;

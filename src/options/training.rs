@@ -47,6 +47,10 @@ pub struct TrainingOptions {
     /// Write the compiled computations in binary mode
     #[arg(long, default_value_t = true)]
     pub binary_write_cache: bool,
+    /// Number of threads that train on the CPU, 1 or 2: a second one works out changes of parameters beside the rest of the
+    /// backward pass, with the same results (2 if there are as many processors, if not set; 1 with --num-replicas)
+    #[arg(long, default_value_t = -1)]
+    pub num_threads: i32,
     #[command(flatten)]
     pub optimization: OptimizationOptions,
     #[command(flatten)]
@@ -56,8 +60,12 @@ pub struct TrainingOptions {
 }
 
 impl TrainingOptions {
-    /// As the library takes them.
-    pub fn trainer_options(&self) -> Result<TrainerOptions> {
+    /// As the library takes them, for each of so many replicas.
+    pub fn trainer_options(&self, replicas: usize) -> Result<TrainerOptions> {
+        let threads = super::threads::count(self.num_threads, if replicas == 1 { 2 } else { 1 });
+        if threads > 2 {
+            bail!("--num-threads={threads}: expected 1 or 2");
+        }
         Ok(TrainerOptions {
             zero_component_stats: self.zero_component_stats,
             store_component_stats: self.store_component_stats,
@@ -68,6 +76,7 @@ impl TrainingOptions {
             batchnorm_stats_scale: self.batchnorm_stats_scale,
             backstitch_training_scale: self.backstitch_training_scale,
             backstitch_training_interval: u64::try_from(self.backstitch_training_interval).unwrap_or(0),
+            second_thread: threads == 2,
             compile: CompileOptions {
                 compiler: self.caching.compiler_options(),
                 optimize: self.optimization.optimize_options()?,

@@ -11,6 +11,7 @@ mod orthogonal;
 mod remote;
 
 use crate::component::Context;
+use crate::random::Random;
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
 use nnet3_matrix::{Accumulator, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
@@ -347,7 +348,8 @@ impl Estimate {
         }
     }
 
-    /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D.
+    /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D. Takes none of the run's random numbers, so that
+    /// it makes no difference when and in which thread it is done.
     fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], spare: ViewMut<'_>) {
         let (backend, workspace, (rank, dim)) = (context.backend, context.workspace, (self.rank(), self.dim));
         let mut small = workspace.take(rank, rank);
@@ -383,7 +385,7 @@ impl Estimate {
         } else {
             backend.download_into(self.w(), &mut rows_on_host);
             rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);
-            orthonormalise_rows(&mut rows, dim, context.random);
+            orthonormalise_rows(&mut rows, dim, &Random::new(0));
             for (k, (w, row)) in rows_on_host.iter_mut().zip(&*rows).enumerate() {
                 *w = (row * root[k / dim]) as f32;
             }

@@ -28,8 +28,18 @@ impl Workspace {
 
     /// A `rows × cols` matrix on the device with unspecified contents.
     pub fn take(&self, rows: usize, cols: usize) -> Scratch<'_> {
+        Scratch { matrix: Some(self.hand_out(rows, cols)), workspace: self }
+    }
+
+    /// As [`Workspace::take`], for somebody who gives it to [`Workspace::take_back`].
+    pub fn hand_out(&self, rows: usize, cols: usize) -> Matrix {
         let buffer = self.matrices.take(rows * cols, |len| Buffer::new(&self.device, len));
-        Scratch { matrix: Some(Matrix::from_buffer(buffer, rows, cols)), workspace: self }
+        Matrix::from_buffer(buffer, rows, cols)
+    }
+
+    /// Keeps a matrix of [`Workspace::hand_out`] for others.
+    pub fn take_back(&self, matrix: Matrix) {
+        self.matrices.give_back(matrix.into_buffer());
     }
 
     /// As [`Workspace::take`], all elements zero.
@@ -127,7 +137,7 @@ impl DerefMut for Scratch<'_> {
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
         if let Some(matrix) = self.matrix.take() {
-            self.workspace.matrices.give_back(matrix.into_buffer());
+            self.workspace.take_back(matrix);
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct TrainerOptions {
     pub backstitch_training_scale: f32,
     /// Backstitch is done once in so many minibatches.
     pub backstitch_training_interval: u64,
+    /// Work changes of parameters out on a second thread, where the device is the host; the results are the same.
+    pub second_thread: bool,
     pub compile: CompileOptions,
 }
 
@@ -59,6 +61,7 @@ impl Default for TrainerOptions {
             batchnorm_stats_scale: 0.8,
             backstitch_training_scale: 0.0,
             backstitch_training_interval: 1,
+            second_thread: false,
             compile: CompileOptions::default(),
         }
     }
@@ -168,8 +171,12 @@ impl Trainer {
         let mut delta = nnet.clone();
         delta.scale(0.0);
         let random = Random::new(seed);
+        let mut executor = Executor::new(device);
+        if options.second_thread {
+            executor.update_on_second_thread();
+        }
         Ok(Trainer {
-            runner: Runner::new(&options.compile, Executor::new(device)),
+            runner: Runner::new(&options.compile, executor),
             evaluator: Evaluator::new(device),
             seed: random.int(0, LARGEST_SEED),
             random,

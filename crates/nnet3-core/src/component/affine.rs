@@ -273,6 +273,10 @@ impl Component for Affine {
         Some((self.linear.view(), self.bias.view()))
     }
 
+    fn updates_by_itself(&self) -> bool {
+        true
+    }
+
     fn sets_in_deriv(&self) -> bool {
         true
     }

@@ -209,6 +209,10 @@ impl Component for Linear {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
     }
 
+    fn updates_by_itself(&self) -> bool {
+        true
+    }
+
     fn sets_in_deriv(&self) -> bool {
         true
     }

@@ -333,6 +333,12 @@ pub trait Component: Any + Send + Sync {
     /// Derivative with respect to the input, and the change of parameters or statistics of `update`.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
 
+    /// Whether a backprop without an input derivative needs nothing of this component that another copy of it has not, and
+    /// no random numbers: the copy that gathers changes of parameters can then do it by itself.
+    fn updates_by_itself(&self) -> bool {
+        false
+    }
+
     /// Whether backprop, which otherwise adds to the input derivative, sets it where [`Backprop::sets`] asks for that.
     fn sets_in_deriv(&self) -> bool {
         false

@@ -468,6 +468,10 @@ impl Component for Tdnn {
         self.add_products(context, indexes, input, output, true);
     }
 
+    fn updates_by_itself(&self) -> bool {
+        true
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
             let out_deriv = args.out_deriv;

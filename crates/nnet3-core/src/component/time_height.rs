@@ -354,6 +354,10 @@ impl Component for TimeHeightConvolution {
         plan.forward(context, output, input, self.linear.view());
     }
 
+    fn updates_by_itself(&self) -> bool {
+        true
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         let plan: &Plan = precomputed(args.indexes);
         if let Some(in_deriv) = args.in_deriv {

@@ -5,6 +5,7 @@
 //! first run of a program nothing is allocated.
 
 mod additions;
+mod components;
 mod events;
 mod observe;
 mod program;
@@ -12,6 +13,7 @@ mod shortcuts;
 mod steps;
 mod summed;
 mod trace;
+mod updates;
 mod zeroing;
 
 pub use observe::{Moment, Observer};
@@ -19,10 +21,10 @@ pub use program::Program;
 pub use trace::Trace;
 
 use crate::component::parameters::affine;
-use crate::component::{self, Backprop, Component, Context, PrecomputedIndexes, Update};
+use crate::component::{Component, Context, PrecomputedIndexes};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
-use crate::index::{ComponentId, NodeId};
+use crate::index::NodeId;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::{Arena, Device, Memory, Transpose::No, Transpose::Yes, View, ViewMut, Workspace};
@@ -31,6 +33,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 use steps::{Area, Steps};
+use updates::Updates;
 use zeroing::Part;
 
 /// The network that a program runs on, and what may change in it.
@@ -74,6 +77,8 @@ pub struct Executor {
     observer: Option<Box<dyn Observer>>,
     /// See [`Observer::literal`].
     literal: bool,
+    observed: bool,
+    updates: Option<Updates>,
 }
 
 impl Executor {
@@ -87,7 +92,16 @@ impl Executor {
             supplied: Vec::new(),
             observer: None,
             literal: false,
+            observed: false,
+            updates: None,
         }
+    }
+
+    /// From now on changes of parameters are worked out on a second thread, beside the rest of the backward pass; the
+    /// results are the same. On the host only, and not while somebody observes.
+    pub fn update_on_second_thread(&mut self) {
+        let start = || Updates::start(&self.device).ok();
+        self.updates = if self.device.id() == 0 { start() } else { None };
     }
 
     /// From now on `observer` sees every run.
@@ -237,6 +251,7 @@ impl Executor {
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         self.literal = observer.as_ref().is_some_and(|observer| observer.literal());
+        self.observed = observer.is_some();
         let program = self.program()?.clone();
         let computation = program.computation();
         if self.next >= computation.commands.len() {
@@ -272,6 +287,9 @@ impl Executor {
             }
             self.next += 1;
         }
+        if let (Some(updates), Model::Train { delta, .. }) = (self.second_thread(), model) {
+            updates.finish(self.context(random), delta);
+        }
         self.device.mark();
         Ok(())
     }
@@ -293,6 +311,11 @@ impl Executor {
         observer.after(&Moment { program, command, nnet: model.nnet(), executor: self }, time);
     }
 
+    /// Where changes of parameters may be worked out: with [`Executor::update_on_second_thread`], and not while observed.
+    fn second_thread(&self) -> Option<&Updates> {
+        self.updates.as_ref().filter(|_| !self.observed)
+    }
+
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {
         let (offset, rows, cols, stride) = program.place(id);
         self.arena.view(offset, rows, cols, stride)
@@ -307,7 +330,7 @@ impl Executor {
 
     fn execute(
         &self,
-        program: &Program,
+        program: &Arc<Program>,
         c: usize,
         command: &Command,
         model: &mut Model<'_>,
@@ -473,106 +496,5 @@ impl Executor {
             Yes,
             1.0,
         );
-    }
-
-    fn context<'c>(&'c self, random: &'c Random) -> Context<'c> {
-        Context { backend: &*self.device, workspace: &self.workspace, random }
-    }
-
-    fn propagate(
-        &self,
-        program: &Program,
-        c: usize,
-        component: ComponentId,
-        command: &Command,
-        model: &mut Model<'_>,
-        random: &Random,
-    ) {
-        let &Command::Propagate { precomputed, input, output, store_stats, .. } = command else {
-            return;
-        };
-        let context = self.context(random);
-        let indexes = program.precomputed(precomputed);
-        let in_value = input.map_or(View::empty(), |i| self.view(program, i).as_view());
-        let out_value = self.view(program, output);
-        let memo = self.memo(program, c);
-        let run = model.nnet().component(component);
-        match (self.windows(program, c), self.shortcut(program, c)) {
-            (Some(windows), _) => {
-                component::summed::propagate(run, context, indexes, windows, in_value, out_value)
-            }
-            (None, Shortcut::Sets) => run.propagate_setting(context, indexes, in_value, out_value, memo),
-            (None, &Shortcut::Step(number)) => {
-                self.step(context, program, c, program.shortcuts.steps(number), run)
-            }
-            _ => run.propagate(context, indexes, in_value, out_value, memo),
-        }
-        if store_stats {
-            let in_value = if input == Some(output) { View::empty() } else { in_value };
-            let target = match model {
-                Model::Frozen(_) => return,
-                Model::Train { nnet, .. } => nnet,
-                Model::Gradient { gradient, .. } => gradient,
-            };
-            target.component_mut(component).store_stats(
-                context,
-                in_value,
-                out_value.as_view(),
-                memo.as_view(),
-            );
-        }
-    }
-
-    fn backprop(
-        &self,
-        program: &Program,
-        c: usize,
-        component: ComponentId,
-        command: &Command,
-        model: &mut Model<'_>,
-        random: &Random,
-    ) {
-        let &Command::Backprop {
-            precomputed, in_value, out_value, out_deriv, in_deriv, update_model, ..
-        } = command
-        else {
-            return;
-        };
-        let shortcut = self.shortcut(program, c);
-        let in_deriv = match *shortcut {
-            Shortcut::AddsTo(dest) => Some(dest),
-            _ => in_deriv,
-        };
-        let optional =
-            |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
-        let (nnet, other, statistics_stay) = match model {
-            Model::Frozen(nnet) => {
-                unreachable!("backward pass of {} with a frozen model", nnet.component_name(component))
-            }
-            Model::Train { nnet, delta } => (nnet, delta, true),
-            Model::Gradient { nnet, gradient } => (nnet, gradient, false),
-        };
-        let (own, name) = nnet.component_and_name(component);
-        let updatable = own.as_updatable().is_some();
-        let update = match () {
-            () if !update_model => Update::None,
-            () if updatable && !program.computation().need_model_derivative => Update::None,
-            () if updatable || !statistics_stay => Update::Other(other.component_mut(component)),
-            () => Update::Own,
-        };
-        let args = Backprop {
-            name,
-            indexes: program.precomputed(precomputed),
-            in_value: optional(in_value),
-            out_value: optional(out_value),
-            out_deriv: self.view(program, out_deriv).as_view(),
-            memo: self.memo(program, c).as_view(),
-            in_deriv: in_deriv.map(|d| self.view(program, d)),
-            sets: matches!(shortcut, Shortcut::Sets),
-        };
-        match self.windows(program, c) {
-            Some(windows) => component::summed::backprop(own, self.context(random), args, windows),
-            None => own.backprop(self.context(random), args, update),
-        }
     }
 }

@@ -118,6 +118,14 @@ impl Nnet {
     pub fn component_mut(&mut self, id: ComponentId) -> &mut dyn Component {
         &mut *self.components[id.index()]
     }
+    /// Puts another component in the place of one, which the caller gets.
+    pub(crate) fn replace_component(
+        &mut self,
+        id: ComponentId,
+        new: Box<dyn Component>,
+    ) -> Box<dyn Component> {
+        std::mem::replace(&mut self.components[id.index()], new)
+    }
     /// A component to run, with its name for messages.
     pub fn component_and_name(&mut self, id: ComponentId) -> (&mut dyn Component, &str) {
         (&mut *self.components[id.index()], &self.component_names[id.index()])
