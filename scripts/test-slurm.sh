@@ -178,25 +178,35 @@ train() { # <name> <cmd>
 
 accuracy() { sed -n "s/.* Overall accuracy for 'output' is \([^ ]*\) per frame.*/\1/p" "$1/log/compute_prob_valid.final.log"; }
 
-# While tasks of this name run, does something to one of them, once.
-strike() { # <part of the job's name> <cancel|kill> <file that tells that it was done>
-  local task pid
+# Cancels a task of iteration 1 while it runs.
+cancel_a_task() { # <file that tells that it was done>
+  local task
   while sleep 0.05; do
-    task=$(squeue --noheader --array --states=RUNNING --format='%i %j' 2>/dev/null | grep "$1" | head -n 1 | cut -d' ' -f1)
-    [[ $task ]] || continue
-    if [[ $2 == cancel ]]; then scancel "$task" && echo "cancelled task $task, iteration 1" >"$3" && return
-    else
-      pid=$(pgrep --newest --full "^nnet3-train .*$work/cluster/") || continue
-      kill -KILL "$pid" 2>/dev/null && echo "killed process $pid, iteration 2" >"$3" && return
+    task=$(squeue --noheader --array --states=RUNNING --format='%i %j' 2>/dev/null | grep ' train\.1\.' | head -n 1 | cut -d' ' -f1)
+    if [[ $task ]] && scancel "$task"; then
+      echo "cancelled task $task, iteration 1" >"$1"
+      return
+    fi
+  done
+}
+
+# Kills a program of iteration 2, or of iteration 3 if that was over before it was seen: it takes a tenth of a second.
+kill_a_program() { # <file that tells that it was done>
+  local pid
+  while sleep 0.01; do
+    pid=$(pgrep --newest --full "^nnet3-train .*$work/cluster/[23]\.raw") || continue
+    if kill -KILL "$pid" 2>/dev/null; then
+      echo "killed process $pid" >"$1"
+      return
     fi
   done
 }
 
 training_recovers() {
   local strikers=()
-  strike ' train\.1\.' cancel "$work/cancelled" &
+  cancel_a_task "$work/cancelled" &
   strikers+=($!)
-  strike ' train\.2\.' kill "$work/killed" &
+  kill_a_program "$work/killed" &
   strikers+=($!)
   train cluster slurm.sh 2>&1 | tee "$work/train.log"
   kill "${strikers[@]}" 2>/dev/null
