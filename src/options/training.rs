@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use nnet3_core::execute::SecondThread;
 use nnet3_train::minibatch::CompileOptions;
 use nnet3_train::trainer::TrainerOptions;
 
@@ -48,7 +49,7 @@ pub struct TrainingOptions {
     #[arg(long, default_value_t = true)]
     pub binary_write_cache: bool,
     /// Number of threads that train on the CPU, 1 or 2: a second one works out changes of parameters beside the rest of the
-    /// backward pass, with the same results (2 if there are as many processors, if not set; 1 with --num-replicas)
+    /// backward pass, with the same results (if not set: 2 while a processor is idle, 1 with --num-replicas)
     #[arg(long, default_value_t = -1)]
     pub num_threads: i32,
     #[command(flatten)]
@@ -62,10 +63,13 @@ pub struct TrainingOptions {
 impl TrainingOptions {
     /// As the library takes them, for each of so many replicas.
     pub fn trainer_options(&self, replicas: usize) -> Result<TrainerOptions> {
-        let threads = super::threads::count(self.num_threads, if replicas == 1 { 2 } else { 1 });
-        if threads > 2 {
-            bail!("--num-threads={threads}: expected 1 or 2");
-        }
+        let second_thread = match self.num_threads {
+            1 => SecondThread::Never,
+            2 => SecondThread::Always,
+            threads if threads > 2 => bail!("--num-threads={threads}: expected 1 or 2"),
+            _ if replicas == 1 && super::threads::count(-1, 2) == 2 => SecondThread::WhereIdle,
+            _ => SecondThread::Never,
+        };
         Ok(TrainerOptions {
             zero_component_stats: self.zero_component_stats,
             store_component_stats: self.store_component_stats,
@@ -76,7 +80,7 @@ impl TrainingOptions {
             batchnorm_stats_scale: self.batchnorm_stats_scale,
             backstitch_training_scale: self.backstitch_training_scale,
             backstitch_training_interval: u64::try_from(self.backstitch_training_interval).unwrap_or(0),
-            second_thread: threads == 2,
+            second_thread,
             compile: CompileOptions {
                 compiler: self.caching.compiler_options(),
                 optimize: self.optimization.optimize_options()?,

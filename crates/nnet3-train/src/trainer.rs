@@ -12,7 +12,7 @@ use crate::phase_stats::{Phase, PhaseStats, Total};
 use crate::update::{CONSTRAINT_ENTRIES, Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::component::Context;
-use nnet3_core::execute::{Executor, Model};
+use nnet3_core::execute::{Executor, Model, SecondThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::warning;
 use nnet3_core::random::Random;
@@ -44,8 +44,8 @@ pub struct TrainerOptions {
     pub backstitch_training_scale: f32,
     /// Backstitch is done once in so many minibatches.
     pub backstitch_training_interval: u64,
-    /// Work changes of parameters out on a second thread, where the device is the host; the results are the same.
-    pub second_thread: bool,
+    /// For changes of parameters, where the device is the host; the results are the same.
+    pub second_thread: SecondThread,
     pub compile: CompileOptions,
 }
 
@@ -61,7 +61,7 @@ impl Default for TrainerOptions {
             batchnorm_stats_scale: 0.8,
             backstitch_training_scale: 0.0,
             backstitch_training_interval: 1,
-            second_thread: false,
+            second_thread: SecondThread::Never,
             compile: CompileOptions::default(),
         }
     }
@@ -172,9 +172,7 @@ impl Trainer {
         delta.scale(0.0);
         let random = Random::new(seed);
         let mut executor = Executor::new(device);
-        if options.second_thread {
-            executor.update_on_second_thread();
-        }
+        executor.update_on_second_thread(options.second_thread);
         Ok(Trainer {
             runner: Runner::new(&options.compile, executor),
             evaluator: Evaluator::new(device),

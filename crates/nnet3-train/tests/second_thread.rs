@@ -1,5 +1,6 @@
 //! Training on two threads, against training on one.
 
+use nnet3_core::execute::SecondThread;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::ExampleReader;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
@@ -34,9 +35,10 @@ fn same_bytes_as_one_thread() {
         ("ff", backstitch),
         ("lstm", TrainerOptions::default()),
     ] {
-        let alone = train(network, TrainerOptions { second_thread: false, ..options.clone() });
+        let alone = train(network, TrainerOptions { second_thread: SecondThread::Never, ..options.clone() });
         for _ in 0..3 {
-            let beside = train(network, TrainerOptions { second_thread: true, ..options.clone() });
+            let beside =
+                train(network, TrainerOptions { second_thread: SecondThread::Always, ..options.clone() });
             assert!(alone == beside, "{network} with {options:?}");
         }
     }

@@ -19,6 +19,7 @@ mod zeroing;
 pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;
+pub use updates::SecondThread;
 
 use crate::component::parameters::affine;
 use crate::component::{Component, Context, PrecomputedIndexes};
@@ -97,11 +98,10 @@ impl Executor {
         }
     }
 
-    /// From now on changes of parameters are worked out on a second thread, beside the rest of the backward pass; the
+    /// Whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward pass; the
     /// results are the same. On the host only, and not while somebody observes.
-    pub fn update_on_second_thread(&mut self) {
-        let start = || Updates::start(&self.device).ok();
-        self.updates = if self.device.id() == 0 { start() } else { None };
+    pub fn update_on_second_thread(&mut self, when: SecondThread) {
+        self.updates = if self.device.id() == 0 { Updates::start(&self.device, when) } else { None };
     }
 
     /// From now on `observer` sees every run.

@@ -13,11 +13,22 @@ use crate::index::ComponentId;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace};
+use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace, idle_processors};
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+/// When changes of parameters are worked out on a second thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecondThread {
+    #[default]
+    Never,
+    /// While a processor of the machine has nothing else to do. To take the processor of others, and to wait for what has been
+    /// begun there, would be lost labour.
+    WhereIdle,
+    Always,
+}
 
 /// Changes that the other thread has not begun, at most: each has copies of two matrices. One more is in its hands.
 const MOST_WAITING: usize = 2;
@@ -53,8 +64,8 @@ impl Change {
 struct State {
     waiting: Vec<Change>,
     done: Vec<Change>,
-    /// How many of a backward pass the thread has begun.
-    begun: usize,
+    /// The thread has one in its hands.
+    busy: bool,
     /// The thread is to end, or has.
     closed: bool,
 }
@@ -86,49 +97,28 @@ pub(super) struct Updates {
     thread: Option<JoinHandle<()>>,
     /// Of the components that are not in their place.
     away: RefCell<Vec<ComponentId>>,
-    patience: Cell<Patience>,
-}
-
-/// Where no processor has time for the thread, giving to it and taking back is lost labour. (A low priority would leave such
-/// processors to others by itself, but the backward pass waits for what the thread has begun.)
-#[derive(Clone, Copy, Default)]
-struct Patience {
-    /// Backward passes until it is tried again.
-    pause: usize,
-    /// Length of the next pause.
-    next: usize,
-}
-
-const LONGEST_PAUSE: usize = 32;
-
-impl Patience {
-    /// After a pass in which the thread has begun so many changes, of some that were given to it if `given`.
-    fn after(self, begun: usize, given: bool) -> Patience {
-        match self {
-            Patience { pause, next } if pause > 0 => Patience { pause: pause - 1, next },
-            Patience { next, .. } if given && begun == 0 => {
-                Patience { pause: next.max(1), next: (2 * next.max(1)).min(LONGEST_PAUSE) }
-            }
-            _ if begun > 0 => Patience::default(),
-            _ => self,
-        }
-    }
+    always: bool,
 }
 
 impl Updates {
-    pub fn start(device: &Device) -> std::io::Result<Updates> {
+    /// None if it is never wanted, or if there can be no thread.
+    pub fn start(device: &Device, when: SecondThread) -> Option<Updates> {
+        if when == SecondThread::Never {
+            return None;
+        }
         let shared = Arc::new(Shared::default());
         let most = MOST_WAITING + 1;
         shared.state().waiting.reserve(most);
         shared.state().done.reserve(most);
         let (theirs, device) = (shared.clone(), device.clone());
         let thread =
-            std::thread::Builder::new().name("updates".into()).spawn(move || work(&theirs, &device))?;
+            std::thread::Builder::new().name("updates".into()).spawn(move || work(&theirs, &device)).ok()?;
         let away = RefCell::new(Vec::with_capacity(most));
-        Ok(Updates { shared, thread: Some(thread), away, patience: Cell::default() })
+        Some(Updates { shared, thread: Some(thread), away, always: when == SecondThread::Always })
     }
 
-    /// Gives a change of `component` away, with copies of these matrices, unless too many are waiting.
+    /// Gives a change of `component` away, with copies of these matrices, unless too many are waiting or no processor is
+    /// idle.
     pub fn give(
         &self,
         workspace: &Workspace,
@@ -140,7 +130,8 @@ impl Updates {
         self.bring_back(workspace, changes, component);
         let mut state = self.shared.state();
         self.put_back(&mut state, workspace, changes);
-        if self.patience.get().pause > 0 || state.waiting.len() >= MOST_WAITING {
+        let has_processor = self.always || state.busy || !state.waiting.is_empty();
+        if state.waiting.len() >= MOST_WAITING || !has_processor && idle_processors() == Some(0) {
             return false;
         }
         drop(state);
@@ -175,8 +166,6 @@ impl Updates {
     /// Does what is waiting, and returns when all components are in their places.
     pub fn finish(&self, context: Context<'_>, changes: &mut Nnet) {
         let mut state = self.shared.state();
-        self.patience.set(self.patience.get().after(state.begun, !self.away.borrow().is_empty()));
-        state.begun = 0;
         loop {
             if let Some(mut change) = state.waiting.pop() {
                 drop(state);
@@ -243,10 +232,11 @@ fn work(shared: &Shared, device: &Device) {
             continue;
         }
         let mut change = state.waiting.remove(0);
-        state.begun += 1;
+        state.busy = true;
         drop(state);
         change.work(context);
         state = shared.state();
+        state.busy = false;
         state.done.push(change);
         shared.changed.notify_one();
     }
@@ -342,7 +332,7 @@ mod tests {
         let device = nnet3_matrix::cpu();
         let mut executor = Executor::new(&device);
         if second_thread {
-            executor.update_on_second_thread();
+            executor.update_on_second_thread(SecondThread::Always);
             assert!(executor.updates.is_some());
         }
         let mut derivs = Vec::new();
@@ -386,7 +376,7 @@ mod tests {
     fn a_component_is_away_until_its_change_is_there() {
         let device = nnet3_matrix::cpu();
         let (nnet, workspace) = (nnet(), Workspace::new(&device));
-        let (updates, program) = (Updates::start(&device).unwrap(), program(&nnet));
+        let (updates, program) = (Updates::start(&device, SecondThread::Always).unwrap(), program(&nnet));
         let (id, mut changes) = (ComponentId::from(0), nnet.clone());
         changes.scale(0.0);
         let (input, deriv) = (filled(5, 12, 1.0), filled(5, 16, 0.5));
@@ -403,7 +393,7 @@ mod tests {
     fn a_failure_is_not_waited_for_forever() {
         let device = nnet3_matrix::cpu();
         let (mut nnet, workspace) = (nnet(), Workspace::new(&device));
-        let (updates, program) = (Updates::start(&device).unwrap(), program(&nnet));
+        let (updates, program) = (Updates::start(&device, SecondThread::Always).unwrap(), program(&nnet));
         let (id, wrong) = (ComponentId::from(0), filled(5, 7, 1.0));
         assert!(updates.give(&workspace, &mut nnet, id, (&program, None), [wrong.view(), wrong.view()]));
         updates.bring_back(&workspace, &mut nnet, id);
