@@ -1,9 +1,9 @@
 //! Changes of parameters, worked out on a thread of their own while the backward pass goes on.
 //!
-//! What a layer's parameters change by depends on its input and the derivative of its output, and nothing of the backward pass depends
-//! on it. So a second thread can do it beside the derivatives of the layers below. It gets copies of both matrices, as
-//! the arena puts others in their place, and the component of the network that gathers the changes. Which thread does it
-//! makes no difference to the result: what is given away before the other thread is free, the executor's own does.
+//! What a layer's parameters change by depends on its input and on the derivative of its output, and nothing in the backward
+//! pass depends on it. So a second thread can do it beside the derivatives of the layers below. It gets copies of both
+//! matrices, as the arena puts others in their place, and the component of the network that gathers the changes. What it
+//! has not begun when the pass is over, the executor's own thread does; the result is the same.
 
 use super::Program;
 use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
