@@ -57,7 +57,7 @@ impl ForwardOptions {
         } else {
             (crate::models::load(rxfilename)?, Vec::new())
         };
-        prepare::for_test(&mut nnet)?;
+        prepare::for_running(&mut nnet)?;
         nnet.to_device(device);
         Ok((nnet, OutputScaling { log_priors, scale }))
     }

@@ -8,16 +8,28 @@ use nnet3_core::nnet::collapse::CollapseOptions;
 
 const COLLAPSE: Site = Site::new("CollapseModel", "nnet-utils.cc", 2100);
 
-/// Batch normalisation with its stored statistics, dropout off, components merged where that changes nothing.
+/// Batch normalisation with its stored statistics, dropout off, components merged as the reference does: for networks that
+/// are written.
 pub fn for_test(nnet: &mut Nnet) -> Result<()> {
-    nnet.set_batchnorm_test_mode(true);
-    nnet.set_dropout_test_mode(true);
-    collapse(nnet)
+    test_mode(nnet);
+    collapse(nnet, &CollapseOptions::default())
 }
 
-/// Merges components where that changes nothing.
-pub fn collapse(nnet: &mut Nnet) -> Result<()> {
-    let report = nnet.collapse(&CollapseOptions::default())?;
+/// The same for networks that are only run: all is merged that makes less work.
+pub fn for_running(nnet: &mut Nnet) -> Result<()> {
+    test_mode(nnet);
+    collapse(nnet, &CollapseOptions::ALL)
+}
+
+fn test_mode(nnet: &mut Nnet) {
+    nnet.set_batchnorm_test_mode(true);
+    nnet.set_dropout_test_mode(true);
+}
+
+/// Merges components where that changes nothing but roundings. Batch normalisation that is to be merged has to be in test
+/// mode.
+pub fn collapse(nnet: &mut Nnet, options: &CollapseOptions) -> Result<()> {
+    let report = nnet.collapse(options)?;
     if !report.is_empty() {
         kaldi_log!(COLLAPSE, "{report}");
     }

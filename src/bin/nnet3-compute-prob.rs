@@ -6,6 +6,7 @@ use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3::options::prob::ComputeProbOptions;
 use nnet3::{egs, models, prepare, progress, training_log};
+use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_train::diagnostics::ProbComputer;
 
 const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
@@ -42,7 +43,9 @@ fn run(options: Options) -> Result<u8> {
         nnet.set_dropout_test_mode(true);
     }
     if options.collapse_model {
-        prepare::collapse(&mut nnet)?;
+        let both = options.batchnorm_test_mode && options.dropout_test_mode;
+        let merged = if both { CollapseOptions::ALL } else { CollapseOptions::default() };
+        prepare::collapse(&mut nnet, &merged)?;
     }
     let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
     let mut egs = egs.finish()?;

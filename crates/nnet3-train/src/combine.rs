@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::example::NnetExample;
 use crate::objective::ObjectiveValue;
 use nnet3_core::nnet::Nnet;
+use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
 
 #[derive(Debug, Clone)]
@@ -79,6 +80,8 @@ fn objective(
     if options.dropout_test_mode {
         nnet.set_dropout_test_mode(true);
     }
+    let (dropout, batchnorm) = (options.dropout_test_mode, options.batchnorm_test_mode);
+    nnet.collapse(&CollapseOptions { dropout, batchnorm, ..CollapseOptions::ALL })?;
     let share = examples.len().div_ceil(options.threads.max(1)).max(1);
     let total = std::thread::scope(|scope| {
         let mut parts = examples.chunks(share).map(|part| {

@@ -25,14 +25,23 @@ pub struct CollapseOptions {
     pub batchnorm: bool,
     /// An affine component, fixed or not, into the affine component that follows.
     pub affine: bool,
+    /// With `affine`, also where one of the two is linear or a TDNN.
+    pub linear: bool,
     /// A fixed scale, into the affine component before.
     pub scale: bool,
 }
 
+/// What the reference merges, which networks are written with.
 impl Default for CollapseOptions {
     fn default() -> Self {
-        CollapseOptions { dropout: false, batchnorm: false, affine: true, scale: true }
+        CollapseOptions { dropout: false, batchnorm: false, affine: true, linear: false, scale: true }
     }
+}
+
+impl CollapseOptions {
+    /// All that there is, for a network in test mode that is run and not written.
+    pub const ALL: CollapseOptions =
+        CollapseOptions { dropout: true, batchnorm: true, affine: true, linear: true, scale: true };
 }
 
 /// What [`Nnet::collapse`] has done. Prints as a sentence.

@@ -50,7 +50,7 @@ pub(super) fn merge(
             return Ok(Some(Merged::New { name: joint_name(), component }));
         }
     }
-    let affine = || affine_then_affine(first, second).filter(|_| options.affine);
+    let affine = || affine_then_affine(first, second, options.linear).filter(|_| options.affine);
     let scaled = || affine_then_scale(first, second).filter(|_| options.scale);
     Ok(affine().or_else(scaled).map(|component| Merged::New { name: joint_name(), component }))
 }
@@ -118,44 +118,72 @@ fn transform_then_affine(
     }
     if let Some(linear) = as_type::<Linear>(second) {
         let params = linear.linear_params();
-        let (params, bias) = merged(params, &Matrix::zeros(params.device(), 1, params.rows()));
+        let (params, bias) = merged(params, &or_zeros(&Matrix::empty(), params));
         let learning_rate = linear.settings().learning_rate;
         let settings = UpdatableSettings { learning_rate, ..Default::default() };
         return Some(Box::new(Affine::new(settings, params, bias)));
     }
     let tdnn = as_type::<Tdnn>(second)?;
     let params = tdnn.linear_params();
-    let no_bias = Matrix::zeros(params.device(), 1, params.rows());
-    let bias = if tdnn.bias_params().is_empty() { &no_bias } else { tdnn.bias_params() };
-    let (params, bias) = merged(params, bias);
+    let (params, bias) = merged(params, &or_zeros(tdnn.bias_params(), params));
     let mut new = tdnn.clone();
     new.set_params(params, bias);
     Some(Box::new(new))
 }
 
-/// x → W₂ (W₁ x + b₁) + b₂, for each of several appended copies of W₁ x + b₁. Not if W₁ reduces the dimension: then
-/// two products are less work than one.
-fn affine_then_affine(first: &dyn Component, second: &dyn Component) -> Option<Box<dyn Component>> {
-    let second = as_type::<Affine>(second)?;
-    let (linear1, bias1) = match (as_type::<FixedAffine>(first), as_type::<Affine>(first)) {
-        (Some(fixed), _) => (fixed.linear(), fixed.bias()),
-        (None, Some(affine)) if affine.input_dim() <= affine.output_dim() => {
-            (affine.linear_params(), affine.bias_params())
-        }
-        _ => return None,
+/// x → W₂ (W₁ x + b₁) + b₂, for each of several copies of W₁ x + b₁, appended or read at several times. Not if W₁ reduces
+/// the dimension: then two products are less work than one. `linear`: also where one of them is not an affine component,
+/// but linear or a TDNN.
+fn affine_then_affine(
+    first: &dyn Component,
+    second: &dyn Component,
+    linear: bool,
+) -> Option<Box<dyn Component>> {
+    let (linear1, bias1) = if let Some(fixed) = as_type::<FixedAffine>(first) {
+        (fixed.linear(), Some(fixed.bias()))
+    } else if first.input_dim() > first.output_dim() {
+        return None;
+    } else if let Some(affine) = as_type::<Affine>(first) {
+        (affine.linear_params(), Some(affine.bias_params()))
+    } else {
+        (as_type::<Linear>(first).filter(|_| linear)?.linear_params(), None)
     };
-    let (linear2, bias2) = (second.linear_params(), second.bias_params());
-    let (inner, copies) = (linear1.rows(), linear2.cols() / linear1.rows());
-    let device = linear2.device();
-    let mut linear = Matrix::zeros(device, linear2.rows(), copies * linear1.cols());
-    for i in 0..copies {
-        let block = linear.view_mut().col_range(i * linear1.cols()..(i + 1) * linear1.cols());
-        let factor = linear2.view().col_range(i * inner..(i + 1) * inner);
-        device.gemm(block, 1.0, factor, No, linear1.view(), No, 0.0);
+    let joint = |linear2: &Matrix, bias2: &Matrix| {
+        let (inner, copies) = (linear1.rows(), linear2.cols() / linear1.rows());
+        let device = linear2.device();
+        let mut linear = Matrix::zeros(device, linear2.rows(), copies * linear1.cols());
+        for i in 0..copies {
+            let block = linear.view_mut().col_range(i * linear1.cols()..(i + 1) * linear1.cols());
+            let factor = linear2.view().col_range(i * inner..(i + 1) * inner);
+            device.gemm(block, 1.0, factor, No, linear1.view(), No, 0.0);
+        }
+        let Some(bias1) = bias1 else { return (linear, bias2.clone()) };
+        let tiled = Matrix::from_slice(device, 1, linear2.cols(), &bias1.to_vec().repeat(copies));
+        let bias = affine_of_row(linear2, &or_zeros(bias2, linear2), &tiled);
+        (linear, bias)
+    };
+    if let Some(affine) = as_type::<Affine>(second) {
+        let (linear, bias) = joint(affine.linear_params(), affine.bias_params());
+        return Some(Box::new(Affine::new(UpdatableSettings::default(), linear, bias)));
     }
-    let tiled = Matrix::from_slice(device, 1, linear2.cols(), &bias1.to_vec().repeat(copies));
-    let bias = affine_of_row(linear2, bias2, &tiled);
-    Some(Box::new(Affine::new(UpdatableSettings::default(), linear, bias)))
+    if !linear {
+        return None;
+    }
+    if let Some(second) = as_type::<Linear>(second) {
+        let params = second.linear_params();
+        let (linear, bias) = joint(params, &or_zeros(&Matrix::empty(), params));
+        return Some(Box::new(Affine::new(UpdatableSettings::default(), linear, bias)));
+    }
+    let tdnn = as_type::<Tdnn>(second)?;
+    let (linear, bias) = joint(tdnn.linear_params(), tdnn.bias_params());
+    let mut new = tdnn.clone();
+    new.set_params(linear, bias);
+    Some(Box::new(new))
+}
+
+/// The bias, or zeros for the outputs of `linear` if it is empty.
+fn or_zeros(bias: &Matrix, linear: &Matrix) -> Matrix {
+    if bias.is_empty() { Matrix::zeros(linear.device(), 1, linear.rows()) } else { bias.clone() }
 }
 
 /// x → s ⊙ (W x + b).

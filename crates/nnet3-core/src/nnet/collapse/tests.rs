@@ -12,7 +12,7 @@ use crate::request::{ComputationRequest, IoSpecification};
 use kaldi_io::DenseMatrix;
 use std::sync::Arc;
 
-const ALL: CollapseOptions = CollapseOptions { dropout: true, batchnorm: true, affine: true, scale: true };
+const ALL: CollapseOptions = CollapseOptions::ALL;
 
 fn network(config: &str) -> Nnet {
     let mut nnet = Nnet::default();
