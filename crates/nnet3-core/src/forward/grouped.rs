@@ -73,6 +73,7 @@ struct Task {
 }
 
 struct Utterance {
+    /// Without elements until the first are there.
     outputs: DenseMatrix<f32>,
     /// Chunks that have not run.
     missing: usize,
@@ -136,7 +137,8 @@ impl<'a> GroupedForward<'a> {
         let rows = self.chunking.output_rows(features.rows);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let number = self.taken + self.utterances.len();
-        self.utterances.push_back(Utterance { outputs: DenseMatrix::new(rows, cols), missing: 0 });
+        let outputs = DenseMatrix { rows, cols, data: Vec::new() };
+        self.utterances.push_back(Utterance { outputs, missing: 0 });
         for (chunk, ivector) in chunks {
             let mut input =
                 Vec::with_capacity((chunk.last_input - chunk.first_input + 1) as usize * features.cols);
@@ -253,13 +255,13 @@ impl<'a> GroupedForward<'a> {
         let work = |executor: &mut Executor| {
             while let Some(minibatch) = minibatches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let device = executor.device().clone();
-                let outputs = minibatch.run(nnet, executor).map(|view| (view, fetched(&device, view)));
+                let outputs = minibatch.run(nnet, executor).map(|view| {
+                    let fetched = fetched(&device, view);
+                    minibatch.scaled(fetched.as_ref().map_or(view, Matrix::view), scaling)
+                });
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 match outputs {
-                    Ok((view, fetched)) => {
-                        let outputs = fetched.as_ref().map_or(view, Matrix::view);
-                        minibatch.hand_out(outputs, scaling, taken, done.0)
-                    }
+                    Ok(outputs) => minibatch.hand_out(outputs, taken, done.0),
                     Err(error) => return done.1 = Err(error),
                 }
             }
@@ -298,21 +300,28 @@ impl Minibatch {
         run_program(nnet, executor, &self.program, &Random::new(0), &chunks)
     }
 
-    /// Scaled outputs, which lie on the host, to the utterances that they belong to.
-    fn hand_out(
-        &self,
-        outputs: View<'_>,
-        scaling: &OutputScaling,
-        first_utterance: usize,
-        utterances: &mut VecDeque<Utterance>,
-    ) {
+    /// Each task's scaled outputs, of those of all, which lie on the host.
+    fn scaled(&self, outputs: View<'_>, scaling: &OutputScaling) -> Vec<Vec<f32>> {
         let rows = outputs.rows() / self.tasks.len();
-        for (k, task) in self.tasks.iter().enumerate() {
+        let own = |(k, task): (usize, &Task)| {
+            let mut own = cpu().download(outputs.row_range(k * rows..k * rows + task.shape.outputs));
+            scaling.apply(&mut own);
+            own
+        };
+        self.tasks.iter().enumerate().map(own).collect()
+    }
+
+    /// Outputs to the utterances that they belong to.
+    fn hand_out(&self, outputs: Vec<Vec<f32>>, first_utterance: usize, utterances: &mut VecDeque<Utterance>) {
+        for (task, own) in self.tasks.iter().zip(outputs) {
             let utterance = &mut utterances[task.utterance - first_utterance];
-            let cols = utterance.outputs.cols;
-            let own = &mut utterance.outputs.data[task.first_row * cols..][..task.shape.outputs * cols];
-            cpu().download_into(outputs.row_range(k * rows..k * rows + task.shape.outputs), own);
-            scaling.apply(own);
+            let DenseMatrix { rows, cols, data } = &mut utterance.outputs;
+            if own.len() == *rows * *cols {
+                *data = own;
+            } else {
+                data.resize(*rows * *cols, 0.0);
+                data[task.first_row * *cols..][..own.len()].copy_from_slice(&own);
+            }
             utterance.missing -= 1;
         }
     }
