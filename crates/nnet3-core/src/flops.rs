@@ -7,7 +7,8 @@ use crate::component::tdnn::Tdnn;
 use crate::computation::{Command, Computation};
 use crate::nnet::Nnet;
 
-/// Multiplications and additions in the products of affine, linear and TDNN components.
+/// Multiplications and additions in the products of affine, linear and TDNN components, as the formulas have them: filters
+/// (see [`crate::component::winograd`]) do with fewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flops {
     pub forward: u64,

@@ -65,6 +65,40 @@ impl Default for NaturalGradient {
     }
 }
 
+/// Some columns of a minibatch X: as many rows as the others.
+#[derive(Clone)]
+pub struct Piece<'a> {
+    pub x: View<'a>,
+    /// Which columns of X these are.
+    pub columns: Range<usize>,
+}
+
+impl<'a> Piece<'a> {
+    fn row_range(&self, rows: Range<usize>) -> Piece<'a> {
+        Piece { x: self.x.row_range(rows), columns: self.columns.clone() }
+    }
+}
+
+/// What a preconditioner has seen of a minibatch X that stays as it is: with X̂ its preconditioned rows, X - X̂ = H W.
+pub struct Seen<'w> {
+    estimate: Estimate,
+    pass: Pass<'w>,
+    /// Gives X̂ the overall 2-norm of X.
+    pub factor: f32,
+}
+
+impl Seen<'_> {
+    /// N × R.
+    pub fn h(&self) -> View<'_> {
+        self.pass.h.view()
+    }
+
+    /// R × D.
+    pub fn w(&self) -> View<'_> {
+        self.estimate.w()
+    }
+}
+
 impl NaturalGradient {
     pub fn new(rank: usize, update_period: usize, num_samples_history: f32, alpha: f32) -> NaturalGradient {
         NaturalGradient {
@@ -131,7 +165,8 @@ impl NaturalGradient {
         }
         let Some(estimate) = self.estimate.take() else {
             fill(x, 0..x.rows());
-            self.estimate = Some(self.initial_estimate(context, x.as_view()));
+            let whole = Piece { x: x.as_view(), columns: 0..x.cols() };
+            self.estimate = Some(self.initial_estimate(context, std::iter::once(whole)));
             return self.precondition(context, x);
         };
         let mut estimate = estimate.on_device(context);
@@ -140,10 +175,11 @@ impl NaturalGradient {
         let mut factor = context.workspace.take(1, 1);
         let mut pass = Pass::new(context, &estimate, x.rows(), self.updating());
         self.energies.scale(0.0);
-        for rows in row_blocks(context, x.as_view()) {
+        for rows in row_blocks(context, x.rows(), x.cols()) {
             let block = x.row_range(rows.clone());
             fill(block, rows.clone());
-            let h = pass.observe(context, &estimate, block.as_view(), rows, &mut self.energies);
+            let whole = Piece { x: block.as_view(), columns: 0..x.cols() };
+            let h = pass.observe(context, &estimate, std::iter::once(whole), rows, &mut self.energies);
             context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
             context.backend.accumulate_dot(&mut self.energies, AFTER, 1.0, block.as_view(), block.as_view());
         }
@@ -158,21 +194,69 @@ impl NaturalGradient {
         })
     }
 
+    /// Looks at X, some rows of at least two columns, and leaves it as it is: whatever is linear in X can be
+    /// preconditioned as well. To be followed by [`NaturalGradient::learn`]. Waits for a device of its own.
+    pub fn observe<'a, 'w>(
+        &mut self,
+        context: Context<'w>,
+        x: impl Iterator<Item = Piece<'a>> + Clone,
+    ) -> Seen<'w> {
+        let estimate = match self.estimate.take() {
+            Some(estimate) => estimate.on_device(context),
+            None => self.initial_estimate(context, x.clone()),
+        };
+        let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
+        assert_eq!(estimate.dim, cols, "rows of another dimension");
+        let rank = estimate.rank();
+        let mut ww = workspace.take(rank, rank);
+        backend.gemm(ww.view_mut(), 1.0, estimate.w(), No, estimate.w(), Yes, 0.0);
+
+        let mut pass = Pass::new(context, &estimate, rows, self.updating());
+        let energies = &mut self.energies;
+        energies.scale(0.0);
+        for rows in row_blocks(context, rows, cols) {
+            let block = x.clone().map(|piece| piece.row_range(rows.clone()));
+            let h = pass.observe(context, &estimate, block, rows.clone(), energies).as_view();
+            let mut hww = workspace.take(h.rows(), rank);
+            backend.gemm(hww.view_mut(), 1.0, h, No, ww.view(), No, 0.0);
+            backend.accumulate_dot(energies, AFTER, -2.0, h, h);
+            backend.accumulate_dot(energies, AFTER, 1.0, hww.view(), h);
+        }
+        // ‖X - H W‖² = ‖X‖² - 2 ‖H‖² + (H W Wᵀ) · H
+        let (before, change) = (energies.values()[BEFORE], energies.values()[AFTER]);
+        let factor = if before == 0.0 { 1.0 } else { (before / (before + change)).sqrt() as f32 };
+        Seen { estimate, pass, factor }
+    }
+
+    /// Updates the estimate with what was seen.
+    pub fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
+        let mut estimate = seen.estimate;
+        self.update(context, &mut estimate, seen.pass, false);
+        self.estimate = Some(estimate);
+        self.calls += 1;
+    }
+
     fn updating(&self) -> bool {
         let late = self.calls.saturating_sub(INITIAL_UPDATES);
         !self.frozen && (late == 0 || late.is_multiple_of(self.update_period))
     }
 
     /// From a fixed start, one or three updates with the first minibatch.
-    fn initial_estimate(&mut self, context: Context<'_>, x: View<'_>) -> Estimate {
-        self.rank = self.rank.min(x.cols() - 1);
-        let mut estimate = Estimate::start(context, self.rank, x.cols(), self.alpha as f64);
-        let updates = if x.rows() <= self.rank { 1 } else { 3 };
+    fn initial_estimate<'a>(
+        &mut self,
+        context: Context<'_>,
+        x: impl Iterator<Item = Piece<'a>> + Clone,
+    ) -> Estimate {
+        let (rows, cols) = size(x.clone());
+        self.rank = self.rank.min(cols - 1);
+        let mut estimate = Estimate::start(context, self.rank, cols, self.alpha as f64);
+        let updates = if rows <= self.rank { 1 } else { 3 };
         for _ in 0..updates {
-            let mut pass = Pass::new(context, &estimate, x.rows(), true);
+            let mut pass = Pass::new(context, &estimate, rows, true);
             self.energies.scale(0.0);
-            for rows in row_blocks(context, x) {
-                pass.observe(context, &estimate, x.row_range(rows.clone()), rows, &mut self.energies);
+            for rows in row_blocks(context, rows, cols) {
+                let block = x.clone().map(|piece| piece.row_range(rows.clone()));
+                pass.observe(context, &estimate, block, rows.clone(), &mut self.energies);
             }
             // What is checked once has its scratch memory ready for later.
             self.update(context, &mut estimate, pass, true);
@@ -225,10 +309,14 @@ impl NaturalGradient {
 }
 
 /// Rows that a processor's cache holds while several products go over them; all rows where there is no such cache.
-fn row_blocks(context: Context<'_>, x: View<'_>) -> impl Iterator<Item = Range<usize>> {
-    let rows = x.rows();
-    let step = context.backend.cached_elements().map_or(rows, |most| (most / x.cols()).max(32)).min(rows);
+fn row_blocks(context: Context<'_>, rows: usize, cols: usize) -> impl Iterator<Item = Range<usize>> {
+    let step = context.backend.cached_elements().map_or(rows, |most| (most / cols).max(32)).min(rows);
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
+/// Rows and columns of a minibatch in pieces.
+fn size<'a>(x: impl Iterator<Item = Piece<'a>>) -> (usize, usize) {
+    x.fold((0, 0), |(_, cols), piece| (piece.x.rows(), cols + piece.x.cols()))
 }
 
 /// One pass over a minibatch X, rows by rows.
@@ -248,22 +336,26 @@ impl<'w> Pass<'w> {
     }
 
     /// Adds what is to be known of these rows of X, and returns theirs of H.
-    fn observe(
+    fn observe<'a>(
         &mut self,
         context: Context<'_>,
         estimate: &Estimate,
-        x: View<'_>,
+        x: impl Iterator<Item = Piece<'a>> + Clone,
         rows: Range<usize>,
         energies: &mut Accumulator,
     ) -> ViewMut<'_> {
         let backend = context.backend;
         let keep = if rows.start == 0 { 0.0 } else { 1.0 };
         let h = self.h.view_mut().row_range(rows);
-        backend.accumulate_dot(energies, BEFORE, 1.0, x, x);
-        backend.gemm(h, 1.0, x, No, estimate.w(), Yes, 0.0);
+        for Piece { x, columns } in x.clone() {
+            let sets = if columns.start == 0 { 0.0 } else { 1.0 };
+            backend.accumulate_dot(energies, BEFORE, 1.0, x, x);
+            backend.gemm(h, 1.0, x, No, estimate.w().col_range(columns), Yes, sets);
+        }
         if let Some(j) = &mut self.j {
-            let j = j.view_mut().col_range(0..x.cols());
-            backend.gemm(j, 1.0, h.as_view(), Yes, x, No, keep);
+            for Piece { x, columns } in x {
+                backend.gemm(j.view_mut().col_range(columns), 1.0, h.as_view(), Yes, x, No, keep);
+            }
         }
         h
     }

@@ -197,6 +197,16 @@ pub trait Backend: Send + Sync {
     fn add(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
     /// dst = alpha · src; in place allowed.
     fn copy_scaled(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
+    /// dst = Σ factor · src over one to four terms, or dst += that with `adds`.
+    fn weighted_sum(&self, dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bool) {
+        assert!((1..=4).contains(&terms.len()), "{} terms", terms.len());
+        for (k, &(factor, src)) in terms.iter().enumerate() {
+            match k > 0 || adds {
+                true => self.add(dst, factor, src),
+                false => self.copy_scaled(dst, factor, src),
+            }
+        }
+    }
     /// dst = srcᵀ.
     fn copy_transposed(&self, dst: ViewMut<'_>, src: View<'_>);
     /// Sum of all elements (`f64` accumulation).

@@ -3,8 +3,10 @@
 use super::parameters::*;
 use super::preconditioners::{self, Preconditioners};
 use super::updatable::{Updatable, UpdatableSettings};
+use super::winograd::Taps;
 use super::*;
 use crate::config::ConfigLine;
+use crate::natural_gradient::Piece;
 use crate::text;
 use nnet3_matrix::Transpose::No;
 
@@ -189,14 +191,23 @@ impl Affine {
         }
     }
 
-    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
+    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>, taps: Option<Taps>) {
         let rate = self.settings.learning_rate;
+        let filter = taps.and_then(|taps| {
+            let filter = taps.filter(context.backend, deriv.rows(), self.linear.view())?;
+            Some((filter, taps.of(input)))
+        });
         let (linear, bias) = (self.linear.view_mut(), self.bias.view_mut());
-        match &mut self.natural_gradient {
-            Some(natural_gradient) if !self.settings.is_gradient => {
-                natural_gradient.add_gradient(context, linear, Some(bias), input, deriv, rate)
+        match (&mut self.natural_gradient, filter) {
+            (Some(natural_gradient), filter) if !self.settings.is_gradient => {
+                let whole = std::iter::once(Piece { x: input, columns: 0..input.cols() });
+                natural_gradient.add_gradient_of(context, linear, Some(bias), whole, filter, deriv, rate)
             }
-            _ => add_affine_gradient(context, linear, bias, input, deriv, rate),
+            (_, None) => add_affine_gradient(context, linear, bias, input, deriv, rate),
+            (_, Some((filter, taps))) => {
+                context.backend.col_sums(bias, rate, deriv, 1.0);
+                filter.backward_params(context, linear, rate, deriv, &taps);
+            }
         }
     }
 }
@@ -283,11 +294,20 @@ impl Component for Affine {
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
-            let beta = args.beta();
-            context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.linear.view(), No, beta);
+            let (linear, rows) = (self.linear.view(), in_deriv.rows());
+            let taps = args.taps.filter(|taps| taps.summed);
+            match taps.and_then(|taps| Some((taps, taps.filter(context.backend, rows, linear)?))) {
+                None => context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, linear, No, args.beta()),
+                Some((taps, filter)) => {
+                    if args.sets {
+                        context.backend.set(in_deriv, 0.0);
+                    }
+                    filter.backward_data(context, &taps.of_mut(in_deriv), args.out_deriv, linear);
+                }
+            }
         }
         if let Some(target) = update.target(self) {
-            target.update(context, args.in_value, args.out_deriv);
+            target.update(context, args.in_value, args.out_deriv, args.taps);
         }
     }
 

@@ -234,6 +234,7 @@ impl Composite {
                 memo,
                 in_deriv,
                 sets: false,
+                taps: None,
             };
             self.backprop_part(context, i, args, update);
         }
@@ -336,6 +337,7 @@ impl Component for Composite {
                 memo: View::empty(),
                 in_deriv: args.in_deriv.map(|in_deriv| in_deriv.row_range(rows)),
                 sets: false,
+                taps: None,
             };
             self.backprop_from(context, 0, piece.in_value, &piece, &mut update);
         }

@@ -50,6 +50,7 @@ pub mod testing;
 pub mod time_height;
 pub mod truncation;
 pub mod updatable;
+pub mod winograd;
 
 use crate::error::Result;
 use crate::index::Index;
@@ -153,6 +154,8 @@ pub struct Backprop<'a> {
     pub in_deriv: Option<ViewMut<'a>>,
     /// Whether it is set although the component otherwise adds it (see [`Component::sets_in_deriv`]).
     pub sets: bool,
+    /// What is known of an affine component's input.
+    pub taps: Option<winograd::Taps>,
 }
 
 impl Backprop<'_> {

@@ -1,12 +1,12 @@
 //! Natural gradient on both sides of a linear function, as Affine and Linear use it.
 
+use super::winograd::Filter;
 use super::{Context, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::natural_gradient::{ALIGNED, NaturalGradient};
+use crate::natural_gradient::{ALIGNED, NaturalGradient, Piece};
 use kaldi_io::reader::KaldiReader;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
-use std::ops::Range;
 
 /// Preconditioners of the inputs (extended by 1 if there is a bias) and of the output derivatives. They share all
 /// settings but the rank.
@@ -124,49 +124,106 @@ impl Preconditioners {
         deriv: View<'_>,
         rate: f32,
     ) {
-        let backend = context.backend;
-        self.add_gradient_of(context, linear, bias, deriv, rate, |inputs, rows| {
-            backend.copy(inputs, input.row_range(rows))
-        });
+        let whole = Piece { x: input, columns: 0..input.cols() };
+        self.add_gradient_of(context, linear, bias, std::iter::once(whole), None, deriv, rate);
     }
 
-    /// [`Preconditioners::add_gradient`] for an input that is made for this: `fill` writes some of its rows, of as many
-    /// columns as `linear` has, and is told which.
-    pub fn add_gradient_of(
+    /// [`Preconditioners::add_gradient`] for an input in pieces, which together have the columns of `linear`; `filter` if it
+    /// has taps that make one.
+    #[allow(clippy::too_many_arguments)]
+    pub fn add_gradient_of<'a>(
         &mut self,
         context: Context<'_>,
         linear: ViewMut<'_>,
         bias: Option<ViewMut<'_>>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        filter: Option<(Filter, [View<'_>; 3])>,
         deriv: View<'_>,
         rate: f32,
-        fill: impl Fn(ViewMut<'_>, Range<usize>),
     ) {
-        let (backend, workspace, rows, dim) =
-            (context.backend, context.workspace, deriv.rows(), linear.cols());
-        let width = dim + bias.is_some() as usize;
-        let mut inputs = workspace.take(rows, width.next_multiple_of(ALIGNED));
-        let mut derivs = workspace.take(rows, deriv.cols());
-        let inputs = inputs.view_mut().col_range(0..width);
-        let (values, ones) = (inputs.col_range(0..dim), inputs.col_range(dim..width));
-
-        let norm_in = self.input.fill_and_precondition(context, inputs, |_, rows| {
-            fill(values.row_range(rows.clone()), rows.clone());
-            backend.set(ones.row_range(rows), 1.0);
-        });
-        let norm_out = self.output.fill_and_precondition(context, derivs.view_mut(), |derivs, rows| {
+        let (backend, workspace) = (context.backend, context.workspace);
+        let mut derivs = workspace.take(deriv.rows(), deriv.cols());
+        let derivs = derivs.view_mut();
+        let norm = self.output.fill_and_precondition(context, derivs, |derivs, rows| {
             backend.copy(derivs, deriv.row_range(rows))
         });
-        let (derivs, rate) = (derivs.view(), rate * norm_in * norm_out);
-        backend.gemm(linear, rate, derivs, Yes, values.as_view(), No, 1.0);
-        if let Some(bias) = bias {
-            backend.gemm(bias, rate, ones.as_view(), Yes, derivs, No, 1.0);
+        let sum = Gradient { linear, bias, derivs: derivs.as_view(), rate: rate * norm };
+        match filter {
+            None => self.add_of_copy(context, sum, input),
+            Some((filter, taps)) => self.add_filtered(context, sum, input, filter, &taps),
         }
     }
+
+    /// Of a preconditioned copy of the input.
+    fn add_of_copy<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+    ) {
+        let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
+        let (rows, dim) = (derivs.rows(), linear.cols());
+        let width = dim + bias.is_some() as usize;
+        let mut copy = context.workspace.take(rows, width.next_multiple_of(ALIGNED));
+        let copy = copy.view_mut().col_range(0..width);
+        let (values, ones) = (copy.col_range(0..dim), copy.col_range(dim..width));
+        let norm = self.input.fill_and_precondition(context, copy, |_, rows| {
+            for Piece { x, columns } in input.clone() {
+                backend.copy(values.row_range(rows.clone()).col_range(columns), x.row_range(rows.clone()));
+            }
+            backend.set(ones.row_range(rows), 1.0);
+        });
+        backend.gemm(linear, rate * norm, derivs, Yes, values.as_view(), No, 1.0);
+        if let Some(bias) = bias {
+            backend.gemm(bias, rate * norm, ones.as_view(), Yes, derivs, No, 1.0);
+        }
+    }
+
+    /// Of the input as it is, whose rows are those of a filter; then what is too much is taken away.
+    fn add_filtered<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        filter: Filter,
+        taps: &[View<'_>],
+    ) {
+        let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
+        let (rows, dim) = (derivs.rows(), linear.cols());
+        let mut ones = context.workspace.take(rows, 1);
+        backend.set(ones.view_mut(), 1.0);
+        let one = bias.is_some().then(|| Piece { x: ones.view(), columns: dim..dim + 1 });
+        // Pieces with the shorter life of the ones.
+        #[allow(clippy::map_identity)]
+        let input = input.map(|Piece { x, columns }| Piece { x, columns }).chain(one);
+        let seen = self.input.observe(context, input);
+        let rate = rate * seen.factor;
+        filter.backward_params(context, linear, rate, derivs, taps);
+        // Êᵀ (X - X̂) = (Êᵀ H) W
+        let mut excess = context.workspace.take(derivs.cols(), seen.h().cols());
+        let excess = excess.view_mut();
+        backend.gemm(excess, 1.0, derivs, Yes, seen.h(), No, 0.0);
+        backend.gemm(linear, -rate, excess.as_view(), No, seen.w().col_range(0..dim), No, 1.0);
+        if let Some(bias) = bias {
+            backend.gemm(bias, rate, ones.view(), Yes, derivs, No, 1.0);
+            backend.gemm(bias, -rate, seen.w().col_range(dim..dim + 1), Yes, excess.as_view(), Yes, 1.0);
+        }
+        self.input.learn(context, seen);
+    }
+}
+
+/// What a gradient is added to, and the preconditioned derivatives that it is made of.
+struct Gradient<'a> {
+    linear: ViewMut<'a>,
+    bias: Option<ViewMut<'a>>,
+    derivs: View<'a>,
+    rate: f32,
 }
 
 /// Natural gradient updates of components, against the dense form in `f64`.
 #[cfg(test)]
 pub(super) mod tests {
+    use super::{Filter, Piece, Preconditioners};
     use crate::component::Update;
     use crate::component::testing::{Harness, component, relative_difference};
     use crate::natural_gradient::oracle::Dense;
@@ -248,5 +305,41 @@ pub(super) mod tests {
         follows(config, 3e-6, &mut |x, e| {
             by_rows(&(output.precondition(e, false).transpose() * input.precondition(x, false)))
         });
+    }
+
+    /// The gradient through a filter is that of preconditioned copies, with a bias and without, over some updates of the
+    /// estimates.
+    #[test]
+    fn filtered_gradients_are_the_same() {
+        const DIM: usize = 64;
+        const ROWS: usize = 500;
+        let (harness, random) = (Harness::new(), Random::new(3));
+        let context = harness.context();
+        for (taps, step, with_bias) in [(2, 5, true), (3, 20, true), (3, 1, false)] {
+            let filter = Filter::new(context.backend, taps, step, ROWS, (DIM, DIM)).unwrap();
+            let mut new = [(); 2].map(|_| Preconditioners::new(20, 30, 4, 2000.0, 4.0));
+            for minibatch in 0..14 {
+                let (input, deriv) = (rows(&random, ROWS + (taps - 1) * step, DIM), rows(&random, ROWS, DIM));
+                let tap = |k: usize| input.view().row_range(k * step..k * step + ROWS);
+                let views = [tap(0), tap(1), tap(taps - 1)];
+                let gradients = [None, Some((filter, views))].map(|filter| {
+                    let preconditioners = &mut new[filter.is_some() as usize];
+                    let mut linear = Matrix::zeros(input.device(), DIM, taps * DIM);
+                    let mut bias = Matrix::zeros(input.device(), 1, if with_bias { DIM } else { 0 });
+                    let pieces = (0..taps).map(|k| Piece { x: tap(k), columns: k * DIM..(k + 1) * DIM });
+                    let to_bias = with_bias.then(|| bias.view_mut());
+                    let to = linear.view_mut();
+                    preconditioners.add_gradient_of(context, to, to_bias, pieces, filter, deriv.view(), 0.1);
+                    (linear.to_vec(), bias.to_vec())
+                });
+                let [(linear, bias), (filtered, filtered_bias)] = &gradients;
+                let difference = relative_difference(filtered, linear);
+                assert!(difference < 1e-5, "{taps} taps, minibatch {minibatch}: {difference}");
+                if with_bias {
+                    let difference = relative_difference(filtered_bias, bias);
+                    assert!(difference < 1e-5, "{taps} taps, minibatch {minibatch}: bias, {difference}");
+                }
+            }
+        }
     }
 }

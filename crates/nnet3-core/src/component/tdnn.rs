@@ -8,9 +8,10 @@ use super::preconditioners::{self, Preconditioners};
 use super::registry::PrecomputedReader;
 use super::tdnn_keys::*;
 use super::updatable::{Updatable, UpdatableSettings};
+use super::winograd::Filter;
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
+use crate::natural_gradient::{NaturalGradient, Piece};
 use crate::text;
 use nnet3_matrix::{Transpose::No, Transpose::Yes};
 
@@ -232,6 +233,20 @@ impl Tdnn {
         }
     }
 
+    /// The way to fewer multiplications, where there is one that pays.
+    fn filter(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        dim: usize,
+        outputs: usize,
+    ) -> Option<Filter> {
+        let rows: &Rows = precomputed(indexes);
+        let step = rows.constant_step().filter(|step| step.is_multiple_of(rows.stride))?;
+        let dims = (dim, self.linear.rows());
+        Filter::new(context.backend, rows.offsets.len(), step / rows.stride, outputs, dims)
+    }
+
     /// Sets `output`, or without a bias adds to it unless it is to be set.
     fn add_products(
         &self,
@@ -241,6 +256,11 @@ impl Tdnn {
         output: ViewMut<'_>,
         sets: bool,
     ) {
+        if let Some(filter) = self.filter(context, indexes, input.cols(), output.rows()) {
+            let taps = taps(indexes, input, output.rows());
+            let (linear, bias) = (self.linear.view(), self.bias.view());
+            return filter.forward(context, output, &taps, linear, bias, !sets && bias.is_empty());
+        }
         for block in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
             let output = output.row_range(block.clone());
             let mut beta = if sets { 0.0 } else { 1.0 };
@@ -264,6 +284,10 @@ impl Tdnn {
             backend.col_sums(self.bias.view_mut(), rate, args.out_deriv, 1.0);
         }
         let (dim, count, derivs) = (args.in_value.cols(), self.time_offsets.len(), args.out_deriv);
+        if let Some(filter) = self.filter(context, args.indexes, dim, derivs.rows()) {
+            let taps = taps(args.indexes, args.in_value, derivs.rows());
+            return filter.backward_params(context, self.linear.view_mut(), rate, derivs, &taps);
+        }
         let rows: &Rows = precomputed(args.indexes);
         if let Some(step) = rows.constant_step() {
             let inputs = args.in_value.row_range(rows.offsets[0]..args.in_value.rows());
@@ -280,16 +304,16 @@ impl Tdnn {
     }
 
     fn add_natural_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let backend = context.backend;
+        let filter = self.filter(context, args.indexes, args.in_value.cols(), args.out_deriv.rows());
+        let filter = filter.map(|filter| (filter, taps(args.indexes, args.in_value, args.out_deriv.rows())));
         let bias = (!self.bias.is_empty()).then(|| self.bias.view_mut());
         let (linear, rate) = (self.linear.view_mut(), self.settings.learning_rate);
-        let input = args.in_value;
-        self.natural_gradient.add_gradient_of(context, linear, bias, args.out_deriv, rate, |inputs, rows| {
-            for part in parts(args.indexes, input.cols()) {
-                let from = input.every(part.first + rows.start * part.stride, part.stride, rows.len());
-                backend.copy(inputs.col_range(part.columns), from);
-            }
+        let (input, deriv) = (args.in_value, args.out_deriv);
+        let pieces = parts(args.indexes, input.cols()).map(|part| Piece {
+            x: input.every(part.first, part.stride, deriv.rows()),
+            columns: part.columns,
         });
+        self.natural_gradient.add_gradient_of(context, linear, bias, pieces, filter, deriv, rate);
     }
 }
 
@@ -302,8 +326,17 @@ struct Part {
     columns: std::ops::Range<usize>,
 }
 
+/// What the offsets, at most three, read of the input for these outputs.
+fn taps<'v>(indexes: Option<&dyn PrecomputedIndexes>, input: View<'v>, outputs: usize) -> [View<'v>; 3] {
+    let mut taps = [View::empty(); 3];
+    for (tap, part) in taps.iter_mut().zip(parts(indexes, input.cols())) {
+        *tap = input.every(part.first, part.stride, outputs);
+    }
+    taps
+}
+
 /// The parts, offset by offset, of an input with `dim` columns.
-fn parts(indexes: Option<&dyn PrecomputedIndexes>, dim: usize) -> impl Iterator<Item = Part> {
+fn parts(indexes: Option<&dyn PrecomputedIndexes>, dim: usize) -> impl Iterator<Item = Part> + Clone {
     let rows: &Rows = precomputed(indexes);
     let part = move |(k, &first)| Part { first, stride: rows.stride, columns: k * dim..(k + 1) * dim };
     rows.offsets.iter().enumerate().map(part)
@@ -473,7 +506,14 @@ impl Component for Tdnn {
     }
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
-        if let Some(in_deriv) = args.in_deriv {
+        let filter = self.filter(context, args.indexes, self.input_dim(), args.out_deriv.rows());
+        if let (Some(filter), Some(in_deriv)) = (&filter, args.in_deriv) {
+            let mut taps = [in_deriv; 3];
+            for (tap, part) in taps.iter_mut().zip(parts(args.indexes, in_deriv.cols())) {
+                *tap = in_deriv.every(part.first, part.stride, args.out_deriv.rows());
+            }
+            filter.backward_data(context, &taps, args.out_deriv, self.linear.view());
+        } else if let Some(in_deriv) = args.in_deriv {
             let out_deriv = args.out_deriv;
             for block in row_blocks(context.backend, out_deriv.rows(), in_deriv.cols(), out_deriv.cols()) {
                 for part in parts(args.indexes, in_deriv.cols()) {

@@ -191,6 +191,7 @@ impl Harness {
             memo: forward.memo.view(),
             in_deriv: Some(in_deriv.view_mut()),
             sets: false,
+            taps: None,
         };
         component.backprop(self.context(), args, update);
         in_deriv
@@ -445,6 +446,7 @@ impl Run<'_> {
             memo: forward.memo.view(),
             in_deriv: Some(in_deriv),
             sets: false,
+            taps: None,
         };
         component.clone_box().backprop(self.harness.context(), args, Update::None);
     }

@@ -37,9 +37,7 @@ impl Executor {
                 component::summed::propagate(run, context, indexes, windows, in_value, out_value)
             }
             (None, Shortcut::Sets) => run.propagate_setting(context, indexes, in_value, out_value, memo),
-            (None, &Shortcut::Step(number)) => {
-                self.step(context, program, c, program.shortcuts.steps(number), run)
-            }
+            _ if self.product(context, program, c, run) => {}
             _ => run.propagate(context, indexes, in_value, out_value, memo),
         }
         if store_stats {
@@ -95,7 +93,7 @@ impl Executor {
             && statistics_stay
             && own.updates_by_itself()
             && self.second_thread().is_some_and(|updates| {
-                updates.give(&self.workspace, other, component, (program, precomputed), matrices)
+                updates.give(&self.workspace, other, component, (program, c), matrices)
             });
         let update = match () {
             () if !wanted || given_away => Update::None,
@@ -111,6 +109,7 @@ impl Executor {
             memo: self.memo(program, c).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
             sets: matches!(shortcut, Shortcut::Sets),
+            taps: program.shortcuts.taps(c).filter(|_| !self.literal),
         };
         match self.windows(program, c) {
             Some(windows) => component::summed::backprop(own, self.context(random), args, windows),

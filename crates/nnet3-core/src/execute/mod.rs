@@ -5,13 +5,16 @@
 //! first run of a program nothing is allocated.
 
 mod additions;
+mod ahead;
 mod components;
 mod events;
 mod observe;
+mod products;
 mod program;
 mod shortcuts;
 mod steps;
 mod summed;
+mod taps;
 mod trace;
 mod updates;
 mod zeroing;
@@ -21,19 +24,18 @@ pub use program::Program;
 pub use trace::Trace;
 pub use updates::SecondThread;
 
-use crate::component::parameters::affine;
-use crate::component::{Component, Context, PrecomputedIndexes};
+use crate::component::PrecomputedIndexes;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::{Arena, Device, Memory, Transpose::No, Transpose::Yes, View, ViewMut, Workspace};
+use nnet3_matrix::{Arena, Device, Matrix, Memory, View, ViewMut, Workspace};
 use shortcuts::{Run, Shortcut};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use steps::{Area, Steps};
 use updates::Updates;
 use zeroing::Part;
 
@@ -80,6 +82,8 @@ pub struct Executor {
     literal: bool,
     observed: bool,
     updates: Option<Updates>,
+    /// What has been worked out for products to come, by its number in the program.
+    ahead: RefCell<Vec<(usize, Matrix)>>,
 }
 
 impl Executor {
@@ -95,6 +99,7 @@ impl Executor {
             literal: false,
             observed: false,
             updates: None,
+            ahead: RefCell::default(),
         }
     }
 
@@ -131,6 +136,7 @@ impl Executor {
             self.arena = Arena::new(&self.device, plan.elements);
         }
         self.program = Some(program.clone());
+        self.ahead.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
         self.next = 0;
         self.supplied.clear();
         Ok(())
@@ -346,7 +352,10 @@ impl Executor {
             }
             return;
         }
-        if matches!(self.shortcut(program, c), Shortcut::Nothing) {
+        let is_copy = matches!(command, Command::Copy { .. });
+        if matches!(self.shortcut(program, c), Shortcut::Nothing)
+            || is_copy && self.is_read_in_place(program, c)
+        {
             return;
         }
         match *command {
@@ -466,35 +475,5 @@ impl Executor {
             }
             _ => self.execute_on(program, c, 0..usize::MAX),
         }
-    }
-
-    /// A product of these steps, before the first of them also what can be done for all.
-    fn step(&self, context: Context<'_>, program: &Program, c: usize, steps: &Steps, run: &dyn Component) {
-        let commands = &program.computation().commands;
-        let (Command::Propagate { input: Some(input), output, .. }, Some((linear, bias))) =
-            (&commands[c], run.as_affine())
-        else {
-            unreachable!("steps are products of affine components")
-        };
-        let (known, rest) = (steps.known.clone(), steps.rest.clone());
-        if steps.products.first() == Some(&c) {
-            steps.copies.iter().for_each(|&copy| self.copy(program, &commands[copy], copy));
-            let area = |area: &Area| {
-                let (offset, rows, cols, stride) = program.place_of(area.matrix, &area.part);
-                self.arena.view(offset, rows, cols, stride)
-            };
-            let known_input = area(&steps.input).as_view().col_range(known.clone());
-            affine(context, area(&steps.output), known_input, linear.col_range(known), bias);
-        }
-        let (input, output) = (self.view(program, *input).as_view(), self.view(program, *output));
-        context.backend.gemm(
-            output,
-            1.0,
-            input.col_range(rest.clone()),
-            No,
-            linear.col_range(rest),
-            Yes,
-            1.0,
-        );
     }
 }

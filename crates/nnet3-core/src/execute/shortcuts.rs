@@ -1,12 +1,15 @@
 //! What a program does otherwise than its commands say, with the same results: it leaves out zeroing that nothing depends
-//! on, adds and copies to a large matrix some rows at a time, sums statistics of frames where it extracts them, and does at
-//! once what several steps of a recurrence have in common.
+//! on, adds and copies to a large matrix some rows at a time, sums statistics of frames where it extracts them, does at once
+//! what several steps of a recurrence have in common, and reads the times that a product has spliced where they are.
 
 use super::additions::additions;
+use super::ahead::{Ahead, ahead};
 use super::events::{Events, events};
 use super::steps::{Steps, steps};
 use super::summed::pairs;
+use super::taps::{Splice, backward, splices};
 use super::zeroing::{Part, needed};
+use crate::component::winograd::Taps;
 use crate::computation::{Command, Computation, MatrixId, PrecomputedId, SubmatrixId};
 use crate::nnet::Nnet;
 
@@ -25,6 +28,8 @@ pub(super) enum Shortcut {
     AddsTo(SubmatrixId),
     /// A product that belongs to the steps of this number.
     Step(usize),
+    /// A product, or a copy for one, of those of this number.
+    Ahead(usize),
 }
 
 /// Commands, one after the other but for such that do nothing, that set and add to parts of one matrix and read no part of
@@ -39,8 +44,14 @@ pub(super) struct Run {
 pub(super) struct Shortcuts {
     by_command: Vec<Shortcut>,
     steps: Vec<Steps>,
+    ahead: Vec<Ahead>,
     /// For each command of a pair around a summed matrix the pooling's windows.
     windows: Vec<Option<PrecomputedId>>,
+    splices: Vec<Splice>,
+    /// For each propagate and each copy the splice that it belongs to.
+    splice_of: Vec<Option<usize>>,
+    /// For each backprop the taps that its input is made of.
+    taps: Vec<Option<Taps>>,
     runs: Vec<Run>,
     /// For each command the run that it belongs to.
     run_of: Vec<Option<usize>>,
@@ -50,19 +61,45 @@ impl Shortcuts {
     pub fn of(nnet: &Nnet, computation: &Computation) -> Shortcuts {
         let commands = &computation.commands;
         let mut by_command = vec![Shortcut::None; commands.len()];
-        let mut steps = Vec::new();
+        let (mut steps, mut first) = (Vec::new(), Vec::new());
         let mut windows = vec![None; commands.len()];
+        let (mut spliced, mut splice_of, mut taps) =
+            (Vec::new(), vec![None; commands.len()], vec![None; commands.len()]);
         // A loop comes back to matrices that it has left.
         if !commands.iter().any(|c| matches!(c, Command::Goto { .. })) {
             let events = events(nnet, computation);
             leave_out(nnet, computation, &events, &mut by_command);
             steps = do_first(nnet, computation, &events, &mut by_command);
+            first = ahead(nnet, computation, &events, |c| matches!(by_command[c], Shortcut::None));
+            for (number, ahead) in first.iter().enumerate() {
+                ahead.products.iter().for_each(|&(c, _)| by_command[c] = Shortcut::Ahead(number));
+                ahead.copies.iter().for_each(|&c| by_command[c] = Shortcut::Ahead(number));
+            }
             for pair in pairs(nnet, computation, &events) {
                 pair.commands.iter().for_each(|&c| windows[c] = Some(pair.windows));
             }
+            let is_free = |c: usize| matches!(by_command[c], Shortcut::None);
+            spliced = splices(nnet, computation, &events, is_free);
+            for (number, splice) in spliced.iter().enumerate() {
+                splice.copies.iter().chain([&splice.propagate]).for_each(|&c| splice_of[c] = Some(number));
+            }
+            let is_additional = |c: usize| matches!(by_command[c], Shortcut::AddsTo(_));
+            for (c, taps) in taps.iter_mut().enumerate().filter(|&(c, _)| !is_additional(c)) {
+                *taps = backward(nnet, computation, &events, c);
+            }
         }
-        let (runs, run_of) = runs(computation, &by_command);
-        Shortcuts { by_command, steps, windows, runs, run_of }
+        let (runs, run_of) = runs(computation, &by_command, &splice_of);
+        Shortcuts {
+            by_command,
+            steps,
+            ahead: first,
+            windows,
+            splices: spliced,
+            splice_of,
+            taps,
+            runs,
+            run_of,
+        }
     }
 
     pub fn at(&self, command: usize) -> &Shortcut {
@@ -74,9 +111,24 @@ impl Shortcuts {
         &self.steps[number]
     }
 
+    /// What [`Shortcut::Ahead`] names.
+    pub fn ahead(&self, number: usize) -> &Ahead {
+        &self.ahead[number]
+    }
+
     /// The windows to sum over or to take sums of, if this command can.
     pub fn windows(&self, command: usize) -> Option<PrecomputedId> {
         self.windows[command]
+    }
+
+    /// The splice that a propagate or a copy belongs to.
+    pub fn splice(&self, command: usize) -> Option<&Splice> {
+        self.splice_of[command].map(|splice| &self.splices[splice])
+    }
+
+    /// What is known of a backprop's input.
+    pub fn taps(&self, command: usize) -> Option<Taps> {
+        self.taps[command]
     }
 
     /// The run that a command belongs to, if it does.
@@ -125,7 +177,11 @@ fn do_first(
 }
 
 /// The runs, and for each command that belongs to one its number.
-fn runs(computation: &Computation, by_command: &[Shortcut]) -> (Vec<Run>, Vec<Option<usize>>) {
+fn runs(
+    computation: &Computation,
+    by_command: &[Shortcut],
+    splice_of: &[Option<usize>],
+) -> (Vec<Run>, Vec<Option<usize>>) {
     let mut runs: Vec<Run> = Vec::new();
     // The command before this one with its matrix, if it could be part of a run, and whether it is.
     let (mut before, mut goes_on) = (None, false);
@@ -135,6 +191,9 @@ fn runs(computation: &Computation, by_command: &[Shortcut]) -> (Vec<Run>, Vec<Op
         }
         let to = match *command {
             Command::SetConst { dest, .. } => Some(computation.matrix_of(dest)),
+            // That may be needless.
+            Command::Copy { .. } if splice_of[c].is_some() => None,
+            Command::Copy { .. } if matches!(by_command[c], Shortcut::Ahead(_)) => None,
             Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {
                 let to = computation.matrix_of(dest);
                 (to != computation.matrix_of(src)).then_some(to)
@@ -264,6 +323,29 @@ pub(super) mod tests {
         (nnet, computation)
     }
 
+    /// Time-spliced layers, of three and of two taps, wide and long enough for filters to pay.
+    const SPLICED: &str = "
+        input-node name=input dim=4
+        component name=a type=AffineComponent input-dim=4 output-dim=64
+        component name=b type=AffineComponent input-dim=192 output-dim=64
+        component name=c type=TanhComponent dim=64
+        component name=d type=AffineComponent input-dim=128 output-dim=64
+        component name=e type=AffineComponent input-dim=64 output-dim=4
+        component-node name=a component=a input=input
+        component-node name=b component=b input=Append(Offset(a, -1), a, Offset(a, 1))
+        component-node name=c component=c input=b
+        component-node name=d component=d input=Append(Offset(c, -3), c)
+        component-node name=e component=e input=d
+        output-node name=output input=e";
+
+    /// The same, to be run forward only.
+    pub fn recurrent_forward(input: &str) -> (Nnet, Computation) {
+        let (nnet, _) = nnet_and_request(&RECURRENT.replace("INPUT", input), 3, 7);
+        let request = nnet.ordinary_request(3, 7, 1, false).unwrap();
+        let computation = optimized(&nnet, &compile(&nnet, std::slice::from_ref(&request)).unwrap());
+        (nnet, computation)
+    }
+
     /// Derivatives and gradients are the same whether all commands run as they are or with shortcuts, in an arena with the
     /// remains of an earlier run. `enough` looks at the shortcuts of the optimized program.
     pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
@@ -303,6 +385,62 @@ pub(super) mod tests {
             for (found, expected) in results[0].1.iter().zip(&literal.1) {
                 assert_near(found, expected);
             }
+        }
+    }
+
+    /// As [`compare`] for a network that is only run forward, and its outputs.
+    pub fn compare_forward(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+        let (nnet, _) = nnet_and_request(config, sequences, frames);
+        let request = nnet.ordinary_request(sequences, frames, 1, false).unwrap();
+        let computation = optimized(&nnet, &compile(&nnet, std::slice::from_ref(&request)).unwrap());
+        let program = Arc::new(Program::new(&nnet, computation).unwrap());
+        assert!(enough(&program), "{:?}", program.shortcuts.by_command);
+        let rows = request.inputs[0].indexes.len();
+        let data = Random::new(7).normal_vec(rows * 4, 0.0, 1.0);
+        let inputs: NamedMatrices = [("input".to_string(), DenseMatrix { rows, cols: 4, data })].into();
+        let mut executor = Executor::new(&nnet3_matrix::cpu());
+        let mut outputs = || {
+            let none = NamedMatrices::default();
+            let found =
+                run_request(&nnet, &request, &program, &mut executor, &inputs, &none, &Random::new(0));
+            executor.observe(Box::new(Literally));
+            found.unwrap().outputs["output"].data.clone()
+        };
+        let (found, literal) = (outputs(), outputs());
+        assert_near(&found, &literal);
+        assert_ne!(found, literal, "no shortcut rounds");
+    }
+
+    #[test]
+    fn spliced_times_are_read_where_they_are() {
+        let count = |program: &Program| {
+            let shortcuts = &program.shortcuts;
+            let copies: Vec<usize> = shortcuts.splices.iter().map(|s| s.copies.len()).collect();
+            let taps = shortcuts.taps.iter().flatten().map(|taps| (taps.count, taps.step, taps.summed));
+            (copies, taps.collect::<Vec<_>>())
+        };
+        compare(SPLICED, 7, 90, |program| {
+            count(program) == (vec![0, 0], vec![(2, 3 * 7, true), (3, 7, true)])
+        });
+        compare_forward(SPLICED, 7, 90, |program| {
+            let copies = count(program).0;
+            copies.len() == 2 && copies.iter().all(|&copies| copies > 0)
+        });
+        // What is read elsewhere, too.
+        let elsewhere = SPLICED.replace("input=d\n", "input=Sum(d, Offset(c, -1))\n");
+        assert_ne!(elsewhere, SPLICED);
+        compare(&elsewhere, 7, 90, |program| count(program).1.len() == 2);
+        compare_forward(&elsewhere, 7, 90, |program| count(program).0.len() == 2);
+    }
+
+    #[test]
+    fn what_is_known_before_is_worked_out_before() {
+        for input in ["a, IfDefined(Offset(d, -1))", "IfDefined(Offset(d, -1)), a"] {
+            compare_forward(&RECURRENT.replace("INPUT", input), 3, 7, |program| {
+                let ahead = program.shortcuts.ahead.iter();
+                let products: Vec<usize> = ahead.map(|a| a.products.len()).collect();
+                products == [7] && count(program, |s| matches!(s, Shortcut::Ahead(0))) == 14
+            });
         }
     }
 

@@ -10,8 +10,8 @@ use crate::nnet::Nnet;
 use std::ops::Range;
 
 /// Fewer steps, or fewer columns that are known before the first, are not worth it.
-const LEAST_STEPS: usize = 3;
-const LEAST_COLUMNS: usize = 32;
+pub(super) const LEAST_STEPS: usize = 3;
+pub(super) const LEAST_COLUMNS: usize = 32;
 
 /// Products of an affine component with rows of one matrix, written to rows of another one.
 ///
@@ -37,7 +37,7 @@ pub(super) struct Area {
 }
 
 impl Area {
-    fn of(computation: &Computation, s: SubmatrixId) -> Area {
+    pub fn of(computation: &Computation, s: SubmatrixId) -> Area {
         Area { matrix: computation.matrix_of(s), part: Part::of(computation, s) }
     }
 

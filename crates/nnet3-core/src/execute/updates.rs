@@ -7,7 +7,6 @@
 
 use super::Program;
 use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
-use crate::computation::PrecomputedId;
 use crate::error::Result;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
@@ -39,7 +38,8 @@ struct Change {
     /// Of the network that gathers changes.
     component: Box<dyn Component>,
     program: Arc<Program>,
-    indexes: Option<PrecomputedId>,
+    /// The backprop.
+    command: usize,
     in_value: Matrix,
     out_deriv: Matrix,
 }
@@ -48,13 +48,14 @@ impl Change {
     fn work(&mut self, context: Context<'_>) {
         let args = Backprop {
             name: "",
-            indexes: self.program.precomputed(self.indexes),
+            indexes: self.program.indexes_of(self.command),
             in_value: self.in_value.view(),
             out_value: View::empty(),
             out_deriv: self.out_deriv.view(),
             memo: View::empty(),
             in_deriv: None,
             sets: false,
+            taps: self.program.shortcuts.taps(self.command),
         };
         self.component.backprop(context, args, Update::Own);
     }
@@ -117,14 +118,14 @@ impl Updates {
         Some(Updates { shared, thread: Some(thread), away, always: when == SecondThread::Always })
     }
 
-    /// Gives a change of `component` away, with copies of these matrices, unless too many are waiting or no processor is
+    /// Gives a change of `component` away, that of a backprop, with copies of these matrices, unless too many are waiting or no processor is
     /// idle.
     pub fn give(
         &self,
         workspace: &Workspace,
         changes: &mut Nnet,
         component: ComponentId,
-        indexes: (&Arc<Program>, Option<PrecomputedId>),
+        (program, command): (&Arc<Program>, usize),
         [in_value, out_deriv]: [View<'_>; 2],
     ) -> bool {
         self.bring_back(workspace, changes, component);
@@ -143,8 +144,8 @@ impl Updates {
         let change = Change {
             id: component,
             component: changes.replace_component(component, Box::new(Away)),
-            program: indexes.0.clone(),
-            indexes: indexes.1,
+            program: program.clone(),
+            command,
             in_value: copy(in_value),
             out_deriv: copy(out_deriv),
         };
@@ -381,7 +382,7 @@ mod tests {
         changes.scale(0.0);
         let (input, deriv) = (filled(5, 12, 1.0), filled(5, 16, 0.5));
         let views = [input.view(), deriv.view()];
-        assert!(updates.give(&workspace, &mut changes, id, (&program, None), views));
+        assert!(updates.give(&workspace, &mut changes, id, (&program, 0), views));
         assert!(changes.component(id).as_any().is::<Away>());
         updates.bring_back(&workspace, &mut changes, id);
         let change = parameters(&changes);
@@ -395,7 +396,7 @@ mod tests {
         let (mut nnet, workspace) = (nnet(), Workspace::new(&device));
         let (updates, program) = (Updates::start(&device, SecondThread::Always).unwrap(), program(&nnet));
         let (id, wrong) = (ComponentId::from(0), filled(5, 7, 1.0));
-        assert!(updates.give(&workspace, &mut nnet, id, (&program, None), [wrong.view(), wrong.view()]));
+        assert!(updates.give(&workspace, &mut nnet, id, (&program, 0), [wrong.view(), wrong.view()]));
         updates.bring_back(&workspace, &mut nnet, id);
     }
 }

@@ -124,6 +124,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// √(a² + b²): the library's function, which takes its time, where squares could overflow or vanish only.
+#[inline(always)]
+fn length(a: f64, b: f64) -> f64 {
+    let square = a * a + b * b;
+    if (1e-280..1e280).contains(&square) { square.sqrt() } else { a.hypot(b) }
+}
+
 /// Turns the tridiagonal matrix into its eigenvalues and applies the rotations to the rows of `v`.
 #[inline(always)]
 fn diagonalise(d: &mut [f64], below: &mut [f64], v: &mut [f64]) -> bool {
@@ -147,7 +154,7 @@ fn diagonalise(d: &mut [f64], below: &mut [f64], v: &mut [f64]) -> bool {
             for i in (l..m).rev() {
                 let f = sine * below[i];
                 let b = cosine * below[i];
-                let r = f.hypot(g);
+                let r = length(f, g);
                 below[i + 1] = r;
                 if r == 0.0 {
                     d[i + 1] -= shift;

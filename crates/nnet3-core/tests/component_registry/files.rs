@@ -88,6 +88,7 @@ fn run(component: &mut dyn Component) -> Result<()> {
         memo: memo.view(),
         in_deriv: Some(in_deriv.view_mut()),
         sets: false,
+        taps: None,
     };
     let mut target = component.clone_box();
     component.backprop(context, args, Update::Other(&mut *target));

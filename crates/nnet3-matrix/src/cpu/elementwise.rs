@@ -177,6 +177,24 @@ pub(super) fn copy_scaled(dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
     map_with(dst, src, move |x| alpha * x)
 }
 
+pub(super) fn weighted_sum(dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bool) {
+    fn sum<const N: usize>(dst: ViewMut<'_>, terms: [(f32, View<'_>); N], adds: bool) {
+        let (factors, sources) = (terms.map(|term| term.0), terms.map(|term| term.1));
+        let sum = move |x: [f32; N]| (1..N).fold(factors[0] * x[0], |sum, k| sum + factors[k] * x[k]);
+        match adds {
+            true => combine(dst, sources, move |old, x| old + sum(x)),
+            false => combine(dst, sources, move |_, x| sum(x)),
+        }
+    }
+    match *terms {
+        [a] => sum(dst, [a], adds),
+        [a, b] => sum(dst, [a, b], adds),
+        [a, b, c] => sum(dst, [a, b, c], adds),
+        [a, b, c, d] => sum(dst, [a, b, c, d], adds),
+        _ => panic!("{} terms", terms.len()),
+    }
+}
+
 pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
     assert!(dst.rows() == src.cols() && dst.cols() == src.rows(), "{dst:?} from the transpose of {src:?}");
     /// Side of the squares in which the copy goes, so that both sides' cache lines are used up while at hand.

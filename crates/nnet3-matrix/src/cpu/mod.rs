@@ -107,6 +107,9 @@ impl Backend for CpuBackend {
     fn copy_scaled(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
         elementwise::copy_scaled(dst, alpha, src)
     }
+    fn weighted_sum(&self, dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bool) {
+        elementwise::weighted_sum(dst, terms, adds)
+    }
     fn copy_transposed(&self, dst: ViewMut<'_>, src: View<'_>) {
         elementwise::copy_transposed(dst, src)
     }

@@ -72,6 +72,25 @@ pub(super) fn copy_scaled(device: &Device) {
     });
 }
 
+pub(super) fn weighted_sum(device: &Device) {
+    const FACTORS: [f32; 4] = [1.0, -1.0, 0.5, -0.3];
+    cases(device, |case, rows, cols| {
+        for terms in 1..=4 {
+            let sources: Vec<_> = (0..terms).map(|_| case.normals(rows, cols)).collect();
+            let views: Vec<_> =
+                FACTORS.iter().zip(&sources).map(|(&factor, src)| (factor, src.view())).collect();
+            let sum = |i: usize, j: usize| {
+                FACTORS.iter().zip(&sources).map(|(&factor, src)| factor as f64 * src.at(i, j)).sum::<f64>()
+            };
+            let (mut set, mut added) = (case.normals(rows, cols), case.normals(rows, cols));
+            device.weighted_sum(set.view_mut(), &views, false);
+            set.expect(CLOSE, |i, j| (sum(i, j), 4.0));
+            device.weighted_sum(added.view_mut(), &views, true);
+            added.expect(CLOSE, |i, j| (added.at(i, j) + sum(i, j), 4.0));
+        }
+    });
+}
+
 pub(super) fn copy_transposed(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(cols, rows));

@@ -1,0 +1,218 @@
+//! Recurrent steps that are only run forward. Each has matrices of its own, into which some rows of one matrix are copied
+//! beside what the step before has left. That matrix is there before the first step: its share of the products of some
+//! steps can be worked out at once, and parameters need not be rearranged again for every step. (Steps of a training have
+//! one matrix, see [`super::steps`].)
+
+use super::events::{Events, What};
+use super::steps::{Area, LEAST_COLUMNS, LEAST_STEPS};
+use super::taps::{copied_from, is_seen_by};
+use super::zeroing::Part;
+use crate::computation::{Command, Computation, SubmatrixId};
+use crate::fast_hash::FastMap;
+use crate::nnet::Nnet;
+use std::ops::Range;
+
+/// Rows that are worked out at once: enough for products at their full rate, few enough to stay in a cache.
+const MOST_ROWS: usize = 512;
+
+/// Products of one affine component.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    /// Commands, in order, and which rows of `source` they need.
+    pub products: Vec<(usize, Range<usize>)>,
+    /// Nobody needs them.
+    pub copies: Vec<usize>,
+    pub source: Area,
+    /// Columns of the component's input. One of these ranges begins with 0, the other one follows.
+    pub known: Range<usize>,
+    pub rest: Range<usize>,
+}
+
+/// A product, and the copy of what is known.
+struct Product {
+    command: usize,
+    copy: usize,
+    source: Area,
+    known: Range<usize>,
+    rest: Range<usize>,
+}
+
+/// All of them. `is_free` tells commands that are to be done just as they say.
+pub(super) fn ahead(
+    nnet: &Nnet,
+    computation: &Computation,
+    events: &Events,
+    is_free: impl Fn(usize) -> bool,
+) -> Vec<Ahead> {
+    let (mut groups, mut numbers): (Vec<Vec<Product>>, _) = (Vec::new(), FastMap::default());
+    for (c, command) in computation.commands.iter().enumerate() {
+        let Command::Propagate { component, input: Some(input), .. } = *command else { continue };
+        if !is_free(c) || nnet.component(component).as_affine().is_none() {
+            continue;
+        }
+        for product in products(computation, events, input, c).filter(|product| is_free(product.copy)) {
+            let key =
+                (component, product.source.matrix, product.source.part.cols.clone(), product.known.clone());
+            let number = *numbers.entry(key).or_insert(groups.len());
+            match groups.get_mut(number) {
+                Some(group) => group.push(product),
+                None => groups.push(vec![product]),
+            }
+        }
+    }
+    let mut found: Vec<Ahead> = Vec::new();
+    for group in groups.iter().filter(|group| group.len() >= LEAST_STEPS) {
+        let mut rest = &group[..];
+        while !rest.is_empty() {
+            let (portion, others) = rest.split_at(portion(rest));
+            rest = others;
+            if portion.len() >= LEAST_STEPS && source_stays(computation, events, portion) {
+                found.push(joined(portion));
+            }
+        }
+    }
+    found
+}
+
+/// The ways to see a product as that of something known and a rest: what has been copied to the first columns of its input, or
+/// to the last ones.
+fn products<'a>(
+    computation: &'a Computation,
+    events: &'a Events,
+    input: SubmatrixId,
+    command: usize,
+) -> impl Iterator<Item = Product> + 'a {
+    let Area { matrix, part } = Area::of(computation, input);
+    let earlier = events.of(matrix.index()).iter().rev().skip_while(move |event| event.command() >= command);
+    let alive = earlier.take_while(|event| !matches!(event.what, What::Allocates));
+    alive.filter_map(move |event| {
+        let What::Sets(dest) = event.what else { return None };
+        let block = Area::of(computation, dest);
+        let (rows, cols) = (&block.part.rows, &block.part.cols);
+        let at_an_end = (cols.start == part.cols.start) != (cols.end == part.cols.end);
+        if *rows != part.rows || !at_an_end || cols.len() < LEAST_COLUMNS {
+            return None;
+        }
+        let (copy, source) = copied_from(computation, events, &block, command)?;
+        let alone = copy == event.command() && is_seen_by(computation, events, &block, copy, command);
+        if !alone || source.matrix == matrix {
+            return None;
+        }
+        let known = cols.start - part.cols.start..cols.end - part.cols.start;
+        let rest = if known.start == 0 { known.end..part.cols.len() } else { 0..known.start };
+        Some(Product { command, copy, source, known, rest })
+    })
+}
+
+/// How many products, from the first on, read rows that follow each other, up or down, and are not too many.
+fn portion(products: &[Product]) -> usize {
+    let mut rows = products[0].source.part.rows.clone();
+    let joins = |product: &&Product| {
+        let own = &product.source.part.rows;
+        let follows = own.start == rows.end || own.end == rows.start;
+        rows = rows.start.min(own.start)..rows.end.max(own.end);
+        follows && rows.len() <= MOST_ROWS
+    };
+    1 + products[1..].iter().take_while(joins).count()
+}
+
+/// Whether all of the source is there before the first product already.
+fn source_stays(computation: &Computation, events: &Events, products: &[Product]) -> bool {
+    let (first, last) = (products[0].command, products[products.len() - 1].copy);
+    products.iter().all(|product| {
+        let of_source = events.of(product.source.matrix.index()).iter();
+        of_source.filter(|event| (first..=last).contains(&event.command())).all(|event| match event.what {
+            What::Reads(_) => true,
+            What::Sets(s) | What::Changes(s) => {
+                Part::of(computation, s).common(&product.source.part).is_empty()
+            }
+            _ => false,
+        })
+    })
+}
+
+fn joined(products: &[Product]) -> Ahead {
+    let rows = || products.iter().map(|product| &product.source.part.rows);
+    let first = rows().map(|rows| rows.start).min().unwrap_or(0);
+    let end = rows().map(|rows| rows.end).max().unwrap_or(0);
+    let Product { source, known, rest, .. } = &products[0];
+    Ahead {
+        products: products
+            .iter()
+            .zip(rows())
+            .map(|(p, rows)| (p.command, rows.start - first..rows.end - first))
+            .collect(),
+        copies: products.iter().map(|product| product.copy).collect(),
+        source: Area {
+            matrix: source.matrix,
+            part: Part { rows: first..end, cols: source.part.cols.clone() },
+        },
+        known: known.clone(),
+        rest: rest.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::events;
+    use super::super::shortcuts::tests::recurrent_forward;
+    use super::*;
+
+    fn found(nnet: &Nnet, computation: &Computation) -> Vec<usize> {
+        let all = ahead(nnet, computation, &events(nnet, computation), |_| true);
+        all.iter().map(|ahead| ahead.products.len()).collect()
+    }
+
+    /// Commands that would see or spoil what is done otherwise.
+    #[test]
+    fn nobody_notices() {
+        let (nnet, computation) = recurrent_forward("a, IfDefined(Offset(d, -1))");
+        let base = ahead(&nnet, &computation, &events(&nnet, &computation), |_| true);
+        let [Ahead { products, copies, .. }] = &base[..] else { panic!("{base:?}") };
+        assert_eq!((products.len(), copies.len()), (7, 7));
+        let Command::Copy { dest, src, .. } = computation.commands[copies[5]] else {
+            panic!("{:?}", computation.commands[copies[5]])
+        };
+        let with = |at: usize, command: &dyn Fn(&mut Computation) -> Command| {
+            let mut changed = computation.clone();
+            let command = command(&mut changed);
+            changed.commands.insert(at, command);
+            found(&nnet, &changed)
+        };
+        let set = |dest| move |_: &mut Computation| Command::SetConst { dest, value: 2.0 };
+        let read = |src: SubmatrixId| {
+            move |c: &mut Computation| {
+                let (rows, cols) = (c.submatrix(src).rows, c.submatrix(src).cols);
+                Command::Add { dest: c.new_matrix(rows, cols, false), src, alpha: 1.0 }
+            }
+        };
+        // A source that changes after the first product, and before.
+        assert_eq!(with(products[3].0, &set(src)), []);
+        assert_eq!(with(copies[0], &set(src)), [7]);
+        // A copy that changes, or that somebody else looks at, is no longer one.
+        let without_sixth: Vec<usize> = vec![5];
+        assert_eq!(with(copies[5] + 1, &set(dest)), without_sixth);
+        assert_eq!(with(copies[5] + 1, &read(dest)), without_sixth);
+        assert_eq!(with(copies[5], &read(src)), [7]);
+    }
+
+    #[test]
+    fn portions_are_of_neighbours() {
+        let (nnet, computation) = recurrent_forward("a, IfDefined(Offset(d, -1))");
+        let input = |c: &Command| match *c {
+            Command::Propagate { input: Some(input), .. } => Some(input),
+            _ => None,
+        };
+        let all = events(&nnet, &computation);
+        let commands = computation.commands.iter().enumerate();
+        let mut list: Vec<Product> = commands
+            .filter_map(|(c, command)| Some((c, input(command)?)))
+            .flat_map(|(c, input)| products(&computation, &all, input, c))
+            .collect();
+        assert_eq!((list.len(), portion(&list)), (7, 7));
+        list.reverse();
+        assert_eq!(portion(&list), 7);
+        list.swap(4, 5);
+        assert_eq!(portion(&list), 4);
+    }
+}
