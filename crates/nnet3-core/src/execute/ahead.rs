@@ -10,6 +10,7 @@ use super::zeroing::Part;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Rows that are worked out at once: enough for products at their full rate, few enough to stay in a cache.
@@ -60,13 +61,18 @@ pub(super) fn ahead(
             }
         }
     }
+    // A product can be in two groups: what is known of it most of counts.
+    groups.sort_by_key(|group| Reverse(group[0].known.len()));
+    let mut taken = vec![false; computation.commands.len()];
     let mut found: Vec<Ahead> = Vec::new();
     for group in groups.iter().filter(|group| group.len() >= LEAST_STEPS) {
         let mut rest = &group[..];
         while !rest.is_empty() {
             let (portion, others) = rest.split_at(portion(rest));
             rest = others;
-            if portion.len() >= LEAST_STEPS && source_stays(computation, events, portion) {
+            let is_free = portion.iter().all(|product| !taken[product.command]);
+            if is_free && portion.len() >= LEAST_STEPS && source_stays(computation, events, portion) {
+                portion.iter().for_each(|product| taken[product.command] = true);
                 found.push(joined(portion));
             }
         }

@@ -442,6 +442,19 @@ pub(super) mod tests {
                 products == [7] && count(program, |s| matches!(s, Shortcut::Ahead(0))) == 14
             });
         }
+        // Known on both sides of what the step before has left: what more is known of counts.
+        let config =
+            RECURRENT.replace("INPUT", "a, IfDefined(Offset(d, -1)), e").replace("=44", "=84").replace(
+                "component-node name=b ",
+                "component name=e type=AffineComponent input-dim=4 output-dim=40
+            component-node name=e component=e input=input
+            component-node name=b ",
+            );
+        compare_forward(&config, 3, 7, |program| {
+            let ahead: Vec<_> =
+                program.shortcuts.ahead.iter().map(|a| (a.products.len(), a.known.len())).collect();
+            ahead == [(7, 40)] && count(program, |s| matches!(s, Shortcut::Ahead(_))) == 14
+        });
     }
 
     #[test]

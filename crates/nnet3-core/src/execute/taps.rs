@@ -224,9 +224,13 @@ fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: 
     };
     let commands = || sums.iter().map(|sum| sum.0);
     let (Some(first), Some(last)) = (commands().min(), commands().max()) else { return false };
+    // A later copy would overwrite what has been added.
+    let copies_later =
+        sums.iter().any(|&(c, _)| c != first && matches!(computation.commands[c], Command::Copy { .. }));
     let mut between =
         events.of(into[0].matrix.index()).iter().filter(|event| (first..=last).contains(&event.command()));
-    into[0].matrix != blocks[0].matrix
+    !copies_later
+        && into[0].matrix != blocks[0].matrix
         && step_of(&into) == Some(taps.step)
         && between.all(|event| commands().any(|c| c == event.command()))
 }
