@@ -3,9 +3,9 @@
 //! steps can be worked out at once, and parameters need not be rearranged again for every step. (Steps of a training have
 //! one matrix, see [`super::steps`].)
 
-use super::events::{Events, What};
+use super::events::{Events, What, between};
 use super::steps::{Area, LEAST_COLUMNS, LEAST_STEPS};
-use super::taps::{copied_from, is_seen_by};
+use super::taps::{copied_from, is_seen_by, stays};
 use super::zeroing::Part;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::fast_hash::FastMap;
@@ -89,7 +89,7 @@ fn products<'a>(
     command: usize,
 ) -> impl Iterator<Item = Product> + 'a {
     let Area { matrix, part } = Area::of(computation, input);
-    let earlier = events.of(matrix.index()).iter().rev().skip_while(move |event| event.command() >= command);
+    let earlier = between(events, matrix, 0..command).iter().rev();
     let alive = earlier.take_while(|event| !matches!(event.what, What::Allocates));
     alive.filter_map(move |event| {
         let What::Sets(dest) = event.what else { return None };
@@ -125,16 +125,7 @@ fn portion(products: &[Product]) -> usize {
 /// Whether all of the source is there before the first product already.
 fn source_stays(computation: &Computation, events: &Events, products: &[Product]) -> bool {
     let (first, last) = (products[0].command, products[products.len() - 1].copy);
-    products.iter().all(|product| {
-        let of_source = events.of(product.source.matrix.index()).iter();
-        of_source.filter(|event| (first..=last).contains(&event.command())).all(|event| match event.what {
-            What::Reads(_) => true,
-            What::Sets(s) | What::Changes(s) => {
-                Part::of(computation, s).common(&product.source.part).is_empty()
-            }
-            _ => false,
-        })
-    })
+    products.iter().all(|product| stays(computation, events, &product.source, first..last + 1))
 }
 
 fn joined(products: &[Product]) -> Ahead {

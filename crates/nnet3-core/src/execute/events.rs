@@ -4,6 +4,7 @@ use crate::buckets::Buckets;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::nnet::Nnet;
 use crate::optimize::analysis::{AccessKind, submatrix_accesses};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
@@ -31,6 +32,14 @@ impl Event {
 
 /// By matrix, in the order of commands. Of one command, what reads comes before what sets.
 pub(super) type Events = Buckets<Event>;
+
+/// What happens to a matrix from the first of these commands on, up to the last.
+pub(super) fn between(events: &Events, matrix: MatrixId, commands: Range<usize>) -> &[Event] {
+    let events = events.of(matrix.index());
+    let until = |command: usize| events.partition_point(|event| event.command() < command);
+    let first = until(commands.start);
+    &events[first..until(commands.end).max(first)]
+}
 
 pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Events {
     let mut found = Vec::with_capacity(4 * computation.commands.len());

@@ -2,7 +2,7 @@
 //! the step before has left. What comes from below is often known for all steps before the first: its share of the
 //! products can be worked out at once, and parameters need not come from memory again for every step.
 
-use super::events::{Event, Events, What};
+use super::events::{Event, Events, What, between};
 use super::zeroing::Part;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::fast_hash::FastMap;
@@ -120,13 +120,6 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         (known.len() >= LEAST_COLUMNS).then_some(Steps { products, copies, input, output, known, rest })
     }
 
-    /// What happens to a matrix from the first of these commands on, up to the last.
-    fn events(&self, matrix: MatrixId, commands: Range<usize>) -> &[Event] {
-        let events = self.events.of(matrix.index());
-        let until = |command: usize| events.partition_point(|event| event.command() < command);
-        &events[until(commands.start)..until(commands.end).max(until(commands.start))]
-    }
-
     /// Whether, once the first product has been done, no row of the output is touched before its own one.
     fn rows_wait_for_their_products(&self, group: &Group, output: &Area) -> bool {
         let first_row = output.part.rows.start;
@@ -134,7 +127,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         for step in &group.steps {
             products[step.output.start - first_row..step.output.end - first_row].fill(step.command);
         }
-        self.events(output.matrix, group.between()).iter().all(|event| {
+        between(self.events, output.matrix, group.between()).iter().all(|event| {
             touched(event.what).is_some_and(|s| {
                 let part = Part::of(self.computation, s).common(&output.part);
                 part.cols.is_empty()
@@ -151,7 +144,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         // By row, columns that have been read or written; perhaps more.
         let mut used = vec![0..0; input.part.rows.len()];
         let mut changes = FastMap::default();
-        for event in self.events(input.matrix, first..group.between().end) {
+        for event in between(self.events, input.matrix, first..group.between().end) {
             let whole = Part::of(self.computation, touched(event.what)?);
             let part = whole.common(&input.part);
             if part.is_empty() {
@@ -190,7 +183,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         };
         let source = Area::of(self.computation, src);
         let changes = changes.entry(source.matrix).or_insert_with(|| {
-            let all = self.events(source.matrix, first..self.computation.commands.len());
+            let all = between(self.events, source.matrix, first..self.computation.commands.len());
             all.iter().filter(|event| !matches!(event.what, What::Reads(_))).copied().collect()
         });
         let before = changes.partition_point(|event| event.command() < c);

@@ -2,12 +2,13 @@
 //! which take fewer multiplications than products (see [`crate::component::winograd`]), and need no copies where only the
 //! product reads them.
 
-use super::events::{Event, Events, What};
+use super::events::{Event, Events, What, between};
 use super::steps::Area;
 use super::zeroing::Part;
 use crate::component::winograd::Taps;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
+use std::ops::Range;
 
 /// A propagate of an affine component.
 #[derive(Clone, Debug)]
@@ -80,19 +81,7 @@ fn find(computation: &Computation, events: &Events, s: SubmatrixId, before: usiz
         let step = step_of(&sources)?;
         // What has been copied is still there.
         let first = *copies.iter().min()?;
-        let stays = |source: &Area| {
-            let of_matrix = events.of(source.matrix.index()).iter();
-            of_matrix.filter(|event| (first..before).contains(&event.command())).all(|event| {
-                match event.what {
-                    What::Reads(_) => true,
-                    What::Sets(s) | What::Changes(s) => {
-                        Part::of(computation, s).common(&source.part).is_empty()
-                    }
-                    _ => false,
-                }
-            })
-        };
-        let fits = sources.iter().all(stays);
+        let fits = sources.iter().all(|source| stays(computation, events, source, first..before));
         let taps = Taps { count, step, summed: false };
         fits.then_some(Found { before, taps, blocks, sources, copies })
     })
@@ -122,6 +111,15 @@ fn step_of(areas: &[Area]) -> Option<usize> {
     areas.windows(2).all(follows).then_some(step)
 }
 
+/// Whether nobody writes there during these commands, and the matrix stays where it is.
+pub(super) fn stays(computation: &Computation, events: &Events, area: &Area, commands: Range<usize>) -> bool {
+    between(events, area.matrix, commands).iter().all(|event| match event.what {
+        What::Reads(_) => true,
+        What::Sets(s) | What::Changes(s) => Part::of(computation, s).common(&area.part).is_empty(),
+        _ => false,
+    })
+}
+
 /// The copy that has last written this before some command, and what it has copied.
 pub(super) fn copied_from(
     computation: &Computation,
@@ -134,9 +132,7 @@ pub(super) fn copied_from(
         What::Sets(s) | What::Changes(s) => !Part::of(computation, s).common(&area.part).is_empty(),
         _ => true,
     };
-    let mut earlier =
-        events.of(area.matrix.index()).iter().rev().skip_while(|event| event.command() >= before);
-    let copy = earlier.find(writes)?.command();
+    let copy = between(events, area.matrix, 0..before).iter().rev().find(writes)?.command();
     match computation.commands[copy] {
         Command::Copy { dest, src, alpha: 1.0 } if Part::of(computation, dest) == area.part => {
             Some((copy, Area::of(computation, src)))
@@ -181,7 +177,7 @@ pub(super) fn is_seen_by(
     let mut matrix = block.matrix;
     let mut since = copy;
     loop {
-        let later = events.of(matrix.index()).iter().skip_while(|event| event.command() <= since);
+        let later = between(events, matrix, since + 1..usize::MAX).iter();
         let mut others = later.filter(|event| event.command() != reader);
         let Some(next) = others.find(|event| touches(event.what)) else { return true };
         if next.command() < reader {
@@ -200,7 +196,7 @@ pub(super) fn is_seen_by(
 /// Whether what a backprop gives as its input's derivative is added up where the taps hold the same, and then forgotten.
 fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: usize, taps: Taps) -> bool {
     let Some(blocks) = columns(computation, deriv, taps.count) else { return false };
-    let later = events.of(blocks[0].matrix.index()).iter().skip_while(|event| event.command() <= c);
+    let later = between(events, blocks[0].matrix, c + 1..usize::MAX);
     let mut sums: Vec<(usize, Option<Area>)> = vec![(0, None); taps.count];
     for event in later {
         match (event.what, &computation.commands[event.command()]) {
@@ -227,10 +223,9 @@ fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: 
     // A later copy would overwrite what has been added.
     let copies_later =
         sums.iter().any(|&(c, _)| c != first && matches!(computation.commands[c], Command::Copy { .. }));
-    let mut between =
-        events.of(into[0].matrix.index()).iter().filter(|event| (first..=last).contains(&event.command()));
+    let mut meanwhile = between(events, into[0].matrix, first..last + 1).iter();
     !copies_later
         && into[0].matrix != blocks[0].matrix
         && step_of(&into) == Some(taps.step)
-        && between.all(|event| commands().any(|c| c == event.command()))
+        && meanwhile.all(|event| commands().any(|c| c == event.command()))
 }
