@@ -426,6 +426,8 @@ pub(super) mod tests {
             let copies = count(program).0;
             copies.len() == 2 && copies.iter().all(|&copies| copies > 0)
         });
+        // What is copied to a matrix of its own, as so many rows are not, is freed before the product.
+        compare_forward(SPLICED, 128, 10, |program| count(program).0 == [2, 0]);
         // What is read elsewhere, too.
         let elsewhere = SPLICED.replace("input=d\n", "input=Sum(d, Offset(c, -1))\n");
         assert_ne!(elsewhere, SPLICED);

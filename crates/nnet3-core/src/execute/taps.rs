@@ -62,6 +62,8 @@ struct Found {
     blocks: Vec<Area>,
     /// What they are copies of; a block that has not been copied is its own source.
     sources: Vec<Area>,
+    /// Whether the sources still hold what has been copied.
+    in_place: bool,
     copies: Vec<usize>,
 }
 
@@ -79,11 +81,20 @@ fn find(computation: &Computation, events: &Events, s: SubmatrixId, before: usiz
             }
         }
         let step = step_of(&sources)?;
-        // What has been copied is still there.
-        let first = *copies.iter().min()?;
-        let fits = sources.iter().all(|source| stays(computation, events, source, first..before));
+        let (first, last) = (*copies.iter().min()?, *copies.iter().max()?);
+        let stay = |until| sources.iter().all(|source| stays(computation, events, source, first..until));
+        // A block that is its own source has to be there for the product.
+        let all_copied = copies.len() == count;
+        let in_place = stay(before);
         let taps = Taps { count, step, summed: false };
-        fits.then_some(Found { before, taps, blocks, sources, copies })
+        (in_place || all_copied && stay(last)).then_some(Found {
+            before,
+            taps,
+            blocks,
+            sources,
+            in_place,
+            copies,
+        })
     })
 }
 
@@ -142,7 +153,7 @@ pub(super) fn copied_from(
 }
 
 impl Found {
-    /// Whether no other command looks at what has been copied.
+    /// Whether the copies are needless if this command reads the sources: no other command looks at what has been copied.
     fn is_for_this_command_only(
         &self,
         computation: &Computation,
@@ -150,13 +161,14 @@ impl Found {
         is_free: impl Fn(usize) -> bool,
     ) -> bool {
         let mut copies = self.copies.iter();
-        self.blocks.iter().zip(&self.sources).all(|(block, source)| {
-            let is_own = block.matrix == source.matrix && block.part == source.part;
-            is_own
-                || copies.next().is_some_and(|&copy| {
-                    is_free(copy) && is_seen_by(computation, events, block, copy, self.before)
-                })
-        })
+        self.in_place
+            && self.blocks.iter().zip(&self.sources).all(|(block, source)| {
+                let is_own = block.matrix == source.matrix && block.part == source.part;
+                is_own
+                    || copies.next().is_some_and(|&copy| {
+                        is_free(copy) && is_seen_by(computation, events, block, copy, self.before)
+                    })
+            })
     }
 }
 
