@@ -197,9 +197,9 @@ pub trait Backend: Send + Sync {
     fn add(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
     /// dst = alpha · src; in place allowed.
     fn copy_scaled(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>);
-    /// dst = Σ factor · src over one to four terms, or dst += that with `adds`.
+    /// dst = Σ factor · src over one to six terms, or dst += that with `adds`.
     fn weighted_sum(&self, dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bool) {
-        assert!((1..=4).contains(&terms.len()), "{} terms", terms.len());
+        assert!((1..=6).contains(&terms.len()), "{} terms", terms.len());
         for (k, &(factor, src)) in terms.iter().enumerate() {
             match k > 0 || adds {
                 true => self.add(dst, factor, src),

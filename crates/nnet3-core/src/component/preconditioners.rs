@@ -311,7 +311,7 @@ pub(super) mod tests {
     /// estimates.
     #[test]
     fn filtered_gradients_are_the_same() {
-        const DIM: usize = 64;
+        const DIM: usize = 96;
         const ROWS: usize = 500;
         let (harness, random) = (Harness::new(), Random::new(3));
         let context = harness.context();

@@ -1,42 +1,109 @@
-//! Filters over time in two thirds of the multiplications.
+//! Filters over time with as little as half of the multiplications.
 //!
 //! y(i) = Σ_k W_k x_k(i) for the two or three taps k of a TDNN, where x_{k+1}(i) = x_k(i + step): most inputs are read
-//! by several outputs. A *tile* is four inputs x_0 … x_3, `step` rows one after the other, and the three (two taps) or two
-//! (three taps) outputs that read no other. In place of six products four will do (S. Winograd, "Arithmetic Complexity of
-//! Computations", 1980, F(3, 2) and F(2, 3); Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015):
+//! by several outputs. A *tile* is m outputs, `step` rows one after the other, and the n = m + taps - 1 inputs that they
+//! read. In place of m · taps products n will do (A. Toom, 1963; S. Winograd, "Arithmetic Complexity of Computations",
+//! 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015): a product of polynomials is known from its
+//! values at n - 1 points and its leading coefficient, and a filter is the transpose of such a product. Product j multiplies a sum of
+//! weights and a sum of inputs, and each output is a sum of products:
 //!
-//! m_0 = W_0 (x_0 - x_2), m_1 = ½ (W_0 + W_1 + W_2) (x_1 + x_2), m_2 = ½ (W_0 - W_1 + W_2) (x_2 - x_1),
-//! m_3 = W_last (x_3 - x_1), W_2 being 0 if there are two taps only, then
+//! m_j = (Σ_k G_jk W_k) (Σ_i B_ji x_i), y_o = Σ_j A_oj m_j.
 //!
-//! * two taps: y_0 = m_0 + m_1 + m_2, y_1 = m_1 - m_2, y_2 = m_1 + m_2 + m_3;
-//! * three taps: y_0 = m_0 + m_1 + m_2, y_1 = m_1 - m_2 + m_3.
-//!
-//! The derivatives go through the same tables, transposed. Results differ by rounding from those of the obvious products.
+//! The derivatives go through the same tables, transposed. Results differ from those of the obvious products by rounding: for inputs
+//! of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is rounded relative to all inputs
+//! of its tile, also those that it does not read.
 
 use super::Context;
 use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A number and what it is a factor of.
 type Term = (f32, usize);
 
-const PRODUCTS: usize = 4;
-/// What of the tile's inputs each product reads.
-const INPUTS: [&[Term]; PRODUCTS] =
-    [&[(1.0, 0), (-1.0, 2)], &[(1.0, 1), (1.0, 2)], &[(1.0, 2), (-1.0, 1)], &[(1.0, 3), (-1.0, 1)]];
-/// What of the products each output of the tile is, with two taps and with three.
-const OUTPUTS_OF_TWO: [&[Term]; 3] =
-    [&[(1.0, 0), (1.0, 1), (1.0, 2)], &[(1.0, 1), (-1.0, 2)], &[(1.0, 1), (1.0, 2), (1.0, 3)]];
-const OUTPUTS_OF_THREE: [&[Term]; 2] = [&[(1.0, 0), (1.0, 1), (1.0, 2)], &[(1.0, 1), (-1.0, 2), (1.0, 3)]];
-/// What of each tap's weights is in those of products 1 and 2.
-const MIXED: [[f32; 3]; 2] = [[0.5, 0.5, 0.5], [0.5, -0.5, 0.5]];
+const MOST_TAPS: usize = 3;
+/// Inputs of a tile, and products.
+const MOST_INPUTS: usize = 6;
+/// Where polynomials are evaluated, for tiles of four, five and six inputs. More points need fewer products, but their
+/// powers differ more in size. Of the sets of small numbers these round least.
+const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 1.0, -1.0, 0.5, -2.0]];
 
 /// Fewer tiles do not make up for the mixing of weights, nor fewer columns for the sums of rows.
 const LEAST_TILES: usize = 128;
 const LEAST_COLUMNS: usize = 64;
+/// How many rows' product with the weights takes as long as mixing weights once.
+const ROWS_OF_A_MIXTURE: usize = 32;
+/// How many multiplications of a product take as long as an element of a sum.
+const WORK_OF_A_TERM: usize = 6;
 /// Tiles that are worked on at a time. Scratch memory is for as many always: few sizes, few pages that are touched for the first
 /// time.
-const MOST_TILES: usize = 512;
+const MOST_TILES: usize = 256;
+
+/// The products of a tile. The first and the last have the weights of the first and the last tap.
+#[derive(Debug, PartialEq)]
+struct Form {
+    taps: usize,
+    /// What of the tile's inputs each product reads: B.
+    inputs: Vec<Vec<Term>>,
+    /// What of the products each output of the tile is: A.
+    outputs: Vec<Vec<Term>>,
+    /// What of each tap's weights is in those of the other products: G.
+    mixtures: Vec<[f32; MOST_TAPS]>,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+    // With two taps more points save little, and sums take that back.
+    let of_three = POINTS.into_iter().map(|points| Form::new(3, points));
+    std::iter::once(Form::new(2, POINTS[0])).chain(of_three).collect()
+});
+
+impl Form {
+    /// `points` begin with 0 and 1.
+    fn new(taps: usize, points: &[f64]) -> Form {
+        let inputs = points.len() + 1;
+        let outputs = inputs + 1 - taps;
+        // The coefficients of Π (x - p), lowest first.
+        let with_zeros_at = |zeros: &mut dyn Iterator<Item = f64>| {
+            zeros.fold(vec![1.0], |product, p| {
+                let times_x = std::iter::once(0.0).chain(product.iter().copied());
+                times_x.zip(product.iter().copied().chain([0.0])).map(|(x, c)| x - p * c).collect()
+            })
+        };
+        let others = |j: usize| points.iter().enumerate().filter(move |&(l, _)| l != j).map(|(_, &p)| p);
+        let size = |j: usize| others(j).map(|p| points[j] - p).product::<f64>();
+
+        let mut rows: Vec<Vec<f64>> = (0..points.len()).map(|j| with_zeros_at(&mut others(j))).collect();
+        rows[0].iter_mut().for_each(|b| *b /= size(0));
+        rows.push(with_zeros_at(&mut points.iter().copied()));
+        let terms = |row: &[f64]| -> Vec<Term> {
+            row.iter().enumerate().filter(|(_, b)| **b != 0.0).map(|(k, &b)| (b as f32, k)).collect()
+        };
+        let output = |o: usize| {
+            let leading = if o + 1 == outputs { 1.0 } else { 0.0 };
+            let powers = points.iter().map(|p| p.powi(o as i32));
+            terms(&powers.chain([leading]).collect::<Vec<f64>>())
+        };
+        let mixture = |j: usize| {
+            std::array::from_fn(|k| if k < taps { (points[j].powi(k as i32) / size(j)) as f32 } else { 0.0 })
+        };
+        Form {
+            taps,
+            inputs: rows.iter().map(|row| terms(row)).collect(),
+            outputs: (0..outputs).map(output).collect(),
+            mixtures: (1..points.len()).map(mixture).collect(),
+        }
+    }
+
+    fn products(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// What has the term `k` in these rows of a table, and its factor.
+    fn with_term(rows: &[Vec<Term>], k: usize) -> impl Iterator<Item = Term> {
+        let factor = move |row: &Vec<Term>| row.iter().find(|term| term.1 == k).map(|term| term.0);
+        rows.iter().enumerate().filter_map(move |(r, row)| Some((factor(row)?, r)))
+    }
+}
 
 /// What is known of an affine component's input: its columns are those of two or three taps side by side, and what tap k + 1
 /// holds in row i, tap k holds in row i + step.
@@ -67,10 +134,9 @@ impl Taps {
 }
 
 /// Which rows belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
-    /// 2 or 3.
-    taps: usize,
+    form: &'static Form,
     /// Rows from an output of a tile to the next.
     step: usize,
     /// Outputs.
@@ -115,18 +181,29 @@ impl Filter {
     ) -> Option<Filter> {
         // Elsewhere than on the host, products are not what takes time.
         backend.cached_elements()?;
-        let fits = (2..=3).contains(&taps) && step > 0 && dim.min(out_dim) >= LEAST_COLUMNS;
-        let filter = Filter { taps, step, rows };
-        (fits && filter.tiles() >= LEAST_TILES).then_some(filter)
+        if step == 0 || dim.min(out_dim) < LEAST_COLUMNS {
+            return None;
+        }
+        let filters = FORMS.iter().filter(|form| form.taps == taps).map(|form| Filter { form, step, rows });
+        filters
+            .filter(|filter| filter.tiles() >= LEAST_TILES)
+            .min_by_key(|filter| filter.cost(dim, out_dim))
+            .filter(|filter| filter.cost(dim, out_dim) < rows * taps * dim * out_dim)
     }
 
-    fn outputs(&self) -> &'static [&'static [Term]] {
-        if self.taps == 2 { &OUTPUTS_OF_TWO } else { &OUTPUTS_OF_THREE }
+    /// In multiplications of a product.
+    fn cost(&self, dim: usize, out_dim: usize) -> usize {
+        let (form, tiles) = (self.form, self.tiles());
+        let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
+        let sums = terms(&form.inputs) * dim + terms(&form.outputs) * out_dim;
+        let rest = self.rows - tiles * form.outputs.len();
+        let products = tiles * form.products() + rest * form.taps + form.mixtures.len() * ROWS_OF_A_MIXTURE;
+        products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
     }
 
     /// Rows that `step` tiles fill without gaps.
     fn block(&self) -> usize {
-        self.outputs().len() * self.step
+        self.form.outputs.len() * self.step
     }
 
     /// Tiles after the last whole block.
@@ -150,41 +227,43 @@ impl Filter {
     fn rest(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (rows, step, late) = (self.rows, self.step, self.late_tiles());
         let first = rows - rows % self.block();
-        let (parts, width) = if late == 0 { (1, self.block()) } else { (self.outputs().len(), step) };
+        let (parts, width) = if late == 0 { (1, self.block()) } else { (self.form.outputs.len(), step) };
         let part = move |k| first + k * width + late..rows.min(first + (k + 1) * width);
         (0..parts).map(part).filter(|rows| !rows.is_empty())
     }
 
     /// The tap that reads input `k` of a tile as its first output or a later one, and rows from the first output to that one.
     fn reader(&self, k: usize) -> (usize, usize) {
-        let tap = k.min(self.taps - 1);
+        let tap = k.min(self.form.taps - 1);
         (tap, (k - tap) * self.step)
     }
 
-    /// Weights of products 1 and 2, one above the other.
+    /// The weights of the products that have not those of a tap, one above the other.
     fn mixed_weights<'w>(&self, context: Context<'w>, linear: View<'_>) -> Scratch<'w> {
-        let mut mixed = context.workspace.take(2 * linear.rows(), linear.cols() / self.taps);
-        for (to, factors) in halves(mixed.view_mut()).into_iter().zip(MIXED) {
-            let taps = (0..self.taps).map(|k| (factors[k], tap(linear, k, self.taps)));
-            weighted_sum(context.backend, to, taps, false);
+        let (form, rows) = (self.form, linear.rows());
+        let mut mixed = context.workspace.take(form.mixtures.len() * rows, linear.cols() / form.taps);
+        let all = mixed.view_mut();
+        for (j, factors) in form.mixtures.iter().enumerate() {
+            let taps = (0..form.taps).map(|k| (factors[k], tap(linear, k, form.taps)));
+            weighted_sum(context.backend, all.row_range(j * rows..(j + 1) * rows), taps, false);
         }
         mixed
     }
 
-    fn weights<'v>(&self, linear: View<'v>, mixed: View<'v>) -> [View<'v>; PRODUCTS] {
-        let half = linear.rows();
-        [
-            tap(linear, 0, self.taps),
-            mixed.row_range(0..half),
-            mixed.row_range(half..2 * half),
-            tap(linear, self.taps - 1, self.taps),
-        ]
+    /// The weights of product `j`.
+    fn weights<'v>(&self, linear: View<'v>, mixed: View<'v>, j: usize) -> View<'v> {
+        let (taps, rows) = (self.form.taps, linear.rows());
+        match j {
+            0 => tap(linear, 0, taps),
+            j if j + 1 == self.form.products() => tap(linear, taps - 1, taps),
+            j => mixed.row_range((j - 1) * rows..j * rows),
+        }
     }
 
     /// What product `k` of these tiles reads of their inputs.
     fn sum_inputs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, taps: &[View<'_>]) {
         for run in runs {
-            let inputs = INPUTS[k].iter().map(|&(factor, input)| {
+            let inputs = self.form.inputs[k].iter().map(|&(factor, input)| {
                 let (tap, later) = self.reader(input);
                 (factor, run.after(taps[tap], later))
             });
@@ -195,10 +274,8 @@ impl Filter {
     /// The derivative of product `k` of these tiles.
     fn sum_derivs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, out_deriv: View<'_>) {
         for run in runs {
-            let derivs = self.outputs().iter().enumerate().filter_map(|(output, terms)| {
-                let &(factor, _) = terms.iter().find(|term| term.1 == k)?;
-                Some((factor, run.after(out_deriv, output * self.step)))
-            });
+            let derivs = Form::with_term(&self.form.outputs, k)
+                .map(|(factor, output)| (factor, run.after(out_deriv, output * self.step)));
             weighted_sum(backend, to.row_range(run.numbers()), derivs, false);
         }
     }
@@ -216,14 +293,13 @@ impl Filter {
     ) {
         let backend = context.backend;
         let mixed = self.mixed_weights(context, linear);
-        let weights = self.weights(linear, mixed.view());
         let mut sums = context.workspace.take(MOST_TILES, taps[0].cols());
-        let mut products = context.workspace.take(PRODUCTS * MOST_TILES, output.cols());
+        let mut products = context.workspace.take(self.form.products() * MOST_TILES, output.cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
         for (tiles, runs) in self.portions() {
             let sums = sums.row_range(0..tiles);
             let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
-            for (k, &weights) in weights.iter().enumerate() {
+            for k in 0..self.form.products() {
                 self.sum_inputs(backend, sums, k, runs, taps);
                 // Product 1 is in every output, with factor 1.
                 let with_bias = k == 1 && !bias.is_empty();
@@ -231,10 +307,11 @@ impl Filter {
                     backend.set_rows(product(k), bias);
                 }
                 let beta = if with_bias { 1.0 } else { 0.0 };
+                let weights = self.weights(linear, mixed.view(), k);
                 backend.gemm(product(k), 1.0, sums.as_view(), No, weights, Yes, beta);
             }
             for run in runs {
-                for (later, terms) in self.outputs().iter().enumerate() {
+                for (later, terms) in self.form.outputs.iter().enumerate() {
                     let terms = terms
                         .iter()
                         .map(|&(factor, k)| (factor, product(k).as_view().row_range(run.numbers())));
@@ -252,8 +329,8 @@ impl Filter {
                 }
                 beta = 1.0;
             }
-            for (k, input) in taps.iter().enumerate().take(self.taps) {
-                let linear = tap(linear, k, self.taps);
+            for (k, input) in taps.iter().enumerate().take(self.form.taps) {
+                let linear = tap(linear, k, self.form.taps);
                 backend.gemm(output, 1.0, input.row_range(rows.clone()), No, linear, Yes, beta);
                 beta = 1.0;
             }
@@ -270,33 +347,31 @@ impl Filter {
     ) {
         let backend = context.backend;
         let mixed = self.mixed_weights(context, linear);
-        let weights = self.weights(linear, mixed.view());
         let mut sums = context.workspace.take(MOST_TILES, out_deriv.cols());
-        let mut products = context.workspace.take(PRODUCTS * MOST_TILES, in_derivs[0].cols());
+        let mut products = context.workspace.take(self.form.products() * MOST_TILES, in_derivs[0].cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
         for (tiles, runs) in self.portions() {
             let sums = sums.row_range(0..tiles);
             let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
-            for (k, &weights) in weights.iter().enumerate() {
+            for k in 0..self.form.products() {
                 self.sum_derivs(backend, sums, k, runs, out_deriv);
+                let weights = self.weights(linear, mixed.view(), k);
                 backend.gemm(product(k), 1.0, sums.as_view(), No, weights, No, 0.0);
             }
             for run in runs {
-                for input in 0..PRODUCTS {
-                    let terms = INPUTS.iter().enumerate().filter_map(|(k, terms)| {
-                        let &(factor, _) = terms.iter().find(|term| term.1 == input)?;
-                        Some((factor, product(k).as_view().row_range(run.numbers())))
-                    });
+                for input in 0..self.form.products() {
+                    let terms = Form::with_term(&self.form.inputs, input)
+                        .map(|(factor, k)| (factor, product(k).as_view().row_range(run.numbers())));
                     let (tap, later) = self.reader(input);
                     weighted_sum(backend, run.after_mut(in_derivs[tap], later), terms, true);
                 }
             }
         }
         for rows in self.rest() {
-            for (k, in_deriv) in in_derivs.iter().enumerate().take(self.taps) {
+            for (k, in_deriv) in in_derivs.iter().enumerate().take(self.form.taps) {
                 let (in_deriv, derivs) =
                     (in_deriv.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
-                backend.gemm(in_deriv, 1.0, derivs, No, tap(linear, k, self.taps), No, 1.0);
+                backend.gemm(in_deriv, 1.0, derivs, No, tap(linear, k, self.form.taps), No, 1.0);
             }
         }
     }
@@ -312,28 +387,34 @@ impl Filter {
     ) {
         let backend = context.backend;
         let (out_dim, dim) = (out_deriv.cols(), taps[0].cols());
+        let form = self.form;
         let own = |k: usize| linear_deriv.col_range(k * dim..(k + 1) * dim);
-        let mut mixed = context.workspace.zeros(2 * out_dim, dim);
-        let [first, second] = halves(mixed.view_mut());
-        let weights = [own(0), first, second, own(self.taps - 1)];
+        let mut mixed = context.workspace.zeros(form.mixtures.len() * out_dim, dim);
+        let mixed = mixed.view_mut();
+        let mixture = |j: usize| mixed.row_range(j * out_dim..(j + 1) * out_dim);
+        let weights = |j: usize| match j {
+            0 => own(0),
+            j if j + 1 == form.products() => own(form.taps - 1),
+            j => mixture(j - 1),
+        };
         let mut inputs = context.workspace.take(MOST_TILES, dim);
         let mut derivs = context.workspace.take(MOST_TILES, out_dim);
         let (inputs, derivs) = (inputs.view_mut(), derivs.view_mut());
         for (tiles, runs) in self.portions() {
             let (inputs, derivs) = (inputs.row_range(0..tiles), derivs.row_range(0..tiles));
-            for (k, &weights) in weights.iter().enumerate() {
+            for k in 0..form.products() {
                 self.sum_inputs(backend, inputs, k, runs, taps);
                 self.sum_derivs(backend, derivs, k, runs, out_deriv);
-                backend.gemm(weights, rate, derivs.as_view(), Yes, inputs.as_view(), No, 1.0);
+                backend.gemm(weights(k), rate, derivs.as_view(), Yes, inputs.as_view(), No, 1.0);
             }
         }
-        for k in 0..self.taps {
+        for k in 0..form.taps {
             let terms =
-                [first, second].into_iter().zip(MIXED).map(|(half, factors)| (factors[k], half.as_view()));
+                form.mixtures.iter().enumerate().map(|(j, factors)| (factors[k], mixture(j).as_view()));
             weighted_sum(backend, own(k), terms, true);
         }
         for rows in self.rest() {
-            for (k, input) in taps.iter().enumerate().take(self.taps) {
+            for (k, input) in taps.iter().enumerate().take(self.form.taps) {
                 let (input, derivs) = (input.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
                 backend.gemm(own(k), rate, derivs, Yes, input, No, 1.0);
             }
@@ -373,19 +454,14 @@ fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
     linear.col_range(k * dim..(k + 1) * dim)
 }
 
-fn halves(mixed: ViewMut<'_>) -> [ViewMut<'_>; 2] {
-    let rows = mixed.rows() / 2;
-    [mixed.row_range(0..rows), mixed.row_range(rows..2 * rows)]
-}
-
-/// As [`Backend::weighted_sum`], of at most four terms.
+/// As [`Backend::weighted_sum`], of at most [`MOST_INPUTS`] terms.
 fn weighted_sum<'v>(
     backend: &dyn Backend,
     to: ViewMut<'_>,
     terms: impl Iterator<Item = (f32, View<'v>)>,
     adds: bool,
 ) {
-    let mut list = [(0.0, View::empty()); 4];
+    let mut list = [(0.0, View::empty()); MOST_INPUTS];
     let mut count = 0;
     for term in terms {
         list[count] = term;
@@ -418,7 +494,8 @@ mod tests {
         let context = harness.context();
         let backend = context.backend;
         let normal = |rows, cols| Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, 0.0, 1.0));
-        let Filter { taps, step, rows } = filter;
+        let Filter { form, step, rows } = filter;
+        let taps = form.taps;
         let (input, linear) = (normal(rows + (taps - 1) * step, DIM), normal(OUT_DIM, taps * DIM));
         let (bias, out_deriv) = (normal(1, OUT_DIM), normal(rows, OUT_DIM));
         let tap_rows = |k: usize| k * step..k * step + rows;
@@ -463,15 +540,15 @@ mod tests {
 
     #[test]
     fn results_are_those_of_a_product_for_each_tap() {
-        for taps in [2, 3] {
+        for form in FORMS.iter() {
             for step in 1..=5 {
                 for rows in 1..=40 {
-                    check(Filter { taps, step, rows });
+                    check(Filter { form, step, rows });
                 }
             }
             // Several portions.
             for (step, rows) in [(1, 4 * MOST_TILES), (96, 3011), (3 * MOST_TILES, 10 * MOST_TILES)] {
-                check(Filter { taps, step, rows });
+                check(Filter { form, step, rows });
             }
         }
     }
@@ -479,17 +556,18 @@ mod tests {
     /// Every row is in one tile, or in the rest.
     #[test]
     fn tiles_and_rest_are_all_rows() {
-        for taps in [2, 3] {
+        for form in FORMS.iter() {
             for step in 1..=7 {
                 for rows in 0..=60 {
-                    let filter = Filter { taps, step, rows };
+                    let filter = Filter { form, step, rows };
                     let mut seen = vec![0; rows];
                     let mut tiles = 0;
                     for (count, runs) in filter.portions() {
                         tiles += count;
                         for run in runs {
                             let first = (0..run.tiles).map(|tile| run.row + tile * run.stride);
-                            let all = first.flat_map(|row| (0..5 - taps).map(move |k| row + k * step));
+                            let all =
+                                first.flat_map(|row| (0..form.outputs.len()).map(move |k| row + k * step));
                             all.for_each(|row| seen[row] += 1);
                         }
                     }
@@ -501,6 +579,46 @@ mod tests {
         }
     }
 
+    /// The root mean squares of the errors are like those of a product for each tap.
+    #[test]
+    fn roundings_are_small() {
+        const DIM: usize = 128;
+        const ROWS: usize = 240;
+        let (harness, random) = (Harness::new(), Random::new(1));
+        let context = harness.context();
+        let normal = |rows, cols| random.normal_vec(rows * cols, 0.0, 1.0);
+        for form in FORMS.iter() {
+            let taps = form.taps;
+            let (input, linear) = (normal(ROWS + taps - 1, DIM), normal(OUT_DIM, taps * DIM));
+            let sum = |row: usize, out: usize| {
+                let terms = input[row * DIM..].iter().zip(&linear[out * taps * DIM..][..taps * DIM]);
+                terms.map(|(&x, &w)| x as f64 * w as f64).sum::<f64>()
+            };
+            let (x, w) = (
+                Matrix::from_vec(ROWS + taps - 1, DIM, input.clone()),
+                Matrix::from_vec(OUT_DIM, taps * DIM, linear.clone()),
+            );
+            let views: Vec<_> = (0..taps).map(|k| x.view().row_range(k..k + ROWS)).collect();
+            let mut filtered = Matrix::zeros(x.device(), ROWS, OUT_DIM);
+            let filter = Filter { form, step: 1, rows: ROWS };
+            filter.forward(context, filtered.view_mut(), &views, w.view(), View::empty(), false);
+            let mut plain = Matrix::zeros(x.device(), ROWS, OUT_DIM);
+            for (k, view) in views.iter().enumerate() {
+                context.backend.gemm(plain.view_mut(), 1.0, *view, No, tap(w.view(), k, taps), Yes, 1.0);
+            }
+            let error = |m: Matrix| {
+                let errors = m.to_vec().into_iter().enumerate();
+                errors.map(|(e, v)| (v as f64 - sum(e / OUT_DIM, e % OUT_DIM)).powi(2)).sum::<f64>().sqrt()
+            };
+            let (filtered, plain) = (error(filtered), error(plain));
+            assert!(
+                filtered < 4.0 * plain,
+                "{taps} taps, {} products: {filtered:e} {plain:e}",
+                form.products()
+            );
+        }
+    }
+
     #[test]
     fn only_where_it_pays() {
         let new = |taps, step, rows, dims| Filter::new(&*nnet3_matrix::cpu(), taps, step, rows, dims);
@@ -509,6 +627,11 @@ mod tests {
         assert_eq!(new(4, 8, 1000, (128, 128)), None);
         assert_eq!(new(3, 0, 1000, (128, 128)), None);
         assert_eq!(new(3, 8, 240, (128, 128)), None);
+        let outputs = |rows, dim| new(3, 100, rows, (dim, dim)).map(|filter| filter.form.outputs.len());
+        // All rows in tiles, or as many as possible.
+        assert_eq!([400, 600, 800, 900, 1200].map(|rows| outputs(rows, 256)), [2, 3, 4, 3, 4].map(Some));
+        // Sums count where rows are short.
+        assert_eq!((outputs(1200, 64), outputs(1200, 1024)), (Some(3), Some(4)));
         assert_eq!(new(3, 8, 1000, (40, 1024)), None);
     }
 }

@@ -191,6 +191,8 @@ pub(super) fn weighted_sum(dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bo
         [a, b] => sum(dst, [a, b], adds),
         [a, b, c] => sum(dst, [a, b, c], adds),
         [a, b, c, d] => sum(dst, [a, b, c, d], adds),
+        [a, b, c, d, e] => sum(dst, [a, b, c, d, e], adds),
+        [a, b, c, d, e, f] => sum(dst, [a, b, c, d, e, f], adds),
         _ => panic!("{} terms", terms.len()),
     }
 }

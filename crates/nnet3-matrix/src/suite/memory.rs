@@ -73,9 +73,9 @@ pub(super) fn copy_scaled(device: &Device) {
 }
 
 pub(super) fn weighted_sum(device: &Device) {
-    const FACTORS: [f32; 4] = [1.0, -1.0, 0.5, -0.3];
+    const FACTORS: [f32; 6] = [1.0, -1.0, 0.5, -0.3, 0.1, -0.7];
     cases(device, |case, rows, cols| {
-        for terms in 1..=4 {
+        for terms in 1..=6 {
             let sources: Vec<_> = (0..terms).map(|_| case.normals(rows, cols)).collect();
             let views: Vec<_> =
                 FACTORS.iter().zip(&sources).map(|(&factor, src)| (factor, src.view())).collect();
