@@ -23,6 +23,10 @@ use std::ops::Range;
 const INITIAL_UPDATES: usize = 10;
 /// Elements between rows of large matrices are a multiple of this, so that rows begin with a cache line.
 pub(crate) const ALIGNED: usize = 16;
+/// How many multiplications of a product take as long as what else an element needs to be copied, for norms of both.
+const WORK_OF_A_COPY: usize = 16;
+/// Share of ‖X‖² below which what is left of it cannot be told from roundings of its parts.
+const LEAST_SHARE: f64 = 1e-3;
 /// Largest deviation from orthonormal rows that is left as it is.
 const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
 
@@ -88,9 +92,9 @@ pub struct Seen<'w> {
 }
 
 impl Seen<'_> {
-    /// N × R.
+    /// N × R. Panics after [`NaturalGradient::observe_products`], which does without.
     pub fn h(&self) -> View<'_> {
-        self.pass.h.view()
+        self.pass.h.as_ref().expect("H of a minibatch that was seen row by row").view()
     }
 
     /// R × D.
@@ -166,7 +170,7 @@ impl NaturalGradient {
         let Some(estimate) = self.estimate.take() else {
             fill(x, 0..x.rows());
             let whole = Piece { x: x.as_view(), columns: 0..x.cols() };
-            self.estimate = Some(self.initial_estimate(context, std::iter::once(whole)));
+            self.estimate = Some(self.initial_estimate_of(context, std::iter::once(whole)));
             return self.precondition(context, x);
         };
         let mut estimate = estimate.on_device(context);
@@ -203,7 +207,7 @@ impl NaturalGradient {
     ) -> Seen<'w> {
         let estimate = match self.estimate.take() {
             Some(estimate) => estimate.on_device(context),
-            None => self.initial_estimate(context, x.clone()),
+            None => self.initial_estimate_of(context, x.clone()),
         };
         let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
         assert_eq!(estimate.dim, cols, "rows of another dimension");
@@ -223,8 +227,7 @@ impl NaturalGradient {
             backend.accumulate_dot(energies, AFTER, 1.0, hww.view(), h);
         }
         // ‖X - H W‖² = ‖X‖² - 2 ‖H‖² + (H W Wᵀ) · H
-        let (before, change) = (energies.values()[BEFORE], energies.values()[AFTER]);
-        let factor = if before == 0.0 { 1.0 } else { (before / (before + change)).sqrt() as f32 };
+        let factor = self.factor(context, &estimate, x);
         Seen { estimate, pass, factor }
     }
 
@@ -241,23 +244,93 @@ impl NaturalGradient {
         !self.frozen && (late == 0 || late.is_multiple_of(self.update_period))
     }
 
-    /// From a fixed start, one or three updates with the first minibatch.
-    fn initial_estimate<'a>(
+    /// Whether [`NaturalGradient::observe_products`] takes less work than [`NaturalGradient::precondition`], for rows whose
+    /// products with `others` columns are wanted.
+    pub fn products_pay(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> bool {
+        let rank = self.rank.min(dim.saturating_sub(1));
+        // Every other minibatch, at least, needs a third product with all rows.
+        let by_rows = rows * dim * (5 * rank / 2 + WORK_OF_A_COPY);
+        let by_products = rows * dim * dim / 2 + rank * dim * (dim + 2 * rank + 2 * others);
+        context.backend.cached_elements().is_some() && rows > dim && rank > 0 && by_products < by_rows
+    }
+
+    /// As [`NaturalGradient::observe`] for all columns at once, more rows than columns, on the host: looks at Xᵀ X only, of
+    /// which all that is to be known are small products.
+    pub fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
+        let (backend, workspace, (rows, dim)) = (context.backend, context.workspace, (x.rows(), x.cols()));
+        let mut products = workspace.take(dim, dim.next_multiple_of(ALIGNED));
+        let products = products.view_mut().col_range(0..dim);
+        backend.gram(products, x);
+        self.energies.scale(0.0);
+        backend.accumulate_dot(&mut self.energies, BEFORE, 1.0, x, x);
+        let pass_of = |estimate: &Estimate| Pass::of_products(context, estimate, rows, products.as_view());
+        let estimate = match self.estimate.take() {
+            Some(estimate) => estimate.on_device(context),
+            None => self.initial_estimate(context, (rows, dim), |_, estimate| pass_of(estimate)),
+        };
+        assert_eq!(estimate.dim, dim, "rows of another dimension");
+        let mut pass = pass_of(&estimate);
+        let j = pass.j.as_ref().expect("H is not needed for J here").view().col_range(0..dim);
+        let rank = estimate.rank();
+        let mut small = workspace.take(2 * rank, rank);
+        let small = small.view_mut();
+        let (ww, l) = (small.row_range(0..rank), small.row_range(rank..2 * rank));
+        backend.gemm(ww, 1.0, estimate.w(), No, estimate.w(), Yes, 0.0);
+        backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0);
+        backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
+        backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
+        if !self.updating() {
+            pass.j = None;
+        }
+        let factor = self.factor(context, &estimate, std::iter::once(Piece { x, columns: 0..dim }));
+        Seen { estimate, pass, factor }
+    }
+
+    /// The factor that gives X - H W the norm of X, from ‖X‖² and what is to be added to it for ‖X - H W‖².
+    fn factor<'a>(
+        &self,
+        context: Context<'_>,
+        estimate: &Estimate,
+        x: impl Iterator<Item = Piece<'a>> + Clone,
+    ) -> f32 {
+        let (before, change) = (self.energies.values()[BEFORE], self.energies.values()[AFTER]);
+        let mut after = before + change;
+        if after < LEAST_SHARE * before {
+            after = estimate.energy_left(context, x);
+        }
+        if before == 0.0 { 1.0 } else { (before / after).sqrt() as f32 }
+    }
+
+    /// [`NaturalGradient::initial_estimate`] by a minibatch in pieces.
+    fn initial_estimate_of<'a>(
         &mut self,
         context: Context<'_>,
         x: impl Iterator<Item = Piece<'a>> + Clone,
     ) -> Estimate {
         let (rows, cols) = size(x.clone());
+        self.initial_estimate(context, (rows, cols), |energies, estimate| {
+            let mut pass = Pass::new(context, estimate, rows, true);
+            energies.scale(0.0);
+            for rows in row_blocks(context, rows, cols) {
+                let block = x.clone().map(|piece| piece.row_range(rows.clone()));
+                pass.observe(context, estimate, block, rows.clone(), energies);
+            }
+            pass
+        })
+    }
+
+    /// From a fixed start, one or three updates with the first minibatch, which `look` looks at.
+    fn initial_estimate<'w>(
+        &mut self,
+        context: Context<'w>,
+        (rows, cols): (usize, usize),
+        look: impl Fn(&mut Accumulator, &Estimate) -> Pass<'w>,
+    ) -> Estimate {
         self.rank = self.rank.min(cols - 1);
         let mut estimate = Estimate::start(context, self.rank, cols, self.alpha as f64);
         let updates = if rows <= self.rank { 1 } else { 3 };
         for _ in 0..updates {
-            let mut pass = Pass::new(context, &estimate, rows, true);
-            self.energies.scale(0.0);
-            for rows in row_blocks(context, rows, cols) {
-                let block = x.clone().map(|piece| piece.row_range(rows.clone()));
-                pass.observe(context, &estimate, block, rows.clone(), &mut self.energies);
-            }
+            let pass = look(&mut self.energies, &estimate);
             // What is checked once has its scratch memory ready for later.
             self.update(context, &mut estimate, pass, true);
         }
@@ -269,7 +342,7 @@ impl NaturalGradient {
     fn update(&mut self, context: Context<'_>, estimate: &mut Estimate, pass: Pass<'_>, careful: bool) {
         match context.backend.low_rank() {
             Some(device) => {
-                let (rows, dim) = (pass.h.rows(), estimate.dim);
+                let (rows, dim) = (pass.rows, estimate.dim);
                 let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
                 let update = LowRankUpdate { rows, dim, eta, alpha };
                 estimate.update_there(context, device, pass, update, &mut self.energies, careful)
@@ -285,9 +358,9 @@ impl NaturalGradient {
     /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
-        let Pass { h, j } = pass;
-        let (wide_j, rows, rank, dim) = (j?, h.rows(), estimate.rank(), estimate.dim);
-        let lk = estimate.moments(context, h.view(), wide_j.view().col_range(0..dim));
+        let Pass { rows, h, j } = pass;
+        let (wide_j, rank, dim) = (j?, estimate.rank(), estimate.dim);
+        let lk = estimate.moments(context, h.as_ref().map(|h| h.view()), wide_j.view().col_range(0..dim));
         let mut on_host = workspace.floats(2 * rank * rank);
         backend.download_into(lk.view(), &mut on_host);
         let (l, k) = on_host.split_at(rank * rank);
@@ -321,8 +394,10 @@ fn size<'a>(x: impl Iterator<Item = Piece<'a>>) -> (usize, usize) {
 
 /// One pass over a minibatch X, rows by rows.
 struct Pass<'w> {
-    /// N × R: X Wᵀ.
-    h: Scratch<'w>,
+    /// N.
+    rows: usize,
+    /// N × R: X Wᵀ. None if only products of X's columns were seen.
+    h: Option<Scratch<'w>>,
     /// R × at least D: Hᵀ X, if the estimate is to be updated.
     j: Option<Scratch<'w>>,
 }
@@ -332,7 +407,15 @@ impl<'w> Pass<'w> {
         let (rank, dim) = (estimate.rank(), estimate.dim);
         let h = context.workspace.take(rows, rank);
         let j = updating.then(|| context.workspace.take(rank, dim.next_multiple_of(ALIGNED)));
-        Pass { h, j }
+        Pass { rows, h: Some(h), j }
+    }
+
+    /// From Xᵀ X.
+    fn of_products(context: Context<'w>, estimate: &Estimate, rows: usize, products: View<'_>) -> Pass<'w> {
+        let dim = estimate.dim;
+        let mut j = context.workspace.take(estimate.rank(), dim.next_multiple_of(ALIGNED));
+        context.backend.gemm(j.view_mut().col_range(0..dim), 1.0, estimate.w(), No, products, No, 0.0);
+        Pass { rows, h: None, j: Some(j) }
     }
 
     /// Adds what is to be known of these rows of X, and returns theirs of H.
@@ -346,7 +429,7 @@ impl<'w> Pass<'w> {
     ) -> ViewMut<'_> {
         let backend = context.backend;
         let keep = if rows.start == 0 { 0.0 } else { 1.0 };
-        let h = self.h.view_mut().row_range(rows);
+        let h = self.h.as_mut().expect("H, of a pass over rows").view_mut().row_range(rows);
         for Piece { x, columns } in x.clone() {
             let sets = if columns.start == 0 { 0.0 } else { 1.0 };
             backend.accumulate_dot(energies, BEFORE, 1.0, x, x);
@@ -410,15 +493,33 @@ impl Estimate {
         self
     }
 
+    /// ‖X - H W‖², from X - H W itself.
+    fn energy_left<'a>(&self, context: Context<'_>, x: impl Iterator<Item = Piece<'a>> + Clone) -> f64 {
+        let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
+        let mut energy = Accumulator::zeros(1);
+        for rows in row_blocks(context, rows, cols) {
+            let mut h = workspace.zeros(rows.len(), self.rank());
+            let mut left = workspace.take(rows.len(), cols);
+            let (h, left) = (h.view_mut(), left.view_mut());
+            for Piece { x, columns } in x.clone().map(|piece| piece.row_range(rows.clone())) {
+                backend.gemm(h, 1.0, x, No, self.w().col_range(columns.clone()), Yes, 1.0);
+                backend.copy(left.col_range(columns), x);
+            }
+            backend.gemm(left, -1.0, h.as_view(), No, self.w(), No, 1.0);
+            backend.accumulate_dot(&mut energy, 0, 1.0, left.as_view(), left.as_view());
+        }
+        energy.values()[0]
+    }
+
     /// Hᵀ H above J Jᵀ.
-    fn moments<'w>(&self, context: Context<'w>, h: View<'_>, j: View<'_>) -> Scratch<'w> {
+    fn moments<'w>(&self, context: Context<'w>, h: Option<View<'_>>, j: View<'_>) -> Scratch<'w> {
         let (backend, rank) = (context.backend, self.rank());
         let mut lk = context.workspace.take(2 * rank, rank);
         let both = lk.view_mut();
         let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
-        match h.rows() > self.dim {
-            true => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
-            false => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
+        match h.filter(|h| h.rows() <= self.dim) {
+            Some(h) => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
+            None => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
         }
         backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
         lk

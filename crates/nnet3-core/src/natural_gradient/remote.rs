@@ -41,9 +41,9 @@ impl Estimate {
         careful: bool,
     ) {
         let (backend, workspace, rank) = (context.backend, context.workspace, self.rank());
-        let Pass { h, j: Some(mut wide_j) } = pass else { return };
+        let Pass { h, j: Some(mut wide_j), .. } = pass else { return };
         let j = wide_j.view_mut().col_range(0..self.dim);
-        let moments = self.moments(context, h.view(), j.as_view());
+        let moments = self.moments(context, h.as_ref().map(|h| h.view()), j.as_view());
         let mut remote = self
             .remote
             .take()

@@ -66,6 +66,71 @@ fn equals_the_dense_form() {
     }
 }
 
+/// Looking at Xᵀ X only comes to the same.
+#[test]
+fn products_tell_as_much_as_rows() {
+    let (n, dim) = (150, 40);
+    let random = Random::new(3);
+    with_context(|context| {
+        let mut by_rows = NaturalGradient::new(20, 4, 500.0, 4.0);
+        let mut by_products = by_rows.clone();
+        for minibatch in 0..30 {
+            let mut x = Matrix::from_vec(n, dim, rows(&random, n, dim));
+            let seen = by_products.observe_products(context, x.view());
+            let mut found = x.clone();
+            let mut h = Matrix::zeros(x.device(), n, 20);
+            context.backend.gemm(h.view_mut(), 1.0, x.view(), No, seen.w(), Yes, 0.0);
+            context.backend.gemm(found.view_mut(), -1.0, h.view(), No, seen.w(), No, 1.0);
+            context.backend.scale(found.view_mut(), seen.factor);
+            by_products.learn(context, seen);
+
+            let factor = by_rows.precondition(context, x.view_mut());
+            context.backend.scale(x.view_mut(), factor);
+            let size = x.dot(&x).sqrt();
+            context.backend.add(found.view_mut(), -1.0, x.view());
+            let error = found.dot(&found).sqrt();
+            assert!(error < 1e-5 * size, "minibatch {minibatch}: {error:e} of {size:e}");
+        }
+    });
+}
+
+/// Rows of one direction that the estimate knows: of their squares next to nothing is left.
+#[test]
+fn the_factor_is_right_where_little_is_left() {
+    let (n, dim) = (60, 24);
+    let random = Random::new(2);
+    with_context(|context| {
+        let mut ways = [(); 3].map(|_| NaturalGradient::new(4, 1, 500.0, 0.0));
+        for minibatch in 0..12 {
+            let sizes = random.normal_vec(n, 0.0, 1.0);
+            let data = sizes.iter().flat_map(|size| (0..dim).map(move |k| size * (k as f32).sin())).collect();
+            let mut x = Matrix::from_vec(n, dim, data);
+            let whole = || std::iter::once(Piece { x: x.view(), columns: 0..dim });
+            let seen = [ways[0].observe(context, whole()), ways[1].observe_products(context, x.view())];
+            let found = seen.each_ref().map(|seen| seen.factor);
+            seen.into_iter().zip(&mut ways).for_each(|(seen, way)| way.learn(context, seen));
+            let expected = ways[2].precondition(context, x.view_mut());
+            for found in found {
+                assert!((found - expected).abs() < 1e-2 * expected, "{minibatch}: {found}, not {expected}");
+            }
+            assert!(minibatch < 5 || expected > 100.0, "{expected}");
+        }
+    });
+}
+
+#[test]
+fn products_are_taken_where_they_are_less_work() {
+    with_context(|context| {
+        let pays = |rank, rows, dim, others| {
+            NaturalGradient::with_rank(rank, 4).products_pay(context, rows, dim, others)
+        };
+        assert!(pays(64, 1280, 128, 121) && pays(80, 100, 8, 8));
+        // A low rank, few rows, a large gradient, one column.
+        assert!(!pays(20, 1280, 385, 128) && !pays(64, 128, 128, 121));
+        assert!(!pays(64, 600, 128, 2000) && !pays(64, 1280, 1, 121));
+    });
+}
+
 #[test]
 fn rank_is_reduced_to_the_dimension() {
     with_context(|context| {

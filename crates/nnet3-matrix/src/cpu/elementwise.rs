@@ -221,6 +221,17 @@ pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
     }
 }
 
+/// Copies what is below the diagonal to above it.
+#[cfg(feature = "openblas")]
+pub(super) fn mirror_below(square: ViewMut<'_>) {
+    let (mut rows, []) = split(square, []);
+    for i in 1..rows.rows() {
+        for j in 0..i {
+            rows.row(j)[i] = rows.row(i)[j];
+        }
+    }
+}
+
 pub(super) fn map(dst: ViewMut<'_>, src: View<'_>, f: Map) {
     match f {
         Map::Exp => map_unary(dst, src, Exp),

@@ -63,6 +63,16 @@ pub(super) fn gemm(
     library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }
 
+/// c = aᵀ · a.
+pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
+    let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
+    let alone = THREADS.load(Ordering::Relaxed) == 1;
+    if n < 2 || k == 0 || (alone && packed::pays((n, n, k), [true, false])) {
+        return gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
+    }
+    library::gram(c, a);
+}
+
 /// c = a · b by BLAS, whatever other products use; for comparisons.
 pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     check(&c, (&a, Transpose::No), (&b, Transpose::No));
@@ -93,7 +103,7 @@ pub fn set_num_threads(threads: usize) {
 pub(super) mod library {
     use super::*;
     use blas_src as _;
-    use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, cblas_sgemm, cblas_sgemv};
+    use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO, cblas_sgemm, cblas_sgemv, cblas_ssyrk};
     use std::ffi::{CStr, c_char, c_int};
     use std::sync::{Once, OnceLock};
 
@@ -186,6 +196,28 @@ pub(super) mod library {
         }
     }
 
+    /// c = aᵀ a: half of it by BLAS. As for `gemm`; c has more than one row.
+    pub fn gram(c: ViewMut<'_>, a: View<'_>) {
+        start();
+        // SAFETY: as in `gemm`.
+        unsafe {
+            cblas_ssyrk(
+                CBLAS_LAYOUT::CblasRowMajor,
+                CBLAS_UPLO::CblasLower,
+                CBLAS_TRANSPOSE::CblasTrans,
+                int(c.rows()),
+                int(a.rows()),
+                1.0,
+                a.pointer,
+                leading(&a),
+                0.0,
+                c.pointer,
+                leading(&c.as_view()),
+            )
+        }
+        elementwise::mirror_below(c);
+    }
+
     /// Distance between the elements of a view that is one row or one column.
     fn spacing(vector: &View<'_>) -> usize {
         if vector.rows() == 1 { 1 } else { vector.stride() }
@@ -235,6 +267,10 @@ pub(super) mod library {
     /// Whether the kernels in use have AVX-512.
     pub fn is_wide() -> bool {
         false
+    }
+
+    pub fn gram(c: ViewMut<'_>, a: View<'_>) {
+        gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0)
     }
 
     /// Distances between neighbours in a column and in a row of op(view).

@@ -92,6 +92,9 @@ impl Backend for CpuBackend {
     ) {
         gemm::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
     }
+    fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
+        gemm::gram(c, a)
+    }
     fn set(&self, dst: ViewMut<'_>, value: f32) {
         elementwise::set(dst, value)
     }

@@ -1,4 +1,4 @@
-//! gemm, gemm_blocks.
+//! gemm, gemm_blocks, gram.
 
 use super::*;
 use crate::{Matrix, Transpose};
@@ -34,6 +34,18 @@ pub(super) fn gemm(device: &Device) {
             let (m, k, n) = case.one_of(&[(rows, other, cols), (rows, cols, other), (other, rows, cols)]);
             check(case, m, k, n);
         }
+    });
+}
+
+pub(super) fn gram(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let a = case.normals(rows, cols);
+        let mut c = case.operand(cols, cols, |_, _, _| f32::NAN);
+        device.gram(c.view_mut(), a.view());
+        c.expect(2e-6, |i, j| {
+            let terms = (0..rows).map(|l| a.at(l, i) * a.at(l, j));
+            terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
+        });
     });
 }
 
