@@ -6,17 +6,16 @@
 //! `f64`, here for the host, in `remote` by devices themselves.
 
 mod eigen;
+mod estimate;
 mod factors;
 mod orthogonal;
 mod remote;
 
 use crate::component::Context;
-use crate::random::Random;
+use estimate::{Change, Estimate};
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
-use nnet3_matrix::{Accumulator, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
-use orthogonal::{invert_cholesky, orthonormalise_rows};
-use remote::Remote;
+use nnet3_matrix::{Accumulator, Factor, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// Updates of the estimate before `update_period` starts to count.
@@ -27,8 +26,6 @@ pub(crate) const ALIGNED: usize = 16;
 const WORK_OF_A_COPY: usize = 16;
 /// Share of ‖X‖² below which what is left of it cannot be told from roundings of its parts.
 const LEAST_SHARE: f64 = 1e-3;
-/// Largest deviation from orthonormal rows that is left as it is.
-const ORTHONORMAL_TOLERANCE: f64 = 1e-3;
 
 /// A preconditioner for rows of one dimension. Its state is never stored; copies take it along.
 #[derive(Clone, Debug)]
@@ -49,18 +46,6 @@ pub struct NaturalGradient {
 /// Places in the energies of a pass.
 const BEFORE: usize = 0;
 const AFTER: usize = 1;
-
-/// The Fisher matrix Qᵀ diag(d) Q + ρ I, Q with orthonormal rows.
-#[derive(Clone, Debug)]
-struct Estimate {
-    /// R × at least D; see [`Estimate::w`].
-    wide: Matrix,
-    dim: usize,
-    d: Vec<f64>,
-    rho: f64,
-    /// On a device that updates estimates by itself: what takes the place of `d` and `rho`.
-    remote: Option<Remote>,
-}
 
 /// The default of the reference: rank 40, every minibatch.
 impl Default for NaturalGradient {
@@ -248,7 +233,7 @@ impl NaturalGradient {
     /// products with `others` columns are wanted.
     pub fn products_pay(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> bool {
         let rank = self.rank.min(dim.saturating_sub(1));
-        // Every other minibatch, at least, needs a third product with all rows.
+        // H and H W; J with all of the first minibatches, and some of the later ones.
         let by_rows = rows * dim * (5 * rank / 2 + WORK_OF_A_COPY);
         let by_products = rows * dim * dim / 2 + rank * dim * (dim + 2 * rank + 2 * others);
         context.backend.cached_elements().is_some() && rows > dim && rank > 0 && by_products < by_rows
@@ -263,14 +248,22 @@ impl NaturalGradient {
         backend.gram(products, x);
         self.energies.scale(0.0);
         backend.accumulate_dot(&mut self.energies, BEFORE, 1.0, x, x);
-        let pass_of = |estimate: &Estimate| Pass::of_products(context, estimate, rows, products.as_view());
+        let j_of = |estimate: &Estimate| {
+            let mut j = workspace.take(estimate.rank(), dim.next_multiple_of(ALIGNED));
+            backend.gemm(j.view_mut().col_range(0..dim), 1.0, estimate.w(), No, products.as_view(), No, 0.0);
+            j
+        };
         let estimate = match self.estimate.take() {
             Some(estimate) => estimate.on_device(context),
-            None => self.initial_estimate(context, (rows, dim), |_, estimate| pass_of(estimate)),
+            None => self.initial_estimate(context, (rows, dim), |_, estimate| Pass {
+                rows,
+                h: None,
+                j: Some(j_of(estimate)),
+            }),
         };
         assert_eq!(estimate.dim, dim, "rows of another dimension");
-        let mut pass = pass_of(&estimate);
-        let j = pass.j.as_ref().expect("H is not needed for J here").view().col_range(0..dim);
+        let wide_j = j_of(&estimate);
+        let j = wide_j.view().col_range(0..dim);
         let rank = estimate.rank();
         let mut small = workspace.take(2 * rank, rank);
         let small = small.view_mut();
@@ -279,9 +272,7 @@ impl NaturalGradient {
         backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0);
         backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
         backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
-        if !self.updating() {
-            pass.j = None;
-        }
+        let pass = Pass { rows, h: None, j: self.updating().then_some(wide_j) };
         let factor = self.factor(context, &estimate, std::iter::once(Piece { x, columns: 0..dim }));
         Seen { estimate, pass, factor }
     }
@@ -410,14 +401,6 @@ impl<'w> Pass<'w> {
         Pass { rows, h: Some(h), j }
     }
 
-    /// From Xᵀ X.
-    fn of_products(context: Context<'w>, estimate: &Estimate, rows: usize, products: View<'_>) -> Pass<'w> {
-        let dim = estimate.dim;
-        let mut j = context.workspace.take(estimate.rank(), dim.next_multiple_of(ALIGNED));
-        context.backend.gemm(j.view_mut().col_range(0..dim), 1.0, estimate.w(), No, products, No, 0.0);
-        Pass { rows, h: None, j: Some(j) }
-    }
-
     /// Adds what is to be known of these rows of X, and returns theirs of H.
     fn observe<'a>(
         &mut self,
@@ -441,149 +424,6 @@ impl<'w> Pass<'w> {
             }
         }
         h
-    }
-}
-
-/// A new estimate, before it is multiplied out.
-struct Change<'w> {
-    factors: Factors<'w>,
-    /// R × at least D: Hᵀ X.
-    wide_j: Scratch<'w>,
-}
-
-impl Estimate {
-    /// d = ρ = ε; row r of Q has equal elements at columns r, r+R, r+2R, …, but for the first, which is a little larger
-    /// so that no combination of rows is constant.
-    fn start(context: Context<'_>, rank: usize, dim: usize, alpha: f64) -> Estimate {
-        let scale = (1.0 / (2.0 + (dim + rank) as f64 * alpha / dim as f64)).sqrt();
-        let width = dim.next_multiple_of(ALIGNED);
-        let mut w = vec![0.0; rank * width];
-        for row in 0..rank {
-            let others = (dim - row).div_ceil(rank) - 1;
-            let size = scale / (1.1f64 * 1.1 + others as f64).sqrt();
-            for col in (row..dim).step_by(rank) {
-                w[row * width + col] = (if col == row { 1.1 * size } else { size }) as f32;
-            }
-        }
-        let wide = Matrix::from_slice(context.workspace.device(), rank, width, &w);
-        Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON, remote: None }
-    }
-
-    fn rank(&self) -> usize {
-        self.wide.rows()
-    }
-
-    /// R × D: E^{1/2} Q, with E of [`factors::shrinkage`].
-    fn w(&self) -> View<'_> {
-        self.wide.view().col_range(0..self.dim)
-    }
-
-    fn w_mut(&mut self) -> ViewMut<'_> {
-        let dim = self.dim;
-        self.wide.view_mut().col_range(0..dim)
-    }
-
-    fn on_device(mut self, context: Context<'_>) -> Estimate {
-        if self.wide.device().id() != context.backend.id() {
-            self.wide = self.wide.to_device(context.workspace.device());
-            if let Some(remote) = self.remote.take() {
-                (self.d, self.rho) = remote.d_and_rho();
-            }
-        }
-        self
-    }
-
-    /// ‖X - H W‖², from X - H W itself.
-    fn energy_left<'a>(&self, context: Context<'_>, x: impl Iterator<Item = Piece<'a>> + Clone) -> f64 {
-        let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
-        let mut energy = Accumulator::zeros(1);
-        for rows in row_blocks(context, rows, cols) {
-            let mut h = workspace.zeros(rows.len(), self.rank());
-            let mut left = workspace.take(rows.len(), cols);
-            let (h, left) = (h.view_mut(), left.view_mut());
-            for Piece { x, columns } in x.clone().map(|piece| piece.row_range(rows.clone())) {
-                backend.gemm(h, 1.0, x, No, self.w().col_range(columns.clone()), Yes, 1.0);
-                backend.copy(left.col_range(columns), x);
-            }
-            backend.gemm(left, -1.0, h.as_view(), No, self.w(), No, 1.0);
-            backend.accumulate_dot(&mut energy, 0, 1.0, left.as_view(), left.as_view());
-        }
-        energy.values()[0]
-    }
-
-    /// Hᵀ H above J Jᵀ.
-    fn moments<'w>(&self, context: Context<'w>, h: Option<View<'_>>, j: View<'_>) -> Scratch<'w> {
-        let (backend, rank) = (context.backend, self.rank());
-        let mut lk = context.workspace.take(2 * rank, rank);
-        let both = lk.view_mut();
-        let (l, k) = (both.row_range(0..rank), both.row_range(rank..2 * rank));
-        match h.filter(|h| h.rows() <= self.dim) {
-            Some(h) => backend.gemm(l, 1.0, h, Yes, h, No, 0.0),
-            None => backend.gemm(l, 1.0, self.w(), No, j, Yes, 0.0),
-        }
-        backend.gemm(k, 1.0, j, No, j, Yes, 0.0);
-        lk
-    }
-
-    /// W = A (J + diag(carry) W), reorthogonalised if need be; `careful`: that is looked at in any case.
-    fn replace(&mut self, context: Context<'_>, change: Change<'_>, careful: bool) {
-        let (backend, rank) = (context.backend, self.rank());
-        let Change { factors, mut wide_j } = change;
-        let j = wide_j.view_mut().col_range(0..self.dim);
-        let mut a = context.workspace.take(rank, rank + 1);
-        backend.upload(a.view_mut(), &factors.combination);
-        backend.add_scaled_rows(j, 1.0, a.view().col_range(rank..rank + 1), self.w());
-        backend.gemm(self.w_mut(), 1.0, a.view().col_range(0..rank), No, j.as_view(), No, 0.0);
-        self.d.copy_from_slice(factors.d());
-        self.rho = factors.rho;
-        if factors.reorthogonalise || careful {
-            self.reorthogonalise(context, factors.shrinkage(), j);
-        }
-    }
-
-    /// Makes the rows of Q = E^{-1/2} W orthonormal again; `spare` is R × D. Takes none of the run's random numbers, so that
-    /// it makes no difference when and in which thread it is done.
-    fn reorthogonalise(&mut self, context: Context<'_>, shrinkage: &[f64], spare: ViewMut<'_>) {
-        let (backend, workspace, (rank, dim)) = (context.backend, context.workspace, (self.rank(), self.dim));
-        let mut small = workspace.take(rank, rank);
-        let mut small_on_host = workspace.floats(rank * rank);
-        let mut products = workspace.doubles(rank * rank);
-        let mut root = workspace.doubles(rank);
-        let mut rows = workspace.doubles(rank * dim);
-        let mut rows_on_host = workspace.floats(rank * dim);
-
-        backend.gemm(small.view_mut(), 1.0, self.w(), No, self.w(), Yes, 0.0);
-        backend.download_into(small.view(), &mut small_on_host);
-        root.iter_mut().zip(shrinkage).for_each(|(root, e)| *root = e.sqrt());
-        let mut deviation: f64 = 0.0;
-        for i in 0..rank {
-            for j in 0..rank {
-                let product = small_on_host[i.max(j) * rank + i.min(j)] as f64 / (root[i] * root[j]);
-                products[i * rank + j] = product;
-                // Not `max`, which leaves NaN out.
-                let off = (product - if i == j { 1.0 } else { 0.0 }).abs();
-                deviation = if off <= deviation { deviation } else { off };
-            }
-        }
-        if deviation <= ORTHONORMAL_TOLERANCE {
-            return;
-        }
-        if invert_cholesky(&mut products, rank) {
-            for (k, (correction, inverse)) in small_on_host.iter_mut().zip(&*products).enumerate() {
-                *correction = (inverse * root[k / rank] / root[k % rank]) as f32;
-            }
-            backend.upload(small.view_mut(), &small_on_host);
-            backend.copy(spare, self.w());
-            backend.gemm(self.w_mut(), 1.0, small.view(), No, spare.as_view(), No, 0.0);
-        } else {
-            backend.download_into(self.w(), &mut rows_on_host);
-            rows.iter_mut().zip(&*rows_on_host).for_each(|(row, &w)| *row = w as f64);
-            orthonormalise_rows(&mut rows, dim, &Random::new(0));
-            for (k, (w, row)) in rows_on_host.iter_mut().zip(&*rows).enumerate() {
-                *w = (row * root[k / dim]) as f32;
-            }
-            backend.upload(self.w_mut(), &rows_on_host);
-        }
     }
 }
 

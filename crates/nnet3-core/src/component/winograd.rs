@@ -13,20 +13,12 @@
 //! of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is rounded relative to all inputs
 //! of its tile, also those that it does not read.
 
+mod form;
+
 use super::Context;
+use form::{FORMS, Form, MOST_INPUTS, Term};
 use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
-use std::sync::LazyLock;
-
-/// A number and what it is a factor of.
-type Term = (f32, usize);
-
-const MOST_TAPS: usize = 3;
-/// Inputs of a tile, and products.
-const MOST_INPUTS: usize = 6;
-/// Where polynomials are evaluated, for tiles of four, five and six inputs. More points need fewer products, but their
-/// powers differ more in size. Of the sets of small numbers these round least.
-const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 1.0, -1.0, 0.5, -2.0]];
 
 /// Fewer tiles do not make up for the mixing of weights, nor fewer columns for the sums of rows.
 const LEAST_TILES: usize = 128;
@@ -38,72 +30,6 @@ const WORK_OF_A_TERM: usize = 6;
 /// Tiles that are worked on at a time. Scratch memory is for as many always: few sizes, few pages that are touched for the first
 /// time.
 const MOST_TILES: usize = 256;
-
-/// The products of a tile. The first and the last have the weights of the first and the last tap.
-#[derive(Debug, PartialEq)]
-struct Form {
-    taps: usize,
-    /// What of the tile's inputs each product reads: B.
-    inputs: Vec<Vec<Term>>,
-    /// What of the products each output of the tile is: A.
-    outputs: Vec<Vec<Term>>,
-    /// What of each tap's weights is in those of the other products: G.
-    mixtures: Vec<[f32; MOST_TAPS]>,
-}
-
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    // With two taps more points save little, and sums take that back.
-    let of_three = POINTS.into_iter().map(|points| Form::new(3, points));
-    std::iter::once(Form::new(2, POINTS[0])).chain(of_three).collect()
-});
-
-impl Form {
-    /// `points` begin with 0 and 1.
-    fn new(taps: usize, points: &[f64]) -> Form {
-        let inputs = points.len() + 1;
-        let outputs = inputs + 1 - taps;
-        // The coefficients of Π (x - p), lowest first.
-        let with_zeros_at = |zeros: &mut dyn Iterator<Item = f64>| {
-            zeros.fold(vec![1.0], |product, p| {
-                let times_x = std::iter::once(0.0).chain(product.iter().copied());
-                times_x.zip(product.iter().copied().chain([0.0])).map(|(x, c)| x - p * c).collect()
-            })
-        };
-        let others = |j: usize| points.iter().enumerate().filter(move |&(l, _)| l != j).map(|(_, &p)| p);
-        let size = |j: usize| others(j).map(|p| points[j] - p).product::<f64>();
-
-        let mut rows: Vec<Vec<f64>> = (0..points.len()).map(|j| with_zeros_at(&mut others(j))).collect();
-        rows[0].iter_mut().for_each(|b| *b /= size(0));
-        rows.push(with_zeros_at(&mut points.iter().copied()));
-        let terms = |row: &[f64]| -> Vec<Term> {
-            row.iter().enumerate().filter(|(_, b)| **b != 0.0).map(|(k, &b)| (b as f32, k)).collect()
-        };
-        let output = |o: usize| {
-            let leading = if o + 1 == outputs { 1.0 } else { 0.0 };
-            let powers = points.iter().map(|p| p.powi(o as i32));
-            terms(&powers.chain([leading]).collect::<Vec<f64>>())
-        };
-        let mixture = |j: usize| {
-            std::array::from_fn(|k| if k < taps { (points[j].powi(k as i32) / size(j)) as f32 } else { 0.0 })
-        };
-        Form {
-            taps,
-            inputs: rows.iter().map(|row| terms(row)).collect(),
-            outputs: (0..outputs).map(output).collect(),
-            mixtures: (1..points.len()).map(mixture).collect(),
-        }
-    }
-
-    fn products(&self) -> usize {
-        self.inputs.len()
-    }
-
-    /// What has the term `k` in these rows of a table, and its factor.
-    fn with_term(rows: &[Vec<Term>], k: usize) -> impl Iterator<Item = Term> {
-        let factor = move |row: &Vec<Term>| row.iter().find(|term| term.1 == k).map(|term| term.0);
-        rows.iter().enumerate().filter_map(move |(r, row)| Some((factor(row)?, r)))
-    }
-}
 
 /// What is known of an affine component's input: its columns are those of two or three taps side by side, and what tap k + 1
 /// holds in row i, tap k holds in row i + step.

@@ -4,7 +4,7 @@ use super::oracle::Dense;
 use super::*;
 use crate::random::Random;
 use nalgebra::DMatrix;
-use nnet3_matrix::Workspace;
+use nnet3_matrix::{Matrix, Workspace};
 
 /// Rows with a spectrum that falls off, and a mean.
 fn rows(random: &Random, n: usize, dim: usize) -> Vec<f32> {
