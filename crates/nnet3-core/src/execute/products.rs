@@ -8,8 +8,9 @@ use super::{Executor, Program};
 use crate::component::parameters::affine;
 use crate::component::winograd::Filter;
 use crate::component::{Component, Context};
-use crate::computation::{Command, SubmatrixId};
+use crate::computation::Command;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
 
 impl Executor {
     /// The product of an affine component's propagate, if it is one of these.
@@ -23,19 +24,25 @@ impl Executor {
         let Command::Propagate { input: Some(input), output, .. } = program.computation().commands[c] else {
             return false;
         };
+        let product = || {
+            let (linear, bias) =
+                run.as_affine().unwrap_or_else(|| unreachable!("these are products of affine components"));
+            let (input, output) = (self.view(program, input).as_view(), self.view(program, output));
+            Product { command: c, input, output, linear, bias }
+        };
         match *self.shortcut(program, c) {
-            Shortcut::Step(number) => self.step(context, program, c, (input, output), number, run),
+            Shortcut::Step(number) => self.step(context, program, number, product()),
             Shortcut::Ahead(number) if self.works_ahead() => {
-                self.product_with_known_share(context, program, c, (input, output), number, run)
+                self.product_with_known_share(context, program, number, product())
             }
             _ => match self.filter(program, c) {
                 Some((filter, splice)) => {
-                    let (linear, bias) = parameters(run);
+                    let Product { output, linear, bias, .. } = product();
                     let mut taps = [View::empty(); 3];
                     for (tap, source) in taps.iter_mut().zip(&splice.sources) {
                         *tap = self.area(program, source).as_view();
                     }
-                    filter.forward(context, self.view(program, output), &taps, linear, bias, false)
+                    filter.forward(context, output, &taps, linear, bias, false)
                 }
                 None => return false,
             },
@@ -78,63 +85,55 @@ impl Executor {
         &self,
         context: Context<'_>,
         program: &Program,
-        c: usize,
-        (input, output): (SubmatrixId, SubmatrixId),
         number: usize,
-        run: &dyn Component,
+        product: Product<'_>,
     ) {
-        let (ahead, (linear, bias)) = (program.shortcuts.ahead(number), parameters(run));
+        let (ahead, c) = (program.shortcuts.ahead(number), product.command);
         let mut shares = self.ahead.borrow_mut();
         let place = shares.iter().position(|&(n, _)| n == number).unwrap_or_else(|| {
             let source = self.area(program, &ahead.source).as_view();
-            let mut share = self.workspace.hand_out(source.rows(), linear.rows());
-            affine(context, share.view_mut(), source, linear.col_range(ahead.known.clone()), bias);
+            let mut share = self.workspace.hand_out(source.rows(), product.linear.rows());
+            let known = product.linear.col_range(ahead.known.clone());
+            affine(context, share.view_mut(), source, known, product.bias);
             shares.push((number, share));
             shares.len() - 1
         });
-        let (input, output) = (self.view(program, input).as_view(), self.view(program, output));
         let own = ahead.products.iter().find(|&&(product, _)| product == c);
         let rows = own.map_or(0..0, |(_, rows)| rows.clone());
-        context.backend.copy(output, shares[place].1.view().row_range(rows));
-        let (input, linear) = (input.col_range(ahead.rest.clone()), linear.col_range(ahead.rest.clone()));
-        context.backend.gemm(output, 1.0, input, No, linear, Yes, 1.0);
+        context.backend.copy(product.output, shares[place].1.view().row_range(rows));
+        product.add(context, ahead.rest.clone());
         if ahead.products.last().is_some_and(|&(last, _)| last == c) {
             self.workspace.take_back(shares.swap_remove(place).1);
         }
     }
 
     /// A product of these steps, before the first of them also what can be done for all.
-    fn step(
-        &self,
-        context: Context<'_>,
-        program: &Program,
-        c: usize,
-        (input, output): (SubmatrixId, SubmatrixId),
-        number: usize,
-        run: &dyn Component,
-    ) {
+    fn step(&self, context: Context<'_>, program: &Program, number: usize, product: Product<'_>) {
         let (commands, steps) = (&program.computation().commands, program.shortcuts.steps(number));
-        let (linear, bias) = parameters(run);
-        let (known, rest) = (steps.known.clone(), steps.rest.clone());
-        if steps.products.first() == Some(&c) {
+        if steps.products.first() == Some(&product.command) {
             steps.copies.iter().for_each(|&copy| self.copy(program, &commands[copy], copy));
-            let known_input = self.area(program, &steps.input).as_view().col_range(known.clone());
-            affine(context, self.area(program, &steps.output), known_input, linear.col_range(known), bias);
+            let input = self.area(program, &steps.input).as_view().col_range(steps.known.clone());
+            let known = product.linear.col_range(steps.known.clone());
+            affine(context, self.area(program, &steps.output), input, known, product.bias);
         }
-        let (input, output) = (self.view(program, input).as_view(), self.view(program, output));
-        context.backend.gemm(
-            output,
-            1.0,
-            input.col_range(rest.clone()),
-            No,
-            linear.col_range(rest),
-            Yes,
-            1.0,
-        );
+        product.add(context, steps.rest.clone());
     }
 }
 
-/// W and b of the component of such a product.
-fn parameters(run: &dyn Component) -> (View<'_>, View<'_>) {
-    run.as_affine().unwrap_or_else(|| unreachable!("these are products of affine components"))
+/// output = input · linearᵀ + bias.
+struct Product<'a> {
+    /// The propagate.
+    command: usize,
+    input: View<'a>,
+    output: ViewMut<'a>,
+    linear: View<'a>,
+    bias: View<'a>,
+}
+
+impl Product<'_> {
+    /// Adds the share of these columns of the input.
+    fn add(&self, context: Context<'_>, columns: Range<usize>) {
+        let (input, linear) = (self.input.col_range(columns.clone()), self.linear.col_range(columns));
+        context.backend.gemm(self.output, 1.0, input, No, linear, Yes, 1.0);
+    }
 }
