@@ -31,6 +31,9 @@ struct Options {
     /// Print a table by kind of command to standard error
     #[arg(long, default_value_t = false)]
     profile: bool,
+    /// Also measure backward as in training, with natural gradient: natural_backward_s
+    #[arg(long, default_value_t = false)]
+    natural_gradient: bool,
     /// yes|no|optional|wait
     #[arg(long, default_value = "no")]
     use_gpu: String,
@@ -79,6 +82,7 @@ fn benchmark(options: Options) -> Result<u8> {
         rounds: options.repeats,
         round_time: Duration::from_millis(300),
         wall_clock: options.num_threads > 1 || device.id() != 0,
+        natural_gradient: options.natural_gradient,
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;
     let inspection = Inspection { nnet: &nnet, program: &program, times, passes: None, profile: None };

@@ -68,6 +68,17 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// How products of preconditioned rows with others are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
+    Rows,
+    /// Of the rows as they are, corrected afterwards: [`NaturalGradient::observe`].
+    Gradient,
+    /// The same, and only Xᵀ X is looked at: [`NaturalGradient::observe_products`].
+    Products,
+}
+
 /// What a preconditioner has seen of a minibatch X that stays as it is: with X̂ its preconditioned rows, X - X̂ = H W.
 pub struct Seen<'w> {
     estimate: Estimate,
@@ -77,9 +88,9 @@ pub struct Seen<'w> {
 }
 
 impl Seen<'_> {
-    /// N × R. Panics after [`NaturalGradient::observe_products`], which does without.
-    pub fn h(&self) -> View<'_> {
-        self.pass.h.as_ref().expect("H of a minibatch that was seen row by row").view()
+    /// N × (R + 1): H, and 1 in the last column. Panics after [`NaturalGradient::observe_products`], which does without.
+    pub fn h_and_one(&self) -> View<'_> {
+        self.pass.wide_h.as_ref().expect("H of a minibatch that was seen row by row").view()
     }
 
     /// R × D.
@@ -162,7 +173,7 @@ impl NaturalGradient {
         assert_eq!(estimate.dim, x.cols(), "rows of another dimension");
 
         let mut factor = context.workspace.take(1, 1);
-        let mut pass = Pass::new(context, &estimate, x.rows(), self.updating());
+        let mut pass = Pass::new(context, &estimate, (x.rows(), 0), self.updating());
         self.energies.scale(0.0);
         for rows in row_blocks(context, x.rows(), x.cols()) {
             let block = x.row_range(rows.clone());
@@ -200,7 +211,10 @@ impl NaturalGradient {
         let mut ww = workspace.take(rank, rank);
         backend.gemm(ww.view_mut(), 1.0, estimate.w(), No, estimate.w(), Yes, 0.0);
 
-        let mut pass = Pass::new(context, &estimate, rows, self.updating());
+        let mut pass = Pass::new(context, &estimate, (rows, 1), self.updating());
+        if let Some(wide_h) = &mut pass.wide_h {
+            backend.set(wide_h.view_mut().col_range(rank..rank + 1), 1.0);
+        }
         let energies = &mut self.energies;
         energies.scale(0.0);
         for rows in row_blocks(context, rows, cols) {
@@ -229,14 +243,23 @@ impl NaturalGradient {
         !self.frozen && (late == 0 || late.is_multiple_of(self.update_period))
     }
 
-    /// Whether [`NaturalGradient::observe_products`] takes less work than [`NaturalGradient::precondition`], for rows whose
-    /// products with `others` columns are wanted.
-    pub fn products_pay(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> bool {
+    /// The way that takes the least work, for rows whose products with `others` columns are wanted.
+    pub fn way(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> Way {
         let rank = self.rank.min(dim.saturating_sub(1));
-        // H and H W; J with all of the first minibatches, and some of the later ones.
-        let by_rows = rows * dim * (5 * rank / 2 + WORK_OF_A_COPY);
-        let by_products = rows * dim * dim / 2 + rank * dim * (dim + 2 * rank + 2 * others);
-        context.backend.cached_elements().is_some() && rows > dim && rank > 0 && by_products < by_rows
+        if context.backend.cached_elements().is_none() || rank == 0 {
+            return Way::Rows;
+        }
+        // H; J with all of the first minibatches, and some of the later ones.
+        let seen = rows * dim * 3 * rank / 2;
+        let corrected = 2 * rank * dim * others;
+        let by_rows = seen + rows * dim * (rank + WORK_OF_A_COPY);
+        let by_gradient = seen + rows * rank * rank + corrected;
+        let by_products = rows * dim * dim / 2 + rank * dim * (dim + 2 * rank) + corrected;
+        match rows > dim && by_products < by_rows.min(by_gradient) {
+            true => Way::Products,
+            false if by_gradient < by_rows => Way::Gradient,
+            false => Way::Rows,
+        }
     }
 
     /// As [`NaturalGradient::observe`] for all columns at once, more rows than columns, on the host: looks at Xᵀ X only, of
@@ -257,7 +280,7 @@ impl NaturalGradient {
             Some(estimate) => estimate.on_device(context),
             None => self.initial_estimate(context, (rows, dim), |_, estimate| Pass {
                 rows,
-                h: None,
+                wide_h: None,
                 j: Some(j_of(estimate)),
             }),
         };
@@ -272,7 +295,7 @@ impl NaturalGradient {
         backend.gemm(l, 1.0, estimate.w(), No, j, Yes, 0.0);
         backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
         backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
-        let pass = Pass { rows, h: None, j: self.updating().then_some(wide_j) };
+        let pass = Pass { rows, wide_h: None, j: self.updating().then_some(wide_j) };
         let factor = self.factor(context, &estimate, std::iter::once(Piece { x, columns: 0..dim }));
         Seen { estimate, pass, factor }
     }
@@ -300,7 +323,7 @@ impl NaturalGradient {
     ) -> Estimate {
         let (rows, cols) = size(x.clone());
         self.initial_estimate(context, (rows, cols), |energies, estimate| {
-            let mut pass = Pass::new(context, estimate, rows, true);
+            let mut pass = Pass::new(context, estimate, (rows, 0), true);
             energies.scale(0.0);
             for rows in row_blocks(context, rows, cols) {
                 let block = x.clone().map(|piece| piece.row_range(rows.clone()));
@@ -349,9 +372,10 @@ impl NaturalGradient {
     /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
-        let Pass { rows, h, j } = pass;
+        let Pass { rows, wide_h, j } = pass;
         let (wide_j, rank, dim) = (j?, estimate.rank(), estimate.dim);
-        let lk = estimate.moments(context, h.as_ref().map(|h| h.view()), wide_j.view().col_range(0..dim));
+        let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
+        let lk = estimate.moments(context, h, wide_j.view().col_range(0..dim));
         let mut on_host = workspace.floats(2 * rank * rank);
         backend.download_into(lk.view(), &mut on_host);
         let (l, k) = on_host.split_at(rank * rank);
@@ -387,18 +411,24 @@ fn size<'a>(x: impl Iterator<Item = Piece<'a>>) -> (usize, usize) {
 struct Pass<'w> {
     /// N.
     rows: usize,
-    /// N × R: X Wᵀ. None if only products of X's columns were seen.
-    h: Option<Scratch<'w>>,
+    /// N × at least R: X Wᵀ. None if only products of X's columns were seen.
+    wide_h: Option<Scratch<'w>>,
     /// R × at least D: Hᵀ X, if the estimate is to be updated.
     j: Option<Scratch<'w>>,
 }
 
 impl<'w> Pass<'w> {
-    fn new(context: Context<'w>, estimate: &Estimate, rows: usize, updating: bool) -> Pass<'w> {
+    /// Beside H is room for `more` columns.
+    fn new(
+        context: Context<'w>,
+        estimate: &Estimate,
+        (rows, more): (usize, usize),
+        updating: bool,
+    ) -> Pass<'w> {
         let (rank, dim) = (estimate.rank(), estimate.dim);
-        let h = context.workspace.take(rows, rank);
+        let wide_h = context.workspace.take(rows, rank + more);
         let j = updating.then(|| context.workspace.take(rank, dim.next_multiple_of(ALIGNED)));
-        Pass { rows, h: Some(h), j }
+        Pass { rows, wide_h: Some(wide_h), j }
     }
 
     /// Adds what is to be known of these rows of X, and returns theirs of H.
@@ -412,7 +442,8 @@ impl<'w> Pass<'w> {
     ) -> ViewMut<'_> {
         let backend = context.backend;
         let keep = if rows.start == 0 { 0.0 } else { 1.0 };
-        let h = self.h.as_mut().expect("H, of a pass over rows").view_mut().row_range(rows);
+        let wide_h = self.wide_h.as_mut().expect("H, of a pass over rows").view_mut();
+        let h = wide_h.row_range(rows).col_range(0..estimate.rank());
         for Piece { x, columns } in x.clone() {
             let sets = if columns.start == 0 { 0.0 } else { 1.0 };
             backend.accumulate_dot(energies, BEFORE, 1.0, x, x);

@@ -4,7 +4,7 @@ use super::winograd::Filter;
 use super::{Context, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::natural_gradient::{ALIGNED, NaturalGradient, Piece};
+use crate::natural_gradient::{ALIGNED, NaturalGradient, Piece, Way};
 use kaldi_io::reader::KaldiReader;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
 
@@ -143,7 +143,8 @@ impl Preconditioners {
     ) {
         let (backend, workspace, (out_dim, dim)) =
             (context.backend, context.workspace, (deriv.cols(), linear.cols()));
-        if !self.output.products_pay(context, deriv.rows(), out_dim, dim) {
+        let way = self.output.way(context, deriv.rows(), out_dim, dim);
+        if way == Way::Rows {
             let mut derivs = workspace.take(deriv.rows(), out_dim);
             let derivs = derivs.view_mut();
             let norm = self.output.fill_and_precondition(context, derivs, |derivs, rows| {
@@ -153,7 +154,10 @@ impl Preconditioners {
             return self.add_of_input(context, sum, input, filter);
         }
         // With W of the derivatives E: Êᵀ X̂ = (I - Wᵀ W) Eᵀ X̂
-        let seen = self.output.observe_products(context, deriv);
+        let seen = match way {
+            Way::Products => self.output.observe_products(context, deriv),
+            _ => self.output.observe(context, std::iter::once(Piece { x: deriv, columns: 0..out_dim })),
+        };
         let mut plain = workspace.zeros(out_dim, dim);
         let mut plain_bias = workspace.zeros(1, out_dim);
         let plain = plain.view_mut();
@@ -237,14 +241,17 @@ impl Preconditioners {
         let seen = self.input.observe(context, input);
         let rate = rate * seen.factor;
         filter.backward_params(context, linear, rate, derivs, taps);
-        // Êᵀ (X - X̂) = (Êᵀ H) W
-        let mut excess = context.workspace.take(derivs.cols(), seen.h().cols());
-        let excess = excess.view_mut();
-        backend.gemm(excess, 1.0, derivs, Yes, seen.h(), No, 0.0);
-        backend.gemm(linear, -rate, excess.as_view(), No, seen.w().col_range(0..dim), No, 1.0);
+        // Êᵀ (X - X̂) = (Hᵀ Ê)ᵀ W; below it the sums of Ê's rows.
+        let rank = seen.w().rows();
+        let mut products = context.workspace.take(rank + 1, derivs.cols());
+        let products = products.view_mut();
+        backend.gemm(products, 1.0, seen.h_and_one(), Yes, derivs, No, 0.0);
+        let (excess, sums) =
+            (products.as_view().row_range(0..rank), products.as_view().row_range(rank..rank + 1));
+        backend.gemm(linear, -rate, excess, Yes, seen.w().col_range(0..dim), No, 1.0);
         if let Some(bias) = bias {
-            backend.gemm(bias, rate, ones.view(), Yes, derivs, No, 1.0);
-            backend.gemm(bias, -rate, seen.w().col_range(dim..dim + 1), Yes, excess.as_view(), Yes, 1.0);
+            backend.add(bias, rate, sums);
+            backend.gemm(bias, -rate, seen.w().col_range(dim..dim + 1), Yes, excess, No, 1.0);
         }
         self.input.learn(context, seen);
     }
@@ -261,7 +268,7 @@ struct Gradient<'a> {
 /// Natural gradient updates of components, against the dense form in `f64`.
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Filter, Piece, Preconditioners};
+    use super::{Filter, NaturalGradient, Piece, Preconditioners, Way};
     use crate::component::Update;
     use crate::component::testing::{Harness, component, relative_difference};
     use crate::natural_gradient::oracle::Dense;
@@ -321,17 +328,29 @@ pub(super) mod tests {
         x.clone().insert_column(x.ncols(), 1.0)
     }
 
+    /// In each of the ways for output derivatives.
     #[test]
     fn affine_updates() {
-        let config = "type=NaturalGradientAffineComponent input-dim=9 output-dim=7";
-        let mut input = Dense::new(5, 10, 4, 2000.0, 4.0);
-        let mut output = Dense::new(4, 7, 4, 2000.0, 4.0);
-        follows(config, 3e-6, &mut |x, e| {
-            let (x, e) = (input.precondition(&with_ones(x), false), output.precondition(e, false));
-            let both = e.transpose() * x;
-            let (linear, bias) = (both.columns(0, 9).into_owned(), both.column(9));
-            by_rows(&linear).into_iter().chain(bias.iter().copied()).collect()
-        });
+        for (input_dim, output_dim, way) in
+            [(9, 7, Way::Products), (9, 30, Way::Gradient), (150, 7, Way::Rows)]
+        {
+            let (rank_in, rank_out) = (5, 4);
+            let config = format!(
+                "type=NaturalGradientAffineComponent input-dim={input_dim} output-dim={output_dim} rank-in={rank_in} rank-out={rank_out}"
+            );
+            let harness = Harness::new();
+            let taken =
+                NaturalGradient::with_rank(rank_out, 4).way(harness.context(), 40, output_dim, input_dim);
+            assert_eq!(taken, way, "{config}");
+            let mut input = Dense::new(rank_in, input_dim + 1, 4, 2000.0, 4.0);
+            let mut output = Dense::new(rank_out, output_dim, 4, 2000.0, 4.0);
+            follows(&config, 3e-6, &mut |x, e| {
+                let (x, e) = (input.precondition(&with_ones(x), false), output.precondition(e, false));
+                let both = e.transpose() * x;
+                let (linear, bias) = (both.columns(0, input_dim).into_owned(), both.column(input_dim));
+                by_rows(&linear).into_iter().chain(bias.iter().copied()).collect()
+            });
+        }
     }
 
     #[test]

@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Rows and columns of the matrices whose product gives the machine's rate.
 const SGEMM: usize = 2048;
+/// Runs with natural gradient before those that are counted: in the first minibatches each updates its estimates.
+const NATURAL_START: usize = 11;
+/// Runs with natural gradient that are taken together: later, one in four updates the estimates, unless the network says otherwise.
+const NATURAL_PERIOD: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 pub struct BenchmarkOptions {
@@ -26,6 +30,8 @@ pub struct BenchmarkOptions {
     /// Time on the clock of the wall; else the time that this thread had a processor, which others' work does not
     /// lengthen, but in which the work of other threads is missing.
     pub wall_clock: bool,
+    /// Also measures backward with natural gradient.
+    pub natural_gradient: bool,
 }
 
 /// Seconds of each run.
@@ -36,6 +42,8 @@ pub struct Benchmark {
     product: Vec<f64>,
     forward: Vec<f64>,
     backward: Vec<f64>,
+    /// Backward with natural gradient.
+    natural: Vec<f64>,
 }
 
 struct Clock {
@@ -61,6 +69,24 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
+fn has_backward(program: &Program) -> bool {
+    program.computation().commands.contains(&Command::Marker)
+}
+
+/// Runs the next part of the program.
+fn seconds(trial: &mut Trial, wall_clock: bool) -> Result<f64> {
+    let mut seconds = 0.0;
+    trial.part(|executor, model, random| {
+        executor.device().synchronize();
+        let clock = Clock::start(wall_clock);
+        executor.run(model, random)?;
+        executor.device().synchronize();
+        seconds = clock.seconds();
+        Ok(())
+    })?;
+    Ok(seconds)
+}
+
 impl Benchmark {
     /// Runs `program`, forward and (if it has a backward part) backward with plain gradients, on `device`, with normally
     /// distributed inputs and output derivatives. One run comes before those that are counted.
@@ -71,6 +97,7 @@ impl Benchmark {
         options: &BenchmarkOptions,
     ) -> Result<Benchmark> {
         let mut trial = Trial::new(nnet, device, false);
+        let mut natural = options.natural_gradient.then(|| Trial::new(nnet, device, true));
         let mut product = Product::new(device);
         let mut product_times = |benchmark: &mut Benchmark| {
             benchmark.sgemm.push(product.seconds(true, options.wall_clock));
@@ -79,12 +106,16 @@ impl Benchmark {
         let mut benchmark = Benchmark::default();
         product_times(&mut benchmark);
         benchmark.run(&mut trial, program, options.wall_clock)?;
+        for _ in 0..NATURAL_START {
+            benchmark.run_natural(&mut natural, program, options.wall_clock)?;
+        }
         benchmark = Benchmark::default();
         for _ in 0..options.rounds {
             product_times(&mut benchmark);
             let start = Instant::now();
             loop {
                 benchmark.run(&mut trial, program, options.wall_clock)?;
+                benchmark.run_natural(&mut natural, program, options.wall_clock)?;
                 if start.elapsed() >= options.round_time {
                     break;
                 }
@@ -95,19 +126,24 @@ impl Benchmark {
     }
 
     fn run(&mut self, trial: &mut Trial, program: &Arc<Program>, wall_clock: bool) -> Result<()> {
-        let backward = program.computation().commands.contains(&Command::Marker);
         trial.start(program)?;
-        let parts = [Some(&mut self.forward), backward.then_some(&mut self.backward)];
-        for seconds in parts.into_iter().flatten() {
-            trial.part(|executor, model, random| {
-                executor.device().synchronize();
-                let clock = Clock::start(wall_clock);
-                executor.run(model, random)?;
-                executor.device().synchronize();
-                seconds.push(clock.seconds());
-                Ok(())
-            })?;
+        self.forward.push(seconds(trial, wall_clock)?);
+        if has_backward(program) {
+            self.backward.push(seconds(trial, wall_clock)?);
         }
+        Ok(())
+    }
+
+    fn run_natural(
+        &mut self,
+        trial: &mut Option<Trial>,
+        program: &Arc<Program>,
+        wall_clock: bool,
+    ) -> Result<()> {
+        let Some(trial) = trial.as_mut().filter(|_| has_backward(program)) else { return Ok(()) };
+        trial.start(program)?;
+        seconds(trial, wall_clock)?;
+        self.natural.push(seconds(trial, wall_clock)?);
         Ok(())
     }
 
@@ -128,6 +164,13 @@ impl Benchmark {
         (!self.backward.is_empty()).then(|| median(&self.backward))
     }
 
+    /// The same with natural gradient, if that was measured: the median of means of some runs, as some take longer.
+    pub fn natural_backward_seconds(&self) -> Option<f64> {
+        let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len() as f64;
+        let means: Vec<f64> = self.natural.chunks(NATURAL_PERIOD).map(mean).collect();
+        (!means.is_empty()).then(|| median(&means))
+    }
+
     /// One JSON object on one line; its fields are described in `docs/performance.md`.
     pub fn json(&self, inspection: &Inspection<'_>) -> String {
         let computation = inspection.program.computation();
@@ -137,7 +180,7 @@ impl Benchmark {
         let real = |value: Option<f64>| Json::real(value.unwrap_or(f64::NAN));
         let time = |of: fn(Times) -> Duration| real(inspection.times.map(of).map(milliseconds));
         let mut out = String::new();
-        Json::Object(vec![
+        let mut fields = vec![
             ("sgemm_gflops", Json::real(self.sgemm_gflops())),
             ("product_gflops", Json::real(self.product_gflops())),
             ("compile_ms", time(|times| times.compile)),
@@ -152,8 +195,11 @@ impl Benchmark {
             ("arena_bytes", Json::size(inspection.program.plan().arena_bytes())),
             ("commands", Json::size(computation.commands.len())),
             ("runs", Json::size(self.forward.len())),
-        ])
-        .write(0, 0, &mut out);
+        ];
+        if let Some(seconds) = self.natural_backward_seconds() {
+            fields.push(("natural_backward_s", Json::real(seconds)));
+        }
+        Json::Object(fields).write(0, 0, &mut out);
         out.push('\n');
         out
     }

@@ -41,9 +41,10 @@ impl Estimate {
         careful: bool,
     ) {
         let (backend, workspace, rank) = (context.backend, context.workspace, self.rank());
-        let Pass { h, j: Some(mut wide_j), .. } = pass else { return };
+        let Pass { wide_h, j: Some(mut wide_j), .. } = pass else { return };
         let j = wide_j.view_mut().col_range(0..self.dim);
-        let moments = self.moments(context, h.as_ref().map(|h| h.view()), j.as_view());
+        let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
+        let moments = self.moments(context, h, j.as_view());
         let mut remote = self
             .remote
             .take()

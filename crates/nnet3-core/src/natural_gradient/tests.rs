@@ -119,15 +119,15 @@ fn the_factor_is_right_where_little_is_left() {
 }
 
 #[test]
-fn products_are_taken_where_they_are_less_work() {
+fn the_way_is_that_of_the_least_work() {
     with_context(|context| {
-        let pays = |rank, rows, dim, others| {
-            NaturalGradient::with_rank(rank, 4).products_pay(context, rows, dim, others)
-        };
-        assert!(pays(64, 1280, 128, 121) && pays(80, 100, 8, 8));
-        // A low rank, few rows, a large gradient, one column.
-        assert!(!pays(20, 1280, 385, 128) && !pays(64, 128, 128, 121));
-        assert!(!pays(64, 600, 128, 2000) && !pays(64, 1280, 1, 121));
+        let way =
+            |rank, rows, dim, others| NaturalGradient::with_rank(rank, 4).way(context, rows, dim, others);
+        assert_eq!([way(64, 1280, 128, 121), way(80, 100, 8, 8)], [Way::Products; 2]);
+        // A large gradient; few rows; one column.
+        assert_eq!([way(64, 600, 128, 2000), way(64, 60, 128, 121), way(64, 1280, 1, 121)], [Way::Rows; 3]);
+        // Many columns; a low rank.
+        assert_eq!([way(80, 3584, 1024, 200), way(20, 1280, 385, 128)], [Way::Gradient; 2]);
     });
 }
 

@@ -12,6 +12,9 @@ use crate::view::{View, ViewMut};
 
 /// Rows of a up to which this is faster than BLAS on any processor, which then spends most of its time rearranging b.
 const FEW_ROWS: usize = 6;
+/// With AVX2: rows of b up to which, and terms from which on, this is faster than BLAS for any number of rows of a.
+const FEW_COLUMNS: usize = 32;
+const MANY_TERMS: usize = 512;
 /// Elements of b from which on rearranging it counts. (Smaller products keep BLAS's own roundings.)
 const LEAST_ELEMENTS: usize = 1 << 16;
 
@@ -42,10 +45,15 @@ fn is_faster(m: usize, n: usize, k: usize) -> bool {
     if (2..=FEW_ROWS).contains(&m) && k * n >= LEAST_ELEMENTS {
         return true;
     }
+    let level = simd::vector_level();
+    if level == VectorLevel::Avx2 && m > FEW_ROWS && (FEW_ROWS..=FEW_COLUMNS).contains(&n) && k >= MANY_TERMS
+    {
+        return true;
+    }
     // a is read once for each few columns of c, b once.
     let fits = m <= WIDE_ROWS || (n <= WIDE_ROWS && m * k <= CACHED_ELEMENTS);
     let large = m.max(n) * k >= LEAST_ELEMENTS;
-    simd::vector_level() == VectorLevel::Avx512 && fits && large && m.min(n) >= 8 && k >= WIDE_TERMS
+    level == VectorLevel::Avx512 && fits && large && m.min(n) >= 8 && k >= WIDE_TERMS
 }
 
 /// c = alpha · a · bᵀ + beta · c.
@@ -152,10 +160,46 @@ impl Product<'_> {
         }
     }
 
+    /// Rows `i` to `i + M` of c, N columns at a time.
+    #[inline(always)]
+    fn rows<S: Simd, const M: usize, const N: usize>(&mut self, i: usize, terms: Terms) {
+        let cols = self.c.cols();
+        let mut j = 0;
+        while j + N <= cols {
+            self.tile::<S, M, N>(i, j, terms);
+            j += N;
+        }
+        while j < cols {
+            self.tile::<S, M, 1>(i, j, terms);
+            j += 1;
+        }
+    }
+
+    /// All rows, M at a time: where b fits into a cache, a is read once.
+    #[inline(always)]
+    fn run_by_rows<S: Simd, const M: usize, const N: usize>(&mut self) {
+        let rows = self.c.rows();
+        for start in (0..self.b.cols()).step_by(TERMS) {
+            let terms = Terms { start, end: self.b.cols().min(start + TERMS) };
+            let mut i = 0;
+            while i + M <= rows {
+                self.rows::<S, M, N>(i, terms);
+                i += M;
+            }
+            while i < rows {
+                self.rows::<S, 1, N>(i, terms);
+                i += 1;
+            }
+        }
+    }
+
     /// All columns, N at a time.
     #[inline(always)]
     fn run<S: Simd, const M: usize, const N: usize>(&mut self) {
         let cols = self.c.cols();
+        if S::LEVEL == VectorLevel::Avx2 && cols <= FEW_COLUMNS {
+            return self.run_by_rows::<S, M, N>();
+        }
         for start in (0..self.b.cols()).step_by(TERMS) {
             let terms = Terms { start, end: self.b.cols().min(start + TERMS) };
             let mut j = 0;
