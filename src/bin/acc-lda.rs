@@ -85,6 +85,6 @@ fn accumulate(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(accumulate)
 }

@@ -26,6 +26,6 @@ fn convert(options: Options) -> anyhow::Result<u8> {
     output.finish_any()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(convert)
 }

@@ -85,6 +85,6 @@ fn write_ctm(options: &Options, model: &TransitionModel) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(convert)
 }

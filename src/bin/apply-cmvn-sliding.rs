@@ -76,6 +76,6 @@ fn warn(key: &str, floored: &[Floored], limit: i32) {
     }
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -145,6 +145,6 @@ fn global(options: &Options, accumulator: &mut Accumulator) -> Result<()> {
     Ok(())
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -15,9 +15,9 @@ fn run(_: Options) -> Result<u8, IoError> {
     Ok(u8::from(!CUDA_COMPILED))
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     // Not even the command line is echoed.
-    if std::env::args_os().len() <= 1 {
+    if kaldi_io::cli::command_line().len() <= 1 {
         return ExitCode::from(u8::from(!CUDA_COMPILED));
     }
     kaldi_io::cli::run(run)

@@ -39,6 +39,6 @@ fn run(options: Options) -> Result<u8> {
         .run::<DenseMatrix<f32>>()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

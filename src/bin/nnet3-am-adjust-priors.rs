@@ -54,6 +54,6 @@ fn adjust(options: Options) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(adjust)
 }

@@ -55,6 +55,6 @@ fn new_transitions(tree: &ContextDependency, topology: HmmTopology) -> kaldi_hmm
     TransitionModel::new(tree, topology)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(init)
 }

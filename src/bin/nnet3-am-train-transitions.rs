@@ -99,6 +99,6 @@ fn update(options: &Options, model: &mut AmNnet, counts: &TransitionCounts) -> a
     Ok(())
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(train)
 }

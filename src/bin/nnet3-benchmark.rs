@@ -95,6 +95,6 @@ fn benchmark(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(benchmark)
 }

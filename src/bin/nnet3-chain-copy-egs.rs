@@ -36,6 +36,6 @@ fn run(options: Options) -> Result<u8> {
     egs::run(egs, &options.copying.egs_out, &mut stage, &SITES.main)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -45,6 +45,6 @@ fn run(options: Options) -> Result<u8> {
     egs::run(egs, &[options.egs_out], &mut MergeStage::new(merger, merging), &SITE)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -63,6 +63,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(u8::from(written == 0))
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

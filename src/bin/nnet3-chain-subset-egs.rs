@@ -27,6 +27,6 @@ fn run(options: Options) -> Result<u8> {
     egs::run(EgsReader::<NnetChainExample>::open(egs_in)?, std::slice::from_ref(egs_out), &mut stage, &SITE)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -179,6 +179,6 @@ fn info(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(info)
 }

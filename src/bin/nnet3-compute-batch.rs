@@ -49,7 +49,7 @@ struct Options {
     matrix_wspecifier: String,
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     cli::run(run)
 }
 

@@ -64,6 +64,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(u8::from(!useful))
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -111,6 +111,6 @@ fn run(options: Options) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

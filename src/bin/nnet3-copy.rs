@@ -4,6 +4,6 @@ use std::process::ExitCode;
 
 use nnet3::models::Copy;
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(Copy::run)
 }

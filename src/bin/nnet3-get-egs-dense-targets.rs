@@ -44,6 +44,6 @@ fn run(options: Options) -> Result<u8> {
     get_egs.run::<MatrixHolder>(|matrix| Box::new(DenseTargets { matrix, num_targets }))
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

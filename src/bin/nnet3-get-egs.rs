@@ -45,6 +45,6 @@ fn run(options: Options) -> Result<u8> {
     get_egs.run::<PosteriorHolder>(|posterior| Box::new(PosteriorTargets { posterior, num_pdfs }))
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

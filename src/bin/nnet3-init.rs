@@ -38,6 +38,6 @@ fn init(options: Options) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(init)
 }

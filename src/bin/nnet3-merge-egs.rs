@@ -4,10 +4,6 @@ use std::process::ExitCode;
 
 use nnet3::egs::programs;
 
-/// Examples are thousands of small objects, made in one thread and used in another.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(programs::run::<programs::Merge>)
 }

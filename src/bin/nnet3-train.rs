@@ -19,10 +19,6 @@ use nnet3_train::replicas::{self, Failure, Replicas};
 use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 use nnet3_train::{ExampleReader, NnetExample};
 
-/// Examples are thousands of small objects, made in one thread and used in another.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const SITE: Site = Site::main("nnet3-train.cc", 91);
 const READ_CACHE: Site = Site::new("NnetTrainer", "nnet-training.cc", 52);
 const WRITE_CACHE: Site = Site::new("~NnetTrainer", "nnet-training.cc", 332);
@@ -213,6 +209,6 @@ fn write_cache(compiler: &mut CachingCompiler, options: &TrainingOptions) -> Res
     Ok(())
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

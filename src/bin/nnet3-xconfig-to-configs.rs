@@ -43,7 +43,7 @@ fn expand(options: Options) -> anyhow::Result<u8> {
     let xconfig = std::fs::read_to_string(file).with_context(|| file.clone())?;
     let network = nnet3_xconfig::expand(file, &xconfig, existing)?;
     let command_line: Vec<String> =
-        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        kaldi_io::cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let dir = ConfigDir {
         path: Path::new(&options.config_dir),
         command_line: &command_line.join(" "),
@@ -54,6 +54,6 @@ fn expand(options: Options) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
-    kaldi_io::cli::run_with(kaldi_io::cli::attach_values::<Options>(std::env::args_os()), expand)
+pub fn main() -> ExitCode {
+    kaldi_io::cli::run_with(kaldi_io::cli::attach_values::<Options>(kaldi_io::cli::command_line()), expand)
 }

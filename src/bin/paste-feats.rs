@@ -78,6 +78,6 @@ fn run(options: Options) -> Result<u8> {
     output.finish_or(FAILED)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

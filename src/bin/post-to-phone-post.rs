@@ -47,6 +47,6 @@ fn convert(options: Options) -> anyhow::Result<u8> {
     output.finish()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(convert)
 }

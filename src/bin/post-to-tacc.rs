@@ -58,6 +58,6 @@ fn accumulate(options: Options) -> anyhow::Result<u8> {
     Ok(if done > 0 { 0 } else { NOTHING_DONE })
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(accumulate)
 }

@@ -28,6 +28,6 @@ fn show(options: Options) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(show)
 }

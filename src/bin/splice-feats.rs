@@ -35,6 +35,6 @@ fn run(options: Options) -> Result<u8> {
     .finish_any()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -83,6 +83,6 @@ fn read_keys(rxfilename: &str) -> Result<HashSet<String>> {
     Ok(keys)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -31,6 +31,6 @@ fn run(options: Options) -> Result<u8> {
     Sum { arguments, scales: [1.0, 1.0], average: *average, binary: *binary }.run::<Vec<f32>>()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

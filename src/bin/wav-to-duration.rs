@@ -55,6 +55,6 @@ fn durations<H: Holder<T = Wave>>(options: &Options) -> Result<u8> {
     output.finish()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -48,9 +48,10 @@ mod help;
 mod signal;
 
 use std::error::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, FromArgMatches};
 
@@ -102,7 +103,7 @@ pub struct Stop {
 /// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
 pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed<A>, Stop> {
     let argv: Vec<OsString> = argv.into_iter().collect();
-    let mut command = command::<A>().bin_name(program_name(&argv));
+    let mut command = command::<A>().bin_name(called_as(&argv));
     command.build();
     let arguments = arguments::normalize(&command, &argv)?;
     let wrong_number = |message: String| Stop {
@@ -132,7 +133,21 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    run_with(std::env::args_os().collect(), program)
+    run_with(command_line(), program)
+}
+
+/// How many arguments of the process come before the name of the program that runs.
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Says that the process's first arguments, its own name included, are not the program's: what follows them is the
+/// program's name.
+pub fn skip_arguments(count: usize) {
+    SKIPPED.store(count, Ordering::Relaxed);
+}
+
+/// The command line of the program that runs, its name first.
+pub fn command_line() -> Vec<OsString> {
+    std::env::args_os().skip(SKIPPED.load(Ordering::Relaxed)).collect()
 }
 
 /// As [`run`], for a command line that is not the process's own as it is; see [`attach_values`].
@@ -143,7 +158,7 @@ where
     F: FnOnce(A) -> Result<u8, E>,
 {
     restore_sigpipe();
-    log::init(&program_name(&argv));
+    log::init(&called_as(&argv));
     if let Some(status) = documentation::<A>(&argv) {
         return ExitCode::from(status);
     }
@@ -197,9 +212,13 @@ pub fn usage_error<A: clap::Parser>(message: &str) -> u8 {
     NOTHING_DONE
 }
 
-fn program_name(argv: &[OsString]) -> String {
-    let path = argv.first().map_or_else(String::new, |path| path.to_string_lossy().into_owned());
-    path.rsplit('/').next().unwrap_or_default().to_owned()
+/// What a program is called, from the path by which it was called.
+pub fn program_name(path: &OsStr) -> String {
+    path.to_string_lossy().rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn called_as(argv: &[OsString]) -> String {
+    argv.first().map(|path| program_name(path)).unwrap_or_default()
 }
 
 fn print(text: &str) {

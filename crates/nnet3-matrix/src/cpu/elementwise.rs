@@ -222,7 +222,6 @@ pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
 }
 
 /// Copies what is below the diagonal to above it.
-#[cfg(feature = "openblas")]
 pub(super) fn mirror_below(square: ViewMut<'_>) {
     let (mut rows, []) = split(square, []);
     for i in 1..rows.rows() {

@@ -2,13 +2,10 @@
 
 use super::access::{on_host, overlap};
 use super::simd::{self, VectorLevel};
-use super::{elementwise, packed, unpacked};
+use super::{blas, elementwise, packed, unpacked};
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-#[cfg(not(any(feature = "openblas", feature = "pure-rust")))]
-compile_error!("nnet3-matrix needs a source of matrix products: feature `openblas` or `pure-rust`");
 
 /// Rows and columns of the product and terms of its sums, which c and the factors agree on and which lie apart.
 fn check(
@@ -60,7 +57,7 @@ pub(super) fn gemm(
     if alone && packed::pays((m, n, k), [transpose_a, transpose_b].map(|t| t == Transpose::Yes)) {
         return packed::product(c, alpha, (a, transpose_a), (b, transpose_b), beta);
     }
-    library::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
+    blas::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }
 
 /// c = aᵀ · a.
@@ -70,13 +67,13 @@ pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
     if n < 2 || k == 0 || (alone && packed::pays((n, n, k), [true, false])) {
         return gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
     }
-    library::gram(c, a);
+    blas::gram(c, a);
 }
 
 /// c = a · b by BLAS, whatever other products use; for comparisons.
 pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     check(&c, (&a, Transpose::No), (&b, Transpose::No));
-    library::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
+    blas::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
 }
 
 /// Products that OpenBLAS's kernels for AVX-512 do with small ones of their own, in one go.
@@ -88,7 +85,7 @@ pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
 /// was told not to use them. Where large terms cancel, as in the derivatives of standard deviations of single frames,
 /// roundings are all that is left; so they should not depend on which kernels OpenBLAS uses.
 pub(super) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
-    m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() >= VectorLevel::Avx2 && !library::is_wide()
+    m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() >= VectorLevel::Avx2 && !blas::is_wide()
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(1);
@@ -96,211 +93,7 @@ static THREADS: AtomicUsize = AtomicUsize::new(1);
 /// How many threads one product may use; 1 unless set. Only OpenBLAS uses more.
 pub fn set_num_threads(threads: usize) {
     THREADS.store(threads.max(1), Ordering::Relaxed);
-    library::set_num_threads(threads.max(1))
-}
-
-#[cfg(feature = "openblas")]
-pub(super) mod library {
-    use super::*;
-    use blas_src as _;
-    use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO, cblas_sgemm, cblas_sgemv, cblas_ssyrk};
-    use std::ffi::{CStr, c_char, c_int};
-    use std::sync::{Once, OnceLock};
-
-    unsafe extern "C" {
-        fn openblas_set_num_threads(threads: c_int);
-        fn openblas_get_corename() -> *const c_char;
-    }
-
-    /// Whether the kernels in use have AVX-512.
-    pub fn is_wide() -> bool {
-        static WIDE: OnceLock<bool> = OnceLock::new();
-        *WIDE.get_or_init(|| {
-            start();
-            // SAFETY: the name is a constant string of the library, chosen when it was loaded.
-            let name = unsafe { CStr::from_ptr(openblas_get_corename()) };
-            ["SkylakeX", "Cooperlake", "SapphireRapids"]
-                .iter()
-                .any(|wide| name.to_bytes().eq_ignore_ascii_case(wide.as_bytes()))
-        })
-    }
-
-    /// OpenBLAS would take all cores unless told otherwise.
-    fn start() {
-        static START: Once = Once::new();
-        // SAFETY: OpenBLAS allows this call at any time outside its own calls, and the `Once` comes before those.
-        START.call_once(|| unsafe { openblas_set_num_threads(1) });
-    }
-
-    pub fn set_num_threads(threads: usize) {
-        start();
-        // SAFETY: as in `start`.
-        unsafe { openblas_set_num_threads(int(threads)) }
-    }
-
-    fn int(value: usize) -> c_int {
-        value.try_into().expect("matrix too large for BLAS")
-    }
-
-    fn code(transpose: Transpose) -> CBLAS_TRANSPOSE {
-        match transpose {
-            Transpose::No => CBLAS_TRANSPOSE::CblasNoTrans,
-            Transpose::Yes => CBLAS_TRANSPOSE::CblasTrans,
-        }
-    }
-
-    /// BLAS wants at least the row length even where there is no second row.
-    fn leading(view: &View<'_>) -> c_int {
-        int(view.stride().max(view.cols()).max(1))
-    }
-
-    /// Nothing is empty and c is apart from a and b.
-    pub fn gemm(
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        ta: Transpose,
-        b: View<'_>,
-        tb: Transpose,
-        beta: f32,
-    ) {
-        start();
-        let k = if ta == Transpose::No { a.cols() } else { a.rows() };
-        if c.rows() == 1 {
-            // cᵀ = op(b)ᵀ op(a)ᵀ
-            let flipped = if tb == Transpose::No { Transpose::Yes } else { Transpose::No };
-            return gemv((c, 1), alpha, b, flipped, (a, spacing(&a)), beta);
-        }
-        if c.cols() == 1 {
-            return gemv((c, c.stride()), alpha, a, ta, (b, spacing(&b)), beta);
-        }
-        // SAFETY: shapes were checked by the caller, strides are at least the row lengths, the memory of all views is
-        // allocated, and c, the only one written, overlaps neither factor.
-        unsafe {
-            cblas_sgemm(
-                CBLAS_LAYOUT::CblasRowMajor,
-                code(ta),
-                code(tb),
-                int(c.rows()),
-                int(c.cols()),
-                int(k),
-                alpha,
-                a.pointer,
-                leading(&a),
-                b.pointer,
-                leading(&b),
-                beta,
-                c.pointer,
-                leading(&c.as_view()),
-            )
-        }
-    }
-
-    /// c = aᵀ a: half of it by BLAS. As for `gemm`; c has more than one row.
-    pub fn gram(c: ViewMut<'_>, a: View<'_>) {
-        start();
-        // SAFETY: as in `gemm`.
-        unsafe {
-            cblas_ssyrk(
-                CBLAS_LAYOUT::CblasRowMajor,
-                CBLAS_UPLO::CblasLower,
-                CBLAS_TRANSPOSE::CblasTrans,
-                int(c.rows()),
-                int(a.rows()),
-                1.0,
-                a.pointer,
-                leading(&a),
-                0.0,
-                c.pointer,
-                leading(&c.as_view()),
-            )
-        }
-        elementwise::mirror_below(c);
-    }
-
-    /// Distance between the elements of a view that is one row or one column.
-    fn spacing(vector: &View<'_>) -> usize {
-        if vector.rows() == 1 { 1 } else { vector.stride() }
-    }
-
-    /// y = alpha · op(matrix) · x + beta · y; vectors come with the distance between their elements.
-    fn gemv(
-        y: (ViewMut<'_>, usize),
-        alpha: f32,
-        matrix: View<'_>,
-        transpose: Transpose,
-        x: (View<'_>, usize),
-        beta: f32,
-    ) {
-        let mut beta = beta;
-        if beta == 0.0 {
-            // Some versions of OpenBLAS multiply NaN by 0 here.
-            elementwise::set(y.0, 0.0);
-            beta = 1.0;
-        }
-        // SAFETY: as for `gemm`; both vectors have the lengths that the matrix's shape asks for.
-        unsafe {
-            cblas_sgemv(
-                CBLAS_LAYOUT::CblasRowMajor,
-                code(transpose),
-                int(matrix.rows()),
-                int(matrix.cols()),
-                alpha,
-                matrix.pointer,
-                leading(&matrix),
-                x.0.pointer,
-                int(x.1),
-                beta,
-                y.0.pointer,
-                int(y.1),
-            )
-        }
-    }
-}
-
-#[cfg(all(feature = "pure-rust", not(feature = "openblas")))]
-pub(super) mod library {
-    use super::*;
-
-    pub fn set_num_threads(_threads: usize) {}
-
-    /// Whether the kernels in use have AVX-512.
-    pub fn is_wide() -> bool {
-        false
-    }
-
-    pub fn gram(c: ViewMut<'_>, a: View<'_>) {
-        gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0)
-    }
-
-    /// Distances between neighbours in a column and in a row of op(view).
-    fn strides(view: &View<'_>, transpose: Transpose) -> (isize, isize) {
-        let stride = view.stride() as isize;
-        if transpose == Transpose::No { (stride, 1) } else { (1, stride) }
-    }
-
-    /// Nothing is empty and c is apart from a and b.
-    pub fn gemm(
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        ta: Transpose,
-        b: View<'_>,
-        tb: Transpose,
-        beta: f32,
-    ) {
-        let k = if ta == Transpose::No { a.cols() } else { a.rows() };
-        let ((row_a, col_a), (row_b, col_b)) = (strides(&a, ta), strides(&b, tb));
-        let (m, n) = (c.rows(), c.cols());
-        let row_c = c.stride() as isize;
-        // SAFETY: shapes were checked by the caller, the memory of all views is allocated, and c, the only one
-        // written, overlaps neither factor.
-        unsafe {
-            matrixmultiply::sgemm(
-                m, k, n, alpha, a.pointer, row_a, col_a, b.pointer, row_b, col_b, beta, c.pointer, row_c, 1,
-            )
-        }
-    }
+    blas::set_num_threads(threads.max(1))
 }
 
 #[cfg(test)]

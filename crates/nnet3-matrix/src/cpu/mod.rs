@@ -6,6 +6,7 @@
 mod access;
 mod ahead;
 mod banded;
+mod blas;
 mod broadcast;
 mod cols;
 mod elementwise;
@@ -28,6 +29,7 @@ mod vector;
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Transpose};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
+pub use blas::library_name;
 pub use gemm::{library_product, set_num_threads};
 pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};

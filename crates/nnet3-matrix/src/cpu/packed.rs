@@ -6,7 +6,8 @@
 
 use super::access::{Rows, RowsMut, split};
 use super::ahead::Ahead;
-use super::gemm::{has_own_roundings, is_small, library};
+use super::blas;
+use super::gemm::{has_own_roundings, is_small};
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::backend::Transpose;
@@ -67,7 +68,7 @@ pub(super) fn pays((m, n, k): (usize, usize, usize), [transposed_a, transposed_b
         return false;
     }
     let few_rows = m <= FEW_ROWS && n >= width && n * k >= LEAST_ELEMENTS;
-    !library::is_wide() || (few_rows && !transposed_a && !transposed_b)
+    !blas::is_wide() || (few_rows && !transposed_a && !transposed_b)
 }
 
 /// A matrix of which the transpose may be meant.

@@ -1,9 +1,6 @@
 //! Command lines of the programs that train, evaluate and combine networks.
 
-#[path = "support/programs.rs"]
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 use nnet3_core::nnet::Nnet;
 
 const CONFIG: &str = "\
@@ -38,7 +35,7 @@ fn prepare(folder: &Folder) -> (String, String) {
     let egs = folder.path("egs.ark");
     let made = format!(
         "ark:{} --num-pdfs=3 --num-frames=4 --left-context=1 --right-context=1 ark:{features} ark:{targets} ark:- |",
-        common::binary("nnet3-get-egs").display()
+        crate::common::binary("nnet3-get-egs").display()
     );
     succeed("nnet3-merge-egs", &["--minibatch-size=10", &made, &format!("ark:{egs}")]);
     (network, format!("ark:{egs}"))

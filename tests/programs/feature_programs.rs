@@ -1,12 +1,7 @@
 //! Command lines of the programs for features, with figures computed by hand.
 
-#[path = "support/command_lines.rs"]
-mod command_lines;
-#[path = "support/programs.rs"]
-mod common;
-
-use command_lines::{close, fails, feats, numbers, output, run};
-use common::Folder;
+use crate::command_lines::{close, fails, feats, numbers, output, run};
+use crate::common::Folder;
 
 #[test]
 fn copying_features() {
@@ -17,7 +12,7 @@ fn copying_features() {
     assert_eq!(f.read("frames.txt"), "a 3 \nb 2 \n");
     assert_eq!(output(&f, "copy-feats scp:@f.scp ark,t:-"), text);
     let pipe = format!("ark:cat {} |", f.path("f.ark"));
-    assert_eq!(common::run("copy-feats", &[&pipe, "ark,t:-"]).stdout, f_read_text(&f));
+    assert_eq!(crate::common::run("copy-feats", &[&pipe, "ark,t:-"]).stdout, f_read_text(&f));
     // A file of its own, and a part of one.
     let offset = f.read("f.scp").lines().next().unwrap().split(' ').nth(1).unwrap().to_owned();
     assert_eq!(output(&f, &format!("copy-feats --binary=false {offset}[1:2,0:0] -")), "[ 3 5 ]");

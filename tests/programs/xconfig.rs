@@ -31,7 +31,7 @@ impl Case {
 
     /// Runs a program in the folder; returns what it said.
     fn run(&self, program: &str, arguments: &[&str], status: i32) -> String {
-        let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy")).with_file_name(program);
+        let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(program);
         let output = Command::new(path).args(arguments).current_dir(&self.folder).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(status), "{program} {arguments:?}\n{text}");

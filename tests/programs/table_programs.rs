@@ -1,12 +1,7 @@
 //! Command lines of the programs for matrices, vectors, posteriors and LDA statistics, with figures computed by hand.
 
-#[path = "support/command_lines.rs"]
-mod command_lines;
-#[path = "support/programs.rs"]
-mod common;
-
-use command_lines::{close, fails, feats, numbers, output, run};
-use common::Folder;
+use crate::command_lines::{close, fails, feats, numbers, output, run};
+use crate::common::Folder;
 
 #[test]
 fn functions_of_matrices() {
@@ -121,10 +116,10 @@ fn posteriors() {
     f.write("ali.txt", "a 2 0\nb 1\n");
     f.write("post.txt", "a [ 2 0.5 1 0.25 ] [ ] \nb [ 0 1 ] \n");
     assert_eq!(output(&f, "ali-to-post ark:@ali.txt ark,t:-"), "a [ 2 1 ] [ 0 1 ] b [ 1 1 ]");
-    let bin = common::binary("ali-to-post").display().to_string();
+    let bin = crate::common::binary("ali-to-post").display().to_string();
     let pipe = format!("ark:{bin} ark:{} ark:- |", f.path("ali.txt"));
     assert_eq!(
-        common::run("copy-post", &["--scale=0.5", &pipe, "ark,t:-"]).stdout,
+        crate::common::run("copy-post", &["--scale=0.5", &pipe, "ark,t:-"]).stdout,
         "a [ 2 0.5 ] [ 0 0.5 ] \nb [ 1 0.5 ] \n"
     );
     assert_eq!(output(&f, "post-to-weights ark:@post.txt ark,t:-"), "a [ 0.75 0 ] b [ 1 ]");
@@ -375,7 +370,7 @@ fn failures_keep_old_files() {
     }
     let failing = format!("ark:cat {}; exit 3 |", f.path("feats.txt"));
     let old = format!("ark:{}", f.path("old"));
-    let output = common::run("copy-feats", &[&failing, &old]);
+    let output = crate::common::run("copy-feats", &[&failing, &old]);
     assert_eq!(output.status, 255);
     assert!(output.stderr.contains("exit 3") && f.read("old") == "old\n", "{}", output.stderr);
 }

@@ -1,14 +1,13 @@
-//! Command lines as text, and what they should answer. Beside `programs.rs`, as `common`.
-#![allow(dead_code)]
+//! Command lines as text, and what they should answer.
 
-use super::common::{Folder, Output};
+use crate::common::{Folder, Output};
 
 /// Runs a command line: words between blanks, `@` stands for the folder.
 pub fn run(folder: &Folder, line: &str) -> Output {
     let here = folder.path("");
     let words: Vec<String> = line.split_whitespace().map(|word| word.replace('@', &here)).collect();
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    let output = super::common::run(&words[0], &arguments);
+    let output = crate::common::run(&words[0], &arguments);
     assert!(!output.stderr.contains("panicked"), "{line}: {}", output.stderr);
     output
 }

@@ -1,9 +1,6 @@
 //! `nnet3-benchmark` as a program.
 
-#[path = "support/programs.rs"]
-mod programs;
-
-use programs::run;
+use crate::common::run;
 use std::path::Path;
 
 /// What it prints of a network and a request.

@@ -12,7 +12,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn start(folder: &Path, program: &str, arguments: &[&str]) -> Child {
-    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy")).with_file_name(program);
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(program);
     let mut command = Command::new(path);
     command.current_dir(folder).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
@@ -69,7 +69,7 @@ fn killed_at_200_moments() {
 fn a_full_disk_is_an_error() {
     let folder = with_network("full");
     std::fs::write(folder.join("target.raw"), "what was there").unwrap();
-    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy"));
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name("nnet3-copy");
     let script = format!("trap '' XFSZ; ulimit -f 2000; {} old.raw target.raw", path.display());
     let output = Command::new("sh").current_dir(&folder).args(["-c", &script]).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -84,7 +84,7 @@ fn a_full_disk_is_an_error() {
 #[test]
 fn a_reader_that_has_seen_enough() {
     let folder = with_network("head");
-    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy"));
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name("nnet3-copy");
     let script = format!("{} --print-args=false --binary=false old.raw - | head -c 100", path.display());
     let output = Command::new("sh").current_dir(&folder).args(["-c", &script]).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 100));

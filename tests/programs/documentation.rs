@@ -14,7 +14,7 @@ fn programs() -> Vec<String> {
 }
 
 fn run(program: &str, argument: &str) -> (Option<i32>, String, String) {
-    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy")).with_file_name(program);
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(program);
     let output = Command::new(path).arg(argument).output().unwrap_or_else(|e| panic!("{program}: {e}"));
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))

@@ -1,9 +1,6 @@
 //! Command lines of the programs that make, copy and merge examples.
 
-#[path = "support/programs.rs"]
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 
 /// Two utterances of two-dimensional features and their targets, as text archives.
 fn inputs(folder: &Folder) -> (String, String) {
@@ -22,7 +19,7 @@ fn inputs(folder: &Folder) -> (String, String) {
     (folder.write("feats.txt", &features), folder.write("post.txt", &targets))
 }
 
-fn make(folder: &Folder, options: &[&str], egs: &str) -> common::Output {
+fn make(folder: &Folder, options: &[&str], egs: &str) -> crate::common::Output {
     let (features, targets) = inputs(folder);
     let files = [format!("ark:{features}"), format!("ark:{targets}"), format!("ark,t:{egs}")];
     let mut arguments = options.to_vec();
@@ -51,7 +48,7 @@ fn from_features_to_minibatches() {
 
     // Through pipes, with each way of changing the order.
     let merged = folder.path("merged.txt");
-    let bin = |name: &str| common::binary(name).display().to_string();
+    let bin = |name: &str| crate::common::binary(name).display().to_string();
     let pipeline = format!(
         "ark:{} --frame=2 --left-context=1 --right-context=1 ark:{egs} ark:- | {} --srand=3 ark:- ark:- | {} \
          --buffer-size=2 ark:- ark:- | {} --n=2 ark:- ark:- |",
@@ -169,7 +166,7 @@ fn what_is_wrong_and_where() {
 /// The reference's own examples: where NNET3_TRAINING_DIR names them.
 #[test]
 fn same_as_the_reference() {
-    let Some(reference) = common::reference_folder() else { return };
+    let Some(reference) = crate::common::reference_folder() else { return };
     let folder = Folder::new("egs-reference");
     let egs = reference.join("egs");
     let file = |name: &str| egs.join(name).display().to_string();

@@ -10,7 +10,7 @@ use kaldi_io::{DenseMatrix, SequentialReader};
 type Table = Vec<(String, DenseMatrix<f32>)>;
 
 fn run(program: &str, folder: &Path, arguments: &[&str]) -> Output {
-    let path = Path::new(env!("CARGO_BIN_EXE_nnet3-compute")).with_file_name(program);
+    let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(program);
     Command::new(path).current_dir(folder).args(arguments).output().unwrap()
 }
 

@@ -1,12 +1,9 @@
 //! Pipes of our own programs, which the reading program runs within itself: nothing but the processes may be missing.
 
-#[path = "support/programs.rs"]
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use common::{Folder, Output, binary, run, succeed};
+use crate::common::{Folder, Output, binary, run, succeed};
 
 /// Examples of eight frames, of 24 utterances.
 fn examples(folder: &Folder) -> String {

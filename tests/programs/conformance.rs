@@ -1,9 +1,9 @@
 //! The cases shipped in `tests/data/conformance`, and the full set where `NNET3_CONFORMANCE_DIR` names it.
 
-#[path = "support/conformance.rs"]
-mod conformance;
+#[path = "../support/conformance.rs"]
+mod cases;
 
-use conformance::{Summary, find_cases};
+use cases::{Summary, find_cases};
 use nnet3_matrix::cuda::GpuMath;
 use std::path::Path;
 

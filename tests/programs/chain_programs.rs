@@ -1,9 +1,6 @@
 //! Command lines of the programs that copy, shuffle, select and merge chain examples.
 
-#[path = "support/programs.rs"]
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 
 /// Examples of two frames with these keys, in text.
 fn examples(keys: &[&str]) -> String {
@@ -35,9 +32,9 @@ fn binary_text_and_pipes() {
     assert_eq!(back.stdout, examples(&["a", "b", "c"]));
     let pipeline = format!(
         "ark:{} --srand=1 ark:{binary} ark:- | {} --n=2 ark:- ark:- | {} --buffer-size=1 ark:- ark:- |",
-        common::binary("nnet3-chain-shuffle-egs").display(),
-        common::binary("nnet3-chain-subset-egs").display(),
-        common::binary("nnet3-chain-shuffle-egs").display()
+        crate::common::binary("nnet3-chain-shuffle-egs").display(),
+        crate::common::binary("nnet3-chain-subset-egs").display(),
+        crate::common::binary("nnet3-chain-shuffle-egs").display()
     );
     let output = run("nnet3-chain-merge-egs", &["--minibatch-size=2", &pipeline, "ark,t:-"]);
     assert_eq!(output.status, 0, "{}", output.stderr);

@@ -1,9 +1,6 @@
 //! `nnet3-report` on folders that are not as they should be.
 
-#[path = "support/programs.rs"]
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 
 #[test]
 fn a_page_of_whatever_logs_there_are() {

@@ -1,9 +1,6 @@
 //! `nnet3-compile-info` as a program, and computations that are stored, edited and run.
 
-#[path = "support/programs.rs"]
-mod programs;
-
-use programs::{Folder, Output, run};
+use crate::common::{Folder, Output, run};
 use std::path::{Path, PathBuf};
 
 fn case(name: &str) -> PathBuf {

@@ -1,9 +1,6 @@
 //! The programs about acoustic models: against the reference's files, and on a model small enough to calculate by hand.
 
-#[path = "support/programs.rs"]
-mod common;
-
-use common::{Folder, reference_folder, run, succeed};
+use crate::common::{Folder, reference_folder, run, succeed};
 use std::path::{Path, PathBuf};
 
 /// The reference's tree, topology, transition model and posteriors.
@@ -98,7 +95,7 @@ fn a_model_is_its_parts() {
     for model in [&model, &text] {
         succeed("nnet3-copy", &["--binary=false", model, &raw_again]);
         let pipe = format!("nnet3-am-copy --raw=true --binary=false {model} - |");
-        let bin = common::binary("nnet3-am-copy");
+        let bin = crate::common::binary("nnet3-am-copy");
         let pipe = pipe.replace("nnet3-am-copy", bin.to_str().unwrap());
         assert_eq!(output("nnet3-copy", &["--binary=false", &pipe, "-"]), folder.read("again.raw"));
     }

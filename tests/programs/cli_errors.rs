@@ -69,7 +69,7 @@ impl Case {
 
     /// Standard error of a program that must end with this status.
     fn run(&self, program: &str, arguments: &[&str], status: i32) -> String {
-        let path = Path::new(env!("CARGO_BIN_EXE_nnet3-init")).with_file_name(program);
+        let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(program);
         let mut command = Command::new(path);
         let output = command.current_dir(&self.folder).args(arguments).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,5 +1,4 @@
 //! Runs programs of this package in tests.
-#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +13,7 @@ pub struct Output {
 
 /// Where a program of this package is.
 pub fn binary(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_nnet3-train")).with_file_name(name)
+    Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(name)
 }
 
 pub fn run(program: &str, arguments: &[&str]) -> Output {

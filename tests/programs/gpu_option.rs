@@ -1,10 +1,7 @@
 //! `--use-gpu` on machines without a GPU.
 
-#[path = "support/programs.rs"]
-mod programs;
-
+use crate::common::{Folder, run};
 use nnet3_matrix::cuda::driver;
-use programs::{Folder, run};
 
 const NETWORK: &str = "input-node name=input dim=2\n\
     component name=a type=NaturalGradientAffineComponent input-dim=2 output-dim=2\n\
@@ -18,7 +15,7 @@ fn without_a_gpu() {
     }
     let f = Folder::new("gpu-option");
     let (config, network) = (f.write("net.config", NETWORK), f.path("net.raw"));
-    programs::succeed("nnet3-init", &[&config, &network]);
+    crate::common::succeed("nnet3-init", &[&config, &network]);
     let feats = format!("ark:{}", f.write("feats.ark", "u  [\n  1 2\n  3 4 ]\n"));
     let compute =
         |options: &[&str]| run("nnet3-compute", &[options, &[&network, &feats, "ark,t:-"]].concat());

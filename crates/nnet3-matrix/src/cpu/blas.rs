@@ -1,0 +1,316 @@
+//! Products by a BLAS library, or in plain Rust where there is none.
+//!
+//! The library is loaded when the first product is asked for ([`loaded`]), so that programs that multiply nothing do not
+//! wait for it and no build needs it; with the feature `linked-openblas` it is linked instead ([`linked`]).
+
+use super::elementwise;
+use crate::backend::Transpose;
+use crate::view::{View, ViewMut};
+use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO};
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::OnceLock;
+
+#[cfg(not(any(feature = "openblas", feature = "linked-openblas", feature = "pure-rust")))]
+compile_error!(
+    "nnet3-matrix needs a source of matrix products: feature `openblas`, `linked-openblas` or `pure-rust`"
+);
+
+type Gemm = unsafe extern "C" fn(
+    CBLAS_LAYOUT,
+    CBLAS_TRANSPOSE,
+    CBLAS_TRANSPOSE,
+    c_int,
+    c_int,
+    c_int,
+    f32,
+    *const f32,
+    c_int,
+    *const f32,
+    c_int,
+    f32,
+    *mut f32,
+    c_int,
+);
+type Gemv = unsafe extern "C" fn(
+    CBLAS_LAYOUT,
+    CBLAS_TRANSPOSE,
+    c_int,
+    c_int,
+    f32,
+    *const f32,
+    c_int,
+    *const f32,
+    c_int,
+    f32,
+    *mut f32,
+    c_int,
+);
+type Syrk = unsafe extern "C" fn(
+    CBLAS_LAYOUT,
+    CBLAS_UPLO,
+    CBLAS_TRANSPOSE,
+    c_int,
+    c_int,
+    f32,
+    *const f32,
+    c_int,
+    f32,
+    *mut f32,
+    c_int,
+);
+
+/// The functions of a BLAS library that products need.
+struct Library {
+    /// What the library calls itself or was found as.
+    name: &'static str,
+    sgemm: Gemm,
+    sgemv: Gemv,
+    ssyrk: Syrk,
+    /// Only OpenBLAS has these two.
+    set_num_threads: Option<unsafe extern "C" fn(c_int)>,
+    corename: Option<unsafe extern "C" fn() -> *const c_char>,
+}
+
+/// The library in use. OpenBLAS would take all processors unless told otherwise.
+fn library() -> Option<&'static Library> {
+    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+    let find = || {
+        let library = find();
+        if let Some(set) = library.as_ref().and_then(|library| library.set_num_threads) {
+            // SAFETY: OpenBLAS allows this call at any time outside its own calls, of which none has been made yet.
+            unsafe { set(1) };
+        }
+        library
+    };
+    LIBRARY.get_or_init(find).as_ref()
+}
+
+#[cfg(feature = "linked-openblas")]
+fn find() -> Option<Library> {
+    use blas_src as _;
+    unsafe extern "C" {
+        fn openblas_set_num_threads(threads: c_int);
+        fn openblas_get_corename() -> *const c_char;
+    }
+    Some(Library {
+        name: "OpenBLAS (linked)",
+        sgemm: cblas_sys::cblas_sgemm,
+        sgemv: cblas_sys::cblas_sgemv,
+        ssyrk: cblas_sys::cblas_ssyrk,
+        set_num_threads: Some(openblas_set_num_threads),
+        corename: Some(openblas_get_corename),
+    })
+}
+
+#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+fn find() -> Option<Library> {
+    const NAMES: &[&str] = if cfg!(target_os = "macos") {
+        &[
+            "libopenblas.dylib",
+            "/opt/homebrew/opt/openblas/lib/libopenblas.dylib",
+            "/System/Library/Frameworks/Accelerate.framework/Accelerate",
+        ]
+    } else {
+        &["libopenblas.so.0", "libopenblas.so"]
+    };
+    NAMES.iter().find_map(|name| load(name))
+}
+
+#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+fn load(name: &'static str) -> Option<Library> {
+    // SAFETY: a BLAS library does nothing when it is loaded but look at the processor and start its threads.
+    let library = unsafe { libloading::Library::new(name) }.ok()?;
+    // The functions are called until the process ends.
+    let library: &'static libloading::Library = Box::leak(Box::new(library));
+    // SAFETY: functions of these names have these signatures in every library with the C interface of BLAS, and in
+    // OpenBLAS.
+    unsafe {
+        Some(Library {
+            name,
+            sgemm: *library.get(b"cblas_sgemm\0").ok()?,
+            sgemv: *library.get(b"cblas_sgemv\0").ok()?,
+            ssyrk: *library.get(b"cblas_ssyrk\0").ok()?,
+            set_num_threads: library.get(b"openblas_set_num_threads\0").ok().map(|function| *function),
+            corename: library.get(b"openblas_get_corename\0").ok().map(|function| *function),
+        })
+    }
+}
+
+#[cfg(not(any(feature = "openblas", feature = "linked-openblas")))]
+fn find() -> Option<Library> {
+    None
+}
+
+/// What large products are done by: a library as it was found, or `Rust`.
+pub fn library_name() -> &'static str {
+    library().map_or("Rust", |library| library.name)
+}
+
+/// Whether the kernels in use have AVX-512.
+pub(super) fn is_wide() -> bool {
+    static WIDE: OnceLock<bool> = OnceLock::new();
+    *WIDE.get_or_init(|| {
+        let Some(corename) = library().and_then(|library| library.corename) else { return false };
+        // SAFETY: the name is a constant string of the library, chosen when it was loaded.
+        let name = unsafe { CStr::from_ptr(corename()) };
+        ["SkylakeX", "Cooperlake", "SapphireRapids"]
+            .iter()
+            .any(|wide| name.to_bytes().eq_ignore_ascii_case(wide.as_bytes()))
+    })
+}
+
+/// How many threads one product may use, where the library lets one choose.
+pub(super) fn set_num_threads(threads: usize) {
+    if let Some(set) = library().and_then(|library| library.set_num_threads) {
+        // SAFETY: as in `library`.
+        unsafe { set(int(threads)) }
+    }
+}
+
+fn int(value: usize) -> c_int {
+    value.try_into().expect("matrix too large for BLAS")
+}
+
+fn code(transpose: Transpose) -> CBLAS_TRANSPOSE {
+    match transpose {
+        Transpose::No => CBLAS_TRANSPOSE::CblasNoTrans,
+        Transpose::Yes => CBLAS_TRANSPOSE::CblasTrans,
+    }
+}
+
+/// BLAS wants at least the row length even where there is no second row.
+fn leading(view: &View<'_>) -> c_int {
+    int(view.stride().max(view.cols()).max(1))
+}
+
+/// c = alpha · op(a) · op(b) + beta · c, of shapes that fit. Nothing is empty and c is apart from a and b.
+pub(super) fn gemm(
+    c: ViewMut<'_>,
+    alpha: f32,
+    a: View<'_>,
+    ta: Transpose,
+    b: View<'_>,
+    tb: Transpose,
+    beta: f32,
+) {
+    let Some(library) = library() else { return plain_gemm(c, alpha, (a, ta), (b, tb), beta) };
+    let k = if ta == Transpose::No { a.cols() } else { a.rows() };
+    if c.rows() == 1 {
+        // cᵀ = op(b)ᵀ op(a)ᵀ
+        let flipped = if tb == Transpose::No { Transpose::Yes } else { Transpose::No };
+        return gemv(library, (c, 1), alpha, b, flipped, (a, spacing(&a)), beta);
+    }
+    if c.cols() == 1 {
+        return gemv(library, (c, c.stride()), alpha, a, ta, (b, spacing(&b)), beta);
+    }
+    // SAFETY: shapes were checked by the caller, strides are at least the row lengths, the memory of all views is
+    // allocated, and c, the only one written, overlaps neither factor.
+    unsafe {
+        (library.sgemm)(
+            CBLAS_LAYOUT::CblasRowMajor,
+            code(ta),
+            code(tb),
+            int(c.rows()),
+            int(c.cols()),
+            int(k),
+            alpha,
+            a.pointer,
+            leading(&a),
+            b.pointer,
+            leading(&b),
+            beta,
+            c.pointer,
+            leading(&c.as_view()),
+        )
+    }
+}
+
+/// c = aᵀ a: half of it by BLAS. As for [`gemm`]; c has more than one row.
+pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
+    let Some(library) = library() else {
+        return plain_gemm(c, 1.0, (a, Transpose::Yes), (a, Transpose::No), 0.0);
+    };
+    // SAFETY: as in `gemm`.
+    unsafe {
+        (library.ssyrk)(
+            CBLAS_LAYOUT::CblasRowMajor,
+            CBLAS_UPLO::CblasLower,
+            CBLAS_TRANSPOSE::CblasTrans,
+            int(c.rows()),
+            int(a.rows()),
+            1.0,
+            a.pointer,
+            leading(&a),
+            0.0,
+            c.pointer,
+            leading(&c.as_view()),
+        )
+    }
+    elementwise::mirror_below(c);
+}
+
+/// Distance between the elements of a view that is one row or one column.
+fn spacing(vector: &View<'_>) -> usize {
+    if vector.rows() == 1 { 1 } else { vector.stride() }
+}
+
+/// y = alpha · op(matrix) · x + beta · y; vectors come with the distance between their elements.
+fn gemv(
+    library: &Library,
+    y: (ViewMut<'_>, usize),
+    alpha: f32,
+    matrix: View<'_>,
+    transpose: Transpose,
+    x: (View<'_>, usize),
+    beta: f32,
+) {
+    let mut beta = beta;
+    if beta == 0.0 {
+        // Some versions of OpenBLAS multiply NaN by 0 here.
+        elementwise::set(y.0, 0.0);
+        beta = 1.0;
+    }
+    // SAFETY: as for `gemm`; both vectors have the lengths that the matrix's shape asks for.
+    unsafe {
+        (library.sgemv)(
+            CBLAS_LAYOUT::CblasRowMajor,
+            code(transpose),
+            int(matrix.rows()),
+            int(matrix.cols()),
+            alpha,
+            matrix.pointer,
+            leading(&matrix),
+            x.0.pointer,
+            int(x.1),
+            beta,
+            y.0.pointer,
+            int(y.1),
+        )
+    }
+}
+
+/// As [`gemm`], without a library.
+fn plain_gemm(
+    c: ViewMut<'_>,
+    alpha: f32,
+    (a, ta): (View<'_>, Transpose),
+    (b, tb): (View<'_>, Transpose),
+    beta: f32,
+) {
+    /// Distances between neighbours in a column and in a row of op(view).
+    fn strides(view: &View<'_>, transpose: Transpose) -> (isize, isize) {
+        let stride = view.stride() as isize;
+        if transpose == Transpose::No { (stride, 1) } else { (1, stride) }
+    }
+    let k = if ta == Transpose::No { a.cols() } else { a.rows() };
+    let ((row_a, col_a), (row_b, col_b)) = (strides(&a, ta), strides(&b, tb));
+    let (m, n) = (c.rows(), c.cols());
+    let row_c = c.stride() as isize;
+    // SAFETY: shapes were checked by the caller, the memory of all views is allocated, and c, the only one written,
+    // overlaps neither factor.
+    unsafe {
+        matrixmultiply::sgemm(
+            m, k, n, alpha, a.pointer, row_a, col_a, b.pointer, row_b, col_b, beta, c.pointer, row_c, 1,
+        )
+    }
+}

@@ -1,0 +1,91 @@
+//! All programs in one binary, `nnet3`: the name by which it is called chooses the program, or its first argument does
+//! (`nnet3 copy-feats …`). The build puts a link of each program's name beside the binary, so that a folder with them on
+//! the `PATH` looks like one with many small programs, while only one is linked.
+
+mod programs;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use kaldi_io::cli;
+
+/// Training keeps thousands of small objects that one thread makes and another uses.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Name and `main` of every program, in the order of the names.
+static PROGRAMS: &[(&str, fn() -> ExitCode)] = include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+
+const USAGE: &str = "\
+Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains it
+       nnet3 --list                  prints the names of all programs
+       nnet3 --install FOLDER        makes links in FOLDER, by which programs are called as PROGRAM
+";
+
+fn find(name: &str) -> Option<fn() -> ExitCode> {
+    let place = PROGRAMS.binary_search_by_key(&name, |(name, _)| name).ok()?;
+    Some(PROGRAMS[place].1)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let called = arguments.first().map(|path| cli::program_name(path)).unwrap_or_default();
+    if let Some(program) = find(&called) {
+        return program();
+    }
+    let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
+    match texts.as_slice() {
+        ["--list"] => {
+            PROGRAMS.iter().for_each(|(name, _)| println!("{name}"));
+            ExitCode::SUCCESS
+        }
+        ["--install", folder] => install(Path::new(folder)),
+        ["--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        ["--version"] => {
+            println!("nnet3 {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        [name, ..] if find(name).is_some() => {
+            cli::skip_arguments(1);
+            find(name).map_or(ExitCode::FAILURE, |program| program())
+        }
+        [name, ..] => fail(&format!("there is no program '{name}'\n{USAGE}")),
+        [] => fail(&format!("which program?\n{USAGE}")),
+    }
+}
+
+fn fail(message: &str) -> ExitCode {
+    eprintln!("nnet3: {}", message.trim_end());
+    ExitCode::from(cli::NOTHING_DONE)
+}
+
+/// Links to the running binary under the names of all programs. Files that are there and are no links stay.
+fn install(folder: &Path) -> ExitCode {
+    let links = || -> std::io::Result<usize> {
+        let binary = std::env::current_exe()?.canonicalize()?;
+        std::fs::create_dir_all(folder)?;
+        for (name, _) in PROGRAMS {
+            let path = folder.join(name);
+            if path.is_symlink() {
+                std::fs::remove_file(&path)?;
+            }
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(&binary, &path)
+                .map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+            #[cfg(not(unix))]
+            std::fs::copy(&binary, &path)?;
+        }
+        Ok(PROGRAMS.len())
+    };
+    match links() {
+        Ok(count) => {
+            println!("{count} programs are in {}", folder.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&format!("--install {}: {error}", folder.display())),
+    }
+}

@@ -1,0 +1,21 @@
+//! The programs as their users see them: command lines, files, statuses, log lines.
+
+mod acoustic_programs;
+mod benchmark;
+mod chain_programs;
+mod cli_errors;
+mod command_lines;
+mod common;
+mod compile_info;
+mod compute;
+mod conformance;
+mod documentation;
+mod durability;
+mod egs_programs;
+mod feature_programs;
+mod gpu_option;
+mod own_pipes;
+mod report;
+mod table_programs;
+mod training_programs;
+mod xconfig;
