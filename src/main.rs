@@ -9,10 +9,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use kaldi_io::cli;
+use nnet3_allocator::ProgramAllocator;
 
-/// Training keeps thousands of small objects that one thread makes and another uses.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: ProgramAllocator = ProgramAllocator::new(handles_examples);
+
+/// Whether examples go through a program one by one.
+fn handles_examples(name: &[u8]) -> bool {
+    let ends = [b"-train".as_slice(), b"-train2", b"-copy-egs", b"-merge-egs", b"-shuffle-egs"];
+    ends.iter().any(|end| name.ends_with(end))
+}
 
 /// Name and `main` of every program, in the order of the names.
 static PROGRAMS: &[(&str, fn() -> ExitCode)] = include!(concat!(env!("OUT_DIR"), "/programs.rs"));
