@@ -1,6 +1,7 @@
 //! The FST itself.
 
 use crate::error::{Error, Result};
+use crate::weight::Weight;
 
 /// A position in [`Fst::states`].
 pub type StateId = u32;
@@ -9,45 +10,51 @@ pub type StateId = u32;
 pub const EPSILON: i32 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arc {
+pub struct Arc<W = f32> {
     /// Never negative.
     pub ilabel: i32,
     /// Never negative.
     pub olabel: i32,
-    pub weight: f32,
+    pub weight: W,
     /// A state of the same FST.
     pub next: StateId,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
-    /// The cost of ending here; infinite if the state is not final.
-    pub final_weight: f32,
-    pub arcs: Vec<Arc>,
+pub struct State<W = f32> {
+    /// The weight of ending here; zero (an infinite cost) if the state is not final.
+    pub final_weight: W,
+    pub arcs: Vec<Arc<W>>,
 }
 
 /// States with arcs between them. An FST without states is empty and has no start.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Fst {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fst<W = f32> {
     pub start: Option<StateId>,
-    pub states: Vec<State>,
+    pub states: Vec<State<W>>,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State { final_weight: f32::INFINITY, arcs: Vec::new() }
+impl<W> Default for Fst<W> {
+    fn default() -> Fst<W> {
+        Fst { start: None, states: Vec::new() }
     }
 }
 
-impl State {
+impl<W: Weight> Default for State<W> {
+    fn default() -> State<W> {
+        State { final_weight: W::zero(), arcs: Vec::new() }
+    }
+}
+
+impl<W: Weight> State<W> {
     pub fn is_final(&self) -> bool {
-        self.final_weight != f32::INFINITY
+        !self.final_weight.is_zero()
     }
 }
 
-impl Arc {
+impl<W> Arc<W> {
     /// An arc of an acceptor.
-    pub fn new(label: i32, weight: f32, next: StateId) -> Arc {
+    pub fn new(label: i32, weight: W, next: StateId) -> Arc<W> {
         Arc { ilabel: label, olabel: label, weight, next }
     }
 
@@ -57,17 +64,17 @@ impl Arc {
     }
 }
 
-impl Fst {
+impl<W: Weight> Fst<W> {
     pub fn add_state(&mut self) -> StateId {
         self.states.push(State::default());
         (self.states.len() - 1) as StateId
     }
 
-    pub fn state(&self, id: StateId) -> &State {
+    pub fn state(&self, id: StateId) -> &State<W> {
         &self.states[id as usize]
     }
 
-    pub fn state_mut(&mut self, id: StateId) -> &mut State {
+    pub fn state_mut(&mut self, id: StateId) -> &mut State<W> {
         &mut self.states[id as usize]
     }
 
@@ -77,20 +84,15 @@ impl Fst {
     }
 
     /// The states with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = (StateId, &State)> {
+    pub fn numbered(&self) -> impl Iterator<Item = (StateId, &State<W>)> {
         self.states.iter().enumerate().map(|(id, state)| (id as StateId, state))
     }
 
-    /// Multiplies all costs, those of ending included. With 0, what is impossible stays so.
-    pub fn scale(&mut self, factor: f32) {
-        let scale = |weight: &mut f32| {
-            if *weight != f32::INFINITY {
-                *weight *= factor;
-            }
-        };
+    /// Changes all weights, those of ending included, that are not zero.
+    pub fn map_weights(&mut self, change: impl Fn(&mut W)) {
         for state in &mut self.states {
-            scale(&mut state.final_weight);
-            state.arcs.iter_mut().for_each(|arc| scale(&mut arc.weight));
+            let arcs = state.arcs.iter_mut().map(|arc| &mut arc.weight);
+            arcs.chain([&mut state.final_weight]).filter(|weight| !weight.is_zero()).for_each(&change);
         }
     }
 
@@ -108,5 +110,12 @@ impl Fst {
     pub fn largest_label(&self) -> i32 {
         let labels = self.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.ilabel.max(arc.olabel));
         labels.max().unwrap_or(0)
+    }
+}
+
+impl Fst {
+    /// Multiplies all costs, those of ending included. With 0, what is impossible stays so.
+    pub fn scale(&mut self, factor: f32) {
+        self.map_weights(|weight| *weight *= factor);
     }
 }

@@ -1,19 +1,22 @@
 //! FSTs as values of a table.
 
+use std::marker::PhantomData;
+
 use kaldi_io::holder::Holder;
 use kaldi_io::text::is_space;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::Fst;
+use crate::weight::Weight;
 use crate::{store, text};
 
 /// OpenFst's binary form as it is, without Kaldi's header, or text; text begins with a blank.
-pub struct FstHolder;
+pub struct FstHolder<W = f32>(PhantomData<W>);
 
-impl Holder for FstHolder {
-    type T = Fst;
+impl<W: Weight> Holder for FstHolder<W> {
+    type T = Fst<W>;
 
-    fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst> {
+    fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
         match r.peek_byte()? {
             None => Err(r.error("expected an FST, found the end of the file")),
             Some(byte) if is_space(byte) => {
@@ -27,7 +30,7 @@ impl Holder for FstHolder {
         }
     }
 
-    fn write(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+    fn write(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
         if w.binary() { store::write_vector(w, fst) } else { text::write(w, fst) }
     }
 }

@@ -1,8 +1,8 @@
-//! Weighted finite-state transducers over the tropical semiring, as OpenFst calls `StdVectorFst`: the files that Kaldi
-//! keeps them in ([`store`], [`text`], [`holder`]) and the operations that the supervision of chain models needs
-//! ([`ops`]).
+//! Weighted finite-state transducers, as OpenFst calls `VectorFst`: the files that Kaldi keeps them in ([`store`],
+//! [`text`], [`holder`]) and the operations that graphs, lattices and the supervision of chain models need ([`ops`]).
 //!
-//! A weight is a cost: the smaller of two alternatives counts, costs along a path add up, infinity means "not at all".
+//! Unless something else is said, a [weight](Weight) is a cost (the tropical semiring): the smaller of two alternatives
+//! counts, costs along a path add up, infinity means "not at all".
 
 pub mod error;
 pub mod fst;
@@ -11,8 +11,10 @@ pub mod ops;
 pub mod properties;
 pub mod store;
 pub mod text;
+pub mod weight;
 
 pub use error::{Error, Result};
 pub use fst::{Arc, EPSILON, Fst, State, StateId};
 pub use holder::FstHolder;
 pub use store::read_fst;
+pub use weight::Weight;

@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
-use crate::fst::{EPSILON, Fst, State};
+use crate::fst::{Arc, EPSILON, Fst, State};
 use crate::ops::components::Components;
+use crate::weight::Weight;
 
 pub const EXPANDED: u64 = 1;
 pub const MUTABLE: u64 = 1 << 1;
@@ -37,15 +38,15 @@ impl Pair {
 }
 
 /// All properties of the FST, without the two that describe the form it is stored in.
-pub fn compute(fst: &Fst) -> u64 {
+pub fn compute<W: Weight>(fst: &Fst<W>) -> u64 {
     let arcs = || fst.states.iter().flat_map(|state| &state.arcs);
-    let labels: [fn(&crate::Arc) -> i32; 2] = [|arc| arc.ilabel, |arc| arc.olabel];
+    let labels: [fn(&Arc<W>) -> i32; 2] = [|arc| arc.ilabel, |arc| arc.olabel];
     let deterministic = labels.map(|label| fst.states.iter().all(|state| distinct(state, label)));
     let sorted = labels
         .map(|label| fst.states.iter().all(|state| state.arcs.is_sorted_by(|a, b| label(a) <= label(b))));
     let components = Components::of(fst);
-    let in_cycle = |from: usize, arc: &crate::Arc| components.same(from, arc.next as usize);
-    let weighted = |weight: f32| weight != 0.0 && weight != f32::INFINITY;
+    let in_cycle = |from: usize, arc: &Arc<W>| components.same(from, arc.next as usize);
+    let weighted = |weight: &W| !weight.is_one() && !weight.is_zero();
     let cycle_arcs = || {
         let arcs =
             fst.states.iter().enumerate().flat_map(|(s, state)| state.arcs.iter().map(move |arc| (s, arc)));
@@ -61,7 +62,7 @@ pub fn compute(fst: &Fst) -> u64 {
         | I_SORTED.bit(sorted[0])
         | O_SORTED.bit(sorted[1])
         | WEIGHTED.bit(
-            arcs().any(|arc| weighted(arc.weight)) || fst.states.iter().any(|s| weighted(s.final_weight)),
+            arcs().any(|arc| weighted(&arc.weight)) || fst.states.iter().any(|s| weighted(&s.final_weight)),
         )
         | CYCLIC.bit(cycle_arcs().next().is_some())
         | INITIAL_CYCLIC.bit(fst.start.is_some_and(|start| components.cyclic(fst, start as usize)))
@@ -69,10 +70,10 @@ pub fn compute(fst: &Fst) -> u64 {
         | ACCESSIBLE.bit(components.accessible.iter().all(|&yes| yes))
         | COACCESSIBLE.bit(components.coaccessible.iter().all(|&yes| yes))
         | STRING.bit(is_string(fst))
-        | WEIGHTED_CYCLES.bit(cycle_arcs().any(|(_, arc)| arc.weight != 0.0))
+        | WEIGHTED_CYCLES.bit(cycle_arcs().any(|(_, arc)| !arc.weight.is_one()))
 }
 
-fn distinct(state: &State, label: fn(&crate::Arc) -> i32) -> bool {
+fn distinct<W>(state: &State<W>, label: fn(&Arc<W>) -> i32) -> bool {
     match &state.arcs[..] {
         [] | [_] => true,
         arcs if arcs.is_sorted_by(|a, b| label(a) < label(b)) => true,
@@ -84,9 +85,9 @@ fn distinct(state: &State, label: fn(&crate::Arc) -> i32) -> bool {
 }
 
 /// Whether the states follow each other by single arcs, and the last alone is final.
-fn is_string(fst: &Fst) -> bool {
+fn is_string<W: Weight>(fst: &Fst<W>) -> bool {
     let last = fst.states.len().saturating_sub(1);
-    let follows = |s: usize, state: &State| match &state.arcs[..] {
+    let follows = |s: usize, state: &State<W>| match &state.arcs[..] {
         [] => s == last && state.is_final(),
         [arc] => !state.is_final() && arc.next as usize == s + 1,
         _ => false,

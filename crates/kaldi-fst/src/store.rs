@@ -6,14 +6,15 @@
 //!
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
-mod header;
+pub mod header;
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State, StateId};
 use crate::properties;
-use crate::text::is_weight;
-use header::{Header, read_raw};
+use crate::weight::Weight;
+use header::Header;
+pub(crate) use header::read_raw;
 
 /// Label and state of an element that is a final weight.
 const NONE: i32 = -1;
@@ -31,47 +32,51 @@ pub fn read_fst(rxfilename: &str) -> kaldi_io::Result<Fst> {
 }
 
 /// Writes a file of type `vector`, as Kaldi reads it; it is complete or not there.
-pub fn write_fst(wxfilename: &str, fst: &Fst) -> kaldi_io::Result<()> {
+pub fn write_fst<W: Weight>(wxfilename: &str, fst: &Fst<W>) -> kaldi_io::Result<()> {
     let mut w = KaldiWriter::create(wxfilename, false)?;
     write_vector(&mut w, fst)?;
     w.finish()
 }
 
 /// Reads header and FST, which begin right here.
-pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst> {
+pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
     let header = Header::read(r)?;
-    if header.arc_type != "standard" {
-        return Err(
-            r.error(format!("expected an FST with arcs of type 'standard', found '{}'", header.arc_type))
-        );
+    if header.arc_type != W::ARC_TYPE {
+        let (wanted, found) = (W::ARC_TYPE, &header.arc_type);
+        return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
     }
+    read_after(r, &header)
+}
+
+/// Reads what follows a header, whose type of arcs is not looked at.
+pub fn read_after<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Fst<W>> {
     let states = match header.fst_type.as_str() {
-        VECTOR => read_vector_states(r, &header)?,
-        COMPACT_ACCEPTOR => read_compact_states(r, &header)?,
+        VECTOR => read_vector_states(r, header)?,
+        COMPACT_ACCEPTOR => read_compact_states(r, header)?,
         other => {
             return Err(r.error(format!(
                 "expected an FST of type '{VECTOR}' or '{COMPACT_ACCEPTOR}', found '{other}'"
             )));
         }
     };
-    check(r, &header, states)
+    check(r, header, states)
 }
 
 /// States may be named before they are read, so what the numbers say is checked at the end.
-fn check(r: &KaldiReader, header: &Header, states: Vec<State>) -> kaldi_io::Result<Fst> {
+fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> kaldi_io::Result<Fst<W>> {
     let count = states.len();
     for (s, state) in states.iter().enumerate() {
-        if !is_weight(state.final_weight) {
-            return Err(r.error(format!("state {s} has the final weight {}", state.final_weight)));
+        if !state.final_weight.is_member() {
+            return Err(r.error(format!("state {s} has the final weight {:?}", state.final_weight)));
         }
         for arc in &state.arcs {
-            let Arc { ilabel, olabel, weight, next } = *arc;
+            let Arc { ilabel, olabel, ref weight, next } = *arc;
             if next as usize >= count {
                 return Err(r.error(format!("an arc leads to state {}, but there are {count}", next as i32)));
             }
-            if ilabel < 0 || olabel < 0 || !is_weight(weight) {
+            if ilabel < 0 || olabel < 0 || !weight.is_member() {
                 return Err(r.error(format!(
-                    "an arc of state {s} has the labels {ilabel} and {olabel} and the weight {weight}"
+                    "an arc of state {s} has the labels {ilabel} and {olabel} and the weight {weight:?}"
                 )));
             }
         }
@@ -86,7 +91,7 @@ fn check(r: &KaldiReader, header: &Header, states: Vec<State>) -> kaldi_io::Resu
     Ok(Fst { start, states })
 }
 
-fn read_vector_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State>> {
+fn read_vector_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State<W>>> {
     let mut states = Vec::new();
     loop {
         let ended = match header.states {
@@ -96,15 +101,15 @@ fn read_vector_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<
         if ended {
             return Ok(states);
         }
-        let final_weight = f32::from_le_bytes(read_raw(r)?);
+        let final_weight = W::read(r)?;
         let count = i64::from_le_bytes(read_raw(r)?);
         let count = usize::try_from(count)
             .map_err(|_| r.error(format!("{count} is not a possible number of arcs")))?;
         let mut arcs = Vec::new();
         for _ in 0..count {
-            let raw: [u8; 16] = read_raw(r)?;
-            let [ilabel, olabel, weight, next] = words(&raw);
-            arcs.push(Arc { ilabel, olabel, weight: f32::from_bits(weight as u32), next: next as StateId });
+            let [ilabel, olabel] = words(&read_raw::<8>(r)?);
+            let weight = W::read(r)?;
+            arcs.push(Arc { ilabel, olabel, weight, next: read_raw(r).map(StateId::from_le_bytes)? });
         }
         states.push(State { final_weight, arcs });
     }
@@ -115,7 +120,7 @@ fn words<const N: usize>(raw: &[u8]) -> [i32; N] {
     std::array::from_fn(|i| i32::from_le_bytes(std::array::from_fn(|byte| raw[4 * i + byte])))
 }
 
-fn read_compact_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State>> {
+fn read_compact_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State<W>>> {
     let count = usize::try_from(header.states).ok().filter(|&n| n < StateId::MAX as usize);
     let count =
         count.ok_or_else(|| r.error(format!("{} is not a possible number of states", header.states)))?;
@@ -131,9 +136,9 @@ fn read_compact_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result
         let mut state = State::default();
         let elements = offset(s + 1) - offset(s);
         for i in 0..elements {
-            let raw: [u8; 12] = read_raw(r)?;
-            let [label, weight, next] = words(&raw);
-            let weight = f32::from_bits(weight as u32);
+            let label = read_raw(r).map(i32::from_le_bytes)?;
+            let weight = W::read(r)?;
+            let next = read_raw(r).map(StateId::from_le_bytes)?;
             if i == 0 && label == NONE {
                 state.final_weight = weight;
                 continue;
@@ -141,7 +146,7 @@ fn read_compact_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result
             if i == 0 {
                 state.arcs.reserve(elements.min(1024));
             }
-            state.arcs.push(Arc::new(label, weight, next as StateId));
+            state.arcs.push(Arc::new(label, weight, next));
         }
         states.push(state);
     }
@@ -149,16 +154,16 @@ fn read_compact_states(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result
 }
 
 /// Writes an FST of type `vector`.
-pub fn write_vector(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+pub fn write_vector<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
     let properties = properties::compute(fst) | properties::EXPANDED | properties::MUTABLE;
     Header::of(fst, VECTOR, properties, 0).write(w)?;
     for state in &fst.states {
-        w.write_bytes(&state.final_weight.to_le_bytes())?;
+        state.final_weight.write(w)?;
         w.write_bytes(&(state.arcs.len() as i64).to_le_bytes())?;
         for arc in &state.arcs {
             w.write_bytes(&arc.ilabel.to_le_bytes())?;
             w.write_bytes(&arc.olabel.to_le_bytes())?;
-            w.write_bytes(&arc.weight.to_le_bytes())?;
+            arc.weight.write(w)?;
             w.write_bytes(&arc.next.to_le_bytes())?;
         }
     }
@@ -167,7 +172,7 @@ pub fn write_vector(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
 
 /// Writes an acceptor as type `compact_acceptor`. Its input labels are taken; the caller sees to it that the output labels
 /// are the same.
-pub fn write_compact_acceptor(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+pub fn write_compact_acceptor<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
     let properties = properties::compute(fst) | properties::EXPANDED;
     Header::of(fst, COMPACT_ACCEPTOR, properties, fst.num_arcs() as i64).write(w)?;
     let mut offset = 0u32;
@@ -176,16 +181,16 @@ pub fn write_compact_acceptor(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Resul
         offset += state.arcs.len() as u32 + u32::from(state.is_final());
         w.write_bytes(&offset.to_le_bytes())?;
     }
-    let mut element = |label: i32, weight: f32, next: i32| {
+    let mut element = |label: i32, weight: &W, next: i32| {
         w.write_bytes(&label.to_le_bytes())?;
-        w.write_bytes(&weight.to_le_bytes())?;
+        weight.write(w)?;
         w.write_bytes(&next.to_le_bytes())
     };
     for state in &fst.states {
         if state.is_final() {
-            element(NONE, state.final_weight, NONE)?;
+            element(NONE, &state.final_weight, NONE)?;
         }
-        state.arcs.iter().try_for_each(|arc| element(arc.ilabel, arc.weight, arc.next as i32))?;
+        state.arcs.iter().try_for_each(|arc| element(arc.ilabel, &arc.weight, arc.next as i32))?;
     }
     Ok(())
 }

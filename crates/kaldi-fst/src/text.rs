@@ -1,96 +1,158 @@
 //! The text form (what OpenFst's `fstprint` shows): a line for each arc and final state, an empty line at the end.
 //!
-//! `src dst ilabel olabel [weight]` or `state [weight]`, separated by tabs. The first line's state is the start. Kaldi
-//! puts a line break before the first line, so that in a table the key has a line of its own.
+//! `src dst ilabel olabel [weight]` or `state [weight]`, separated by tabs; `src dst label [weight]` where the weights are
+//! those of acceptors. The first line's state is the start. Kaldi puts a line break before the first line, so that in a
+//! table the key has a line of its own.
 
-use kaldi_io::text::{FILE_PRECISION, parse_integer, push_g};
+use kaldi_io::text::parse_integer;
 use kaldi_io::{IoError, KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, StateId};
+use crate::weight::Weight;
 
 /// State numbers may leave gaps, but not so that a short text asks for a lot of memory.
 const GAPS: usize = 1000;
 
 /// Reads from after the key or token up to the empty line or the end of the file.
-pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst> {
-    let first = r.read_line()?.ok_or_else(|| r.error("expected an FST, found the end of the file"))?;
-    if !first.trim().is_empty() {
-        return Err(r.error(format!("expected the end of the line before an FST, found '{}'", first.trim())));
+pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
+    let mut reader = LineReader::new(r)?;
+    let mut builder = Builder::default();
+    while let Some(line) = reader.next_line()? {
+        builder.add(&line).map_err(|why| reader.error(&line, &why))?;
     }
-    let mut fst = Fst::default();
-    let mut lines = 0;
-    while let Some(line) = r.read_line()? {
-        let columns: Vec<&str> = line.split(['\t', ' ', '\r']).filter(|column| !column.is_empty()).collect();
-        if columns.is_empty() {
-            break;
-        }
-        lines += 1;
-        add_line(&mut fst, &columns, lines).map_err(|why| r.error(format!("'{line}': {why}")))?;
-    }
-    Ok(fst)
+    Ok(builder.fst)
 }
 
-/// The error says why the line makes no sense.
-fn add_line(fst: &mut Fst, columns: &[&str], lines: usize) -> Result<(), String> {
-    let number = |text: &str| parse_integer::<i32>(text).ok_or(format!("'{text}' is not an integer"));
-    let label = |text: &str| match number(text)? {
-        label if label < 0 => Err(format!("label {label} is negative")),
-        label => Ok(label),
-    };
-    let mut state = |text: &str| -> Result<StateId, String> {
+/// The lines of one FST.
+pub struct LineReader<'r>(&'r mut KaldiReader);
+
+impl<'r> LineReader<'r> {
+    /// Goes to the first line: what is in front of it must be the end of a line.
+    pub fn new(r: &'r mut KaldiReader) -> kaldi_io::Result<LineReader<'r>> {
+        let first = r.read_line()?.ok_or_else(|| r.error("expected an FST, found the end of the file"))?;
+        match first.trim() {
+            "" => Ok(LineReader(r)),
+            other => {
+                Err(r
+                    .error(format!("expected the end of the line before an FST, found '{}'", excerpt(other))))
+            }
+        }
+    }
+
+    /// The next line; `None` after the empty line or at the end of the file.
+    pub fn next_line(&mut self) -> kaldi_io::Result<Option<String>> {
+        Ok(self.0.read_line()?.filter(|line| columns(line).next().is_some()))
+    }
+
+    /// Says why a line makes no sense.
+    pub fn error(&self, line: &str, why: &str) -> IoError {
+        self.0.error(format!("'{}': {why}", excerpt(line)))
+    }
+}
+
+fn excerpt(line: &str) -> String {
+    kaldi_io::text::excerpt(line.as_bytes())
+}
+
+fn columns(line: &str) -> impl Iterator<Item = &str> {
+    line.split(['\t', ' ', '\r']).filter(|column| !column.is_empty())
+}
+
+/// Makes an FST from lines.
+pub struct Builder<W> {
+    pub fst: Fst<W>,
+    lines: usize,
+}
+
+impl<W> Default for Builder<W> {
+    fn default() -> Builder<W> {
+        Builder { fst: Fst::default(), lines: 0 }
+    }
+}
+
+impl<W: Weight> Builder<W> {
+    /// Takes a line that is not empty. The error says why it makes no sense.
+    pub fn add(&mut self, line: &str) -> Result<(), String> {
+        self.lines += 1;
+        let columns: Vec<&str> = columns(line).collect();
+        let source = self.state(columns[0])?;
+        match (&columns[1..], W::TEXT_IS_ACCEPTOR) {
+            ([], _) => self.fst.state_mut(source).final_weight = W::one(),
+            ([weight], _) => self.fst.state_mut(source).final_weight = parse_weight(weight)?,
+            ([next, both, weight @ ..], true) if weight.len() <= 1 => {
+                self.add_arc(source, next, [both, both], weight)?;
+            }
+            ([next, ilabel, olabel, weight @ ..], false) if weight.len() <= 1 => {
+                self.add_arc(source, next, [ilabel, olabel], weight)?;
+            }
+            (_, acceptor) => {
+                let arcs = if acceptor { "3 or 4" } else { "4 or 5" };
+                return Err(format!("expected 1, 2, {arcs} columns, found {}", columns.len()));
+            }
+        }
+        self.fst.start.get_or_insert(source);
+        Ok(())
+    }
+
+    fn add_arc(
+        &mut self,
+        source: StateId,
+        next: &str,
+        labels: [&str; 2],
+        weight: &[&str],
+    ) -> Result<(), String> {
+        let next = self.state(next)?;
+        let weight = weight.first().map_or(Ok(W::one()), |weight| parse_weight(weight))?;
+        let arc = Arc { ilabel: label(labels[0])?, olabel: label(labels[1])?, weight, next };
+        self.fst.state_mut(source).arcs.push(arc);
+        Ok(())
+    }
+
+    fn state(&mut self, text: &str) -> Result<StateId, String> {
         let state = number(text)?;
-        let most = 2 * lines + GAPS;
+        let most = 2 * self.lines + GAPS;
         let id = usize::try_from(state).map_err(|_| format!("state {state} is negative"))?;
         if id >= most {
-            return Err(format!("state {state} is far beyond the {lines} lines up to here"));
+            return Err(format!("state {state} is far beyond the {} lines up to here", self.lines));
         }
-        if fst.states.len() <= id {
-            fst.states.resize_with(id + 1, Default::default);
+        if self.fst.states.len() <= id {
+            self.fst.states.resize_with(id + 1, Default::default);
         }
         Ok(id as StateId)
-    };
-    let source = state(columns[0])?;
-    match *columns {
-        [_] => fst.state_mut(source).final_weight = 0.0,
-        [_, weight] => fst.state_mut(source).final_weight = parse_weight(weight)?,
-        [_, next, ilabel, olabel, ref weight @ ..] if weight.len() <= 1 => {
-            let next = state(next)?;
-            let weight = weight.first().map_or(Ok(0.0), |weight| parse_weight(weight))?;
-            let arc = Arc { ilabel: label(ilabel)?, olabel: label(olabel)?, weight, next };
-            fst.state_mut(source).arcs.push(arc);
-        }
-        _ => return Err(format!("expected 1, 2, 4 or 5 columns, found {}", columns.len())),
     }
-    fst.start.get_or_insert(source);
-    Ok(())
 }
 
-fn parse_weight(text: &str) -> Result<f32, String> {
-    let weight: f32 = match text {
-        "Infinity" => f32::INFINITY,
-        _ => text.parse().map_err(|_| format!("'{text}' is not a weight"))?,
-    };
-    if is_weight(weight) { Ok(weight) } else { Err(format!("{text} is not a possible weight")) }
+fn number(text: &str) -> Result<i32, String> {
+    parse_integer(text).ok_or_else(|| format!("'{text}' is not an integer"))
 }
 
-/// Whether a cost makes sense: anything but "not a number" and minus infinity.
-pub(crate) fn is_weight(weight: f32) -> bool {
-    !weight.is_nan() && weight != f32::NEG_INFINITY
+fn label(text: &str) -> Result<i32, String> {
+    match number(text)? {
+        label if label < 0 => Err(format!("label {label} is negative")),
+        label => Ok(label),
+    }
+}
+
+fn parse_weight<W: Weight>(text: &str) -> Result<W, String> {
+    W::parse(text).ok_or_else(|| format!("'{text}' is not a possible weight"))
 }
 
 /// Writes line break, lines, empty line.
-pub fn write(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
+pub fn write<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
     let mut text = String::from("\n");
     // The start comes first: readers know it by that.
     let others = fst.numbered().filter(|(s, _)| Some(*s) != fst.start);
     for (s, state) in fst.start.map(|start| (start, fst.state(start))).into_iter().chain(others) {
         for arc in &state.arcs {
-            text += &format!("{s}\t{}\t{}\t{}", arc.next, arc.ilabel, arc.olabel);
-            push_weight(&mut text, arc.weight);
+            text += &match W::TEXT_IS_ACCEPTOR {
+                true => format!("{s}\t{}\t{}", arc.next, arc.ilabel),
+                false => format!("{s}\t{}\t{}\t{}", arc.next, arc.ilabel, arc.olabel),
+            };
+            push_weight(&mut text, &arc.weight);
         }
         if state.is_final() || state.arcs.is_empty() {
             text += &s.to_string();
-            push_weight(&mut text, state.final_weight);
+            push_weight(&mut text, &state.final_weight);
         }
         w.write_str(&text)?;
         text.clear();
@@ -99,13 +161,11 @@ pub fn write(w: &mut KaldiWriter, fst: &Fst) -> kaldi_io::Result<()> {
     w.write_str(&text)
 }
 
-/// The rest of a line; a weight of 0 is not written.
-fn push_weight(text: &mut String, weight: f32) {
-    if weight == f32::INFINITY {
-        *text += "\tInfinity";
-    } else if weight != 0.0 {
+/// The rest of a line; a weight of one is not written.
+fn push_weight<W: Weight>(text: &mut String, weight: &W) {
+    if !weight.is_one() {
         text.push('\t');
-        push_g(text, f64::from(weight), FILE_PRECISION);
+        weight.push_text(text);
     }
     text.push('\n');
 }

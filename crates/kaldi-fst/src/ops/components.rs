@@ -1,6 +1,7 @@
 //! Strongly connected components (Tarjan's algorithm), and which states paths from the start to a final state use.
 
 use crate::fst::{Fst, StateId};
+use crate::weight::Weight;
 
 /// For each state.
 pub struct Components {
@@ -15,7 +16,7 @@ pub struct Components {
 const UNSEEN: u32 = u32::MAX;
 
 impl Components {
-    pub fn of(fst: &Fst) -> Components {
+    pub fn of<W: Weight>(fst: &Fst<W>) -> Components {
         Components {
             number: Search::over(fst),
             accessible: reached(fst.start.into_iter().collect(), &|s| arcs_of(fst, s), fst.states.len()),
@@ -29,12 +30,12 @@ impl Components {
     }
 
     /// Whether the state can be reached from itself.
-    pub fn cyclic(&self, fst: &Fst, state: usize) -> bool {
+    pub fn cyclic<W: Weight>(&self, fst: &Fst<W>, state: usize) -> bool {
         fst.states[state].arcs.iter().any(|arc| self.same(state, arc.next as usize))
     }
 }
 
-fn arcs_of(fst: &Fst, state: StateId) -> impl Iterator<Item = StateId> {
+fn arcs_of<W: Weight>(fst: &Fst<W>, state: StateId) -> impl Iterator<Item = StateId> {
     fst.state(state).arcs.iter().map(|arc| arc.next)
 }
 
@@ -58,7 +59,7 @@ fn reached<I: Iterator<Item = StateId>>(
     seen
 }
 
-fn coaccessible(fst: &Fst) -> Vec<bool> {
+fn coaccessible<W: Weight>(fst: &Fst<W>) -> Vec<bool> {
     let mut before: Vec<Vec<StateId>> = vec![Vec::new(); fst.states.len()];
     for (s, state) in fst.numbered() {
         state.arcs.iter().for_each(|arc| before[arc.next as usize].push(s));
@@ -68,8 +69,8 @@ fn coaccessible(fst: &Fst) -> Vec<bool> {
 }
 
 /// Depth-first search with an explicit stack: FSTs may be deeper than the program's stack.
-struct Search<'f> {
-    fst: &'f Fst,
+struct Search<'f, W> {
+    fst: &'f Fst<W>,
     order: Vec<u32>,
     low: Vec<u32>,
     number: Vec<u32>,
@@ -79,8 +80,8 @@ struct Search<'f> {
     components: u32,
 }
 
-impl Search<'_> {
-    fn over(fst: &Fst) -> Vec<u32> {
+impl<W: Weight> Search<'_, W> {
+    fn over(fst: &Fst<W>) -> Vec<u32> {
         let unseen = vec![UNSEEN; fst.states.len()];
         let mut search = Search {
             fst,

@@ -1,11 +1,12 @@
 //! One FST after the other.
 
 use crate::fst::{Arc, EPSILON, Fst, StateId};
+use crate::weight::Weight;
 
 /// The FST whose paths are a path of each, in order. An arc without label leads from each final state of one to the
 /// start of the next; [`remove_epsilons`](super::remove_epsilons) takes these away. If one of them is empty, so is the
 /// result.
-pub fn concatenate<'f>(fsts: impl IntoIterator<Item = &'f Fst>) -> Fst {
+pub fn concatenate<'f, W: Weight>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
     let mut out = Fst::default();
     let mut open: Option<std::ops::Range<usize>> = None;
     for fst in fsts {
@@ -15,8 +16,8 @@ pub fn concatenate<'f>(fsts: impl IntoIterator<Item = &'f Fst>) -> Fst {
             None => out.start = Some(start),
             Some(previous) => {
                 for state in out.states[previous].iter_mut().filter(|state| state.is_final()) {
-                    let arc = Arc::new(EPSILON, state.final_weight, start + shift);
-                    state.final_weight = f32::INFINITY;
+                    let weight = std::mem::replace(&mut state.final_weight, W::zero());
+                    let arc = Arc::new(EPSILON, weight, start + shift);
                     state.arcs.push(arc);
                 }
             }

@@ -2,9 +2,10 @@
 
 use crate::fst::{Fst, State, StateId};
 use crate::ops::components::Components;
+use crate::weight::Weight;
 
 /// Keeps the states on paths from the start to a final state, in their order. Without such a path nothing is left.
-pub fn connect(fst: &mut Fst) {
+pub fn connect<W: Weight>(fst: &mut Fst<W>) {
     let components = Components::of(fst);
     let kept = |s: usize| components.accessible[s] && components.coaccessible[s];
     let mut numbers: Vec<Option<StateId>> = Vec::with_capacity(fst.states.len());

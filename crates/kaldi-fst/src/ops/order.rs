@@ -3,12 +3,13 @@
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::ops::components::Components;
+use crate::weight::Weight;
 
 /// Renumbers the states in the order in which a breadth-first search from the start meets them. In an FST in which all
 /// paths to a state have equally many arcs, the states are then sorted by that number.
 ///
 /// Every state must be reachable from the start.
-pub fn breadth_first(fst: &mut Fst) -> Result<()> {
+pub fn breadth_first<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut order = vec![start];
     let mut numbers: Vec<Option<StateId>> = vec![None; fst.states.len()];
@@ -37,9 +38,9 @@ pub fn breadth_first(fst: &mut Fst) -> Result<()> {
 
 /// The states in an order in which arcs that pass the filter lead forwards. The error names a state on a cycle of such
 /// arcs.
-pub(super) fn filtered_order(
-    fst: &Fst,
-    filter: impl Fn(&Arc) -> bool,
+pub(super) fn filtered_order<W: Weight>(
+    fst: &Fst<W>,
+    filter: impl Fn(&Arc<W>) -> bool,
 ) -> std::result::Result<Vec<StateId>, StateId> {
     let mut incoming = vec![0usize; fst.states.len()];
     let arcs = |s: StateId| fst.state(s).arcs.iter().filter(|arc| filter(arc));
@@ -66,7 +67,7 @@ pub(super) fn filtered_order(
     let filtered = Fst {
         start: fst.start,
         states: (0..fst.states.len() as StateId)
-            .map(|s| crate::State { arcs: arcs(s).copied().collect(), ..Default::default() })
+            .map(|s| crate::State { arcs: arcs(s).cloned().collect(), ..Default::default() })
             .collect(),
     };
     let components = Components::of(&filtered);
@@ -75,13 +76,13 @@ pub(super) fn filtered_order(
 }
 
 /// The states in an order in which all arcs lead forwards.
-pub fn topological_order(fst: &Fst) -> Result<Vec<StateId>> {
+pub fn topological_order<W: Weight>(fst: &Fst<W>) -> Result<Vec<StateId>> {
     filtered_order(fst, |_| true).map_err(|state| Error::Cyclic { state })
 }
 
 /// How many labels lead from the start to each state, and to the final states, where all paths must have equally many.
 /// Of states that cannot be reached it says `None`. The FST must be acyclic.
-pub fn state_times(fst: &Fst) -> Result<(Vec<Option<usize>>, usize)> {
+pub fn state_times<W: Weight>(fst: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut times = vec![None; fst.states.len()];
     times[start as usize] = Some(0);

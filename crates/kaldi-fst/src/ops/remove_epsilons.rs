@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::fst::{Arc, Fst, StateId};
 use crate::ops::connect::connect;
 use crate::ops::order::filtered_order;
+use crate::weight::Weight;
 
 /// Replaces arcs without labels by what follows them, and removes the states that no path uses afterwards. Such arcs must
 /// not form a cycle.
 ///
 /// States keep their order, and the arcs of a state come out in the order of OpenFst's `RmEpsilon`: so merged
 /// supervision is, byte for byte, what others write.
-pub fn remove_epsilons(fst: &mut Fst) -> Result<()> {
+pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
     let order = filtered_order(fst, Arc::is_epsilon).map_err(|state| Error::EpsilonCycle { state })?;
     // Which states are entered with a label: the others are only passed through.
@@ -23,7 +24,7 @@ pub fn remove_epsilons(fst: &mut Fst) -> Result<()> {
     }
     let mut ranks = vec![0; fst.states.len()];
     order.iter().enumerate().for_each(|(rank, &state)| ranks[state as usize] = rank);
-    let mut expansion = Expansion::default();
+    let mut expansion = Expansion { distance: HashMap::new(), known: HashMap::new(), arcs: Vec::new() };
     for &state in order.iter().rev().filter(|&&state| entered[state as usize]) {
         expansion.expand(fst, &ranks, state);
     }
@@ -35,21 +36,20 @@ pub fn remove_epsilons(fst: &mut Fst) -> Result<()> {
 }
 
 /// What the arcs without label of one state lead to.
-#[derive(Default)]
-struct Expansion {
+struct Expansion<W> {
     /// Costs of the states reached, from the state that is expanded.
-    distance: HashMap<StateId, f32>,
+    distance: HashMap<StateId, W>,
     /// Positions of arcs by labels and destination.
     known: HashMap<(i32, i32, StateId), usize>,
-    arcs: Vec<Arc>,
+    arcs: Vec<Arc<W>>,
 }
 
-impl Expansion {
-    fn expand(&mut self, fst: &mut Fst, ranks: &[usize], state: StateId) {
+impl<W: Weight> Expansion<W> {
+    fn expand(&mut self, fst: &mut Fst<W>, ranks: &[usize], state: StateId) {
         self.measure(fst, ranks, state);
         self.known.clear();
         self.arcs.clear();
-        let mut final_weight = f32::INFINITY;
+        let mut final_weight = W::zero();
         let mut waiting = vec![state];
         while let Some(from) = waiting.pop() {
             // Each state is passed once: its distance is taken.
@@ -59,35 +59,35 @@ impl Expansion {
                 if arc.is_epsilon() {
                     waiting.push(arc.next);
                 } else {
-                    self.add(Arc { weight: distance + arc.weight, ..*arc });
+                    self.add(Arc { weight: distance.times(&arc.weight), ..arc.clone() });
                 }
             }
-            final_weight = final_weight.min(distance + data.final_weight);
+            final_weight = final_weight.plus(&distance.times(&data.final_weight));
         }
         let data = fst.state_mut(state);
         data.final_weight = final_weight;
         data.arcs.clear();
-        data.arcs.extend(self.arcs.iter().rev());
+        data.arcs.extend(self.arcs.drain(..).rev());
     }
 
-    fn add(&mut self, arc: Arc) {
+    fn add(&mut self, arc: Arc<W>) {
         let position = *self.known.entry((arc.ilabel, arc.olabel, arc.next)).or_insert(self.arcs.len());
         match self.arcs.get_mut(position) {
-            Some(same) => same.weight = same.weight.min(arc.weight),
+            Some(same) => same.weight = same.weight.plus(&arc.weight),
             None => self.arcs.push(arc),
         }
     }
 
     /// The distances along arcs without label: states in topological order are looked at once.
-    fn measure(&mut self, fst: &Fst, ranks: &[usize], state: StateId) {
+    fn measure(&mut self, fst: &Fst<W>, ranks: &[usize], state: StateId) {
         self.distance.clear();
-        self.distance.insert(state, 0.0);
+        self.distance.insert(state, W::one());
         let mut waiting = BTreeMap::from([(ranks[state as usize], state)]);
         while let Some((_, from)) = waiting.pop_first() {
-            let distance = self.distance[&from];
+            let distance = self.distance[&from].clone();
             for arc in fst.state(from).arcs.iter().filter(|arc| arc.is_epsilon()) {
-                let known = self.distance.entry(arc.next).or_insert(f32::INFINITY);
-                *known = known.min(distance + arc.weight);
+                let known = self.distance.entry(arc.next).or_insert_with(W::zero);
+                *known = known.plus(&distance.times(&arc.weight));
                 waiting.insert(ranks[arc.next as usize], arc.next);
             }
         }

@@ -3,6 +3,7 @@
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::Fst;
+use crate::weight::Weight;
 
 const MAGIC: i32 = 2125659606;
 const SYMBOLS_MAGIC: i32 = 2125658996;
@@ -23,7 +24,7 @@ const ALIGNMENT: u64 = 16;
 const LONGEST_TYPE: i32 = 1000;
 const LONGEST_SYMBOL: i32 = 1 << 20;
 
-pub(super) struct Header {
+pub struct Header {
     pub fst_type: String,
     pub arc_type: String,
     pub start: i64,
@@ -35,7 +36,7 @@ pub(super) struct Header {
 }
 
 /// The next bytes.
-pub(super) fn read_raw<const N: usize>(r: &mut KaldiReader) -> kaldi_io::Result<[u8; N]> {
+pub(crate) fn read_raw<const N: usize>(r: &mut KaldiReader) -> kaldi_io::Result<[u8; N]> {
     let mut raw = [0; N];
     r.read_exact(&mut raw)?;
     Ok(raw)
@@ -59,10 +60,10 @@ fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
 }
 
 impl Header {
-    pub fn of(fst: &Fst, fst_type: &str, properties: u64, arcs: i64) -> Header {
+    pub fn of<W: Weight>(fst: &Fst<W>, fst_type: &str, properties: u64, arcs: i64) -> Header {
         Header {
             fst_type: fst_type.to_owned(),
-            arc_type: "standard".to_owned(),
+            arc_type: W::ARC_TYPE.to_owned(),
             start: fst.start.map_or(-1, i64::from),
             states: fst.states.len() as i64,
             properties,

@@ -1,0 +1,97 @@
+//! What arcs and final states weigh.
+
+use std::fmt::Debug;
+
+use kaldi_io::text::{FILE_PRECISION, push_g};
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+use crate::store::read_raw;
+
+/// A semiring, and its forms in files.
+pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// The name of arcs with this weight in the header of a file.
+    const ARC_TYPE: &'static str;
+
+    /// Whether the text form has one column for both labels, which are the same then.
+    const TEXT_IS_ACCEPTOR: bool = false;
+
+    /// The weight that changes nothing: a final state or arc that costs nothing.
+    fn one() -> Self;
+
+    /// The weight of what is impossible: of ending in a state that is not final.
+    fn zero() -> Self;
+
+    fn is_zero(&self) -> bool {
+        *self == Self::zero()
+    }
+
+    fn is_one(&self) -> bool {
+        *self == Self::one()
+    }
+
+    /// Whether the value makes sense as a weight.
+    fn is_member(&self) -> bool;
+
+    /// The weight of one after the other.
+    fn times(&self, other: &Self) -> Self;
+
+    /// The weight of one or the other.
+    fn plus(&self, other: &Self) -> Self;
+
+    /// Reads the binary form, without checking that it [makes sense](Self::is_member).
+    fn read(r: &mut KaldiReader) -> kaldi_io::Result<Self>;
+
+    /// Writes the binary form.
+    fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()>;
+
+    /// The weight with this text form; `None` if there is none, or it makes no sense.
+    fn parse(text: &str) -> Option<Self>;
+
+    /// Appends the text form.
+    fn push_text(&self, text: &mut String);
+}
+
+/// The tropical semiring: a cost, of which the smaller counts.
+impl Weight for f32 {
+    const ARC_TYPE: &'static str = "standard";
+
+    fn one() -> f32 {
+        0.0
+    }
+
+    fn zero() -> f32 {
+        f32::INFINITY
+    }
+
+    fn is_member(&self) -> bool {
+        !self.is_nan() && *self != f32::NEG_INFINITY
+    }
+
+    fn times(&self, other: &f32) -> f32 {
+        self + other
+    }
+
+    fn plus(&self, other: &f32) -> f32 {
+        self.min(*other)
+    }
+
+    fn read(r: &mut KaldiReader) -> kaldi_io::Result<f32> {
+        read_raw(r).map(f32::from_le_bytes)
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
+        w.write_bytes(&self.to_le_bytes())
+    }
+
+    fn parse(text: &str) -> Option<f32> {
+        let weight = if text == "Infinity" { f32::INFINITY } else { text.parse().ok()? };
+        weight.is_member().then_some(weight)
+    }
+
+    fn push_text(&self, text: &mut String) {
+        match *self {
+            f32::INFINITY => *text += "Infinity",
+            cost => push_g(text, f64::from(cost), FILE_PRECISION),
+        }
+    }
+}
