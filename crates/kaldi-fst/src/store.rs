@@ -45,14 +45,18 @@ pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
         let (wanted, found) = (W::ARC_TYPE, &header.arc_type);
         return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
     }
-    read_after(r, &header)
+    read_after(r, &header, W::read)
 }
 
-/// Reads what follows a header, whose type of arcs is not looked at.
-pub fn read_after<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Fst<W>> {
+/// Reads what follows a header, whose type of arcs is not looked at; `weight` reads a weight.
+pub fn read_after<W: Weight>(
+    r: &mut KaldiReader,
+    header: &Header,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<Fst<W>> {
     let states = match header.fst_type.as_str() {
-        VECTOR => read_vector_states(r, header)?,
-        COMPACT_ACCEPTOR => read_compact_states(r, header)?,
+        VECTOR => read_vector_states(r, header, weight)?,
+        COMPACT_ACCEPTOR => read_compact_states(r, header, weight)?,
         other => {
             return Err(r.error(format!(
                 "expected an FST of type '{VECTOR}' or '{COMPACT_ACCEPTOR}', found '{other}'"
@@ -91,7 +95,11 @@ fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> 
     Ok(Fst { start, states })
 }
 
-fn read_vector_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State<W>>> {
+fn read_vector_states<W: Weight>(
+    r: &mut KaldiReader,
+    header: &Header,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<Vec<State<W>>> {
     let mut states = Vec::new();
     loop {
         let ended = match header.states {
@@ -101,14 +109,14 @@ fn read_vector_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_
         if ended {
             return Ok(states);
         }
-        let final_weight = W::read(r)?;
+        let final_weight = weight(r)?;
         let count = i64::from_le_bytes(read_raw(r)?);
         let count = usize::try_from(count)
             .map_err(|_| r.error(format!("{count} is not a possible number of arcs")))?;
         let mut arcs = Vec::new();
         for _ in 0..count {
             let [ilabel, olabel] = words(&read_raw::<8>(r)?);
-            let weight = W::read(r)?;
+            let weight = weight(r)?;
             arcs.push(Arc { ilabel, olabel, weight, next: read_raw(r).map(StateId::from_le_bytes)? });
         }
         states.push(State { final_weight, arcs });
@@ -120,7 +128,11 @@ fn words<const N: usize>(raw: &[u8]) -> [i32; N] {
     std::array::from_fn(|i| i32::from_le_bytes(std::array::from_fn(|byte| raw[4 * i + byte])))
 }
 
-fn read_compact_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Vec<State<W>>> {
+fn read_compact_states<W: Weight>(
+    r: &mut KaldiReader,
+    header: &Header,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<Vec<State<W>>> {
     let count = usize::try_from(header.states).ok().filter(|&n| n < StateId::MAX as usize);
     let count =
         count.ok_or_else(|| r.error(format!("{} is not a possible number of states", header.states)))?;
@@ -137,7 +149,7 @@ fn read_compact_states<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi
         let elements = offset(s + 1) - offset(s);
         for i in 0..elements {
             let label = read_raw(r).map(i32::from_le_bytes)?;
-            let weight = W::read(r)?;
+            let weight = weight(r)?;
             let next = read_raw(r).map(StateId::from_le_bytes)?;
             if i == 0 && label == NONE {
                 state.final_weight = weight;

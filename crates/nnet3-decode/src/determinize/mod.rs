@@ -1,0 +1,124 @@
+//! Determinization of lattices with pruning (Povey and others, "Generating exact lattices in the WFST framework", 2012;
+//! `lat/determinize-lattice-pruned.cc`).
+//!
+//! For each sequence of words only the best path is kept, with its transition-ids. States of the result are sets of states
+//! with what is owed to each; what could lead to a path outside the beam is never expanded.
+
+mod phones;
+mod search;
+mod strings;
+
+use kaldi_fst::ops;
+
+use crate::error::Result;
+use crate::lattice::{CompactLattice, Lattice};
+use crate::order;
+use crate::prune::prune;
+use crate::weight::DELTA;
+
+pub use phones::{PhoneOptions, determinize_phones};
+use search::Search;
+
+/// Limits. What is smaller than 1 limits nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Weights that differ by no more count as equal when sets of states are compared.
+    pub delta: f32,
+    /// Approximate limit of memory, in bytes.
+    pub max_mem: i32,
+    pub max_arcs: i32,
+    pub max_states: i32,
+    /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
+    /// done again.
+    pub retry_cutoff: f64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { delta: DELTA, max_mem: 50_000_000, max_arcs: -1, max_states: -1, retry_cutoff: 0.5 }
+    }
+}
+
+/// What happened on the way, for log lines.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Memory was running out, and sequences that nothing needs any longer were dropped.
+    Rebuilt,
+    /// That did not help, so the search ended.
+    OutOfMemory {
+        limit: i32,
+        /// Estimates in bytes: sequences, arcs, elements of sets; sequences after dropping some.
+        strings: usize,
+        arcs: usize,
+        elements: usize,
+        kept_strings: usize,
+        effective_beam: f64,
+        beam: f64,
+    },
+    /// The input was pruned with this beam, to try again.
+    Retrying { beam: f64 },
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// False if a limit stopped the search: the result is pruned more than the beam says.
+    pub complete: bool,
+    pub events: Vec<Event>,
+}
+
+/// How often input is pruned and tried again.
+const MOST_TRIES: usize = 10;
+
+/// The deterministic lattice (no two arcs of a state have the same word, no arc has none) with the paths that cost at
+/// most `beam` more than the best. The input is sorted topologically, and its arcs by word. States of the result are in
+/// the order of their discovery; some may lead nowhere.
+pub fn determinize(lattice: &mut Lattice, beam: f64, options: &Options) -> Result<(CompactLattice, Report)> {
+    prepare(lattice)?;
+    with_retries(lattice, beam, options, Search::compact)
+}
+
+/// Sorts states topologically and arcs by word.
+fn prepare(lattice: &mut Lattice) -> Result<()> {
+    order::sort(lattice)?;
+    for state in &mut lattice.states {
+        state.arcs.sort_by_key(|arc| arc.olabel);
+    }
+    Ok(())
+}
+
+/// Searches, with a smaller beam if the search stopped far from the one asked for. The lattice is sorted.
+fn with_retries<T>(
+    lattice: &Lattice,
+    mut beam: f64,
+    options: &Options,
+    output: impl Fn(Search) -> T,
+) -> Result<(T, Report)> {
+    let mut pruned: Option<Lattice> = None;
+    let mut events = Vec::new();
+    for left in (0..MOST_TRIES).rev() {
+        let mut search = Search::new(pruned.as_ref().unwrap_or(lattice), beam, options);
+        let outcome = search.run(&mut events);
+        let effective = outcome.effective_beam;
+        if outcome.complete || left == 0 || beam == f64::INFINITY || effective >= beam * options.retry_cutoff
+        {
+            return Ok((output(search), Report { complete: outcome.complete, events }));
+        }
+        beam *= (effective.max(0.0) / beam).sqrt().max(0.5);
+        drop(search);
+        prune(pruned.get_or_insert_with(|| lattice.clone()), beam as f32)?;
+        events.push(Event::Retrying { beam });
+    }
+    unreachable!("the last try returns")
+}
+
+/// Determinizes the lattice of words, and removes what leads nowhere.
+pub fn determinize_connected(
+    lattice: &mut Lattice,
+    beam: f64,
+    options: &Options,
+) -> Result<(CompactLattice, Report)> {
+    let (mut out, report) = determinize(lattice, beam, options)?;
+    ops::connect(&mut out);
+    Ok((out, report))
+}

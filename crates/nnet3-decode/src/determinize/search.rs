@@ -1,0 +1,529 @@
+//! The search: tasks in the order of the cost of the best path through them.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+
+use kaldi_fst::{Arc, EPSILON, State, StateId, Weight};
+
+use super::strings::{EMPTY, StringId, Strings};
+use super::{Event, Options};
+use crate::lattice::{CompactLattice, Lattice};
+use crate::path::costs_to_end;
+use crate::weight::{CompactLatticeWeight, LatticeWeight, compare_strings};
+
+/// An element of a set of states: what it costs to be there, and the transition-ids not yet on an arc.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Element {
+    state: StateId,
+    string: StringId,
+    weight: LatticeWeight,
+}
+
+/// An arc of the result.
+struct OutArc {
+    word: i32,
+    string: StringId,
+    weight: LatticeWeight,
+    next: StateId,
+}
+
+/// A state of the result.
+struct OutState {
+    /// In the pool of elements.
+    subset: Range<usize>,
+    arcs: Vec<OutArc>,
+    end: Option<(StringId, LatticeWeight)>,
+    /// The cost of the best way here.
+    forward: f64,
+}
+
+/// An arc of the result that is still to be made.
+struct Task {
+    /// The cost of the best path through it.
+    priority: f64,
+    /// Of equal tasks the first is done first.
+    number: usize,
+    state: StateId,
+    word: i32,
+    subset: Vec<Element>,
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Task) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Task {}
+
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Task) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Task {
+    /// The greatest is the cheapest.
+    fn cmp(&self, other: &Task) -> Ordering {
+        other.priority.total_cmp(&self.priority).then(other.number.cmp(&self.number))
+    }
+}
+
+/// Hash values are mixed already.
+#[derive(Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only whole numbers are hashed")
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+/// Sets of states that are known, and what is known of them. Sets whose weights differ by delta at most are the same.
+struct Known<T> {
+    /// The last entry with a hash value.
+    heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+    /// Where the set is in the pool, what is known, the entry before with the same hash value.
+    entries: Vec<(Range<usize>, T, u32)>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<T> Default for Known<T> {
+    fn default() -> Known<T> {
+        Known { heads: HashMap::default(), entries: Vec::new() }
+    }
+}
+
+fn hash(subset: &[Element]) -> u64 {
+    let mix = |hash: u64, element: &Element| {
+        let key = u64::from(element.state) << 32 | u64::from(element.string);
+        (hash.rotate_left(5) ^ key).wrapping_mul(0x517C_C1B7_2722_0A95)
+    };
+    let mixed = subset.iter().fold(subset.len() as u64, mix);
+    mixed ^ (mixed >> 29)
+}
+
+impl<T> Known<T> {
+    fn find(&self, pool: &[Element], subset: &[Element], hash: u64, delta: f32) -> Option<&T> {
+        let mut at = *self.heads.get(&hash)?;
+        while at != NONE {
+            let (range, value, before) = &self.entries[at as usize];
+            if same(&pool[range.clone()], subset, delta) {
+                return Some(value);
+            }
+            at = *before;
+        }
+        None
+    }
+
+    fn insert(&mut self, range: Range<usize>, hash: u64, value: T) {
+        let before = self.heads.insert(hash, self.entries.len() as u32).unwrap_or(NONE);
+        self.entries.push((range, value, before));
+    }
+
+    /// Sets have new strings, so their hash values are others.
+    fn rehash(&mut self, pool: &[Element]) {
+        self.heads.clear();
+        for (i, (range, _, before)) in self.entries.iter_mut().enumerate() {
+            *before = self.heads.insert(hash(&pool[range.clone()]), i as u32).unwrap_or(NONE);
+        }
+    }
+}
+
+fn same(a: &[Element], b: &[Element], delta: f32) -> bool {
+    let equal = |(a, b): (&Element, &Element)| {
+        a.state == b.state && a.string == b.string && a.weight.approx_equal(&b.weight, delta)
+    };
+    a.len() == b.len() && a.iter().zip(b).all(equal)
+}
+
+/// The input, arcs without words apart from the others.
+struct Input {
+    arcs: Vec<Arc<LatticeWeight>>,
+    /// For each state: where its arcs without words begin, where those with words begin, where they end.
+    ranges: Vec<[u32; 3]>,
+    finals: Vec<LatticeWeight>,
+}
+
+impl Input {
+    fn of(lattice: &Lattice) -> Input {
+        let count = lattice.states.len();
+        let mut input = Input {
+            arcs: Vec::with_capacity(lattice.num_arcs()),
+            ranges: Vec::with_capacity(count),
+            finals: Vec::with_capacity(count),
+        };
+        for state in &lattice.states {
+            let possible = || state.arcs.iter().filter(|arc| !arc.weight.is_zero());
+            let begin = input.arcs.len() as u32;
+            input.arcs.extend(possible().filter(|arc| arc.olabel == EPSILON));
+            let middle = input.arcs.len() as u32;
+            input.arcs.extend(possible().filter(|arc| arc.olabel != EPSILON));
+            input.ranges.push([begin, middle, input.arcs.len() as u32]);
+            input.finals.push(state.final_weight);
+        }
+        input
+    }
+
+    fn without_word(&self, state: StateId) -> &[Arc<LatticeWeight>] {
+        let [begin, middle, _] = self.ranges[state as usize];
+        &self.arcs[begin as usize..middle as usize]
+    }
+
+    fn with_word(&self, state: StateId) -> &[Arc<LatticeWeight>] {
+        let [_, middle, end] = self.ranges[state as usize];
+        &self.arcs[middle as usize..end as usize]
+    }
+
+    /// Whether a path can end here, or go on with a word: other states are only passed through.
+    fn counts(&self, state: StateId) -> bool {
+        !self.with_word(state).is_empty() || !self.finals[state as usize].is_zero()
+    }
+}
+
+pub struct Outcome {
+    pub complete: bool,
+    pub effective_beam: f64,
+}
+
+pub struct Search {
+    input: Input,
+    start: Option<StateId>,
+    options: Options,
+    beam: f64,
+    /// The cost of the best way from each state of the input to its end.
+    backward: Vec<f64>,
+    /// What costs more is not looked at.
+    cutoff: f64,
+    strings: Strings,
+    pool: Vec<Element>,
+    states: Vec<OutState>,
+    minimal: Known<StateId>,
+    /// For sets before arcs without words were followed: the state, and what the way there costs in addition.
+    initial: Known<(StateId, StringId, LatticeWeight)>,
+    queue: BinaryHeap<Task>,
+    tasks: usize,
+    num_arcs: usize,
+    num_elements: usize,
+    scratch: Scratch,
+}
+
+/// Memory that is used again and again.
+#[derive(Default)]
+struct Scratch {
+    by_word: Vec<(i32, Element)>,
+    ids: Vec<i32>,
+    closure: Vec<Element>,
+    waiting: BinaryHeap<std::cmp::Reverse<StateId>>,
+    /// For each state of the input, its place in `closure` plus one.
+    places: Vec<u32>,
+}
+
+/// Bytes that the reference takes for a sequence, an arc and an element of a set: its limits of memory count in these.
+const STRING_BYTES: usize = 32;
+const ARC_BYTES: usize = 32;
+const ELEMENT_BYTES: usize = 24;
+
+/// The memory is looked at when there are this many new states.
+const MEMORY_INTERVAL: usize = 10;
+
+/// The larger weight and, if they are the same, the better string counts.
+fn compare(strings: &Strings, a: (LatticeWeight, StringId), b: (LatticeWeight, StringId)) -> Ordering {
+    a.0.compare(&b.0).then_with(|| match a.1 == b.1 {
+        true => Ordering::Equal,
+        false => compare_strings(&strings.to_vec(a.1), &strings.to_vec(b.1)),
+    })
+}
+
+impl Search {
+    /// The lattice is sorted topologically.
+    pub fn new(lattice: &Lattice, beam: f64, options: &Options) -> Search {
+        let backward = costs_to_end(lattice);
+        let best = lattice.start.map_or(0.0, |start| backward[start as usize]);
+        let mut search = Search {
+            input: Input::of(lattice),
+            start: lattice.start,
+            options: *options,
+            beam,
+            backward,
+            cutoff: best + beam,
+            strings: Strings::new(),
+            pool: Vec::new(),
+            states: Vec::new(),
+            minimal: Known::default(),
+            initial: Known::default(),
+            queue: BinaryHeap::new(),
+            tasks: 0,
+            num_arcs: 0,
+            num_elements: 0,
+            scratch: Scratch { places: vec![0; lattice.states.len()], ..Scratch::default() },
+        };
+        if let Some(start) = lattice.start {
+            let mut subset = vec![Element { state: start, string: EMPTY, weight: LatticeWeight::ONE }];
+            search.close(&mut subset);
+            subset.retain(|element| search.input.counts(element.state));
+            let hash = hash(&subset);
+            search.add_state(&subset, hash, 0.0);
+        }
+        search
+    }
+
+    /// Does all tasks, or stops at a limit.
+    pub fn run(&mut self, events: &mut Vec<Event>) -> Outcome {
+        let best = self.start.map_or(0.0, |start| self.backward[start as usize]);
+        while let Some(task) = self.queue.peek() {
+            let effective_beam = task.priority - best;
+            if self.at_limit(effective_beam, events) {
+                return Outcome { complete: false, effective_beam };
+            }
+            let task = self.queue.pop().expect("there is one");
+            self.expand(task);
+        }
+        Outcome { complete: true, effective_beam: self.beam }
+    }
+
+    fn at_limit(&mut self, effective_beam: f64, events: &mut Vec<Event>) -> bool {
+        let above = |count: usize, most: i32| most > 0 && count > most as usize;
+        above(self.states.len(), self.options.max_states)
+            || above(self.num_arcs, self.options.max_arcs)
+            || self.states.len().is_multiple_of(MEMORY_INTERVAL) && self.out_of_memory(effective_beam, events)
+    }
+
+    fn out_of_memory(&mut self, effective_beam: f64, events: &mut Vec<Event>) -> bool {
+        let limit = self.options.max_mem;
+        let strings = self.strings.len() * STRING_BYTES;
+        let (arcs, elements) = (self.num_arcs * ARC_BYTES, self.num_elements * ELEMENT_BYTES);
+        if limit <= 0 || strings + arcs + elements <= limit as usize {
+            return false;
+        }
+        self.drop_strings();
+        events.push(Event::Rebuilt);
+        let kept_strings = self.strings.len() * STRING_BYTES;
+        if ((kept_strings + arcs + elements) as f64) <= f64::from(limit) * 0.8 {
+            return false;
+        }
+        let beam = self.beam;
+        events.push(Event::OutOfMemory {
+            limit,
+            strings,
+            arcs,
+            elements,
+            kept_strings,
+            effective_beam,
+            beam,
+        });
+        true
+    }
+
+    /// Forgets the sequences that nothing has any longer.
+    fn drop_strings(&mut self) {
+        let mut marks = self.strings.marks();
+        let mut tasks = std::mem::take(&mut self.queue).into_vec();
+        let all = |search: &mut Search, tasks: &mut [Task], f: &mut dyn FnMut(&mut StringId)| {
+            let in_tasks = tasks.iter_mut().flat_map(|task| &mut task.subset);
+            search.pool.iter_mut().chain(in_tasks).for_each(|element| f(&mut element.string));
+            for state in &mut search.states {
+                state.arcs.iter_mut().for_each(|arc| f(&mut arc.string));
+                state.end.iter_mut().for_each(|(string, _)| f(string));
+            }
+            search.initial.entries.iter_mut().for_each(|(_, (_, string, _), _)| f(string));
+        };
+        all(self, &mut tasks, &mut |string| marks[*string as usize] = true);
+        let numbers = self.strings.keep(marks);
+        all(self, &mut tasks, &mut |string| *string = numbers[*string as usize]);
+        self.minimal.rehash(&self.pool);
+        self.initial.rehash(&self.pool);
+        self.queue = tasks.into();
+    }
+
+    /// Makes the arc of a task, and the state that it leads to.
+    fn expand(&mut self, task: Task) {
+        let mut subset = task.subset;
+        let (string, weight) = self.normalize(&mut subset);
+        let forward = self.states[task.state as usize].forward + weight.cost();
+        let (next, further, more) = self.state_of(&subset, forward);
+        let string = self.strings.concatenate(string, further);
+        let arc = OutArc { word: task.word, string, weight: weight.times(&more), next };
+        self.states[task.state as usize].arcs.push(arc);
+        self.num_arcs += 1;
+    }
+
+    /// The state for a set in which arcs without words have not been followed yet, and what the way there has in addition.
+    fn state_of(&mut self, initial: &[Element], forward: f64) -> (StateId, StringId, LatticeWeight) {
+        let delta = self.options.delta;
+        let initial_hash = hash(initial);
+        if let Some(&known) = self.initial.find(&self.pool, initial, initial_hash, delta) {
+            return known;
+        }
+        let mut subset = initial.to_vec();
+        self.close(&mut subset);
+        subset.retain(|element| self.input.counts(element.state));
+        let (string, weight) = self.normalize(&mut subset);
+        let subset_hash = hash(&subset);
+        let found = self.minimal.find(&self.pool, &subset, subset_hash, delta).copied();
+        let state = found.unwrap_or_else(|| self.add_state(&subset, subset_hash, forward + weight.cost()));
+        let range = self.store(initial);
+        self.initial.insert(range, initial_hash, (state, string, weight));
+        (state, string, weight)
+    }
+
+    fn store(&mut self, subset: &[Element]) -> Range<usize> {
+        let begin = self.pool.len();
+        self.pool.extend_from_slice(subset);
+        self.num_elements += subset.len();
+        begin..self.pool.len()
+    }
+
+    fn add_state(&mut self, subset: &[Element], hash: u64, forward: f64) -> StateId {
+        let state = self.states.len() as StateId;
+        let range = self.store(subset);
+        self.minimal.insert(range.clone(), hash, state);
+        let end = self.end_of(subset).filter(|(_, weight)| weight.cost() + forward <= self.cutoff);
+        self.num_arcs += usize::from(end.is_some());
+        self.states.push(OutState { subset: range, arcs: Vec::new(), end, forward });
+        self.add_tasks(state, forward);
+        state
+    }
+
+    /// The best way to end in one of the states.
+    fn end_of(&self, subset: &[Element]) -> Option<(StringId, LatticeWeight)> {
+        let ends = subset.iter().map(|element| {
+            (element.string, element.weight.times(&self.input.finals[element.state as usize]))
+        });
+        let better = |a: (StringId, LatticeWeight), b: (StringId, LatticeWeight)| {
+            if compare(&self.strings, (b.1, b.0), (a.1, a.0)).is_gt() { b } else { a }
+        };
+        ends.filter(|(_, weight)| !weight.is_zero()).reduce(better)
+    }
+
+    /// Queues a task for each word that the states of a set go on with.
+    fn add_tasks(&mut self, state: StateId, forward: f64) {
+        let mut by_word = std::mem::take(&mut self.scratch.by_word);
+        by_word.clear();
+        for i in self.states[state as usize].subset.clone() {
+            let element = self.pool[i];
+            for arc in self.input.with_word(element.state) {
+                let string = match arc.ilabel {
+                    EPSILON => element.string,
+                    id => self.strings.successor(element.string, id),
+                };
+                let weight = element.weight.times(&arc.weight);
+                by_word.push((arc.olabel, Element { state: arc.next, string, weight }));
+            }
+        }
+        by_word.sort_by_key(|(word, element)| (*word, element.state));
+        for group in by_word.chunk_by(|a, b| a.0 == b.0) {
+            let path =
+                |(_, element): &(i32, Element)| element.weight.cost() + self.backward[element.state as usize];
+            let priority = forward + group.iter().map(path).fold(f64::INFINITY, f64::min);
+            if priority > self.cutoff {
+                continue;
+            }
+            let mut subset: Vec<Element> = Vec::with_capacity(group.len());
+            for &(_, element) in group {
+                match subset.last_mut().filter(|last| last.state == element.state) {
+                    None => subset.push(element),
+                    Some(last) => {
+                        let (new, old) = ((element.weight, element.string), (last.weight, last.string));
+                        if compare(&self.strings, new, old).is_gt() {
+                            *last = element;
+                        }
+                    }
+                }
+            }
+            self.queue.push(Task { priority, number: self.tasks, state, word: group[0].0, subset });
+            self.tasks += 1;
+        }
+        self.scratch.by_word = by_word;
+    }
+
+    /// Takes out what all elements have in common: the beginning of their strings, and the best weight.
+    fn normalize(&mut self, subset: &mut [Element]) -> (StringId, LatticeWeight) {
+        let Some((first, others)) = subset.split_first() else { return (EMPTY, LatticeWeight::ZERO) };
+        let (mut prefix, mut weight) = (first.string, first.weight);
+        for element in others {
+            prefix = self.strings.common_prefix(prefix, element.string);
+            weight = weight.plus(&element.weight);
+        }
+        let length = self.strings.length(prefix);
+        for element in subset {
+            element.weight = element.weight.divide(&weight);
+            element.string = self.strings.without_prefix(element.string, length, &mut self.scratch.ids);
+        }
+        (prefix, weight)
+    }
+
+    /// Adds the states that arcs without words lead to, each with the best way there, in the order of states.
+    fn close(&mut self, subset: &mut Vec<Element>) {
+        if subset.iter().all(|element| self.input.without_word(element.state).is_empty()) {
+            return;
+        }
+        let Scratch { closure, waiting, places, .. } = &mut self.scratch;
+        closure.clear();
+        for &element in subset.iter() {
+            closure.push(element);
+            places[element.state as usize] = closure.len() as u32;
+            waiting.push(std::cmp::Reverse(element.state));
+        }
+        // The lattice is sorted: whatever leads to a state has been done when its turn comes.
+        while let Some(std::cmp::Reverse(state)) = waiting.pop() {
+            let element = closure[places[state as usize] as usize - 1];
+            for arc in self.input.without_word(state) {
+                let weight = element.weight.times(&arc.weight);
+                let place = &mut places[arc.next as usize];
+                if *place != 0 {
+                    let known = closure[*place as usize - 1];
+                    let ordering = weight.compare(&known.weight);
+                    if ordering.is_lt() {
+                        continue;
+                    }
+                    let string = next_string(&mut self.strings, &element, arc);
+                    let better = ordering.is_gt()
+                        || compare(&self.strings, (weight, string), (known.weight, known.string)).is_gt();
+                    if better {
+                        closure[*place as usize - 1] = Element { state: arc.next, string, weight };
+                    }
+                    continue;
+                }
+                let string = next_string(&mut self.strings, &element, arc);
+                closure.push(Element { state: arc.next, string, weight });
+                *place = closure.len() as u32;
+                waiting.push(std::cmp::Reverse(arc.next));
+            }
+        }
+        closure.iter().for_each(|element| places[element.state as usize] = 0);
+        closure.sort_unstable_by_key(|element| element.state);
+        subset.clone_from(closure);
+    }
+
+    /// The result as a compact lattice.
+    pub fn compact(self) -> CompactLattice {
+        let start = if self.states.is_empty() { None } else { Some(0) };
+        let weight = |string: StringId, weight: LatticeWeight| {
+            CompactLatticeWeight::new(weight, self.strings.to_vec(string))
+        };
+        let state = |state: &OutState| State {
+            final_weight: state.end.map_or_else(CompactLatticeWeight::zero, |(s, w)| weight(s, w)),
+            arcs: state.arcs.iter().map(|a| Arc::new(a.word, weight(a.string, a.weight), a.next)).collect(),
+        };
+        CompactLattice { start, states: self.states.iter().map(state).collect() }
+    }
+}
+
+fn next_string(strings: &mut Strings, element: &Element, arc: &Arc<LatticeWeight>) -> StringId {
+    match arc.ilabel {
+        EPSILON => element.string,
+        id => strings.successor(element.string, id),
+    }
+}

@@ -1,0 +1,29 @@
+//! Why something cannot be done with a lattice.
+
+use kaldi_fst::StateId;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("the lattice is empty")]
+    Empty,
+    #[error("the lattice has a cycle, so it cannot be sorted topologically")]
+    Cyclic,
+    #[error("no path of the lattice leads to a final state")]
+    NoPath,
+    #[error("state {state} of the lattice is reached after {first} and after {second} frames")]
+    UnequalTimes { state: StateId, first: usize, second: usize },
+    #[error("paths of the lattice end after {first} and after {second} frames")]
+    UnequalLengths { first: usize, second: usize },
+    #[error("state {state} of the lattice has more than one way on, but it must be linear")]
+    NotLinear { state: StateId },
+    #[error(
+        "the lattice has the transition-id {found}, but the model has {last}, so it was made with another model"
+    )]
+    TransitionId { found: i32, last: usize },
+    #[error("word {word} is not present in the lexicon")]
+    NotInLexicon { word: i32 },
+    #[error("{0}")]
+    Data(String),
+}

@@ -1,0 +1,205 @@
+//! Lattices and compact lattices, and the way from one to the other (`lat/kaldi-lattice.h`, `fstext/lattice-utils-inl.h`).
+
+use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight};
+
+use crate::order::top_sort;
+use crate::weight::{CompactLatticeWeight, LatticeWeight};
+
+/// Input labels are transition-ids, one a frame; output labels are words.
+pub type Lattice = Fst<LatticeWeight>;
+pub type LatticeArc = Arc<LatticeWeight>;
+
+/// Labels are words; the transition-ids are in the weights.
+pub type CompactLattice = Fst<CompactLatticeWeight>;
+pub type CompactArc = Arc<CompactLatticeWeight>;
+
+/// What lattices of both kinds have in common.
+pub trait AnyLattice: Weight {
+    fn costs(&self) -> &LatticeWeight;
+    fn costs_mut(&mut self) -> &mut LatticeWeight;
+    /// How many frames an arc stands for.
+    fn frames(arc: &Arc<Self>) -> usize;
+    /// How many frames ending with this weight stands for.
+    fn final_frames(&self) -> usize;
+}
+
+impl AnyLattice for LatticeWeight {
+    fn costs(&self) -> &LatticeWeight {
+        self
+    }
+
+    fn costs_mut(&mut self) -> &mut LatticeWeight {
+        self
+    }
+
+    fn frames(arc: &LatticeArc) -> usize {
+        usize::from(arc.ilabel != EPSILON)
+    }
+
+    fn final_frames(&self) -> usize {
+        0
+    }
+}
+
+impl AnyLattice for CompactLatticeWeight {
+    fn costs(&self) -> &LatticeWeight {
+        &self.weight
+    }
+
+    fn costs_mut(&mut self) -> &mut LatticeWeight {
+        &mut self.weight
+    }
+
+    fn frames(arc: &CompactArc) -> usize {
+        arc.weight.string.len()
+    }
+
+    fn final_frames(&self) -> usize {
+        self.string.len()
+    }
+}
+
+/// How costs are scaled: the new ones are sums of multiples of the old ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    pub lm: f64,
+    pub acoustic_to_lm: f64,
+    pub lm_to_acoustic: f64,
+    pub acoustic: f64,
+}
+
+impl Scale {
+    pub const NONE: Scale = Scale { lm: 1.0, acoustic_to_lm: 0.0, lm_to_acoustic: 0.0, acoustic: 1.0 };
+
+    pub fn new(lm: f64, acoustic: f64) -> Scale {
+        Scale { lm, acoustic, ..Scale::NONE }
+    }
+
+    fn of(&self, weight: &LatticeWeight) -> LatticeWeight {
+        let (graph, acoustic) = (f64::from(weight.graph), f64::from(weight.acoustic));
+        LatticeWeight {
+            graph: (self.lm * graph + self.acoustic_to_lm * acoustic) as f32,
+            acoustic: (self.lm_to_acoustic * graph + self.acoustic * acoustic) as f32,
+        }
+    }
+}
+
+/// Scales all costs; what is impossible stays so.
+pub fn scale<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) {
+    if scale != Scale::NONE {
+        lattice.map_weights(|weight| *weight.costs_mut() = scale.of(weight.costs()));
+    }
+}
+
+/// Adds a cost to every arc with a word.
+pub fn add_word_penalty(lattice: &mut CompactLattice, penalty: f32) {
+    for arc in lattice.states.iter_mut().flat_map(|state| &mut state.arcs) {
+        if arc.ilabel != EPSILON {
+            arc.weight.weight.graph += penalty;
+        }
+    }
+}
+
+/// The same lattice with an arc for each transition-id. States keep their numbers; those between the new arcs come after
+/// them. The first arc has word and costs.
+pub fn expand(compact: &CompactLattice) -> Lattice {
+    let mut out = Lattice { start: compact.start, states: Vec::with_capacity(compact.states.len()) };
+    out.states.resize_with(compact.states.len(), State::default);
+    for (s, state) in compact.numbered() {
+        for arc in &state.arcs {
+            let (last, before) = split_last(&arc.weight.string);
+            let (from, weight, word) = chain(&mut out, s, arc.weight.weight, arc.ilabel, before);
+            out.state_mut(from).arcs.push(Arc { ilabel: last, olabel: word, weight, next: arc.next });
+        }
+        if state.is_final() {
+            let end = &state.final_weight;
+            let (from, weight, _) = chain(&mut out, s, end.weight, EPSILON, &end.string);
+            out.state_mut(from).final_weight = weight;
+        }
+    }
+    out
+}
+
+fn split_last(string: &[i32]) -> (i32, &[i32]) {
+    string.split_last().map_or((EPSILON, string), |(last, before)| (*last, before))
+}
+
+/// Adds states and arcs for the transition-ids; says where they end, and what weight and word are left over.
+fn chain(
+    out: &mut Lattice,
+    from: StateId,
+    weight: LatticeWeight,
+    word: i32,
+    string: &[i32],
+) -> (StateId, LatticeWeight, i32) {
+    string.iter().fold((from, weight, word), |(from, weight, word), &id| {
+        let next = out.add_state();
+        out.state_mut(from).arcs.push(Arc { ilabel: id, olabel: word, weight, next });
+        (next, LatticeWeight::ONE, EPSILON)
+    })
+}
+
+/// The same lattice with chains of arcs made one: a state goes that has one arc in and one out, without a word, and is
+/// neither start nor final. The result is topologically sorted, if that can be.
+pub fn compact(lattice: &Lattice) -> CompactLattice {
+    let Some(start) = lattice.start else { return CompactLattice::default() };
+    let kept = kept_states(lattice, start);
+    let mut numbers: Vec<Option<StateId>> = vec![None; lattice.states.len()];
+    numbers[start as usize] = Some(0);
+    let mut out = CompactLattice { start: Some(0), states: vec![State::default()] };
+    let mut waiting = vec![start];
+    while let Some(s) = waiting.pop() {
+        let mut arcs = Vec::with_capacity(lattice.state(s).arcs.len());
+        for arc in &lattice.state(s).arcs {
+            let (mut weight, mut next) = (arc.weight, arc.next);
+            let mut string: Vec<i32> = Vec::new();
+            string.extend(Some(arc.ilabel).filter(|&id| id != EPSILON));
+            while !kept[next as usize] {
+                let on = &lattice.state(next).arcs[0];
+                weight = weight.times(&on.weight);
+                string.extend(Some(on.ilabel).filter(|&id| id != EPSILON));
+                next = on.next;
+            }
+            let number = *numbers[next as usize].get_or_insert_with(|| {
+                waiting.push(next);
+                out.add_state()
+            });
+            arcs.push(Arc::new(arc.olabel, CompactLatticeWeight::new(weight, string), number));
+        }
+        let number = numbers[s as usize].expect("states that wait have a number");
+        let final_weight = CompactLatticeWeight::new(lattice.state(s).final_weight, Vec::new());
+        *out.state_mut(number) = State { final_weight, arcs };
+    }
+    // A cyclic lattice stays as it is: whoever needs an order will say so.
+    top_sort(&mut out);
+    out
+}
+
+/// States that do not merely join two arcs.
+fn kept_states(lattice: &Lattice, start: StateId) -> Vec<bool> {
+    let mut incoming = vec![0u32; lattice.states.len()];
+    for arc in lattice.states.iter().flat_map(|state| &state.arcs) {
+        incoming[arc.next as usize] += 1;
+    }
+    let joins = |s: StateId, state: &State<LatticeWeight>| {
+        let one_on = state.arcs.len() == 1 && state.arcs[0].olabel == EPSILON;
+        s != start && one_on && incoming[s as usize] == 1 && !state.is_final()
+    };
+    lattice.numbered().map(|(s, state)| !joins(s, state)).collect()
+}
+
+/// A lattice with one path: an arc for each transition-id, words on the first arcs.
+pub fn linear(ids: &[i32], words: &[i32], weight: LatticeWeight) -> Lattice {
+    let mut out = Lattice::default();
+    let mut last = out.add_state();
+    out.start = Some(last);
+    for i in 0..ids.len().max(words.len()) {
+        let label = |labels: &[i32]| labels.get(i).copied().unwrap_or(EPSILON);
+        let next = out.add_state();
+        let (ilabel, olabel) = (label(ids), label(words));
+        out.state_mut(last).arcs.push(Arc { ilabel, olabel, weight: LatticeWeight::ONE, next });
+        last = next;
+    }
+    out.state_mut(last).final_weight = weight;
+    out
+}

@@ -1,0 +1,20 @@
+//! Lattices: what a decoder leaves of an utterance, as a graph of words, times and costs.
+//!
+//! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
+//! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
+
+pub mod determinize;
+pub mod error;
+pub mod lattice;
+pub mod order;
+pub mod path;
+pub mod posterior;
+pub mod prune;
+pub mod push;
+pub mod store;
+pub mod weight;
+
+pub use error::{Error, Result};
+pub use lattice::{AnyLattice, CompactArc, CompactLattice, Lattice, LatticeArc, Scale};
+pub use store::{CompactLatticeHolder, LatticeHolder};
+pub use weight::{CompactLatticeWeight, LatticeWeight};

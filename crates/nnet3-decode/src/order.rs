@@ -1,0 +1,102 @@
+//! Topological order, and the times of states.
+
+use kaldi_fst::{Fst, StateId, Weight};
+
+use crate::error::{Error, Result};
+use crate::lattice::AnyLattice;
+
+/// Renumbers the states so that all arcs lead to higher numbers, in the reverse order in which a depth-first search that
+/// begins with the start leaves them (as OpenFst does). False if there is a cycle; then nothing is changed.
+pub fn top_sort<W: Weight>(fst: &mut Fst<W>) -> bool {
+    if is_sorted(fst) {
+        return true;
+    }
+    let Some(order) = finish_order(fst) else { return false };
+    let mut numbers = vec![0; fst.states.len()];
+    for (number, &s) in order.iter().rev().enumerate() {
+        numbers[s as usize] = number as StateId;
+    }
+    let mut states: Vec<_> = order.iter().rev().map(|&s| std::mem::take(fst.state_mut(s))).collect();
+    for arc in states.iter_mut().flat_map(|state| &mut state.arcs) {
+        arc.next = numbers[arc.next as usize];
+    }
+    *fst = Fst { start: fst.start.map(|start| numbers[start as usize]), states };
+    true
+}
+
+/// Whether all arcs lead to higher numbers.
+pub fn is_sorted<W: Weight>(fst: &Fst<W>) -> bool {
+    fst.numbered().all(|(s, state)| state.arcs.iter().all(|arc| arc.next > s))
+}
+
+/// The same as an error if there is a cycle.
+pub fn sort<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
+    if top_sort(fst) { Ok(()) } else { Err(Error::Cyclic) }
+}
+
+fn finish_order<W: Weight>(fst: &Fst<W>) -> Option<Vec<StateId>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; fst.states.len()];
+    let mut order = Vec::with_capacity(fst.states.len());
+    let mut path: Vec<(StateId, usize)> = Vec::new();
+    let roots = fst.start.into_iter().chain(0..fst.states.len() as StateId);
+    for root in roots {
+        if marks[root as usize] != Mark::New {
+            continue;
+        }
+        marks[root as usize] = Mark::Open;
+        path.push((root, 0));
+        while let Some((s, at)) = path.last_mut() {
+            let Some(arc) = fst.state(*s).arcs.get(*at) else {
+                marks[*s as usize] = Mark::Done;
+                order.push(*s);
+                path.pop();
+                continue;
+            };
+            *at += 1;
+            match marks[arc.next as usize] {
+                Mark::New => {
+                    marks[arc.next as usize] = Mark::Open;
+                    path.push((arc.next, 0));
+                }
+                Mark::Open => return None,
+                Mark::Done => {}
+            }
+        }
+    }
+    Some(order)
+}
+
+/// How many frames lead to each state that can be reached, and how many the whole lattice has. The lattice must be
+/// sorted. All ways to a state, and all ways to an end, must have equally many; of lattices that are cut short, or have
+/// none of their states final, the longest counts.
+pub fn state_times<W: AnyLattice>(lattice: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
+    let mut times = vec![None; lattice.states.len()];
+    let Some(start) = lattice.start else { return Ok((times, 0)) };
+    times[start as usize] = Some(0);
+    let mut length = None;
+    for (s, state) in lattice.numbered() {
+        let Some(time) = times[s as usize] else { continue };
+        for arc in &state.arcs {
+            let then = time + W::frames(arc);
+            let known = *times[arc.next as usize].get_or_insert(then);
+            if known != then {
+                return Err(Error::UnequalTimes { state: arc.next, first: known, second: then });
+            }
+        }
+        if state.is_final() {
+            let end = time + state.final_weight.final_frames();
+            let known = *length.get_or_insert(end);
+            if known != end {
+                return Err(Error::UnequalLengths { first: known, second: end });
+            }
+        }
+    }
+    let longest = times.iter().flatten().copied().max().unwrap_or(0);
+    Ok((times, length.unwrap_or(longest)))
+}
