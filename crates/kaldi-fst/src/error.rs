@@ -26,6 +26,8 @@ pub enum Error {
     UnequalLengths { first: usize, second: usize },
     #[error("state {state} cannot be reached, or leads to no final state")]
     NotConnected { state: StateId },
+    #[error("one input has two outputs: the labels {first:?} and the labels {second:?}")]
+    NotFunctional { first: Vec<i32>, second: Vec<i32> },
     #[error("there would be more than {limit} states")]
     TooManyStates { limit: usize },
 }

@@ -1,0 +1,264 @@
+//! Determinization of transducers together with the removal of arcs without input (Kaldi's `DeterminizeStar`; Mohri,
+//! "Finite-state transducers in language and speech processing", 1997, for the subsets with strings).
+//!
+//! A state of the result is a set of states of the input, each with the output that is still to be written and the cost
+//! that is still to be paid. Of sets that empty moves lead to, only the beginning is kept as the state's identity.
+
+mod closure;
+mod strings;
+
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+use crate::error::{Error, Result};
+use crate::fst::{Arc, EPSILON, Fst, State, StateId};
+use crate::ops::arc_sort::{SortOn, sort_arcs};
+use crate::ops::semiring::{Semiring, approximately_equal};
+use closure::Closure;
+use strings::{StringId, Strings};
+
+/// What OpenFst and Kaldi take for equal costs unless told otherwise.
+pub const DELTA: f32 = 1.0 / 1024.0;
+
+/// How to determinize.
+#[derive(Debug, Clone, Copy)]
+pub struct DeterminizeStar {
+    /// How costs of paths with the same labels combine.
+    pub semiring: Semiring,
+    /// Sets of states whose costs differ by at most this are one.
+    pub delta: f32,
+    /// If given: an error as soon as there are more states.
+    pub most_states: Option<usize>,
+}
+
+impl Default for DeterminizeStar {
+    fn default() -> DeterminizeStar {
+        DeterminizeStar { semiring: Semiring::Tropical, delta: DELTA, most_states: None }
+    }
+}
+
+/// A state that the input may be in.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    state: StateId,
+    /// What is still to be written.
+    string: StringId,
+    /// What is still to be paid.
+    weight: f32,
+}
+
+/// An arc of the result that writes a string.
+struct StringArc {
+    ilabel: i32,
+    string: StringId,
+    weight: f32,
+    /// None: it is the end.
+    next: Option<StateId>,
+}
+
+/// The FST with at most one arc of each input label from each state and empty inputs only where more than one label is
+/// written at once: there arcs without input follow. Arcs are in the order of input labels.
+///
+/// An error if one input has two outputs. Does not end for inputs that have no deterministic equivalent, unless the number
+/// of states is limited.
+pub fn determinize_star(mut fst: Fst, options: DeterminizeStar) -> Result<Fst> {
+    sort_arcs(&mut fst, SortOn::Input);
+    let Some(start) = fst.start else { return Ok(Fst::default()) };
+    let mut subsets = Subsets::new(&fst, options);
+    subsets.scratch.push(Element { state: start, string: Strings::EMPTY, weight: 0.0 });
+    subsets.find();
+    while let Some(state) = subsets.waiting.pop() {
+        subsets.expand(state)?;
+        if let Some(limit) = options.most_states.filter(|&limit| subsets.ranges.len() > limit) {
+            return Err(Error::TooManyStates { limit });
+        }
+    }
+    Ok(subsets.finish())
+}
+
+struct Subsets<'f> {
+    fst: &'f Fst,
+    options: DeterminizeStar,
+    strings: Strings,
+    closure: Closure,
+    /// All sets one after the other.
+    elements: Vec<Element>,
+    /// By state of the result: its set.
+    ranges: Vec<Range<usize>>,
+    /// By hash of states and strings: the state that was found last.
+    last_found: FxHashMap<u64, StateId>,
+    /// By state of the result: the one with the same hash that was found before.
+    found_before: Vec<Option<StateId>>,
+    /// States whose arcs are not known yet; the last one is the next.
+    waiting: Vec<StateId>,
+    arcs: Vec<StringArc>,
+    /// By state of the result: its arcs.
+    arc_ranges: Vec<Range<usize>>,
+    /// The set that is looked for.
+    scratch: Vec<Element>,
+    closed: Vec<Element>,
+    /// What can be reached with labels, from the state at hand.
+    reached: Vec<(i32, Element)>,
+}
+
+impl<'f> Subsets<'f> {
+    fn new(fst: &'f Fst, options: DeterminizeStar) -> Subsets<'f> {
+        Subsets {
+            fst,
+            options,
+            strings: Strings::default(),
+            closure: Closure::new(fst.states.len()),
+            elements: Vec::new(),
+            ranges: Vec::new(),
+            last_found: FxHashMap::default(),
+            found_before: Vec::new(),
+            waiting: Vec::new(),
+            arcs: Vec::new(),
+            arc_ranges: Vec::new(),
+            scratch: Vec::new(),
+            closed: Vec::new(),
+            reached: Vec::new(),
+        }
+    }
+
+    /// The state that is the set in `scratch`.
+    fn find(&mut self) -> StateId {
+        let mut hasher = FxHasher::default();
+        self.scratch.iter().for_each(|element| (element.state, element.string).hash(&mut hasher));
+        let hash = hasher.finish();
+        let mut candidate = self.last_found.get(&hash).copied();
+        while let Some(state) = candidate {
+            if self.is_same(&self.elements[self.ranges[state as usize].clone()]) {
+                return state;
+            }
+            candidate = self.found_before[state as usize];
+        }
+        let state = self.ranges.len() as StateId;
+        self.found_before.push(self.last_found.insert(hash, state));
+        let begin = self.elements.len();
+        self.elements.extend_from_slice(&self.scratch);
+        self.ranges.push(begin..self.elements.len());
+        self.arc_ranges.push(0..0);
+        self.waiting.push(state);
+        state
+    }
+
+    fn is_same(&self, set: &[Element]) -> bool {
+        set.len() == self.scratch.len()
+            && set.iter().zip(&self.scratch).all(|(a, b)| {
+                a.state == b.state
+                    && a.string == b.string
+                    && approximately_equal(a.weight, b.weight, self.options.delta)
+            })
+    }
+
+    fn expand(&mut self, state: StateId) -> Result<()> {
+        let set = &self.elements[self.ranges[state as usize].clone()];
+        self.closure.of(self.fst, self.options, &mut self.strings, set, &mut self.closed)?;
+        let begin = self.arcs.len();
+        self.add_end()?;
+        self.reached.clear();
+        for element in &self.closed {
+            for arc in self.fst.state(element.state).arcs.iter().filter(|arc| arc.ilabel != EPSILON) {
+                let string = self.strings.append(element.string, arc.olabel);
+                let weight = element.weight + arc.weight;
+                self.reached.push((arc.ilabel, Element { state: arc.next, string, weight }));
+            }
+        }
+        self.reached.sort_by_key(|(label, element)| (*label, element.state));
+        let reached = std::mem::take(&mut self.reached);
+        for same_label in reached.chunk_by(|a, b| a.0 == b.0) {
+            self.add_arc(same_label)?;
+        }
+        self.reached = reached;
+        self.arc_ranges[state as usize] = begin..self.arcs.len();
+        Ok(())
+    }
+
+    /// What ending costs, and what is written then.
+    fn add_end(&mut self) -> Result<()> {
+        let mut end: Option<(StringId, f32)> = None;
+        for element in &self.closed {
+            let state = self.fst.state(element.state);
+            if !state.is_final() {
+                continue;
+            }
+            let weight = element.weight + state.final_weight;
+            end = Some(match end {
+                None => (element.string, weight),
+                Some((string, other)) => {
+                    self.strings.check_same(string, element.string)?;
+                    (string, self.options.semiring.plus(other, weight))
+                }
+            });
+        }
+        self.arcs.extend(end.map(|(string, weight)| StringArc {
+            ilabel: EPSILON,
+            string,
+            weight,
+            next: None,
+        }));
+        Ok(())
+    }
+
+    /// `reached` is sorted by state.
+    fn add_arc(&mut self, reached: &[(i32, Element)]) -> Result<()> {
+        let semiring = self.options.semiring;
+        self.scratch.clear();
+        for (_, element) in reached {
+            match self.scratch.last_mut() {
+                Some(same) if same.state == element.state => {
+                    self.strings.check_same(same.string, element.string)?;
+                    same.weight = semiring.plus(same.weight, element.weight);
+                }
+                _ => self.scratch.push(*element),
+            }
+        }
+        let strings = self.scratch.iter().map(|element| element.string);
+        let string = strings.reduce(|a, b| self.strings.common_prefix(a, b)).unwrap_or(Strings::EMPTY);
+        let weights = self.scratch.iter().map(|element| element.weight);
+        let weight = weights.reduce(|a, b| semiring.plus(a, b)).unwrap_or(f32::INFINITY);
+        for element in &mut self.scratch {
+            element.weight -= weight;
+            element.string = self.strings.without_prefix(element.string, string);
+        }
+        let next = Some(self.find());
+        self.arcs.push(StringArc { ilabel: reached[0].0, string, weight, next });
+        Ok(())
+    }
+
+    /// The result; arcs that write several labels become chains through states that are added behind the others.
+    fn finish(self) -> Fst {
+        let mut out = Fst { start: Some(0), ..Fst::default() };
+        out.states = self
+            .arc_ranges
+            .iter()
+            .map(|range| State { arcs: Vec::with_capacity(range.len()), ..State::default() })
+            .collect();
+        let mut labels = Vec::new();
+        for (s, range) in self.arc_ranges.into_iter().enumerate() {
+            for arc in &self.arcs[range] {
+                self.strings.labels(arc.string, &mut labels);
+                let (mut from, mut ilabel, mut weight) = (s as StateId, arc.ilabel, arc.weight);
+                // Of a string that leads to a state, the last label belongs on the arc to that state.
+                let through = if arc.next.is_some() { labels.len().saturating_sub(1) } else { labels.len() };
+                for &olabel in &labels[..through] {
+                    let next = out.add_state();
+                    out.state_mut(from).arcs.push(Arc { ilabel, olabel, weight, next });
+                    (from, ilabel, weight) = (next, EPSILON, 0.0);
+                }
+                let state = out.state_mut(from);
+                match arc.next {
+                    None => state.final_weight = weight,
+                    Some(next) => {
+                        let olabel = labels.get(through).copied().unwrap_or(EPSILON);
+                        state.arcs.push(Arc { ilabel, olabel, weight, next });
+                    }
+                }
+            }
+        }
+        out
+    }
+}
