@@ -11,6 +11,7 @@ mod build;
 mod describe;
 pub mod error;
 pub mod event_map;
+mod leaving;
 pub mod posterior;
 mod store;
 #[cfg(test)]

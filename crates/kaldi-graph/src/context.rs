@@ -1,0 +1,233 @@
+//! C: from phones in context to phones (Mohri, Pereira and Riley, "Speech recognition with weighted finite-state
+//! transducers", 2008).
+//!
+//! The FST itself is never made: read from phones to windows it is deterministic, so a composition asks for its arcs as
+//! they are needed. Its states are the last phones; its windows get labels in the order of discovery.
+
+use kaldi_fst::{Arc, EPSILON, Fst, State, StateId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::{Error, Result};
+use crate::ilabels::{IlabelInfo, Labels};
+
+/// How many phones a tree looks at, and which of them is the one that it is asked about, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub width: usize,
+    pub central: usize,
+}
+
+impl Window {
+    pub fn new(width: usize, central: usize) -> Result<Window> {
+        if central >= width {
+            return Err(Error::mismatch(format!(
+                "the central position must be less than the context width, found {central} and {width}"
+            )));
+        }
+        Ok(Window { width, central })
+    }
+
+    /// Whether phones that follow are part of the context. Then utterances end with subsequential symbols.
+    pub fn looks_ahead(&self) -> bool {
+        self.central + 1 < self.width
+    }
+}
+
+/// A context FST read backwards, from phones to labels of phones in context.
+pub trait InverseContext {
+    /// Its start is state 0.
+    fn is_final(&self, state: StateId) -> bool;
+
+    /// Where the phone or symbol leads to from a state, with the label of the window that is complete then. `None` if it
+    /// may not come there.
+    fn step(&mut self, state: StateId, phone: i32) -> Result<Option<(i32, StateId)>>;
+
+    /// What the labels stand for, so far.
+    fn labels(&self) -> IlabelInfo;
+
+    /// The composition of the context FST with `fst`, whose inputs are phones. States come in the order in which a
+    /// breadth-first search meets them.
+    fn compose_with(&mut self, fst: &Fst) -> Result<Fst> {
+        let Some(start) = fst.start else { return Ok(Fst::default()) };
+        let mut out = Fst { start: Some(0), ..Fst::default() };
+        let mut ids = FxHashMap::from_iter([((0, start), 0)]);
+        let mut pairs = vec![(0, start)];
+        // What is known of the context FST: most arcs ask for what has been asked before.
+        let mut steps: FxHashMap<(StateId, i32), Option<(i32, StateId)>> = FxHashMap::default();
+        while let Some(&(context, s)) = pairs.get(out.states.len()) {
+            let state = fst.state(s);
+            let final_weight = if self.is_final(context) { state.final_weight } else { f32::INFINITY };
+            let mut arcs = Vec::with_capacity(state.arcs.len());
+            for arc in &state.arcs {
+                let step = if arc.ilabel == EPSILON {
+                    Some((EPSILON, context))
+                } else if let Some(known) = steps.get(&(context, arc.ilabel)) {
+                    *known
+                } else {
+                    let step = self.step(context, arc.ilabel)?;
+                    steps.insert((context, arc.ilabel), step);
+                    step
+                };
+                let Some((ilabel, context)) = step else { continue };
+                let next = *ids.entry((context, arc.next)).or_insert_with(|| {
+                    pairs.push((context, arc.next));
+                    (pairs.len() - 1) as StateId
+                });
+                arcs.push(Arc { ilabel, next, ..*arc });
+            }
+            out.states.push(State { final_weight, arcs });
+        }
+        Ok(out)
+    }
+}
+
+/// The context FST of a window of phones.
+#[derive(Debug, Clone)]
+pub struct WindowContext {
+    window: Window,
+    phones: FxHashSet<i32>,
+    disambiguation: FxHashSet<i32>,
+    subsequential: i32,
+    /// By state: the last phones, 0 where there is none yet; as many as the window has besides the newest one.
+    histories: Vec<Vec<i32>>,
+    states: FxHashMap<Vec<i32>, StateId>,
+    labels: Labels,
+    /// The label of arcs on which no window is complete yet.
+    beginning: i32,
+}
+
+impl WindowContext {
+    /// `phones` are all phones that there are; disambiguation symbols may come anywhere and are handed on, the
+    /// subsequential symbol stands for what is behind the last phone.
+    pub fn new(
+        window: Window,
+        phones: &[i32],
+        disambiguation: &[i32],
+        subsequential: i32,
+    ) -> Result<WindowContext> {
+        let phones: FxHashSet<i32> = phones.iter().copied().collect();
+        let disambiguation: FxHashSet<i32> = disambiguation.iter().copied().collect();
+        if let Some(&symbol) = disambiguation.iter().filter(|symbol| phones.contains(symbol)).min() {
+            return Err(Error::mismatch(format!("Disambiguation symbol {symbol} is also a phone.")));
+        }
+        if let Some(&symbol) = phones.iter().chain(&disambiguation).find(|&&symbol| symbol <= 0) {
+            return Err(Error::mismatch(format!(
+                "{symbol} is among the phones and disambiguation symbols, which are numbered from 1"
+            )));
+        }
+        if phones.contains(&subsequential) || disambiguation.contains(&subsequential) {
+            return Err(Error::mismatch(format!(
+                "the subsequential symbol {subsequential} is also a phone or disambiguation symbol"
+            )));
+        }
+        let mut labels = Labels::new();
+        // Without this symbol, what disambiguation symbols at the beginning distinguish would be lost: they come earlier
+        // in the result than in what is composed.
+        let marked = window.looks_ahead() && !disambiguation.is_empty();
+        let beginning = if marked { labels.of(vec![0]) } else { EPSILON };
+        let start = vec![0; window.width - 1];
+        let states = FxHashMap::from_iter([(start.clone(), 0)]);
+        Ok(WindowContext {
+            window,
+            phones,
+            disambiguation,
+            subsequential,
+            histories: vec![start],
+            states,
+            labels,
+            beginning,
+        })
+    }
+
+    /// The context FST for composition with `fst`: its input labels are the phones, but for the disambiguation symbols.
+    /// Subsequential symbols are added to it where the window looks ahead.
+    pub fn for_fst(fst: &mut Fst, window: Window, disambiguation: &[i32]) -> Result<WindowContext> {
+        let arcs = fst.states.iter().flat_map(|state| &state.arcs);
+        let mut phones: Vec<i32> = arcs.map(|arc| arc.ilabel).filter(|&label| label != EPSILON).collect();
+        phones.sort_unstable();
+        phones.dedup();
+        let largest = phones.iter().chain(disambiguation).copied().max().unwrap_or(0);
+        let symbols: FxHashSet<i32> = disambiguation.iter().copied().collect();
+        phones.retain(|label| !symbols.contains(label));
+        let subsequential = largest.max(0) + 1;
+        if window.looks_ahead() {
+            add_subsequential_loop(fst, subsequential);
+        }
+        WindowContext::new(window, &phones, disambiguation, subsequential)
+    }
+
+    pub fn into_labels(self) -> IlabelInfo {
+        self.labels.into_info()
+    }
+
+    /// The state in which these are the last phones.
+    fn state_of(&mut self, history: Vec<i32>) -> StateId {
+        if let Some(&state) = self.states.get(&history) {
+            return state;
+        }
+        let state = self.histories.len() as StateId;
+        self.histories.push(history.clone());
+        self.states.insert(history, state);
+        state
+    }
+}
+
+impl InverseContext for WindowContext {
+    fn is_final(&self, state: StateId) -> bool {
+        // The last real phone must have been in the centre.
+        !self.window.looks_ahead()
+            || self.histories[state as usize][self.window.central] == self.subsequential
+    }
+
+    fn step(&mut self, state: StateId, phone: i32) -> Result<Option<(i32, StateId)>> {
+        if self.disambiguation.contains(&phone) {
+            return Ok(Some((self.labels.of(vec![-phone]), state)));
+        }
+        let history = &self.histories[state as usize];
+        let allowed = if phone == self.subsequential {
+            self.window.looks_ahead() && history[self.window.central] != self.subsequential
+        } else if self.phones.contains(&phone) {
+            history.last() != Some(&self.subsequential)
+        } else {
+            return Err(Error::mismatch(format!(
+                "input label {phone} is neither a phone nor a disambiguation symbol"
+            )));
+        };
+        if !allowed {
+            return Ok(None);
+        }
+        let mut full: Vec<i32> = history.iter().copied().chain([phone]).collect();
+        let next = self.state_of(full[1..].to_vec());
+        for behind in &mut full[self.window.central + 1..] {
+            if *behind == self.subsequential {
+                *behind = 0;
+            }
+        }
+        let label = if full[self.window.central] == 0 { self.beginning } else { self.labels.of(full) };
+        Ok(Some((label, next)))
+    }
+
+    fn labels(&self) -> IlabelInfo {
+        self.labels.info()
+    }
+}
+
+/// Lets all strings of `fst` be followed by as many subsequential symbols on the input side as one likes: none included,
+/// and without output.
+pub fn add_subsequential_loop(fst: &mut Fst, symbol: i32) {
+    let ends: Vec<StateId> = fst.numbered().filter(|(_, state)| state.is_final()).map(|(s, _)| s).collect();
+    let end = fst.add_state();
+    let arc = |weight: f32| Arc { ilabel: symbol, olabel: EPSILON, weight, next: end };
+    *fst.state_mut(end) = State { final_weight: 0.0, arcs: vec![arc(0.0)] };
+    for s in ends {
+        let state = fst.state_mut(s);
+        state.arcs.push(arc(state.final_weight));
+    }
+}
+
+/// C ∘ `fst` with the meanings of the result's input labels. The inputs of `fst` are phones and disambiguation symbols.
+pub fn compose_context(mut fst: Fst, window: Window, disambiguation: &[i32]) -> Result<(Fst, IlabelInfo)> {
+    let mut context = WindowContext::for_fst(&mut fst, window, disambiguation)?;
+    let composed = context.compose_with(&fst)?;
+    Ok((composed, context.into_labels()))
+}

@@ -1,0 +1,70 @@
+//! What the input labels of a context FST stand for (`WriteILabelInfo` in `fstext/context-fst.cc`).
+
+use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
+use rustc_hash::FxHashMap;
+
+/// By label: the phones of a window; or a disambiguation symbol, as the single element -symbol; or `[0]`, which stands for
+/// the beginning before any phone. Label 0 is the empty window. With grammars: the pair of a nonterminal symbol, negated,
+/// and a phone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IlabelInfo(pub Vec<Vec<i32>>);
+
+impl IlabelInfo {
+    /// The labels of disambiguation symbols and of the beginning.
+    pub fn disambiguation_labels(&self) -> Vec<i32> {
+        let labels = (0..).zip(&self.0).filter(|(_, window)| matches!(window[..], [symbol] if symbol <= 0));
+        labels.map(|(label, _)| label).collect()
+    }
+}
+
+impl KaldiObject for IlabelInfo {
+    fn read(r: &mut KaldiReader) -> Result<IlabelInfo> {
+        let count = r.read_i32()?;
+        if count < 0 {
+            return Err(r.error(format!("{count} is not a possible number of labels")));
+        }
+        let mut windows = Vec::new();
+        for _ in 0..count {
+            windows.push(r.read_i32_vector()?);
+        }
+        Ok(IlabelInfo(windows))
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_i32(self.0.len() as i32)?;
+        self.0.iter().try_for_each(|window| w.write_i32_vector(window))
+    }
+}
+
+/// Numbers windows in the order in which they are asked for; the empty one is 0.
+#[derive(Debug, Clone)]
+pub(crate) struct Labels {
+    numbers: FxHashMap<Vec<i32>, i32>,
+    windows: Vec<Vec<i32>>,
+}
+
+impl Labels {
+    pub fn new() -> Labels {
+        let mut labels = Labels { numbers: FxHashMap::default(), windows: Vec::new() };
+        labels.of(Vec::new());
+        labels
+    }
+
+    pub fn of(&mut self, window: Vec<i32>) -> i32 {
+        if let Some(&number) = self.numbers.get(&window) {
+            return number;
+        }
+        let number = self.windows.len() as i32;
+        self.windows.push(window.clone());
+        self.numbers.insert(window, number);
+        number
+    }
+
+    pub fn into_info(self) -> IlabelInfo {
+        IlabelInfo(self.windows)
+    }
+
+    pub fn info(&self) -> IlabelInfo {
+        IlabelInfo(self.windows.clone())
+    }
+}

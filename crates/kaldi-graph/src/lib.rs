@@ -1,0 +1,20 @@
+//! Making decoding graphs: what is between the operations on FSTs (`kaldi-fst`) and the models that graphs are made from
+//! (`kaldi-hmm`).
+//!
+//! A decoding graph is H ∘ C ∘ L ∘ G with self-loops: [`context`] is C, phones in context; [`h_transducer`] is H, the
+//! HMMs without self-loops; [`self_loops`] adds those. L comes from scripts; [`arpa`] makes G from a language model.
+//! [`training`] makes the graphs that align transcripts with speech. [`ilabels`] is the file that says which phones in
+//! context the input labels of C stand for.
+
+pub mod context;
+pub mod error;
+pub mod grammar_context;
+pub mod h_transducer;
+pub mod ilabels;
+pub mod self_loops;
+
+pub use context::{Window, WindowContext, compose_context};
+pub use error::{Error, Result};
+pub use h_transducer::{HTransducer, make_h_transducer};
+pub use ilabels::IlabelInfo;
+pub use self_loops::{SelfLoops, add_self_loops};
