@@ -8,6 +8,7 @@ mod concat;
 mod connect;
 mod determinize;
 mod determinize_star;
+mod labels;
 mod minimize;
 mod minimize_encoded;
 mod order;
@@ -16,14 +17,18 @@ mod remove_epsilons;
 mod remove_epsilons_locally;
 mod reverse;
 mod semiring;
+mod stochastic;
 
-pub use arc_sort::{SortOn, sort_arcs};
+pub use arc_sort::sort_arcs;
 pub use compose::{SortedAcceptor, compose};
 pub use compose_transducers::compose_transducers;
 pub use concat::concatenate;
 pub use connect::connect;
 pub use determinize::determinize;
 pub use determinize_star::{DELTA, DeterminizeStar, determinize_star};
+pub use labels::{
+    Side, add_loops, invert, penalize_labels, project, relabel, remove_arcs_with_labels, remove_labels,
+};
 pub use minimize::minimize;
 pub use minimize_encoded::minimize_encoded;
 pub use order::{breadth_first, state_times, topological_order};
@@ -32,3 +37,4 @@ pub use remove_epsilons::remove_epsilons;
 pub use remove_epsilons_locally::remove_epsilons_locally;
 pub use reverse::reverse;
 pub use semiring::Semiring;
+pub use stochastic::{LeavingCosts, leaving_costs};

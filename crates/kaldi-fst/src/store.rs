@@ -1,28 +1,34 @@
 //! OpenFst's binary files: a header, then states and arcs, all little-endian without size bytes.
 //!
-//! Two types are known. A `vector` file has for each state its final weight and its arcs. A `compact_acceptor` file, the
+//! Three types are known. A `vector` file has for each state its final weight and its arcs. A `const` file, the form of
+//! finished graphs, has all states and then all arcs. A `compact_acceptor` file, the
 //! form of supervision in chain examples, has an offset for each state into one list of (label, weight, next state);
 //! a final weight is an element with -1 for label and state, before the arcs of its state.
 //!
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
+mod constant;
 pub mod header;
+mod symbols;
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State, StateId};
 use crate::properties;
 use crate::weight::Weight;
+pub use constant::write_const;
 use header::Header;
 pub(crate) use header::read_raw;
+pub use symbols::Symbols;
 
 /// Label and state of an element that is a final weight.
 const NONE: i32 = -1;
 
 const VECTOR: &str = "vector";
+const CONST: &str = "const";
 const COMPACT_ACCEPTOR: &str = "compact_acceptor";
 
-/// Reads the FST in a file: one of the two binary types.
+/// Reads the FST in a file: one of the binary types.
 pub fn read_fst(rxfilename: &str) -> kaldi_io::Result<Fst> {
     let mut r = KaldiReader::open_raw(rxfilename)?;
     r.set_binary(true);
@@ -38,9 +44,20 @@ pub fn write_fst<W: Weight>(wxfilename: &str, fst: &Fst<W>) -> kaldi_io::Result<
     w.finish()
 }
 
+/// Reads an FST with its tables of input and output symbols, as far as it has any.
+pub fn read_with_symbols<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<(Fst<W>, [Option<Symbols>; 2])> {
+    let mut header = Header::read(r)?;
+    let fst = read_checked(r, &header)?;
+    Ok((fst, std::mem::take(&mut header.symbols)))
+}
+
 /// Reads header and FST, which begin right here.
 pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
     let header = Header::read(r)?;
+    read_checked(r, &header)
+}
+
+fn read_checked<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<Fst<W>> {
     if header.arc_type != W::ARC_TYPE {
         let (wanted, found) = (W::ARC_TYPE, &header.arc_type);
         return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
@@ -56,10 +73,11 @@ pub fn read_after<W: Weight>(
 ) -> kaldi_io::Result<Fst<W>> {
     let states = match header.fst_type.as_str() {
         VECTOR => read_vector_states(r, header, weight)?,
+        CONST => constant::read_states(r, header, weight)?,
         COMPACT_ACCEPTOR => read_compact_states(r, header, weight)?,
         other => {
             return Err(r.error(format!(
-                "expected an FST of type '{VECTOR}' or '{COMPACT_ACCEPTOR}', found '{other}'"
+                "expected an FST of type '{VECTOR}', '{CONST}' or '{COMPACT_ACCEPTOR}', found '{other}'"
             )));
         }
     };
@@ -115,9 +133,7 @@ fn read_vector_states<W: Weight>(
             .map_err(|_| r.error(format!("{count} is not a possible number of arcs")))?;
         let mut arcs = Vec::new();
         for _ in 0..count {
-            let [ilabel, olabel] = words(&read_raw::<8>(r)?);
-            let weight = weight(r)?;
-            arcs.push(Arc { ilabel, olabel, weight, next: read_raw(r).map(StateId::from_le_bytes)? });
+            arcs.push(read_arc(r, &weight)?);
         }
         states.push(State { final_weight, arcs });
     }
@@ -167,19 +183,41 @@ fn read_compact_states<W: Weight>(
 
 /// Writes an FST of type `vector`.
 pub fn write_vector<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
+    write_with_symbols(w, fst, [None, None])
+}
+
+/// Writes an FST of type `vector` with tables of input and output symbols.
+pub fn write_with_symbols<W: Weight>(
+    w: &mut KaldiWriter,
+    fst: &Fst<W>,
+    symbols: [Option<Symbols>; 2],
+) -> kaldi_io::Result<()> {
     let properties = properties::compute(fst) | properties::EXPANDED | properties::MUTABLE;
-    Header::of(fst, VECTOR, properties, 0).write(w)?;
+    let mut header = Header::of(fst, VECTOR, properties, 0);
+    header.symbols = symbols;
+    header.write(w)?;
     for state in &fst.states {
         state.final_weight.write(w)?;
         w.write_bytes(&(state.arcs.len() as i64).to_le_bytes())?;
-        for arc in &state.arcs {
-            w.write_bytes(&arc.ilabel.to_le_bytes())?;
-            w.write_bytes(&arc.olabel.to_le_bytes())?;
-            arc.weight.write(w)?;
-            w.write_bytes(&arc.next.to_le_bytes())?;
-        }
+        state.arcs.iter().try_for_each(|arc| write_arc(w, arc))?;
     }
     Ok(())
+}
+
+/// An arc as it is in files of the types `vector` and `const`.
+fn read_arc<W: Weight>(
+    r: &mut KaldiReader,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<Arc<W>> {
+    let [ilabel, olabel] = words(&read_raw::<8>(r)?);
+    let weight = weight(r)?;
+    Ok(Arc { ilabel, olabel, weight, next: read_raw(r).map(StateId::from_le_bytes)? })
+}
+
+fn write_arc<W: Weight>(w: &mut KaldiWriter, arc: &Arc<W>) -> kaldi_io::Result<()> {
+    w.write_bytes([arc.ilabel, arc.olabel].map(i32::to_le_bytes).as_flattened())?;
+    arc.weight.write(w)?;
+    w.write_bytes(&arc.next.to_le_bytes())
 }
 
 /// Writes an acceptor as type `compact_acceptor`. Its input labels are taken; the caller sees to it that the output labels

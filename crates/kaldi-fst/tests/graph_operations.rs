@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kaldi_fst::ops::{self, DeterminizeStar, Semiring, SortOn};
+use kaldi_fst::ops::{self, DeterminizeStar, Semiring, Side};
 use kaldi_fst::{Arc, EPSILON, Error, Fst, text};
 
 /// Inputs and outputs of a path.
@@ -75,10 +75,10 @@ fn composition() {
         let (mut a, mut b) = (random(&mut rng, 2, 0.4), random(&mut rng, 2, 0.4));
         // Either side is searched, or the one with more arcs.
         if round % 3 != 0 {
-            ops::sort_arcs(&mut a, SortOn::Output);
+            ops::sort_arcs(&mut a, Side::Output);
         }
         if round % 3 != 1 {
-            ops::sort_arcs(&mut b, SortOn::Input);
+            ops::sort_arcs(&mut b, Side::Input);
         }
         let Some(composed) = ops::compose_transducers(&a, &b, true) else { continue };
         for semiring in [Semiring::Tropical, Semiring::Log] {

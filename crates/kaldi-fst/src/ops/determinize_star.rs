@@ -14,7 +14,8 @@ use std::hash::{Hash, Hasher};
 
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, State, StateId};
-use crate::ops::arc_sort::{SortOn, sort_arcs};
+use crate::ops::arc_sort::sort_arcs;
+use crate::ops::labels::Side;
 use crate::ops::semiring::{Semiring, approximately_equal};
 use closure::Closure;
 use strings::{StringId, Strings};
@@ -64,7 +65,7 @@ struct StringArc {
 /// An error if one input has two outputs. Does not end for inputs that have no deterministic equivalent, unless the number
 /// of states is limited.
 pub fn determinize_star(mut fst: Fst, options: DeterminizeStar) -> Result<Fst> {
-    sort_arcs(&mut fst, SortOn::Input);
+    sort_arcs(&mut fst, Side::Input);
     let Some(start) = fst.start else { return Ok(Fst::default()) };
     let mut subsets = Subsets::new(&fst, options);
     subsets.scratch.push(Element { state: start, string: Strings::EMPTY, weight: 0.0 });

@@ -1,12 +1,12 @@
-//! The header of an OpenFst file, and the symbol tables that may follow it.
+//! The header of an OpenFst file, with the symbol tables that may follow it.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::Fst;
+use crate::store::symbols::Symbols;
 use crate::weight::Weight;
 
 const MAGIC: i32 = 2125659606;
-const SYMBOLS_MAGIC: i32 = 2125658996;
 
 /// Files of version 2 are packed, unless a flag says otherwise; those of version 1 are aligned.
 const VERSION: i32 = 2;
@@ -22,7 +22,6 @@ const ALIGNMENT: u64 = 16;
 
 /// No type has a name of this length.
 const LONGEST_TYPE: i32 = 1000;
-const LONGEST_SYMBOL: i32 = 1 << 20;
 
 pub struct Header {
     pub fst_type: String,
@@ -31,8 +30,10 @@ pub struct Header {
     /// -1 if the number of states is not known.
     pub states: i64,
     properties: u64,
-    arcs: i64,
-    aligned: bool,
+    pub(super) arcs: i64,
+    pub(super) aligned: bool,
+    /// Of input and output labels, if the file has them.
+    pub symbols: [Option<Symbols>; 2],
 }
 
 /// The next bytes.
@@ -42,15 +43,15 @@ pub(crate) fn read_raw<const N: usize>(r: &mut KaldiReader) -> kaldi_io::Result<
     Ok(raw)
 }
 
-fn read_i32(r: &mut KaldiReader) -> kaldi_io::Result<i32> {
+pub(super) fn read_i32(r: &mut KaldiReader) -> kaldi_io::Result<i32> {
     read_raw(r).map(i32::from_le_bytes)
 }
 
-fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
+pub(super) fn read_i64(r: &mut KaldiReader) -> kaldi_io::Result<i64> {
     read_raw(r).map(i64::from_le_bytes)
 }
 
-fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
+pub(super) fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result<String> {
     let length = read_i32(r)?;
     if !(0..=longest).contains(&length) {
         return Err(r.error(format!("{length} is not a possible length of a name")));
@@ -69,10 +70,11 @@ impl Header {
             properties,
             arcs,
             aligned: false,
+            symbols: [None, None],
         }
     }
 
-    /// Reads the header; symbol tables are passed over, for labels are what counts.
+    /// Reads the header with the symbol tables.
     pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Header> {
         let magic = read_i32(r)?;
         if magic != MAGIC {
@@ -87,13 +89,14 @@ impl Header {
         }
         let properties = read_raw(r).map(u64::from_le_bytes)?;
         let (start, states, arcs) = (read_i64(r)?, read_i64(r)?, read_i64(r)?);
-        for flag in [HAS_INPUT_SYMBOLS, HAS_OUTPUT_SYMBOLS] {
+        let mut symbols = [None, None];
+        for (table, flag) in symbols.iter_mut().zip([HAS_INPUT_SYMBOLS, HAS_OUTPUT_SYMBOLS]) {
             if flags & flag != 0 {
-                skip_symbols(r)?;
+                *table = Some(Symbols::read(r)?);
             }
         }
         let aligned = flags & IS_ALIGNED != 0 || version == ALIGNED_VERSION;
-        Ok(Header { fst_type, arc_type, start, states, properties, arcs, aligned })
+        Ok(Header { fst_type, arc_type, start, states, properties, arcs, aligned, symbols })
     }
 
     pub fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
@@ -102,11 +105,25 @@ impl Header {
             w.write_bytes(&(name.len() as i32).to_le_bytes())?;
             w.write_str(name)?;
         }
-        let flags = if self.aligned { IS_ALIGNED } else { 0 };
+        let [input, output] = &self.symbols;
+        let flag = |holds: bool, flag: i32| if holds { flag } else { 0 };
+        let flags = flag(self.aligned, IS_ALIGNED)
+            | flag(input.is_some(), HAS_INPUT_SYMBOLS)
+            | flag(output.is_some(), HAS_OUTPUT_SYMBOLS);
         w.write_bytes(&VERSION.to_le_bytes())?;
         w.write_bytes(&flags.to_le_bytes())?;
         w.write_bytes(&self.properties.to_le_bytes())?;
-        [self.start, self.states, self.arcs].iter().try_for_each(|n| w.write_bytes(&n.to_le_bytes()))
+        [self.start, self.states, self.arcs].iter().try_for_each(|n| w.write_bytes(&n.to_le_bytes()))?;
+        self.symbols.iter().flatten().try_for_each(|symbols| symbols.write(w))
+    }
+
+    /// Fills up to where the next part of an aligned file begins.
+    pub(super) fn pad(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
+        let beyond = w.position() % ALIGNMENT;
+        if self.aligned && beyond != 0 {
+            w.write_bytes(&[0; ALIGNMENT as usize][beyond as usize..])?;
+        }
+        Ok(())
     }
 
     /// Goes to where the next part of an aligned file begins.
@@ -118,20 +135,4 @@ impl Header {
         }
         Ok(())
     }
-}
-
-fn skip_symbols(r: &mut KaldiReader) -> kaldi_io::Result<()> {
-    let magic = read_i32(r)?;
-    if magic != SYMBOLS_MAGIC {
-        return Err(
-            r.error(format!("expected a symbol table, which begins with {SYMBOLS_MAGIC}, found {magic}"))
-        );
-    }
-    read_string(r, LONGEST_SYMBOL)?;
-    let _available_label = read_i64(r)?;
-    for _ in 0..read_i64(r)? {
-        read_string(r, LONGEST_SYMBOL)?;
-        let _label = read_i64(r)?;
-    }
-    Ok(())
 }

@@ -1,0 +1,77 @@
+//! Files of type `const`: all states, then all arcs, as they lie in memory (`fst/const-fst.h` of OpenFst).
+//!
+//! A state is its final weight, the position of its first arc, how many it has, and how many of them have no input and no
+//! output.
+
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+use super::header::{Header, read_raw};
+use super::{CONST, read_arc, words, write_arc};
+use crate::fst::{EPSILON, Fst, State, StateId};
+use crate::properties;
+use crate::weight::Weight;
+
+/// More arcs than this are not made room for before they have been seen.
+const ARCS_AT_ONCE: usize = 4096;
+
+/// Reads what is behind the header.
+pub(super) fn read_states<W: Weight>(
+    r: &mut KaldiReader,
+    header: &Header,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<Vec<State<W>>> {
+    let count = |what: &str, number: i64| {
+        let possible = usize::try_from(number).ok().filter(|&n| n < StateId::MAX as usize);
+        possible.ok_or_else(|| r.error(format!("{number} is not a possible number of {what}")))
+    };
+    let (num_states, num_arcs) = (count("states", header.states)?, count("arcs", header.arcs)?);
+    header.align(r)?;
+    let (mut states, mut counts) = (Vec::new(), Vec::new());
+    let mut total = 0;
+    for s in 0..num_states {
+        let final_weight = weight(r)?;
+        let [first, count, _, _] = words(&read_raw::<16>(r)?).map(|number| number as u32 as usize);
+        if first != total || count > num_arcs - total {
+            let last = first + count;
+            return Err(r.error(format!(
+                "state {s} has the arcs from {first} to {last}, expected arcs from {total} on, of {num_arcs}"
+            )));
+        }
+        total += count;
+        states.push(State { final_weight, arcs: Vec::new() });
+        counts.push(count);
+    }
+    if total != num_arcs {
+        return Err(r.error(format!("the states have {total} arcs, the header says {num_arcs}")));
+    }
+    header.align(r)?;
+    for (state, count) in states.iter_mut().zip(counts) {
+        state.arcs.reserve_exact(count.min(ARCS_AT_ONCE));
+        for _ in 0..count {
+            state.arcs.push(read_arc(r, &weight)?);
+        }
+    }
+    Ok(states)
+}
+
+/// Writes an FST of type `const`. If `aligned`, states and arcs begin at multiples of 16 bytes.
+pub fn write_const<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>, aligned: bool) -> kaldi_io::Result<()> {
+    let properties = properties::compute(fst) | properties::EXPANDED;
+    let mut header = Header::of(fst, CONST, properties, fst.num_arcs() as i64);
+    header.aligned = aligned;
+    header.write(w)?;
+    header.pad(w)?;
+    let mut first = 0u32;
+    for state in &fst.states {
+        let without = |label: fn(&crate::Arc<W>) -> i32| {
+            state.arcs.iter().filter(|arc| label(arc) == EPSILON).count() as u32
+        };
+        let count = state.arcs.len() as u32;
+        let numbers = [first, count, without(|arc| arc.ilabel), without(|arc| arc.olabel)];
+        state.final_weight.write(w)?;
+        w.write_bytes(numbers.map(u32::to_le_bytes).as_flattened())?;
+        first += count;
+    }
+    header.pad(w)?;
+    fst.states.iter().flat_map(|state| &state.arcs).try_for_each(|arc| write_arc(w, arc))
+}
