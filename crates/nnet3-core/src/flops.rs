@@ -4,7 +4,7 @@ use crate::component::Component;
 use crate::component::affine::Affine;
 use crate::component::linear::Linear;
 use crate::component::tdnn::Tdnn;
-use crate::computation::{Command, Computation};
+use crate::computation::{Backprop, Command, Computation, Propagate};
 use crate::nnet::Nnet;
 
 /// Multiplications and additions in the products of affine, linear and TDNN components, as the formulas have them: filters
@@ -34,10 +34,10 @@ fn linear_elements(component: &dyn Component) -> usize {
 pub fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
     let product = |component, rows| 2 * (rows * linear_elements(nnet.component(component))) as u64;
     match *command {
-        Command::Propagate { component, output, .. } => {
+        Command::Propagate(Propagate { component, output, .. }) => {
             product(component, computation.submatrix(output).rows)
         }
-        Command::Backprop { component, out_deriv, in_deriv, update_model, .. } => {
+        Command::Backprop(Backprop { component, out_deriv, in_deriv, update_model, .. }) => {
             let products =
                 u64::from(in_deriv.is_some()) + u64::from(update_model && computation.need_model_derivative);
             products * product(component, computation.submatrix(out_deriv).rows)
@@ -51,7 +51,7 @@ pub fn count(nnet: &Nnet, computation: &Computation) -> Flops {
     let mut flops = Flops::default();
     for command in &computation.commands {
         let sum = match command {
-            Command::Backprop { .. } => &mut flops.backward,
+            Command::Backprop(_) => &mut flops.backward,
             _ => &mut flops.forward,
         };
         *sum += of_command(nnet, computation, command);

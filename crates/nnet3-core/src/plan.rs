@@ -1,7 +1,7 @@
 //! The memory plan: from lifetimes, which the commands make explicit, to fixed offsets in one arena.
 
 use crate::component::Component;
-use crate::computation::{Command, Computation, MatrixId, PendingMemos, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, MatrixId, PendingMemos, Propagate, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
 use crate::random::Random;
@@ -132,7 +132,7 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
     let mut out = Vec::new();
     for (c, command) in computation.commands.iter().enumerate() {
         match *command {
-            Command::Propagate { component, precomputed, output, memo, .. } => {
+            Command::Propagate(Propagate { component, precomputed, output, memo, .. }) => {
                 let component: &dyn Component = nnet.component(component);
                 let indexes = precomputed.and_then(|p| computation.precomputed[p.index()].data.as_deref());
                 let shape = component.memo_shape(indexes, computation.submatrix(output).rows);
@@ -145,7 +145,7 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
                     }
                 }
             }
-            Command::Backprop { memo: Some(memo), .. } => {
+            Command::Backprop(Backprop { memo: Some(memo), .. }) => {
                 if let Some((block, shape)) = kept.take(memo) {
                     blocks[block].last = c;
                     out.push((c, block, shape));

@@ -3,7 +3,7 @@
 use super::Compiler;
 use super::locations::{List, Of, contiguous_ranges};
 use crate::component::Properties;
-use crate::computation::{Command, SubmatrixId};
+use crate::computation::{Backprop, Command, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::nnet::Node;
 
@@ -40,7 +40,7 @@ impl Compiler<'_> {
                 let properties = self.nnet.component(*component).properties();
                 let input = &self.infos[s - 1];
                 let needs = |property| properties.has(property);
-                self.out.commands.push(Command::Backprop {
+                self.out.commands.push(Command::Backprop(Backprop {
                     component: *component,
                     precomputed: info.precomputed,
                     in_value: input.value.filter(|_| needs(Properties::BACKPROP_NEEDS_INPUT)),
@@ -49,7 +49,7 @@ impl Compiler<'_> {
                     in_deriv: input.deriv,
                     memo: self.memo(s, properties),
                     update_model: true,
-                });
+                }));
             }
             Node::ComponentInput { .. } => self.backward_descriptor(s)?,
             Node::Output { .. } => {

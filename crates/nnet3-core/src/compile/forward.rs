@@ -3,7 +3,7 @@
 use super::locations::{List, Of};
 use super::{Compiler, StepInfo};
 use crate::component::Properties;
-use crate::computation::{Command, MemoId, SubmatrixId};
+use crate::computation::{Command, MemoId, Propagate, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::nnet::Node;
 
@@ -41,7 +41,7 @@ impl Compiler<'_> {
             Node::Component { component } => {
                 let properties = self.nnet.component(*component).properties();
                 let memo = self.memo(s, properties);
-                self.out.commands.push(Command::Propagate {
+                self.out.commands.push(Command::Propagate(Propagate {
                     component: *component,
                     precomputed: self.infos[s].precomputed,
                     input: self.infos[s - 1].value,
@@ -49,7 +49,7 @@ impl Compiler<'_> {
                     memo: memo.filter(|_| self.infos[s].deriv.is_some()),
                     store_stats: self.requests[0].store_component_stats
                         && properties.has(Properties::STORES_STATS),
-                });
+                }));
             }
             Node::ComponentInput { .. } => self.forward_descriptor(s)?,
             Node::Output { .. } => {

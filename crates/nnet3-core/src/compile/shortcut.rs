@@ -6,8 +6,8 @@
 mod lists;
 
 use crate::computation::{
-    Command, Computation, MatrixDebugInfo, MatrixId, Precomputed, PrecomputedId, RowOf, Submatrix,
-    SubmatrixId,
+    Backprop, Command, Computation, MatrixDebugInfo, MatrixId, Precomputed, PrecomputedId, Propagate, RowOf,
+    Submatrix, SubmatrixId,
 };
 use crate::error::{Error, Result};
 use crate::graph::sequences::{change_sequences, reduce, sequence_stride};
@@ -183,10 +183,10 @@ impl Expander<'_> {
         let mut users: Vec<(Option<ComponentId>, bool)> = vec![(None, false); self.mini.precomputed.len()];
         for command in &self.mini.commands {
             match *command {
-                Command::Propagate { component, precomputed: Some(PrecomputedId(p)), .. } => {
+                Command::Propagate(Propagate { component, precomputed: Some(PrecomputedId(p)), .. }) => {
                     users[p as usize].0 = Some(component);
                 }
-                Command::Backprop { component, precomputed: Some(PrecomputedId(p)), .. } => {
+                Command::Backprop(Backprop { component, precomputed: Some(PrecomputedId(p)), .. }) => {
                     users[p as usize] = (Some(component), true);
                 }
                 _ => {}

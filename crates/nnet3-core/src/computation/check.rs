@@ -7,7 +7,7 @@ mod commands;
 mod uses;
 
 use self::uses::Use;
-use super::{Command, Compression, Computation, MatrixId, SubmatrixId, print};
+use super::{Backprop, Command, Compression, Computation, MatrixId, SubmatrixId, print};
 use crate::error::{Error, Result};
 use crate::index::Cindex;
 use crate::nnet::Nnet;
@@ -221,7 +221,7 @@ impl Lives<'_> {
     }
 
     fn is_relu_update(&self, c: usize) -> bool {
-        matches!(self.computation.commands[c], Command::Backprop { component, update_model: true, .. }
+        matches!(self.computation.commands[c], Command::Backprop(Backprop { component, update_model: true, .. })
             if self.nnet.component(component).type_name() == "RectifiedLinearComponent")
     }
 

@@ -29,6 +29,33 @@ impl Compression {
     }
 }
 
+/// A component's function: sets `output`, or adds to it if the component's properties say so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Propagate {
+    pub component: ComponentId,
+    pub precomputed: Option<PrecomputedId>,
+    /// `None` for components that need no input.
+    pub input: Option<SubmatrixId>,
+    pub output: SubmatrixId,
+    /// Kept for the backprop of the same number.
+    pub memo: Option<MemoId>,
+    pub store_stats: bool,
+}
+
+/// A component's derivatives: sets or adds to `in_deriv`, and changes parameters or statistics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backprop {
+    pub component: ComponentId,
+    pub precomputed: Option<PrecomputedId>,
+    pub in_value: Option<SubmatrixId>,
+    pub out_value: Option<SubmatrixId>,
+    pub out_deriv: SubmatrixId,
+    pub in_deriv: Option<SubmatrixId>,
+    pub memo: Option<MemoId>,
+    /// False where the parameters are updated by another, consolidated command.
+    pub update_model: bool,
+}
+
 /// One command. "Whole" sub-matrices cover their matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
@@ -50,27 +77,8 @@ pub enum Command {
         dest: SubmatrixId,
         value: f32,
     },
-    Propagate {
-        component: ComponentId,
-        precomputed: Option<PrecomputedId>,
-        /// `None` for components that need no input.
-        input: Option<SubmatrixId>,
-        output: SubmatrixId,
-        /// Kept for the backprop of the same number.
-        memo: Option<MemoId>,
-        store_stats: bool,
-    },
-    Backprop {
-        component: ComponentId,
-        precomputed: Option<PrecomputedId>,
-        in_value: Option<SubmatrixId>,
-        out_value: Option<SubmatrixId>,
-        out_deriv: SubmatrixId,
-        in_deriv: Option<SubmatrixId>,
-        memo: Option<MemoId>,
-        /// False where the parameters are updated by another, consolidated command.
-        update_model: bool,
-    },
+    Propagate(Propagate),
+    Backprop(Backprop),
     /// dest = alpha · src; dest = src is allowed for alpha ≠ 1.
     Copy {
         dest: SubmatrixId,
@@ -178,11 +186,11 @@ impl Command {
             | Command::CopyRowsMulti { dest, .. }
             | Command::AddRowsMulti { dest, .. } => f(dest),
             Command::CopyToRowsMulti { src, .. } | Command::AddToRowsMulti { src, .. } => f(src),
-            Command::Propagate { input, output, .. } => {
+            Command::Propagate(Propagate { input, output, .. }) => {
                 input.iter_mut().for_each(&mut f);
                 f(output);
             }
-            Command::Backprop { in_value, out_value, out_deriv, in_deriv, .. } => {
+            Command::Backprop(Backprop { in_value, out_value, out_deriv, in_deriv, .. }) => {
                 in_value.iter_mut().for_each(&mut f);
                 out_value.iter_mut().for_each(&mut f);
                 f(out_deriv);

@@ -9,7 +9,7 @@ mod memos;
 pub mod print;
 mod store;
 
-pub use command::{Command, Compression};
+pub use command::{Backprop, Command, Compression, Propagate};
 pub use memos::PendingMemos;
 
 use crate::component::PrecomputedIndexes;

@@ -1,6 +1,8 @@
 //! The printed form of a computation, in the reference's notation.
 
-use super::{Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, RowOf, SubmatrixId};
+use super::{
+    Backprop, Command, Computation, IndexesId, MultiIndexesId, PrecomputedId, Propagate, RowOf, SubmatrixId,
+};
 use crate::index::{print_cindexes, print_integers, shorten};
 use crate::nnet::Nnet;
 use crate::text::number;
@@ -116,11 +118,11 @@ pub fn command(computation: &Computation, names: &Names<'_>, command: &Command) 
             let (r, c) = size(dest);
             format!("{}.set({}) [dim = {r} x {c}];", s(dest), a(value))
         }
-        Command::Propagate { component, precomputed, input, output, .. } => {
+        Command::Propagate(Propagate { component, precomputed, input, output, .. }) => {
             let name = &names.components[component.index()];
             format!("{name}.Propagate({}{}, &{})", indexes_argument(precomputed), optional(input), s(output))
         }
-        Command::Backprop {
+        Command::Backprop(Backprop {
             component,
             precomputed,
             in_value,
@@ -129,7 +131,7 @@ pub fn command(computation: &Computation, names: &Names<'_>, command: &Command) 
             in_deriv,
             update_model,
             ..
-        } => {
+        }) => {
             let name = &names.components[component.index()];
             let updates = computation.need_model_derivative && update_model;
             let pointer = if updates { "[component-pointer]" } else { "NULL" };

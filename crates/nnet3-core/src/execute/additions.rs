@@ -3,7 +3,7 @@
 
 use super::events::{Event, Events, What};
 use crate::component::Properties;
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
 
 /// A zeroing, a backprop and an addition of which the backprop alone is left.
@@ -30,7 +30,9 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
     let [zeroing, backprop, addition, after] = *sequence else { return None };
     let commands = &computation.commands;
     let Command::SetConst { dest: zeroed, value: 0.0 } = commands[zeroing.command()] else { return None };
-    let Command::Backprop { component, in_deriv, .. } = commands[backprop.command()] else { return None };
+    let Command::Backprop(Backprop { component, in_deriv, .. }) = commands[backprop.command()] else {
+        return None;
+    };
     let Command::Add { dest, src, alpha: 1.0 } = commands[addition.command()] else { return None };
     let fits = computation.is_whole(zeroed)
         && backprop.what == What::Changes(zeroed)

@@ -7,7 +7,7 @@ use super::events::{Events, What, between};
 use super::steps::{Area, LEAST_COLUMNS, LEAST_STEPS};
 use super::taps::{copied_from, is_seen_by, stays};
 use super::zeroing::Part;
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Command, Computation, Propagate, SubmatrixId};
 use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use std::cmp::Reverse;
@@ -47,7 +47,7 @@ pub(super) fn ahead(
 ) -> Vec<Ahead> {
     let (mut groups, mut numbers): (Vec<Vec<Product>>, _) = (Vec::new(), FastMap::default());
     for (c, command) in computation.commands.iter().enumerate() {
-        let Command::Propagate { component, input: Some(input), .. } = *command else { continue };
+        let Command::Propagate(Propagate { component, input: Some(input), .. }) = *command else { continue };
         if !is_free(c) || nnet.component(component).as_affine().is_none() {
             continue;
         }
@@ -197,7 +197,7 @@ mod tests {
     fn portions_are_of_neighbours() {
         let (nnet, computation) = recurrent_forward("a, IfDefined(Offset(d, -1))");
         let input = |c: &Command| match *c {
-            Command::Propagate { input: Some(input), .. } => Some(input),
+            Command::Propagate(Propagate { input: Some(input), .. }) => Some(input),
             _ => None,
         };
         let all = events(&nnet, &computation);

@@ -3,7 +3,7 @@
 use super::shortcuts::Shortcut;
 use super::{Executor, Model, Program};
 use crate::component::{self, Backprop, Context, Update};
-use crate::computation::{Command, SubmatrixId};
+use crate::computation::{Command, Propagate, SubmatrixId, command};
 use crate::index::ComponentId;
 use crate::random::Random;
 use nnet3_matrix::View;
@@ -19,11 +19,11 @@ impl Executor {
         program: &Program,
         c: usize,
         component: ComponentId,
-        command: &Command,
+        present: &Command,
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let &Command::Propagate { precomputed, input, output, store_stats, .. } = command else {
+        let &Command::Propagate(Propagate { precomputed, input, output, store_stats, .. }) = present else {
             return;
         };
         let context = self.context(random);
@@ -61,13 +61,19 @@ impl Executor {
         program: &Arc<Program>,
         c: usize,
         component: ComponentId,
-        command: &Command,
+        present: &Command,
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let &Command::Backprop {
-            precomputed, in_value, out_value, out_deriv, in_deriv, update_model, ..
-        } = command
+        let &Command::Backprop(command::Backprop {
+            precomputed,
+            in_value,
+            out_value,
+            out_deriv,
+            in_deriv,
+            update_model,
+            ..
+        }) = present
         else {
             return;
         };

@@ -25,7 +25,7 @@ pub use trace::Trace;
 pub use updates::SecondThread;
 
 use crate::component::PrecomputedIndexes;
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::nnet::Nnet;
@@ -64,7 +64,8 @@ impl Model<'_> {
 fn varies(command: &Command) -> bool {
     matches!(
         command,
-        Command::Propagate { store_stats: true, .. } | Command::Backprop { update_model: true, .. }
+        Command::Propagate(Propagate { store_stats: true, .. })
+            | Command::Backprop(Backprop { update_model: true, .. })
     )
 }
 
@@ -361,10 +362,10 @@ impl Executor {
         match *command {
             Command::SetConst { .. } | Command::Add { .. } => self.execute_on(program, c, 0..usize::MAX),
             Command::Copy { .. } | Command::CopyRows { .. } => self.copy(program, command, c),
-            Command::Propagate { component, .. } => {
+            Command::Propagate(Propagate { component, .. }) => {
                 self.propagate(program, c, component, command, model, random)
             }
-            Command::Backprop { component, .. } => {
+            Command::Backprop(Backprop { component, .. }) => {
                 self.backprop(program, c, component, command, model, random)
             }
             Command::AddRows { dest, src, rows, alpha } => {

@@ -8,7 +8,7 @@ use super::{Executor, Program};
 use crate::component::parameters::affine;
 use crate::component::winograd::Filter;
 use crate::component::{Component, Context};
-use crate::computation::Command;
+use crate::computation::{Command, Propagate};
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
@@ -21,7 +21,9 @@ impl Executor {
         c: usize,
         run: &dyn Component,
     ) -> bool {
-        let Command::Propagate { input: Some(input), output, .. } = program.computation().commands[c] else {
+        let Command::Propagate(Propagate { input: Some(input), output, .. }) =
+            program.computation().commands[c]
+        else {
             return false;
         };
         let product = || {
@@ -67,7 +69,8 @@ impl Executor {
     fn filter<'p>(&self, program: &'p Program, c: usize) -> Option<(Filter, &'p Splice)> {
         let splice = program.shortcuts.splice(c).filter(|_| !self.literal)?;
         let (_, rows, cols, _) = program.place_of(splice.sources[0].matrix, &splice.sources[0].part);
-        let Command::Propagate { output, .. } = program.computation().commands[splice.propagate] else {
+        let Command::Propagate(Propagate { output, .. }) = program.computation().commands[splice.propagate]
+        else {
             return None;
         };
         let dims = (cols, program.computation().submatrix(output).cols);

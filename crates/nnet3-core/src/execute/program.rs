@@ -4,7 +4,8 @@ use super::shortcuts::Shortcuts;
 use super::zeroing::Part;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
+    Backprop, Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf,
+    SubmatrixId,
 };
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -83,7 +84,7 @@ impl Program {
     /// The precomputed indexes of a backprop.
     pub(super) fn indexes_of(&self, command: usize) -> Option<&dyn PrecomputedIndexes> {
         match self.computation.commands[command] {
-            Command::Backprop { precomputed, .. } => self.precomputed(precomputed),
+            Command::Backprop(Backprop { precomputed, .. }) => self.precomputed(precomputed),
             _ => None,
         }
     }

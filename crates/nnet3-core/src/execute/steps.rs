@@ -4,7 +4,7 @@
 
 use super::events::{Event, Events, What, between};
 use super::zeroing::Part;
-use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::fast_hash::FastMap;
 use crate::nnet::Nnet;
 use std::ops::Range;
@@ -70,7 +70,9 @@ pub(super) fn steps(
 ) -> Vec<Steps> {
     let (mut groups, mut numbers): (Vec<Group>, _) = (Vec::new(), FastMap::default());
     for (c, command) in computation.commands.iter().enumerate() {
-        let Command::Propagate { component, input: Some(input), output, .. } = *command else { continue };
+        let Command::Propagate(Propagate { component, input: Some(input), output, .. }) = *command else {
+            continue;
+        };
         if !is_free(c) || nnet.component(component).as_affine().is_none() {
             continue;
         }
@@ -259,7 +261,7 @@ mod tests {
             panic!("{:?}", computation.commands[copies[4]])
         };
         let output = |step: usize| match computation.commands[products[step]] {
-            Command::Propagate { output, .. } => output,
+            Command::Propagate(Propagate { output, .. }) => output,
             ref other => panic!("{other:?}"),
         };
         assert!(copies[4] > products[4] && copies[4] < products[5]);

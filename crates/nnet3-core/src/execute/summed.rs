@@ -4,7 +4,7 @@
 use super::additions::forgets;
 use super::events::{Event, Events, What};
 use crate::component::summed::can_sum;
-use crate::computation::{Command, Computation, PrecomputedId, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, PrecomputedId, Propagate, SubmatrixId};
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
 
@@ -69,18 +69,23 @@ struct Couple {
 fn couple(writer: &Command, reader: &Command, between: SubmatrixId) -> Option<Couple> {
     match (writer, reader) {
         (
-            &Command::Propagate { component: extraction, precomputed: groups, input: Some(frames), .. },
-            &Command::Propagate { component: pooling, precomputed: Some(windows), .. },
+            &Command::Propagate(Propagate {
+                component: extraction,
+                precomputed: groups,
+                input: Some(frames),
+                ..
+            }),
+            &Command::Propagate(Propagate { component: pooling, precomputed: Some(windows), .. }),
         ) => Some(Couple { forward: true, extraction, groups, pooling, windows, frames }),
         (
-            &Command::Backprop { component: pooling, precomputed: Some(windows), in_deriv, .. },
-            &Command::Backprop {
+            &Command::Backprop(Backprop { component: pooling, precomputed: Some(windows), in_deriv, .. }),
+            &Command::Backprop(Backprop {
                 component: extraction,
                 precomputed: groups,
                 out_deriv,
                 in_deriv: Some(frames),
                 ..
-            },
+            }),
         ) if in_deriv == Some(between) && out_deriv == between => {
             Some(Couple { forward: false, extraction, groups, pooling, windows, frames })
         }
@@ -91,7 +96,7 @@ fn couple(writer: &Command, reader: &Command, between: SubmatrixId) -> Option<Co
 /// Whether this is the component's backprop, and reads `value` as its input only.
 fn reads_input_only(command: &Command, of: ComponentId, value: SubmatrixId) -> bool {
     match *command {
-        Command::Backprop { component, in_value, out_value, out_deriv, .. } => {
+        Command::Backprop(Backprop { component, in_value, out_value, out_deriv, .. }) => {
             component == of && in_value == Some(value) && out_value != Some(value) && out_deriv != value
         }
         _ => false,

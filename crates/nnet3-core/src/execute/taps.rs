@@ -6,7 +6,7 @@ use super::events::{Event, Events, What, between};
 use super::steps::Area;
 use super::zeroing::Part;
 use crate::component::winograd::Taps;
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
 use crate::nnet::Nnet;
 use std::ops::Range;
 
@@ -29,7 +29,9 @@ pub(super) fn splices(
     is_free: impl Fn(usize) -> bool,
 ) -> Vec<Splice> {
     let splice = |(c, command): (usize, &Command)| {
-        let Command::Propagate { component, input: Some(input), .. } = *command else { return None };
+        let Command::Propagate(Propagate { component, input: Some(input), .. }) = *command else {
+            return None;
+        };
         nnet.component(component).as_affine().filter(|_| is_free(c))?;
         let found = find(computation, events, input, c)?;
         let blocks = found.blocks.iter();
@@ -44,7 +46,8 @@ pub(super) fn splices(
 
 /// The taps that the input value of a backprop is made of, if it is.
 pub(super) fn backward(nnet: &Nnet, computation: &Computation, events: &Events, c: usize) -> Option<Taps> {
-    let Command::Backprop { component, in_value: Some(in_value), in_deriv, .. } = computation.commands[c]
+    let Command::Backprop(Backprop { component, in_value: Some(in_value), in_deriv, .. }) =
+        computation.commands[c]
     else {
         return None;
     };

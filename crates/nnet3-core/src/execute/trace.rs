@@ -1,7 +1,7 @@
 //! `--computation.debug=true`: a line for each command, with what it changed (spec compiler §7.3).
 
 use super::{Moment, Observer, Program};
-use crate::computation::{Command, SubmatrixId, print};
+use crate::computation::{Backprop, Command, SubmatrixId, print};
 use crate::index::ComponentId;
 use crate::optimize::analysis::submatrix_accesses;
 use crate::text::number;
@@ -77,7 +77,7 @@ fn written(at: &Moment<'_>) -> Vec<Written> {
     let named = |s: SubmatrixId| Written::Elements(print::submatrix(computation, s), s);
     let mut out: Vec<Written> = matrices.iter().filter_map(|m| whole[m.index()]).map(named).collect();
     out.extend(parts.into_iter().map(named));
-    if let Command::Backprop { component, update_model: true, .. } = *command
+    if let Command::Backprop(Backprop { component, update_model: true, .. }) = *command
         && at.nnet.component(component).as_updatable().is_some()
     {
         out.push(Written::Parameters(component));

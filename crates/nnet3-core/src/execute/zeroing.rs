@@ -2,7 +2,7 @@
 //! is added to and could as well set.
 
 use super::events::{Event, What};
-use crate::computation::{Command, Computation, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
 use crate::nnet::Nnet;
 use std::ops::Range;
 
@@ -110,14 +110,14 @@ pub(super) fn needed(
 /// Whether this is a propagate or a backprop to `dest` whose component can set it.
 fn sets_if_asked(nnet: &Nnet, command: &Command, dest: SubmatrixId) -> bool {
     match *command {
-        Command::Backprop { component, in_deriv, in_value, out_value, out_deriv, .. } => {
+        Command::Backprop(Backprop { component, in_deriv, in_value, out_value, out_deriv, .. }) => {
             in_deriv == Some(dest)
                 && in_value != Some(dest)
                 && out_value != Some(dest)
                 && out_deriv != dest
                 && nnet.component(component).sets_in_deriv()
         }
-        Command::Propagate { component, input, output, .. } => {
+        Command::Propagate(Propagate { component, input, output, .. }) => {
             output == dest && input != Some(dest) && nnet.component(component).sets_output()
         }
         _ => false,

@@ -12,7 +12,7 @@ pub use benchmark::{Benchmark, BenchmarkOptions};
 pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
 
-use crate::computation::{Command, MatrixId, SubmatrixId};
+use crate::computation::{Backprop, Command, MatrixId, Propagate, SubmatrixId};
 use crate::execute::Program;
 use crate::flops;
 use crate::index::NodeId;
@@ -72,10 +72,10 @@ impl Inspection<'_> {
     fn nodes_of(&self, command: &Command) -> Vec<&str> {
         let nodes = match *command {
             Command::AcceptInput { node, .. } | Command::ProvideOutput { node, .. } => vec![node],
-            Command::Propagate { component, output, .. } => {
+            Command::Propagate(Propagate { component, output, .. }) => {
                 self.of_component(component, self.rows_of(output))
             }
-            Command::Backprop { component, out_deriv, .. } => {
+            Command::Backprop(Backprop { component, out_deriv, .. }) => {
                 self.of_component(component, self.rows_of(out_deriv))
             }
             Command::SetConst { dest, .. }

@@ -1,7 +1,7 @@
 //! The listing, with times; tables by kind of command.
 
 use super::{Inspection, milliseconds};
-use crate::computation::{Command, Computation, print};
+use crate::computation::{Backprop, Command, Computation, Propagate, print};
 use crate::flops;
 use crate::nnet::Nnet;
 use crate::optimize::analysis::{AccessKind, submatrix_accesses};
@@ -96,7 +96,7 @@ impl Inspection<'_> {
         rows.iter().for_each(|(name, work)| row(name, work));
         segments.retain(|segment| segment.calls > 0);
         for (i, segment) in segments.iter().enumerate() {
-            let backward = computation.commands.iter().any(|c| matches!(c, Command::Backprop { .. }));
+            let backward = computation.commands.iter().any(|c| matches!(c, Command::Backprop(_)));
             row(&segment_name(i, segments.len(), backward), segment);
         }
         row(&format!("total, mean of {} runs", profile.runs), &total);
@@ -135,10 +135,10 @@ fn segment_name(i: usize, count: usize, backward: bool) -> String {
 /// `AffineComponent.Propagate`, or what the listing calls the command.
 fn kind(nnet: &Nnet, command: &Command) -> String {
     let name = match command {
-        Command::Propagate { component, .. } => {
+        Command::Propagate(Propagate { component, .. }) => {
             return format!("{}.Propagate", nnet.component(*component).type_name());
         }
-        Command::Backprop { component, .. } => {
+        Command::Backprop(Backprop { component, .. }) => {
             return format!("{}.Backprop", nnet.component(*component).type_name());
         }
         other => name(other),
@@ -153,8 +153,8 @@ pub(super) fn name(command: &Command) -> &'static str {
         Command::Deallocate { .. } => "Deallocate",
         Command::Swap { .. } => "Swap",
         Command::SetConst { .. } => "SetConst",
-        Command::Propagate { .. } => "Propagate",
-        Command::Backprop { .. } => "Backprop",
+        Command::Propagate(_) => "Propagate",
+        Command::Backprop(_) => "Backprop",
         Command::Copy { .. } => "MatrixCopy",
         Command::Add { .. } => "MatrixAdd",
         Command::CopyRows { .. } => "CopyRows",

@@ -3,7 +3,7 @@
 
 use super::renumber::insert_commands;
 use crate::component::Properties;
-use crate::computation::{Command, Computation, MatrixDebugInfo, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, MatrixDebugInfo, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
@@ -15,7 +15,7 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     }
     let mut backprops: Vec<Vec<usize>> = vec![Vec::new(); nnet.num_components()];
     for (c, command) in computation.commands.iter().enumerate() {
-        if let Command::Backprop { component, update_model: true, .. } = *command {
+        if let Command::Backprop(Backprop { component, update_model: true, .. }) = *command {
             let properties = nnet.component(component).properties();
             if properties.has(Properties::UPDATABLE | Properties::SIMPLE)
                 && !properties.has(Properties::USES_MEMO)
@@ -53,7 +53,7 @@ impl Consolidator<'_> {
     fn consolidate(&mut self, component: ComponentId, commands: &[usize]) -> Result<()> {
         let (mut in_values, mut out_values, mut out_derivs) = (vec![], vec![], vec![]);
         for &c in commands {
-            if let Command::Backprop { in_value, out_value, out_deriv, update_model, .. } =
+            if let Command::Backprop(Backprop { in_value, out_value, out_deriv, update_model, .. }) =
                 &mut self.computation.commands[c]
             {
                 *update_model = false;
@@ -65,7 +65,7 @@ impl Consolidator<'_> {
         let in_value = self.stack_all(commands, &in_values)?;
         let out_value = self.stack_all(commands, &out_values)?;
         let out_deriv = self.stack(commands, &out_derivs);
-        self.updates.push(Command::Backprop {
+        self.updates.push(Command::Backprop(Backprop {
             component,
             precomputed: None,
             in_value,
@@ -74,7 +74,7 @@ impl Consolidator<'_> {
             in_deriv: None,
             memo: None,
             update_model: true,
-        });
+        }));
         Ok(())
     }
 

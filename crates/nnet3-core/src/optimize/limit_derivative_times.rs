@@ -5,7 +5,8 @@ use super::analysis::{Analysis, is_zeroing};
 use super::renumber;
 use crate::component::Properties;
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, RangesId, RowOf, SubmatrixId,
+    Backprop, Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, Propagate, RangesId, RowOf,
+    SubmatrixId,
 };
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
@@ -116,14 +117,14 @@ impl<'a> Limiter<'a> {
     /// The command without what it does for derivatives outside the range.
     fn limit(&mut self, nnet: &Nnet, command: Command) -> Result<Command> {
         Ok(match command {
-            Command::Propagate { output, .. } if self.part[output.index()].is_none() => {
+            Command::Propagate(Propagate { output, .. }) if self.part[output.index()].is_none() => {
                 let mut command = command;
-                if let Command::Propagate { store_stats, .. } = &mut command {
+                if let Command::Propagate(Propagate { store_stats, .. }) = &mut command {
                     *store_stats = false;
                 }
                 command
             }
-            Command::Backprop { component, .. } => {
+            Command::Backprop(Backprop { component, .. }) => {
                 let properties = nnet.component(component).properties();
                 match properties.has(Properties::SIMPLE) {
                     true => self.limit_backprop(command, properties)?,
@@ -176,7 +177,8 @@ impl<'a> Limiter<'a> {
     }
 
     fn limit_backprop(&mut self, mut command: Command, properties: Properties) -> Result<Command> {
-        let Command::Backprop { in_value, out_value, out_deriv, in_deriv, memo, .. } = &mut command else {
+        let Command::Backprop(Backprop { in_value, out_value, out_deriv, in_deriv, memo, .. }) = &mut command
+        else {
             return Ok(command);
         };
         let mapped = |s: &Option<SubmatrixId>| s.and_then(|s| self.part[s.index()]);
@@ -297,7 +299,7 @@ impl<'a> Limiter<'a> {
 
     fn forget_memos(&mut self) {
         for command in &mut self.computation.commands {
-            if let Command::Propagate { memo, .. } = command {
+            if let Command::Propagate(Propagate { memo, .. }) = command {
                 *memo = memo.filter(|memo| !self.unused_memos.contains(memo));
             }
         }

@@ -3,7 +3,7 @@
 
 use super::analysis::Analysis;
 use super::renumber;
-use crate::computation::{Command, Computation, MatrixDebugInfo, MatrixId, SubmatrixId};
+use crate::computation::{Command, Computation, MatrixDebugInfo, MatrixId, Propagate, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::index::{Cindex, NO_TIME};
 use crate::nnet::Nnet;
@@ -200,7 +200,9 @@ fn rows_read(computation: &Computation, commands: &[Command], m: MatrixId) -> Op
                 out.extend(rows.filter(|(s, _)| inside(*s)).map(|&(s, row)| first_row(s) + row as usize));
                 None
             }
-            Command::Propagate { precomputed: Some(_), input: Some(s), .. } if inside(s) => return None,
+            Command::Propagate(Propagate { precomputed: Some(_), input: Some(s), .. }) if inside(s) => {
+                return None;
+            }
             _ => None,
         };
         for s in command.submatrices() {

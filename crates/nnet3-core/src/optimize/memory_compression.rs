@@ -2,7 +2,7 @@
 
 use super::analysis::{AccessKind, MatrixAnalysis};
 use super::renumber::insert_commands;
-use crate::computation::{Command, Compression, Computation, MatrixId};
+use crate::computation::{Backprop, Command, Compression, Computation, MatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
@@ -66,6 +66,6 @@ fn read_by_relu_updates(nnet: &Nnet, computation: &Computation) -> Vec<bool> {
 
 /// The derivative of a rectifier needs no more than the signs of its output.
 fn is_relu_update(nnet: &Nnet, command: &Command) -> bool {
-    matches!(*command, Command::Backprop { component, update_model: true, .. }
+    matches!(*command, Command::Backprop(Backprop { component, update_model: true, .. })
         if nnet.component(component).type_name() == "RectifiedLinearComponent")
 }

@@ -2,8 +2,8 @@
 //! (spec compiler §6.5).
 
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, PendingMemos, RangesId, Submatrix,
-    SubmatrixId,
+    Backprop, Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, PendingMemos, Propagate,
+    RangesId, Submatrix, SubmatrixId,
 };
 use crate::error::{Error, Result};
 use crate::fast_hash::{FastHasher, FastMap};
@@ -206,7 +206,7 @@ fn renumber_memos(computation: &mut Computation) -> Result<()> {
     let mut count = 0;
     for command in &mut computation.commands {
         match command {
-            Command::Propagate { memo: Some(memo), .. } => {
+            Command::Propagate(Propagate { memo: Some(memo), .. }) => {
                 count += 1;
                 let new = MemoId(count);
                 if !pending.add(*memo, new) {
@@ -214,7 +214,7 @@ fn renumber_memos(computation: &mut Computation) -> Result<()> {
                 }
                 *memo = new;
             }
-            Command::Backprop { memo: Some(memo), .. } => match pending.take(*memo) {
+            Command::Backprop(Backprop { memo: Some(memo), .. }) => match pending.take(*memo) {
                 Some(new) => *memo = new,
                 None => return Err(Error::computation(format!("memo {memo} is used but not made"))),
             },

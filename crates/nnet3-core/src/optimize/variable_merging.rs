@@ -4,7 +4,7 @@ use super::analysis::{Analysis, CommandAccesses, Life, SubmatricesByMatrix, is_z
 use super::options::OptimizeOptions;
 use super::renumber;
 use crate::component::Properties;
-use crate::computation::{Command, Computation, MatrixId, Submatrix, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Submatrix, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 
@@ -37,11 +37,11 @@ fn candidate(
 ) -> Option<(SubmatrixId, SubmatrixId)> {
     match *command {
         Command::Copy { dest, src, .. } => options.remove_assignments.then_some((src, dest)),
-        Command::Propagate { component, input, output, .. } => {
+        Command::Propagate(Propagate { component, input, output, .. }) => {
             let may = nnet.component(component).properties().has(Properties::PROPAGATE_IN_PLACE);
             (options.propagate_in_place && may).then_some((input?, output))
         }
-        Command::Backprop { component, in_value, out_value, out_deriv, in_deriv, .. } => {
+        Command::Backprop(Backprop { component, in_value, out_value, out_deriv, in_deriv, .. }) => {
             let may = nnet.component(component).properties().has(Properties::BACKPROP_IN_PLACE);
             let values = [in_value, out_value];
             let apart = !values.contains(&Some(out_deriv)) && !values.contains(&in_deriv);

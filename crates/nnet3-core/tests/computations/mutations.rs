@@ -8,8 +8,8 @@ use crate::support::*;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::computation::{
-    Command, Compression, Computation, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, Submatrix,
-    SubmatrixId,
+    Backprop, Command, Compression, Computation, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId,
+    Submatrix, SubmatrixId,
 };
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
@@ -227,8 +227,8 @@ const LIVES: &[(&str, Mutation)] = &[
         c.commands.insert(at + 1, Command::Copy { dest: matrix, src: matrix, alpha: 2.0 });
     }),
     ("keeping only signs", |c| {
-        let at = find!(c, Command::Backprop { component: ComponentId(1), .. });
-        if let Command::Backprop { update_model, .. } = &mut c.commands[at] {
+        let at = find!(c, Command::Backprop(Backprop { component: ComponentId(1), .. }));
+        if let Command::Backprop(Backprop { update_model, .. }) = &mut c.commands[at] {
             *update_model = false;
         }
     }),
@@ -286,7 +286,7 @@ fn something_comes_before_a_compression() {
     let relu = nnet.find_component("relu").unwrap();
     let mut computation = Computation { need_model_derivative: true, ..Computation::new() };
     let [value, deriv, result] = [0; 3].map(|_| computation.new_matrix(2, 4, false));
-    let backprop = Command::Backprop {
+    let backprop = Command::Backprop(Backprop {
         component: relu,
         precomputed: None,
         in_value: None,
@@ -295,7 +295,7 @@ fn something_comes_before_a_compression() {
         in_deriv: Some(result),
         memo: None,
         update_model: true,
-    };
+    });
     let mut commands = vec![
         Command::Allocate { matrix: value },
         Command::SetConst { dest: value, value: 1.0 },

@@ -3,8 +3,8 @@
 use super::fail;
 use crate::component::{Component, Properties};
 use crate::computation::{
-    Command, Compression, Computation, IndexesId, MultiIndexesId, PendingMemos, PrecomputedId, RangesId,
-    RowOf, Submatrix, SubmatrixId,
+    Backprop, Command, Compression, Computation, IndexesId, MultiIndexesId, PendingMemos, PrecomputedId,
+    Propagate, RangesId, RowOf, Submatrix, SubmatrixId,
 };
 use crate::error::Result;
 use crate::index::{ComponentId, NodeId};
@@ -53,9 +53,8 @@ impl One<'_> {
             list.is_some_and(|list| list.iter().flatten().all(|(s, _)| s.index() < submatrices))
         };
         let named = match *command {
-            Command::Propagate { component, .. } | Command::Backprop { component, .. } => {
-                component.index() < self.nnet.num_components()
-            }
+            Command::Propagate(Propagate { component, .. })
+            | Command::Backprop(Backprop { component, .. }) => component.index() < self.nnet.num_components(),
             Command::AcceptInput { node, .. } | Command::ProvideOutput { node, .. } => {
                 node.index() < self.nnet.num_nodes()
             }
@@ -111,10 +110,10 @@ impl One<'_> {
                 self.whole(matrix)?;
                 self.check_exchange(matrix, node)
             }
-            Command::Propagate { component, precomputed, input, output, .. } => {
+            Command::Propagate(Propagate { component, precomputed, input, output, .. }) => {
                 self.check_propagate(component, precomputed, input, output)
             }
-            Command::Backprop { component, .. } => self.check_backprop(component),
+            Command::Backprop(Backprop { component, .. }) => self.check_backprop(component),
             Command::Copy { dest, src, alpha } => {
                 self.same_shape(dest, src)?;
                 // Scaling in place.
@@ -258,7 +257,7 @@ impl One<'_> {
     }
 
     fn check_backprop(&self, component: ComponentId) -> Result<()> {
-        let Command::Backprop { precomputed, in_value, out_value, out_deriv, in_deriv, .. } =
+        let Command::Backprop(Backprop { precomputed, in_value, out_value, out_deriv, in_deriv, .. }) =
             self.computation.commands[self.c]
         else {
             return Ok(());
@@ -323,18 +322,18 @@ impl One<'_> {
     /// A memo is made once, used once, by the same component.
     fn check_memo(&self, memos: &mut PendingMemos<(usize, ComponentId)>) -> Result<()> {
         match self.computation.commands[self.c] {
-            Command::Propagate { component, memo: Some(memo), .. } => {
+            Command::Propagate(Propagate { component, memo: Some(memo), .. }) => {
                 let new = memos.add(memo, (self.c, component));
                 self.require(new, "a memo of this number waits for its backprop already")
             }
-            Command::Backprop { component, memo: Some(memo), .. } => {
+            Command::Backprop(Backprop { component, memo: Some(memo), .. }) => {
                 let Some((_, made_by)) = memos.take(memo) else {
                     return self.fail("no propagate has made this backprop's memo");
                 };
                 self.require(made_by == component, "the memo is another component's")?;
                 self.require(self.uses_memo(component), "this component uses no memo")
             }
-            Command::Backprop { component, memo: None, .. } => {
+            Command::Backprop(Backprop { component, memo: None, .. }) => {
                 self.require(!self.uses_memo(component), "this component needs the memo of its propagate")
             }
             _ => Ok(()),

@@ -1,7 +1,8 @@
 //! Commands as files have them: a type number or name, alpha, and seven arguments.
 
 use crate::computation::{
-    Command, Compression, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
+    Backprop, Command, Compression, IndexesId, MemoId, MultiIndexesId, PrecomputedId, Propagate, RangesId,
+    SubmatrixId,
 };
 use crate::error::Result;
 use crate::index::{ComponentId, NodeId};
@@ -109,12 +110,12 @@ impl StoredCommand {
             Command::Deallocate { matrix } => new("kDeallocMatrix", 1.0, &[matrix.0]),
             Command::Swap { first, second } => new("kSwapMatrix", 1.0, &[first.0, second.0]),
             Command::SetConst { dest, value } => new("kSetConst", value, &[dest.0]),
-            Command::Propagate { component, precomputed, input, output, memo, store_stats } => {
+            Command::Propagate(Propagate { component, precomputed, input, output, memo, store_stats }) => {
                 let (p, memo) = (precomputed.map_or(0, |p| p.0), memo.map_or(0, |m| m.0));
                 let args = [component.0, p, or_zero(input), output.0, memo, store_stats as u32];
                 new("kPropagate", 1.0, &args)
             }
-            Command::Backprop {
+            Command::Backprop(Backprop {
                 component,
                 precomputed,
                 in_value,
@@ -123,7 +124,7 @@ impl StoredCommand {
                 in_deriv,
                 memo,
                 update_model,
-            } => {
+            }) => {
                 let (p, memo) = (precomputed.map_or(0, |p| p.0), memo.map_or(0, |m| m.0));
                 let (x, y, dx) = (or_zero(in_value), or_zero(out_value), or_zero(in_deriv));
                 let name = if update_model { "kBackprop" } else { "kBackpropNoModelUpdate" };
@@ -186,15 +187,15 @@ impl StoredCommand {
             "kDeallocMatrix" => Command::Deallocate { matrix: sub(1)? },
             "kSwapMatrix" => Command::Swap { first: sub(1)?, second: sub(2)? },
             "kSetConst" => Command::SetConst { dest: sub(1)?, value: alpha },
-            "kPropagate" => Command::Propagate {
+            "kPropagate" => Command::Propagate(Propagate {
                 component: ComponentId(self.arg(1)?),
                 precomputed: self.optional(2).map(PrecomputedId),
                 input: optional(3),
                 output: sub(4)?,
                 memo: self.optional(5).map(MemoId),
                 store_stats: self.flag(6)?,
-            },
-            name @ ("kBackprop" | "kBackpropNoModelUpdate") => Command::Backprop {
+            }),
+            name @ ("kBackprop" | "kBackpropNoModelUpdate") => Command::Backprop(Backprop {
                 component: ComponentId(self.arg(1)?),
                 precomputed: self.optional(2).map(PrecomputedId),
                 in_value: optional(3),
@@ -203,7 +204,7 @@ impl StoredCommand {
                 in_deriv: optional(6),
                 memo: self.optional(7).map(MemoId),
                 update_model: name == "kBackprop",
-            },
+            }),
             "kMatrixCopy" => Command::Copy { dest: sub(1)?, src: sub(2)?, alpha },
             "kMatrixAdd" => Command::Add { dest: sub(1)?, src: sub(2)?, alpha },
             "kCopyRows" => Command::CopyRows { dest: sub(1)?, src: sub(2)?, rows: rows(3)?, alpha },

@@ -11,7 +11,7 @@ pub use lives::{Life, lives};
 pub use variables::Variables;
 
 use crate::component::Properties;
-use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;
 use accesses::{AccessLists, Recorder};
@@ -44,12 +44,12 @@ fn accesses_of_others(
     use AccessKind::{Read, ReadWrite, Write};
     let mut push = |s, kind| out.push((s, kind));
     match *command {
-        Command::Propagate { component, input, output, .. } => {
+        Command::Propagate(Propagate { component, input, output, .. }) => {
             let adds = nnet.component(component).properties().has(Properties::PROPAGATE_ADDS);
             input.into_iter().for_each(|s| push(s, Read));
             push(output, if adds { ReadWrite } else { Write });
         }
-        Command::Backprop { component, in_value, out_value, out_deriv, in_deriv, .. } => {
+        Command::Backprop(Backprop { component, in_value, out_value, out_deriv, in_deriv, .. }) => {
             let adds = nnet.component(component).properties().has(Properties::BACKPROP_ADDS);
             in_value.into_iter().chain(out_value).for_each(|s| push(s, Read));
             push(out_deriv, Read);

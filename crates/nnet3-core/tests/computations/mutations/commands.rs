@@ -1,6 +1,7 @@
 //! Rules about one command by itself, and about memos (spec compiler §7.2, 1).
 
 use super::*;
+use nnet3_core::computation::{Backprop, Propagate};
 use std::sync::Arc;
 
 const RELU: ComponentId = ComponentId(1);
@@ -31,19 +32,24 @@ fn part(c: &mut Computation, s: SubmatrixId) -> SubmatrixId {
 
 /// Puts a sub-matrix of another shape into the field `$field` of the first command of a kind: rows and columns more.
 macro_rules! resize {
-    ($kind:ident . $field:ident, $rows:expr, $cols:expr) => {
-        resize!($kind . $field, $rows, $cols, |_| true)
+    (Propagate.$field:ident, $($rest:tt)*) => { resize!(@ Command::Propagate(Propagate { $field, .. }), $field, $($rest)*) };
+    (Backprop.$field:ident, $($rest:tt)*) => { resize!(@ Command::Backprop(Backprop { $field, .. }), $field, $($rest)*) };
+    (Add.$field:ident, $($rest:tt)*) => { resize!(@ Command::Add { $field, .. }, $field, $($rest)*) };
+    (AddRows.$field:ident, $($rest:tt)*) => { resize!(@ Command::AddRows { $field, .. }, $field, $($rest)*) };
+    (AddRowRanges.$field:ident, $($rest:tt)*) => { resize!(@ Command::AddRowRanges { $field, .. }, $field, $($rest)*) };
+    (@ $pattern:pat, $field:ident, $rows:expr, $cols:expr) => {
+        resize!(@ $pattern, $field, $rows, $cols, |_| true)
     };
-    ($kind:ident . $field:ident, $rows:expr, $cols:expr, $which:expr) => {
+    (@ $pattern:pat, $field:ident, $rows:expr, $cols:expr, $which:expr) => {
         |c: &mut Computation| {
             let which: fn(&Command) -> bool = $which;
             let at = position(c, |command| {
-                matches!(command, Command::$kind { $field, .. } if given(*$field).is_some()) && which(command)
+                matches!(command, $pattern if given(*$field).is_some()) && which(command)
             });
-            let Command::$kind { $field, .. } = c.commands[at] else { unreachable!() };
+            let $pattern = c.commands[at] else { unreachable!() };
             let old = *c.submatrix(given($field).unwrap());
             let new = c.new_matrix(old.rows + $rows, old.cols + $cols, false);
-            if let Command::$kind { $field, .. } = &mut c.commands[at] {
+            if let $pattern = &mut c.commands[at] {
                 *$field = new.into();
             }
         }
@@ -75,7 +81,7 @@ fn on_a_part(c: &mut Computation, command: fn(SubmatrixId) -> Command) {
 }
 
 fn backprop_of(command: &Command, wanted: ComponentId) -> bool {
-    matches!(command, Command::Backprop { component, .. } if *component == wanted)
+    matches!(command, Command::Backprop(Backprop { component, .. }) if *component == wanted)
 }
 
 /// Faults that show in one command, tried on the unoptimised computation.
@@ -83,8 +89,11 @@ const COMMANDS: &[(&str, Mutation)] = &[
     // Sub-matrices exist; 0 is none.
     ("no such sub-matrix", change!(Command::SetConst { dest, .. } => *dest = SubmatrixId(100_000))),
     ("no such sub-matrix", change!(Command::Allocate { matrix } => *matrix = SubmatrixId(0))),
-    ("no such sub-matrix", change!(Command::Propagate { output, .. } => *output = SubmatrixId(0))),
-    ("no such sub-matrix", change!(Command::Backprop { out_deriv, .. } => *out_deriv = SubmatrixId(0))),
+    ("no such sub-matrix", change!(Command::Propagate(Propagate { output, .. }) => *output = SubmatrixId(0))),
+    (
+        "no such sub-matrix",
+        change!(Command::Backprop(Backprop { out_deriv, .. }) => *out_deriv = SubmatrixId(0)),
+    ),
     // Sizing, compression and exchange need whole matrices.
     ("needs a whole matrix", |c| on_a_part(c, |matrix| Command::Allocate { matrix })),
     ("needs a whole matrix", |c| on_a_part(c, |matrix| Command::Deallocate { matrix })),
@@ -98,69 +107,84 @@ const COMMANDS: &[(&str, Mutation)] = &[
         c.commands.push(Command::Swap { first, second });
     }),
     // Propagate.
-    ("no such component", change!(Command::Propagate { component, .. } => *component = ComponentId(99))),
+    (
+        "no such component",
+        change!(Command::Propagate(Propagate { component, .. }) => *component = ComponentId(99)),
+    ),
     (
         "no such precomputed indexes",
-        change!(Command::Propagate { precomputed, .. } => *precomputed = Some(PrecomputedId(7))),
+        change!(Command::Propagate(Propagate { precomputed, .. }) => *precomputed = Some(PrecomputedId(7))),
     ),
     ("a simple component has no precomputed indexes", |c| {
         c.precomputed.push(Default::default());
-        let at = find!(c, Command::Propagate { .. });
-        if let Command::Propagate { precomputed, .. } = &mut c.commands[at] {
+        let at = find!(c, Command::Propagate(_));
+        if let Command::Propagate(Propagate { precomputed, .. }) = &mut c.commands[at] {
             *precomputed = Some(PrecomputedId(1));
         }
     }),
-    ("needs an input", change!(Command::Propagate { input, .. } => *input = None)),
+    ("needs an input", change!(Command::Propagate(Propagate { input, .. }) => *input = None)),
     ("input has dimension", resize!(Propagate.input, 0, 1)),
     ("output has dimension", resize!(Propagate.output, 0, 1)),
     ("different numbers of rows", resize!(Propagate.output, 1, 0)),
     (
         "cannot propagate in place",
-        change!(Command::Propagate { component: component @ RELU, input: Some(input), output, .. } => {
+        change!(Command::Propagate(Propagate { component: component @ RELU, input: Some(input), output, .. }) => {
             *component = UNUSED;
             *output = *input;
         }),
     ),
     ("source and destination overlap", |c| {
-        let at = find!(c, Command::Propagate { component: RELU, .. });
-        let Command::Propagate { output, .. } = c.commands[at] else { unreachable!() };
+        let at = find!(c, Command::Propagate(Propagate { component: RELU, .. }));
+        let Command::Propagate(Propagate { output, .. }) = c.commands[at] else { unreachable!() };
         let (rows, cols) = (c.submatrix(output).rows, c.submatrix(output).cols);
         let long = c.new_matrix(rows + 1, cols, false);
         let (first, second) =
             (c.new_submatrix(long, 0..rows, 0..cols), c.new_submatrix(long, 1..rows + 1, 0..cols));
-        if let Command::Propagate { input, output, .. } = &mut c.commands[at] {
+        if let Command::Propagate(Propagate { input, output, .. }) = &mut c.commands[at] {
             (*input, *output) = (Some(first), second);
         }
     }),
     // Memos.
     ("waits for its backprop", |c| {
-        let at = find!(c, Command::Propagate { memo: Some(_), .. });
+        let at = find!(c, Command::Propagate(Propagate { memo: Some(_), .. }));
         c.commands.insert(at, c.commands[at]);
     }),
-    ("no propagate has made", change!(Command::Backprop { memo: Some(memo), .. } => *memo = MemoId(77))),
+    (
+        "no propagate has made",
+        change!(Command::Backprop(Backprop { memo: Some(memo), .. }) => *memo = MemoId(77)),
+    ),
     ("no propagate has made", |c| {
-        let at = find!(c, Command::Backprop { memo: Some(_), .. });
+        let at = find!(c, Command::Backprop(Backprop { memo: Some(_), .. }));
         c.commands.insert(at, c.commands[at]);
     }),
     ("no backprop uses the memo", |c| {
-        let at = find!(c, Command::Backprop { memo: Some(_), .. });
+        let at = find!(c, Command::Backprop(Backprop { memo: Some(_), .. }));
         c.commands.remove(at);
     }),
-    ("needs the memo", change!(Command::Backprop { memo: memo @ Some(_), .. } => *memo = None)),
+    ("needs the memo", change!(Command::Backprop(Backprop { memo: memo @ Some(_), .. }) => *memo = None)),
     ("uses no memo", |c| set_memo(c, ComponentId(0), ComponentId(0))),
     ("the memo is another component's", |c| set_memo(c, ComponentId(0), BN)),
     // Backprop.
-    ("no such component", change!(Command::Backprop { component, .. } => *component = ComponentId(99))),
+    (
+        "no such component",
+        change!(Command::Backprop(Backprop { component, .. }) => *component = ComponentId(99)),
+    ),
     (
         "no such precomputed indexes",
-        change!(Command::Backprop { precomputed, .. } => *precomputed = Some(PrecomputedId(7))),
+        change!(Command::Backprop(Backprop { precomputed, .. }) => *precomputed = Some(PrecomputedId(7))),
     ),
-    ("needs its input value", change!(Command::Backprop { in_value: value @ Some(_), .. } => *value = None)),
+    (
+        "needs its input value",
+        change!(Command::Backprop(Backprop { in_value: value @ Some(_), .. }) => *value = None),
+    ),
     (
         "needs its output value",
-        change!(Command::Backprop { out_value: value @ Some(_), .. } => *value = None),
+        change!(Command::Backprop(Backprop { out_value: value @ Some(_), .. }) => *value = None),
     ),
-    ("has no effect", change!(Command::Backprop { component: RELU, in_deriv, .. } => *in_deriv = None)),
+    (
+        "has no effect",
+        change!(Command::Backprop(Backprop { component: RELU, in_deriv, .. }) => *in_deriv = None),
+    ),
     ("input has dimension", resize!(Backprop.in_value, 0, 1)),
     ("input has dimension", resize!(Backprop.in_deriv, 0, 1)),
     ("output has dimension", resize!(Backprop.out_value, 0, 1)),
@@ -170,20 +194,20 @@ const COMMANDS: &[(&str, Mutation)] = &[
     ("input and output derivative of a simple", resize!(Backprop.in_deriv, 1, 0, |c| backprop_of(c, TANH))),
     ("input value and output derivative of a simple", |c| {
         resize!(Backprop.in_value, 1, 0)(c);
-        let at = find!(c, Command::Backprop { in_value: Some(_), .. });
-        if let Command::Backprop { in_deriv, .. } = &mut c.commands[at] {
+        let at = find!(c, Command::Backprop(Backprop { in_value: Some(_), .. }));
+        if let Command::Backprop(Backprop { in_deriv, .. }) = &mut c.commands[at] {
             *in_deriv = None;
         }
     }),
     (
         "cannot backprop in place",
-        change!(Command::Backprop { component: TANH, out_deriv, in_deriv: Some(in_deriv), .. } => {
+        change!(Command::Backprop(Backprop { component: TANH, out_deriv, in_deriv: Some(in_deriv), .. }) => {
             *in_deriv = *out_deriv;
         }),
     ),
     (
         "source and destination overlap",
-        change!(Command::Backprop { component: TANH, out_value: Some(value), in_deriv: Some(in_deriv), .. } => {
+        change!(Command::Backprop(Backprop { component: TANH, out_value: Some(value), in_deriv: Some(in_deriv), .. }) => {
             *in_deriv = *value;
         }),
     ),
@@ -255,10 +279,15 @@ const COMMANDS: &[(&str, Mutation)] = &[
 
 /// The first propagate of one component and the first backprop of another share a memo.
 fn set_memo(c: &mut Computation, forward: ComponentId, backward: ComponentId) {
-    let forward = position(c, |c| matches!(c, Command::Propagate { component, .. } if *component == forward));
+    let forward = position(
+        c,
+        |c| matches!(c, Command::Propagate(Propagate { component, .. }) if *component == forward),
+    );
     let backward = position(c, |c| backprop_of(c, backward));
     for at in [forward, backward] {
-        if let Command::Propagate { memo, .. } | Command::Backprop { memo, .. } = &mut c.commands[at] {
+        if let Command::Propagate(Propagate { memo, .. }) | Command::Backprop(Backprop { memo, .. }) =
+            &mut c.commands[at]
+        {
             *memo = Some(MemoId(50));
         }
     }
@@ -286,19 +315,22 @@ fn what_is_allowed_passes() {
         c.commands.insert(at + 1, Command::Copy { dest, src: dest, alpha: 2.0 });
     };
     let in_place = |c: &mut Computation| {
-        let at = find!(c, Command::Propagate { component: RELU, .. });
-        let Command::Propagate { input: Some(matrix), .. } = c.commands[at] else { unreachable!() };
-        let Command::Propagate { component, precomputed, memo, store_stats, .. } = c.commands[at] else {
+        let at = find!(c, Command::Propagate(Propagate { component: RELU, .. }));
+        let Command::Propagate(Propagate { input: Some(matrix), .. }) = c.commands[at] else {
             unreachable!()
         };
-        let again = Command::Propagate {
+        let Command::Propagate(Propagate { component, precomputed, memo, store_stats, .. }) = c.commands[at]
+        else {
+            unreachable!()
+        };
+        let again = Command::Propagate(Propagate {
             component,
             precomputed,
             input: Some(matrix),
             output: matrix,
             memo,
             store_stats,
-        };
+        });
         c.commands.insert(at, again);
     };
     let changes: [fn(&mut Computation); 2] = [scaled, in_place];
@@ -324,8 +356,8 @@ fn components_that_need_all_columns_get_them() {
     let wide = computation.new_matrix(4, 8, false);
     let inner = computation.new_submatrix(wide, 0..4, 1..7);
     computation.debug_info.clear();
-    let at = find!(&computation, Command::Propagate { .. });
-    if let Command::Propagate { input, .. } = &mut computation.commands[at] {
+    let at = find!(&computation, Command::Propagate(_));
+    if let Command::Propagate(Propagate { input, .. }) = &mut computation.commands[at] {
         *input = Some(inner);
     }
     refused(&nnet, &computation, CheckOptions::default(), "needs all columns");

@@ -4,6 +4,7 @@ use super::*;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::Index;
 use nnet3_core::component::PrecomputedIndexes;
+use nnet3_core::computation::{Backprop, Propagate};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -160,8 +161,8 @@ impl PrecomputedIndexes for Foreign {
 fn keep_only(mut computation: Computation, propagate: bool) -> Computation {
     for command in &mut computation.commands {
         let unused = match command {
-            Command::Propagate { .. } => !propagate,
-            Command::Backprop { .. } => propagate,
+            Command::Propagate(_) => !propagate,
+            Command::Backprop(_) => propagate,
             _ => false,
         };
         if unused {
@@ -204,7 +205,9 @@ fn none_or_of_another_type() {
         computation.precomputed[1].data = None;
         both_refused(&nnet, &computation, "needs precomputed indexes");
         for command in &mut computation.commands {
-            if let Command::Propagate { precomputed, .. } | Command::Backprop { precomputed, .. } = command {
+            if let Command::Propagate(Propagate { precomputed, .. })
+            | Command::Backprop(Backprop { precomputed, .. }) = command
+            {
                 *precomputed = None;
             }
         }
@@ -233,11 +236,11 @@ fn rows_of_components_that_treat_row_by_row() {
         let mut computation = case.computation(&nnet, 2);
         let input = computation.new_matrix(5, 4, false);
         computation.debug_info.clear();
-        let at = computation
-            .commands
-            .iter()
-            .position(|command| matches!(command, Command::Propagate { precomputed: Some(_), .. }));
-        let Command::Propagate { input: place, .. } = &mut computation.commands[at.unwrap()] else {
+        let at = computation.commands.iter().position(|command| {
+            matches!(command, Command::Propagate(Propagate { precomputed: Some(_), .. }))
+        });
+        let Command::Propagate(Propagate { input: place, .. }) = &mut computation.commands[at.unwrap()]
+        else {
             unreachable!()
         };
         *place = Some(input);
