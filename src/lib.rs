@@ -16,5 +16,6 @@ pub mod progress;
 pub mod report;
 pub mod sums;
 pub mod tables;
+pub mod training;
 pub mod training_log;
 pub mod training_report;

@@ -1,4 +1,4 @@
-//! Log lines about training and evaluation. Scripts parse most of them (spec binaries §15.1).
+//! Log lines about training and evaluation. Scripts parse most of them.
 
 use std::time::Duration;
 
@@ -9,8 +9,12 @@ use kaldi_io::log::sites::{
     PROB_OBJECTIVE, TRAIN_PARTIAL_PHASE, TRAIN_PHASE, TRAIN_TOTAL, TRAIN_TOTAL_PARSED,
 };
 use kaldi_io::{kaldi_log, kaldi_warn};
+
+use crate::messages;
 use nnet3_core::compile::cache::CachingCompiler;
-use nnet3_train::diagnostics::ProbComputer;
+use nnet3_train::diagnostics::{ProbComputer, accuracy_lines};
+use nnet3_train::ledger::Remark;
+use nnet3_train::objective::{FrameObjective, Objective};
 use nnet3_train::trainer::{Event, Trained};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
@@ -35,7 +39,21 @@ pub fn event(event: &Event) {
         Event::Constraint { component, warning } => {
             kaldi_warn!(ORTHONORMAL, "{warning}; component is {component}")
         }
+        Event::Remark { remark, .. } => self::remark(remark),
     }
+}
+
+/// Logs what an objective has to say.
+fn remark(remark: &Remark) {
+    match remark {
+        Remark::Log(text) => messages::log(text),
+        Remark::Warning(text) => messages::warn(text),
+    }
+}
+
+/// Logs what the objective has had to say about the examples so far.
+pub fn remarks<O: Objective>(computer: &mut ProbComputer<O>) {
+    computer.take_remarks().iter().for_each(remark);
 }
 
 /// Logs the totals of training; false if no output had any weight.
@@ -56,17 +74,23 @@ pub fn training_totals(trained: &Trained) -> bool {
     trained.totals.iter().any(|total| total.value.weight != 0.0)
 }
 
-/// Logs objectives and accuracies; false if no output had any weight.
-pub fn prob_totals(computer: &ProbComputer) -> bool {
+/// Logs objectives; false if no output had any weight.
+pub fn prob_totals<O: Objective>(computer: &ProbComputer<O>) -> bool {
     for (name, totals) in computer.totals() {
         kaldi_log!(PROB_OBJECTIVE, "{}", totals.objective_line(name));
     }
-    for (name, totals) in computer.totals() {
-        for (i, line) in totals.accuracy_lines(name).iter().enumerate() {
+    computer.totals().values().any(|totals| totals.objective.weight > 0.0)
+}
+
+/// Logs objectives and accuracies; false if no output had any weight.
+pub fn frame_totals(computer: &ProbComputer<FrameObjective>) -> bool {
+    let useful = prob_totals(computer);
+    for (name, accuracy) in computer.objective().accuracy() {
+        for (i, line) in accuracy_lines(accuracy, name).iter().enumerate() {
             kaldi_log!(if i == 0 { PROB_ACCURACY } else { PER_DIM_ACCURACY }, "{line}");
         }
     }
-    computer.totals().values().any(|totals| totals.objective.weight > 0.0)
+    useful
 }
 
 /// Logs how long compilation took.

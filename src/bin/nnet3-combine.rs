@@ -10,7 +10,7 @@ use nnet3::options::prob::prob_defaults;
 use nnet3::options::{device, threads};
 use nnet3::{egs, models, training_log};
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
-use nnet3_train::diagnostics::ProbOptions;
+use nnet3_train::objective::{AccuracyOptions, FrameObjective};
 
 const fn site(line: u32) -> Site {
     Site::main("nnet3-combine.cc", line)
@@ -70,13 +70,15 @@ fn run(options: Options) -> Result<u8> {
         prob: prob_defaults(),
         threads: if device.id() == 0 { threads::count(options.num_threads, 4) } else { 1 },
     };
-    let mut best = combine(&models, models::load, &egs, &combine_options, &device, |n, objective| {
+    let report = |n: usize, objective: f64| {
         let objective = num(objective);
         match n {
             1 => kaldi_log!(site(158), "objective function using the last model is {objective}"),
             _ => kaldi_log!(site(174), "Combining last {n} models, objective function is {objective}"),
         }
-    })?;
+    };
+    let mut best =
+        combine(FrameObjective::default, &models, models::load, &egs, &combine_options, &device, report)?;
     kaldi_log!(
         site(183),
         "Combining {} nnets, objective function changed from {} to {}",
@@ -86,9 +88,9 @@ fn run(options: Options) -> Result<u8> {
     );
     if best.nnet.has_batchnorm() {
         kaldi_log!(RECOMPUTE_STATS, "Recomputing stats on nnet (affects batch-norm)");
-        let prob = ProbOptions { accuracy: true, ..prob_defaults() };
-        best.nnet = recompute_stats(best.nnet, &egs, &prob, &device, |computer| {
-            training_log::prob_totals(computer);
+        let objective = FrameObjective::with_accuracy(AccuracyOptions { accuracy: true, per_dim: false });
+        best.nnet = recompute_stats(objective, best.nnet, &egs, &prob_defaults(), &device, |computer| {
+            training_log::frame_totals(computer);
             kaldi_log!(RECOMPUTE_STATS_DONE, "Done recomputing stats.");
             training_log::compilation(computer.runner().compiler());
         })?;

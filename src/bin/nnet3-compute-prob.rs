@@ -47,7 +47,8 @@ fn run(options: Options) -> Result<u8> {
         let merged = if both { CollapseOptions::ALL } else { CollapseOptions::default() };
         prepare::collapse(&mut nnet, &merged)?;
     }
-    let mut computer = ProbComputer::new(nnet, prob_options, &nnet3_matrix::cpu());
+    let objective = options.prob.frame_objective();
+    let mut computer = ProbComputer::with_objective(objective, nnet, prob_options, &nnet3_matrix::cpu());
     let mut egs = egs.finish()?;
     if egs.at_end()? {
         return egs::nothing(&SITE, egs);
@@ -59,7 +60,7 @@ fn run(options: Options) -> Result<u8> {
     }
     bar.finish_and_clear();
     egs.close()?;
-    let useful = training_log::prob_totals(&computer);
+    let useful = training_log::frame_totals(&computer);
     training_log::compilation(computer.runner().compiler());
     Ok(u8::from(!useful))
 }

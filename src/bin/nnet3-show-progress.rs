@@ -7,7 +7,8 @@ use kaldi_io::log::{Site, num};
 use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 use nnet3::options::{device, prob::ComputeProbOptions};
 use nnet3::{egs, models, training_log};
-use nnet3_train::progress::{difference, differences, objective_change};
+use nnet3_train::objective::FrameObjective;
+use nnet3_train::progress::{Segment, difference, differences, objective_change};
 
 const fn site(line: u32) -> Site {
     Site::main("nnet3-show-progress.cc", line)
@@ -52,8 +53,9 @@ fn run(options: Options) -> Result<u8> {
     let rspecifier = options.training_examples_in.as_deref().filter(|name| !name.is_empty());
     if let Some(rspecifier) = rspecifier.filter(|_| old.is_simple()) {
         let egs = egs::read_all(rspecifier)?;
-        let change = objective_change(&old, &new, &egs, segments, &prob_options, &device, |segment| {
-            training_log::prob_totals(segment.computer);
+        let objective = || options.prob.frame_objective();
+        let report = |segment: &Segment<'_, FrameObjective>| {
+            training_log::frame_totals(segment.computer);
             kaldi_log!(
                 site(115),
                 "At position {}, objf per frame is {}",
@@ -61,7 +63,8 @@ fn run(options: Options) -> Result<u8> {
                 num(segment.objective)
             );
             kaldi_vlog!(1, site(124), "Up to this position, objf change is {}", segment.change);
-        })?;
+        };
+        let change = objective_change(objective, &old, &new, &egs, segments, &prob_options, &device, report)?;
         kaldi_log!(site(128), "Total objf change per component is {change}");
     }
     kaldi_vlog!(

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use nnet3_train::diagnostics::ProbOptions;
 use nnet3_train::minibatch::CompileOptions;
+use nnet3_train::objective::{AccuracyOptions, FrameObjective};
 
 use super::compute::{CachingOptions, ComputationOptions, OptimizationOptions, compiler_defaults};
 
@@ -37,13 +38,19 @@ pub struct ComputeProbOptions {
 }
 
 impl ComputeProbOptions {
+    /// The objective of plain examples.
+    pub fn frame_objective(&self) -> FrameObjective {
+        FrameObjective::with_accuracy(AccuracyOptions {
+            accuracy: self.compute_accuracy,
+            per_dim: self.compute_per_dim_accuracy,
+        })
+    }
+
     /// As the library takes them.
     pub fn prob_options(&self) -> Result<ProbOptions> {
         let debug = self.computation.debug || self.debug_computation;
         Ok(ProbOptions {
             observer: ComputationOptions { debug }.observer(),
-            accuracy: self.compute_accuracy,
-            per_dim_accuracy: self.compute_accuracy && self.compute_per_dim_accuracy,
             compile: CompileOptions {
                 compiler: self.caching.compiler_options(),
                 optimize: self.optimization.optimize_options()?,

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash};
 
 use kaldi_io::holder::ObjectHolder;
 use nnet3_core::Index;
-use nnet3_train::example::{largest_io, same_structures};
+use nnet3_train::example::{largest_io, num_sequences, same_structures};
 use nnet3_train::{Error, Example, NnetIo, Result};
 
 use crate::merge::merge;
@@ -143,6 +143,11 @@ impl Example for NnetChainExample {
             inputs: self.inputs.iter().map(NnetIo::without_values).collect(),
             outputs: self.outputs.iter().map(output).collect(),
         }
+    }
+
+    /// As its inputs have them.
+    fn num_sequences(&self) -> Result<usize> {
+        num_sequences(&self.inputs)
     }
 
     fn merge(examples: Vec<NnetChainExample>, compress: bool) -> Result<NnetChainExample> {

@@ -3,8 +3,7 @@
 use crate::average::add_to_mean;
 use crate::diagnostics::{ProbComputer, ProbOptions};
 use crate::error::{Error, Result};
-use crate::example::NnetExample;
-use crate::objective::ObjectiveValue;
+use crate::objective::{Objective, ObjectiveValue};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
@@ -31,12 +30,13 @@ pub struct Combined {
     pub best_objective: f64,
 }
 
-/// Loads the networks one after another, the newest first, and finds the best mean of the first n. `report` gets each n
-/// that is tried, with its objective.
-pub fn combine<E: From<Error>>(
+/// Loads the networks one after another, the newest first, and finds the best mean of the first n. `make` makes the objective
+/// of a thread. `report` gets each n that is tried, with its objective.
+pub fn combine<O: Objective, E: From<Error>>(
+    make: impl Fn() -> O + Sync,
     names: &[String],
     load: impl Fn(&str) -> std::result::Result<Nnet, E>,
-    examples: &[NnetExample],
+    examples: &[O::Example],
     options: &CombineOptions,
     device: &Device,
     mut report: impl FnMut(usize, f64),
@@ -46,7 +46,7 @@ pub fn combine<E: From<Error>>(
         return Err(Error::options("--max-objective-evaluations=0: expected a number above 0").into());
     }
     let mut mean = load(first)?;
-    let first_objective = objective(&mean, examples, options, device)?;
+    let first_objective = objective(&make, &mean, examples, options, device)?;
     report(1, first_objective);
     let mut best =
         Combined { nnet: mean.clone(), count: 1, first_objective, best_objective: first_objective };
@@ -55,7 +55,7 @@ pub fn combine<E: From<Error>>(
         add_to_mean(&mut mean, &load(name)?, n + 1)
             .map_err(|e| Error::data(format!("{first} and {name} cannot be combined: {e}")))?;
         if n % step == 0 || n + 1 == names.len() {
-            let objective = objective(&mean, examples, options, device)?;
+            let objective = objective(&make, &mean, examples, options, device)?;
             report(n + 1, objective);
             if objective > best.best_objective {
                 best =
@@ -66,10 +66,11 @@ pub fn combine<E: From<Error>>(
     Ok(best)
 }
 
-/// Objective per frame, of all outputs together; minus infinity if it is not a number.
-fn objective(
+/// Objective per frame, of all outputs together and with auxiliary terms; minus infinity if it is not a number.
+fn objective<O: Objective>(
+    make: &(impl Fn() -> O + Sync),
     nnet: &Nnet,
-    examples: &[NnetExample],
+    examples: &[O::Example],
     options: &CombineOptions,
     device: &Device,
 ) -> Result<f64> {
@@ -86,7 +87,7 @@ fn objective(
     let total = std::thread::scope(|scope| {
         let mut parts = examples.chunks(share).map(|part| {
             let nnet = nnet.clone();
-            move || total_of(nnet, part, &options.prob, device)
+            move || total_of(make(), nnet, part, &options.prob, device)
         });
         let own = parts.next();
         let others: Vec<_> = parts.map(|part| scope.spawn(part)).collect();
@@ -99,34 +100,36 @@ fn objective(
     if total.weight.is_nan() || total.weight <= 0.0 {
         return Err(Error::data(format!("the sum of all targets is {}, not above 0", total.weight)));
     }
-    let average = total.average();
+    let average = total.total_average();
     Ok(if average.is_finite() { average } else { f64::NEG_INFINITY })
 }
 
 /// The sum of objectives, by a computer that is made and used on one thread.
-fn total_of(
+fn total_of<O: Objective>(
+    objective: O,
     nnet: Nnet,
-    examples: &[NnetExample],
+    examples: &[O::Example],
     options: &ProbOptions,
     device: &Device,
 ) -> Result<ObjectiveValue> {
-    let mut computer = ProbComputer::new(nnet, options.clone(), device);
+    let mut computer = ProbComputer::with_objective(objective, nnet, options.clone(), device);
     examples.iter().try_for_each(|example| computer.compute(example))?;
     Ok(computer.total())
 }
 
 /// Replaces all activation and batch-norm statistics by those of one pass over the examples in training mode. Gives the
 /// network and what it was found to be worth.
-pub fn recompute_stats(
+pub fn recompute_stats<O: Objective>(
+    objective: O,
     mut nnet: Nnet,
-    examples: &[NnetExample],
+    examples: &[O::Example],
     options: &ProbOptions,
     device: &Device,
-    report: impl FnOnce(&mut ProbComputer),
+    report: impl FnOnce(&mut ProbComputer<O>),
 ) -> Result<Nnet> {
     nnet.zero_stats();
     let options = ProbOptions { store_component_stats: true, derivative: false, ..options.clone() };
-    let mut computer = ProbComputer::new(nnet, options, device);
+    let mut computer = ProbComputer::with_objective(objective, nnet, options, device);
     examples.iter().try_for_each(|example| computer.compute(example))?;
     report(&mut computer);
     let mut nnet = computer.into_nnet();
@@ -137,6 +140,7 @@ pub fn recompute_stats(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::FrameObjective;
     use crate::testing::{affine_network, parameters, with_parameters};
     use crate::{NnetExample, NnetIo};
     use kaldi_io::DenseMatrix;
@@ -171,7 +175,9 @@ mod tests {
             let mut seen = Vec::new();
             let device = nnet3_matrix::cpu();
             let examples = &[example.clone(), example.clone()];
-            let best = combine(&names, load, examples, &options, &device, |n, _| seen.push(n)).unwrap();
+            let report = |n, _| seen.push(n);
+            let best = combine(FrameObjective::default, &names, load, examples, &options, &device, report);
+            let best = best.unwrap();
             assert_eq!(seen, tried);
             if evaluations == 30 {
                 assert_eq!((best.count, parameters(&best.nnet)), (2, vec![2.0, 0.0]));

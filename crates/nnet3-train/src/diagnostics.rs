@@ -1,24 +1,22 @@
-//! Objective and accuracy of a network on examples, and derivatives or statistics on request (spec binaries §6).
+//! What a network is worth on examples of any kind, and derivatives or statistics on request.
 
 use std::collections::BTreeMap;
 
-use crate::accuracy::{Accuracy, accuracy};
+use crate::accuracy::Accuracy;
 use crate::error::Result;
-use crate::example::NnetExample;
-use crate::minibatch::{CompileOptions, Runner};
-use crate::objective::{Evaluator, ObjectiveValue, Place, function_of};
+use crate::ledger::{Entry, Ledger, Remark, Tally};
+use crate::minibatch::{CompileOptions, Purpose, Runner};
+use crate::objective::{Exchange, FrameObjective, Objective, ObjectiveValue};
+use crate::phase_stats::averages;
 use kaldi_io::log::num;
 use nnet3_core::execute::{Executor, Model, Observer};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
-use nnet3_matrix::{Accumulator, Device};
+use nnet3_matrix::Device;
 
 /// What is wanted besides objectives.
 #[derive(Debug, Clone, Default)]
 pub struct ProbOptions {
-    pub accuracy: bool,
-    /// Accuracy for each value of the targets.
-    pub per_dim_accuracy: bool,
     /// The derivative of the sum of all objectives by the parameters.
     pub derivative: bool,
     /// Add activation and batch-norm statistics to the network. Not together with `derivative`.
@@ -34,26 +32,38 @@ pub struct OutputTotals {
     /// What the objective is called.
     pub title: &'static str,
     pub objective: ObjectiveValue,
-    /// If it was wanted.
-    pub accuracy: Option<Accuracy>,
 }
 
 /// Evaluates one network on many examples.
-pub struct ProbComputer {
+pub struct ProbComputer<O = FrameObjective> {
     options: ProbOptions,
     nnet: Nnet,
     /// What receives derivatives; empty if they are not wanted.
     gradient: Nnet,
     runner: Runner,
-    evaluator: Evaluator,
-    /// Of the output that is evaluated.
-    objective: Accumulator,
+    objective: O,
+    /// Of the present example.
+    ledger: Ledger,
     random: Random,
     totals: BTreeMap<String, OutputTotals>,
+    remarks: Vec<Remark>,
 }
 
 impl ProbComputer {
-    pub fn new(mut nnet: Nnet, options: ProbOptions, device: &Device) -> ProbComputer {
+    /// For plain examples.
+    pub fn new(nnet: Nnet, options: ProbOptions, device: &Device) -> ProbComputer {
+        ProbComputer::with_objective(FrameObjective::default(), nnet, options, device)
+    }
+}
+
+impl<O: Objective> ProbComputer<O> {
+    /// For examples of the objective.
+    pub fn with_objective(
+        objective: O,
+        mut nnet: Nnet,
+        options: ProbOptions,
+        device: &Device,
+    ) -> ProbComputer<O> {
         nnet.to_device(device);
         let mut gradient = Nnet::default();
         if options.derivative {
@@ -65,10 +75,11 @@ impl ProbComputer {
         options.observer.into_iter().for_each(|new| executor.observe(new()));
         ProbComputer {
             runner: Runner::new(&options.compile, executor),
-            evaluator: Evaluator::new(device),
-            objective: Accumulator::zeros(1),
+            objective,
+            ledger: Ledger::default(),
             random: Random::new(0),
             totals: BTreeMap::new(),
+            remarks: Vec::new(),
             options,
             nnet,
             gradient,
@@ -76,27 +87,34 @@ impl ProbComputer {
     }
 
     /// Adds an example.
-    pub fn compute(&mut self, example: &NnetExample) -> Result<()> {
-        let (derivative, stats) = (self.options.derivative, self.options.store_component_stats);
-        let program = self.runner.program(&self.nnet, example, derivative, stats)?;
-        self.runner.start(&self.nnet, &program, example)?;
+    pub fn compute(&mut self, example: &O::Example) -> Result<()> {
+        let derivatives = self.options.derivative;
+        let purpose = Purpose { derivatives, store_component_stats: self.options.store_component_stats };
+        let request = self.objective.request(&self.nnet, example)?;
+        self.runner.start(&self.nnet, &request, purpose)?;
         self.run()?;
-        for io in example.ios.iter().filter(|io| self.nnet.find_output(&io.name).is_some()) {
-            let executor = self.runner.executor();
-            let totals = self.totals.entry(io.name.clone()).or_default();
-            if self.options.accuracy {
-                let output = executor.output(&self.nnet, &io.name)?;
-                let output = executor.device().download(output);
-                let so_far = totals.accuracy.get_or_insert_default();
-                accuracy(&output, &io.features, self.options.per_dim_accuracy, so_far);
+        let mut tally = Tally::new(&mut self.ledger, 0, "");
+        let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, derivatives);
+        self.objective.evaluate(example, &exchange, &mut tally)?;
+        for (entry, numbers) in self.ledger.read() {
+            match entry {
+                Entry::Objective { output, value, .. } => self.add(output, value),
+                Entry::Sum { output, weight, .. } => {
+                    let value = ObjectiveValue { objective: numbers[0], weight, ..ObjectiveValue::default() };
+                    self.add(output, value);
+                }
+                Entry::Remark { remark, .. } => self.remarks.push(remark),
+                Entry::Change { .. } | Entry::Constraint { .. } => {}
             }
-            totals.title = function_of(&self.nnet, &io.name)?.title();
-            let place = Place { sums: &mut self.objective, index: 0 };
-            let weight =
-                self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, derivative, place)?;
-            totals.objective += ObjectiveValue { objective: self.objective.take(1)[0], weight };
         }
-        if derivative { self.run() } else { Ok(()) }
+        if derivatives { self.run() } else { Ok(()) }
+    }
+
+    fn add(&mut self, output: String, value: ObjectiveValue) {
+        let title = self.objective.title(&self.nnet, &output);
+        let totals = self.totals.entry(output).or_default();
+        totals.title = title;
+        totals.objective += value;
     }
 
     fn run(&mut self) -> Result<()> {
@@ -127,6 +145,15 @@ impl ProbComputer {
         &self.gradient
     }
 
+    pub fn objective(&self) -> &O {
+        &self.objective
+    }
+
+    /// What the objective has said since this was last asked.
+    pub fn take_remarks(&mut self) -> Vec<Remark> {
+        std::mem::take(&mut self.remarks)
+    }
+
     pub fn runner(&mut self) -> &mut Runner {
         &mut self.runner
     }
@@ -140,37 +167,40 @@ impl ProbComputer {
 impl OutputTotals {
     /// Message of a log line about the objective of the output of this name.
     pub fn objective_line(&self, name: &str) -> String {
-        let (title, average, weight) =
-            (self.title, num(self.objective.average()), num(self.objective.weight));
-        format!("Overall {title} for '{name}' is {average} per frame, over {weight} frames.")
+        let (title, averages, weight) = (self.title, averages(&self.objective), num(self.objective.weight));
+        format!("Overall {title} for '{name}' is {averages} per frame, over {weight} frames.")
     }
+}
 
-    /// Messages of log lines about its accuracy, if there is something to say.
-    pub fn accuracy_lines(&self, name: &str) -> Vec<String> {
-        let Some(accuracy) = self.accuracy.as_ref().filter(|accuracy| accuracy.weight > 0.0) else {
-            return Vec::new();
-        };
-        let (average, weight) = (num(accuracy.correct / accuracy.weight), num(accuracy.weight));
-        let mut lines =
-            vec![format!("Overall accuracy for '{name}' is {average} per frame, over {weight} frames.")];
-        if !accuracy.per_dim.is_empty() {
-            let values: Vec<String> = accuracy.per_dim.iter().map(|dim| num(dim.average())).collect();
-            lines.push(format!(
-                "Overall per-dim accuracy vector for '{name}' is  [ {} ]\n per frame, over {weight} frames.",
-                values.join(" ")
-            ));
-        }
-        lines
+/// Messages of log lines about how often the output of this name is right, if there is something to say.
+pub fn accuracy_lines(accuracy: &Accuracy, name: &str) -> Vec<String> {
+    if accuracy.weight <= 0.0 {
+        return Vec::new();
     }
+    let (average, weight) = (num(accuracy.correct / accuracy.weight), num(accuracy.weight));
+    let mut lines =
+        vec![format!("Overall accuracy for '{name}' is {average} per frame, over {weight} frames.")];
+    if !accuracy.per_dim.is_empty() {
+        let values: Vec<String> = accuracy.per_dim.iter().map(|dim| num(dim.average())).collect();
+        lines.push(format!(
+            "Overall per-dim accuracy vector for '{name}' is  [ {} ]\n per frame, over {weight} frames.",
+            values.join(" ")
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::AccuracyOptions;
     use crate::testing::{classifier, minibatch, parameters, with_parameters};
 
     fn compute(nnet: &Nnet, options: ProbOptions) -> ProbComputer {
-        let mut computer = ProbComputer::new(nnet.clone(), options, &nnet3_matrix::cpu());
+        let wanted = AccuracyOptions { accuracy: true, per_dim: true };
+        let objective = FrameObjective::with_accuracy(wanted);
+        let mut computer =
+            ProbComputer::with_objective(objective, nnet.clone(), options, &nnet3_matrix::cpu());
         for (sequences, seed) in [(3, 1), (5, 2)] {
             computer.compute(&minibatch(sequences, seed)).unwrap();
         }
@@ -204,12 +234,11 @@ mod tests {
 
     #[test]
     fn lines() {
-        let options = ProbOptions { accuracy: true, per_dim_accuracy: true, ..ProbOptions::default() };
-        let computer = compute(&classifier(), options);
+        let computer = compute(&classifier(), ProbOptions::default());
         let totals = &computer.totals()["output"];
         let line = totals.objective_line("output");
         assert!(line.starts_with("Overall log-likelihood for 'output' is -"), "{line}");
-        let lines = totals.accuracy_lines("output");
+        let lines = accuracy_lines(&computer.objective().accuracy()["output"], "output");
         assert!(lines[0].starts_with("Overall accuracy for 'output' is 0."), "{lines:?}");
         assert!(lines[1].starts_with("Overall per-dim accuracy vector for 'output' is  [ "), "{lines:?}");
         assert_eq!(lines[1].lines().count(), 2);

@@ -75,8 +75,33 @@ pub fn same_structures(a: &[NnetIo], b: &[NnetIo]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
 
-/// What reading, merging, shuffling and selecting need to know of a kind of example: plain ones, chain examples.
-pub trait Example: KaldiObject + Clone + Send + 'static {
+/// How many sequences (values of n, counted from 0) inputs and outputs have. All of them must agree.
+pub fn num_sequences(ios: &[NnetIo]) -> Result<usize> {
+    let mut first: Option<(&str, i32)> = None;
+    for io in ios {
+        let numbers = io.indexes.iter().map(|index| index.n);
+        let (Some(lowest), Some(highest)) = (numbers.clone().min(), numbers.max()) else {
+            return Err(Error::data(format!("'{}' has no rows", io.name)));
+        };
+        if lowest != 0 {
+            return Err(Error::data(format!("the sequences of '{}' begin at n={lowest}, not 0", io.name)));
+        }
+        let count = highest + 1;
+        match first {
+            Some((name, number)) if number != count => {
+                return Err(Error::data(format!(
+                    "'{name}' has {number} sequences, but '{}' has {count}",
+                    io.name
+                )));
+            }
+            _ => first = Some((io.name.as_str(), count)),
+        }
+    }
+    first.map(|(_, count)| count as usize).ok_or_else(|| Error::data("the example is empty"))
+}
+
+/// What reading, merging, shuffling, selecting and training need to know of a kind of example: plain ones, chain examples.
+pub trait Example: KaldiObject + Clone + Send + Sync + 'static {
     /// The largest number of rows of its inputs and outputs: usually the input frames with their context.
     fn size(&self) -> usize;
 
@@ -88,6 +113,9 @@ pub trait Example: KaldiObject + Clone + Send + 'static {
 
     /// A small example of the same structure.
     fn without_values(&self) -> Self;
+
+    /// How many sequences (values of n, counted from 0) it has. All parts must agree.
+    fn num_sequences(&self) -> Result<usize>;
 
     /// Makes one minibatch of examples of equal structure: the sequences of each get numbers of their own, in the order
     /// given. `compress` compresses features that are stored in full.
@@ -107,34 +135,6 @@ impl NnetExample {
     pub fn compress(&mut self) -> Result<()> {
         self.ios.iter_mut().try_for_each(|io| io.features.compress()).map_err(Error::from)
     }
-
-    /// How many sequences (values of n, counted from 0) it has. All inputs and outputs must agree.
-    pub fn num_sequences(&self) -> Result<usize> {
-        let mut first: Option<(&str, i32)> = None;
-        for io in &self.ios {
-            let numbers = io.indexes.iter().map(|index| index.n);
-            let (Some(lowest), Some(highest)) = (numbers.clone().min(), numbers.max()) else {
-                return Err(Error::data(format!("'{}' has no rows", io.name)));
-            };
-            if lowest != 0 {
-                return Err(Error::data(format!(
-                    "the sequences of '{}' begin at n={lowest}, not 0",
-                    io.name
-                )));
-            }
-            let count = highest + 1;
-            match first {
-                Some((name, number)) if number != count => {
-                    return Err(Error::data(format!(
-                        "'{name}' has {number} sequences, but '{}' has {count}",
-                        io.name
-                    )));
-                }
-                _ => first = Some((io.name.as_str(), count)),
-            }
-        }
-        first.map(|(_, count)| count as usize).ok_or_else(|| Error::data("the example is empty"))
-    }
 }
 
 impl Example for NnetExample {
@@ -152,6 +152,10 @@ impl Example for NnetExample {
 
     fn without_values(&self) -> NnetExample {
         NnetExample { ios: self.ios.iter().map(NnetIo::without_values).collect() }
+    }
+
+    fn num_sequences(&self) -> Result<usize> {
+        num_sequences(&self.ios)
     }
 
     fn merge(examples: Vec<NnetExample>, compress: bool) -> Result<NnetExample> {

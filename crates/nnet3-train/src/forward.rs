@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::example::NnetExample;
-use crate::minibatch::{CompileOptions, Runner};
-use crate::request::forward_request;
+use crate::minibatch::{CompileOptions, Purpose, Runner};
+use crate::request::{MinibatchRequest, forward_request};
 use kaldi_io::DenseMatrix;
 use nnet3_core::execute::{Executor, Model};
 use nnet3_core::nnet::Nnet;
@@ -30,13 +30,21 @@ impl ExampleForward {
             return Err(Error::data(format!("the network has no output '{output}'")));
         }
         let request = forward_request(&self.nnet, example, output)?;
-        let program = self.runner.compiler().program(&self.nnet, &request)?;
-        self.runner.start(&self.nnet, &program, example)?;
+        self.output_of(&request, output)
+    }
+
+    /// What the output gives for a request made for [`ExampleForward::nnet`], which has it: a row an index.
+    pub fn output_of(&mut self, request: &MinibatchRequest<'_>, output: &str) -> Result<DenseMatrix<f32>> {
+        self.runner.start(&self.nnet, request, Purpose::default())?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Frozen(&self.nnet), &self.random)?;
         let view = executor.output(&self.nnet, output)?;
         let (rows, cols) = (view.rows(), view.cols());
         Ok(DenseMatrix { rows, cols, data: executor.device().download(view) })
+    }
+
+    pub fn nnet(&self) -> &Nnet {
+        &self.nnet
     }
 
     /// Where random components draw from.

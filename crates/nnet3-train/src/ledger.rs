@@ -2,7 +2,7 @@
 //! does not wait for it.
 
 use crate::max_change::Limits;
-use crate::objective::Place;
+use crate::objective::ObjectiveValue;
 use crate::update::CONSTRAINT_ENTRIES;
 use nnet3_matrix::Accumulator;
 
@@ -12,12 +12,62 @@ const ROOM: usize = 4096;
 /// A line of the ledger, whose numbers the device knows.
 #[derive(Debug)]
 pub enum Entry {
-    /// One number: the objective of an output.
-    Objective { minibatch: u64, output: String, weight: f64 },
+    /// What an output was worth.
+    Objective { minibatch: u64, output: String, value: ObjectiveValue },
+    /// The same where the device knows the objective: one number.
+    Sum { minibatch: u64, output: String, weight: f64 },
+    /// What an objective has to say about a minibatch.
+    Remark { minibatch: u64, remark: Remark },
     /// The squared norm of each component's change.
     Change { minibatch: u64, limits: Limits },
     /// The squared norms of a constrained matrix, whose smaller side is `small`, and of its products.
     Constraint { minibatch: u64, component: String, small: usize },
+}
+
+/// A message of an objective.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    Log(String),
+    Warning(String),
+}
+
+/// One of the sums of a device.
+pub struct Place<'s> {
+    pub sums: &'s mut Accumulator,
+    pub index: usize,
+}
+
+/// Where an objective notes what the outputs of a minibatch are worth.
+pub struct Tally<'l> {
+    ledger: &'l mut Ledger,
+    minibatch: u64,
+    suffix: &'static str,
+}
+
+impl<'l> Tally<'l> {
+    /// For this minibatch; `suffix` is added to the names of outputs. The ledger has room for a number for each output.
+    pub fn new(ledger: &'l mut Ledger, minibatch: u64, suffix: &'static str) -> Tally<'l> {
+        Tally { ledger, minibatch, suffix }
+    }
+
+    /// A place for the objective of an output, for a device to add it there.
+    pub fn sum(&mut self, output: &str, weight: f64) -> Place<'_> {
+        let (minibatch, output) = (self.minibatch, format!("{output}{}", self.suffix));
+        let index = self.ledger.used;
+        self.ledger.note(index, Entry::Sum { minibatch, output, weight });
+        self.ledger.reserve(1)
+    }
+
+    /// What an output is worth, where the host knows it.
+    pub fn value(&mut self, output: &str, value: ObjectiveValue) {
+        let (minibatch, output) = (self.minibatch, format!("{output}{}", self.suffix));
+        self.ledger.note(self.ledger.used, Entry::Objective { minibatch, output, value });
+    }
+
+    pub fn remark(&mut self, remark: Remark) {
+        let minibatch = self.minibatch;
+        self.ledger.note(self.ledger.used, Entry::Remark { minibatch, remark });
+    }
 }
 
 pub struct Ledger {
@@ -38,6 +88,8 @@ impl Ledger {
     pub fn first(&self) -> Option<u64> {
         self.entries.first().map(|(_, entry)| match entry {
             Entry::Objective { minibatch, .. }
+            | Entry::Sum { minibatch, .. }
+            | Entry::Remark { minibatch, .. }
             | Entry::Change { minibatch, .. }
             | Entry::Constraint { minibatch, .. } => *minibatch,
         })
@@ -77,7 +129,8 @@ impl Ledger {
         let numbers = self.numbers.take(std::mem::take(&mut self.used));
         let with_numbers = |(first, entry): (usize, Entry)| {
             let count = match &entry {
-                Entry::Objective { .. } => 1,
+                Entry::Objective { .. } | Entry::Remark { .. } => 0,
+                Entry::Sum { .. } => 1,
                 Entry::Change { limits, .. } => limits.len(),
                 Entry::Constraint { .. } => CONSTRAINT_ENTRIES,
             };

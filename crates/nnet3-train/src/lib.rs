@@ -4,9 +4,10 @@
 //! return what they found, and long work reports [`trainer::Event`]s to its caller.
 //!
 //! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`augment`], [`copy`], [`shuffle`],
-//! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. A minibatch becomes a [`request`], whose program [`trainer`] or
-//! [`diagnostics`] runs: [`minibatch`] gives the inputs, [`objective`] turns outputs into derivatives, [`update`]
-//! changes the parameters; [`replicas`] are several trainers side by side. [`average`], [`combine`] and [`progress`] work on whole networks; [`acoustic`] joins a network
+//! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. An [`objective`] makes a
+//! [`request`] of a minibatch, whose program [`trainer`] or [`diagnostics`] runs: [`minibatch`] gives the inputs, the objective
+//! turns outputs into derivatives, [`update`] changes the parameters. None of them knows what kind of example it is; neither do
+//! [`replicas`], which are several trainers side by side, [`combine`] and [`progress`]. [`average`] works on whole networks; [`acoustic`] joins a network
 //! with a transition model and priors.
 
 pub mod accuracy;

@@ -1,13 +1,10 @@
 //! Running a minibatch: its program, its inputs.
 
-use std::sync::Arc;
-
 use crate::error::Result;
-use crate::example::NnetExample;
-use crate::request::minibatch_request;
+use crate::request::MinibatchRequest;
 use kaldi_io::GeneralMatrix;
 use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
-use nnet3_core::execute::{Executor, Program};
+use nnet3_core::execute::Executor;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 
@@ -16,6 +13,14 @@ use nnet3_core::optimize::OptimizeOptions;
 pub struct CompileOptions {
     pub compiler: CompilerOptions,
     pub optimize: OptimizeOptions,
+}
+
+/// What is done with a minibatch besides computing its outputs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Purpose {
+    /// Derivatives of all outputs will be supplied, those of the parameters are wanted.
+    pub derivatives: bool,
+    pub store_component_stats: bool,
 }
 
 /// Compiles minibatches and hands them to an executor.
@@ -40,22 +45,12 @@ impl Runner {
         self.compiler
     }
 
-    /// The program of a minibatch.
-    pub fn program(
-        &mut self,
-        nnet: &Nnet,
-        minibatch: &NnetExample,
-        derivatives: bool,
-        store_component_stats: bool,
-    ) -> Result<Arc<Program>> {
-        let request = minibatch_request(nnet, minibatch, derivatives, store_component_stats)?;
-        Ok(self.compiler.program(nnet, &request)?)
-    }
-
-    /// Starts a program and gives it the inputs that the minibatch has.
-    pub fn start(&mut self, nnet: &Nnet, program: &Arc<Program>, minibatch: &NnetExample) -> Result<()> {
-        self.executor.start(program).map_err(|e| e.of_minibatch(sequences(minibatch)))?;
-        for io in minibatch.ios.iter().filter(|io| nnet.find_input(&io.name).is_some()) {
+    /// Starts the program of a minibatch, and gives it the inputs.
+    pub fn start(&mut self, nnet: &Nnet, request: &MinibatchRequest<'_>, purpose: Purpose) -> Result<()> {
+        let computation = request.computation_request(purpose.derivatives, purpose.store_component_stats)?;
+        let program = self.compiler.program(nnet, &computation)?;
+        self.executor.start(&program).map_err(|e| e.of_minibatch(request.sequences()))?;
+        for io in request.inputs() {
             let (rows, cols) = (io.features.rows(), io.features.cols());
             match &io.features {
                 GeneralMatrix::Full(m) => {
@@ -69,10 +64,4 @@ impl Runner {
         }
         Ok(())
     }
-}
-
-/// Sequences that a minibatch was merged from.
-fn sequences(minibatch: &NnetExample) -> usize {
-    let last = minibatch.ios.iter().flat_map(|io| &io.indexes).map(|index| index.n).max();
-    last.map_or(1, |n| n as usize + 1)
 }

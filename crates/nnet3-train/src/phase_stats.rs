@@ -1,4 +1,4 @@
-//! Averages of the objective over phases of a training run, and over all of it (spec binaries §8.6).
+//! Averages of the objective over phases of a training run, and over all of it .
 
 use std::fmt;
 
@@ -32,19 +32,6 @@ pub struct Phase {
 pub struct Total {
     pub output: String,
     pub value: ObjectiveValue,
-}
-
-impl std::ops::AddAssign for ObjectiveValue {
-    fn add_assign(&mut self, other: ObjectiveValue) {
-        self.objective += other.objective;
-        self.weight += other.weight;
-    }
-}
-
-impl ObjectiveValue {
-    pub fn average(&self) -> f64 {
-        self.objective / self.weight
-    }
 }
 
 impl PhaseStats {
@@ -93,6 +80,17 @@ impl Phase {
     }
 }
 
+/// The objective per frame, for log lines; with auxiliary terms, `A + B = C`.
+pub(crate) fn averages(value: &ObjectiveValue) -> String {
+    let average = num(value.average());
+    if value.auxiliary == 0.0 {
+        return average;
+    }
+    // The sum is of single numbers, as scripts have always seen it.
+    let (objective, auxiliary) = (value.average() as f32, (value.auxiliary / value.weight) as f32);
+    format!("{average} + {} = {}", num(auxiliary.into()), num((objective + auxiliary).into()))
+}
+
 /// The message of a log line. In the incomplete form a quote is missing, as scripts have always seen it.
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,18 +100,18 @@ impl fmt::Display for Phase {
         } else {
             write!(f, " using {} minibatches in minibatch range ", self.minibatches)?;
         }
-        let (average, weight) = (num(self.value.average()), num(self.value.weight));
-        write!(f, "{}-{} is {average} over {weight} frames.", self.first, self.last)
+        let (averages, weight) = (averages(&self.value), num(self.value.weight));
+        write!(f, "{}-{} is {averages} over {weight} frames.", self.first, self.last)
     }
 }
 
 /// The message of a log line.
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (average, weight) = (num(self.value.average()), num(self.value.weight));
+        let (averages, weight) = (averages(&self.value), num(self.value.weight));
         write!(
             f,
-            "Overall average objective function for '{}' is {average} over {weight} frames.",
+            "Overall average objective function for '{}' is {averages} over {weight} frames.",
             self.output
         )
     }
@@ -124,7 +122,23 @@ mod tests {
     use super::*;
 
     fn value(objective: f64) -> ObjectiveValue {
-        ObjectiveValue { objective, weight: 2.0 }
+        ObjectiveValue { objective, weight: 2.0, ..ObjectiveValue::default() }
+    }
+
+    #[test]
+    fn auxiliary_terms_stand_beside_the_objective() {
+        let mut stats = PhaseStats::new(1);
+        let value = |auxiliary| ObjectiveValue { auxiliary, ..value(-1.0) };
+        stats.add("output", 0, value(-0.5));
+        let line = stats.add("output", 1, value(-0.25)).unwrap().to_string();
+        assert_eq!(
+            line,
+            "Average objective function for 'output' for minibatches 0-0 is -0.5 + -0.25 = -0.75 over 2 frames."
+        );
+        assert_eq!(
+            stats.total("output").to_string(),
+            "Overall average objective function for 'output' is -0.5 + -0.1875 = -0.6875 over 4 frames."
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{ProbComputer, ProbOptions};
 use crate::error::{Error, Result};
-use crate::example::NnetExample;
+use crate::objective::Objective;
 use kaldi_io::log::num;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
@@ -66,11 +66,11 @@ pub fn difference(old: &Nnet, new: &Nnet) -> Nnet {
 }
 
 /// The networks on the way from old to new, at one place.
-pub struct Segment<'s> {
+pub struct Segment<'s, O> {
     /// Between 0 (old) and 1 (new).
     pub position: f64,
     /// What was evaluated there.
-    pub computer: &'s ProbComputer,
+    pub computer: &'s ProbComputer<O>,
     /// Objective per frame.
     pub objective: f64,
     /// The objective's change per component over all segments so far.
@@ -78,16 +78,18 @@ pub struct Segment<'s> {
 }
 
 /// Follows the straight line from `old` to `new` in `segments` steps, and attributes the change of the objective to
-/// components: the derivative in the middle of each step, times the difference of the parameters. Calls `report` after
-/// each step. The result is the last step's sum.
-pub fn objective_change(
+/// components: the derivative in the middle of each step, times the difference of the parameters. `objective` makes the
+/// objective of a step. Calls `report` after each step. The result is the last step's sum.
+#[allow(clippy::too_many_arguments)]
+pub fn objective_change<O: Objective>(
+    objective: impl Fn() -> O,
     old: &Nnet,
     new: &Nnet,
-    examples: &[NnetExample],
+    examples: &[O::Example],
     segments: u32,
     options: &ProbOptions,
     device: &Device,
-    mut report: impl FnMut(&Segment<'_>),
+    mut report: impl FnMut(&Segment<'_, O>),
 ) -> Result<PerComponent> {
     if examples.is_empty() || segments == 0 {
         return Err(Error::data("no examples, or no segments of the line between the networks"));
@@ -101,7 +103,7 @@ pub fn objective_change(
         nnet.scale(position as f32);
         nnet.add((1.0 - position) as f32, old);
         let options = ProbOptions { derivative: true, ..options.clone() };
-        let mut computer = ProbComputer::new(nnet, options, device);
+        let mut computer = ProbComputer::with_objective(objective(), nnet, options, device);
         examples.iter().try_for_each(|example| computer.compute(example))?;
         let Some(totals) = computer.totals().get(OUTPUT) else {
             return Err(Error::data(format!("the examples have no '{OUTPUT}'")));
@@ -118,6 +120,7 @@ pub fn objective_change(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::FrameObjective;
     use crate::testing::{affine_network, classifier, minibatch, with_parameters};
 
     #[test]
@@ -149,7 +152,8 @@ mod tests {
         };
         let expected = objective(&new) - objective(&old);
         let mut positions = Vec::new();
-        let change = objective_change(&old, &new, &examples, 64, &ProbOptions::default(), &device, |s| {
+        let (frames, options) = (FrameObjective::default, ProbOptions::default());
+        let change = objective_change(frames, &old, &new, &examples, 64, &options, &device, |s| {
             positions.push(s.position)
         });
         let change = change.unwrap();

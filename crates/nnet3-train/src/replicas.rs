@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use crate::average::{average_numbered, default_threads};
 use crate::error::{Error, Result};
-use crate::example::NnetExample;
 use crate::max_change::MaxChangeCounts;
+use crate::objective::{FrameObjective, Objective};
 use crate::phase_stats::PhaseStats;
 use crate::trainer::{Event, Report, Trained, Trainer, TrainerOptions};
 use nnet3_core::nnet::Nnet;
@@ -25,17 +25,38 @@ use worker::{Finished, Setup, Worker};
 const AHEAD: usize = 2;
 
 /// What to do with each trainer before the first minibatch, given the replica's number.
-pub type Prepare = Arc<dyn Fn(usize, &mut Trainer) + Send + Sync>;
+pub type Prepare<O> = Arc<dyn Fn(usize, &mut Trainer<O>) + Send + Sync>;
 
-#[derive(Clone)]
-pub struct ReplicaOptions {
+pub struct ReplicaOptions<O = FrameObjective> {
+    /// Makes the objective of a replica, on its thread.
+    pub objective: Arc<dyn Fn() -> O + Send + Sync>,
     /// Those of each replica.
     pub trainer: TrainerOptions,
     /// Seed of the first replica; the next ones count up from there.
     pub seed: i32,
     /// Minibatches of each replica after which parameters are averaged; 0: only at the end.
     pub average_period: u64,
-    pub prepare: Prepare,
+    pub prepare: Prepare<O>,
+}
+
+impl<O: Default + 'static> Default for ReplicaOptions<O> {
+    fn default() -> Self {
+        ReplicaOptions {
+            objective: Arc::new(O::default),
+            trainer: TrainerOptions::default(),
+            seed: 0,
+            average_period: 0,
+            prepare: Arc::new(|_, _| ()),
+        }
+    }
+}
+
+impl<O> Clone for ReplicaOptions<O> {
+    fn clone(&self) -> Self {
+        let (objective, trainer, prepare) =
+            (self.objective.clone(), self.trainer.clone(), self.prepare.clone());
+        ReplicaOptions { objective, trainer, prepare, ..*self }
+    }
 }
 
 /// An error, and the key of the minibatch that it is about, if it is about one.
@@ -61,8 +82,8 @@ pub struct ReplicaTimes {
 }
 
 /// Trainers on threads of their own.
-pub struct Replicas {
-    workers: Vec<Worker>,
+pub struct Replicas<O: Objective = FrameObjective> {
+    workers: Vec<Worker<O::Example>>,
     average_period: u64,
     print_interval: u64,
     /// Minibatches so far.
@@ -78,9 +99,9 @@ pub struct Replicas {
     next: u64,
 }
 
-impl Replicas {
+impl<O: Objective + 'static> Replicas<O> {
     /// A replica of `nnet` on each of the devices.
-    pub fn new(nnet: &Nnet, devices: &[Device], mut options: ReplicaOptions) -> Result<Replicas> {
+    pub fn new(nnet: &Nnet, devices: &[Device], mut options: ReplicaOptions<O>) -> Result<Replicas<O>> {
         if devices.is_empty() {
             return Err(Error::options("expected at least one replica, found none"));
         }
@@ -95,7 +116,8 @@ impl Replicas {
                 options: options.clone(),
             })
         };
-        let workers: Vec<Worker> = devices.iter().enumerate().map(start).collect::<Result<_>>()?;
+        let workers: Vec<Worker<O::Example>> =
+            devices.iter().enumerate().map(start).collect::<Result<_>>()?;
         workers.iter().try_for_each(Worker::ready)?;
         Ok(Replicas {
             changed: vec![false; workers.len()],
@@ -114,7 +136,7 @@ impl Replicas {
     pub fn train(
         &mut self,
         key: String,
-        minibatch: NnetExample,
+        minibatch: O::Example,
         report: &mut dyn Report,
     ) -> std::result::Result<(), Failure> {
         let count = self.news.len() as u64;
@@ -154,7 +176,12 @@ impl Replicas {
             if self.next >= self.minibatches || self.news[replica].1 <= own {
                 return;
             }
-            let later = |event: &Event| matches!(event, Event::Objective { minibatch, .. } | Event::ChangeRefused { minibatch } if *minibatch > own);
+            let later = |event: &Event| match event {
+                Event::Objective { minibatch, .. }
+                | Event::ChangeRefused { minibatch }
+                | Event::Remark { minibatch, .. } => *minibatch > own,
+                _ => false,
+            };
             while self.news[replica].0.front().is_some_and(|event| !later(event)) {
                 let event = self.news[replica].0.pop_front();
                 event.into_iter().for_each(|event| self.forward(event, replica as u64, report));
@@ -181,6 +208,9 @@ impl Replicas {
             Event::Phase(_) => {}
             Event::ChangeRefused { minibatch } => {
                 report.event(Event::ChangeRefused { minibatch: number(minibatch) })
+            }
+            Event::Remark { minibatch, remark } => {
+                report.event(Event::Remark { minibatch: number(minibatch), remark })
             }
             Event::MaxChange(_) | Event::Constraint { .. } => report.event(event),
         }

@@ -1,70 +1,135 @@
 //! What a minibatch asks of a network.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
-use nnet3_core::NodeId;
 use nnet3_core::nnet::{Nnet, Node};
 use nnet3_core::request::{ComputationRequest, IoSpecification};
+use nnet3_core::{Index, NodeId};
 
-/// A request for every output in the example, from every input in it. With `derivatives`, those of all outputs will be
-/// supplied and the parameters' are wanted. Names that the network does not have and dimensions that differ are errors.
-pub fn minibatch_request(
-    nnet: &Nnet,
-    example: &NnetExample,
-    derivatives: bool,
-    store_component_stats: bool,
-) -> Result<ComputationRequest> {
-    let mut request = ComputationRequest {
-        need_model_derivative: derivatives,
-        store_component_stats,
-        ..ComputationRequest::default()
-    };
-    for io in &example.ios {
-        let (node, is_input) = find(nnet, &io.name)?;
-        check_dim(nnet, node, io, is_input)?;
-        let list = if is_input { &mut request.inputs } else { &mut request.outputs };
-        list.push(IoSpecification {
-            name: io.name.clone(),
-            indexes: io.indexes.clone(),
-            has_deriv: derivatives && !is_input,
-        });
+/// What a network is given, and what it should compute from it. Whoever adds to it checks it against the network.
+#[derive(Debug, Default)]
+pub struct MinibatchRequest<'e> {
+    inputs: Vec<&'e NnetIo>,
+    outputs: Vec<OutputRequest<'e>>,
+}
+
+/// An output, and the index of each of its rows.
+#[derive(Debug)]
+pub struct OutputRequest<'e> {
+    pub name: Cow<'e, str>,
+    pub indexes: &'e [Index],
+}
+
+impl<'e> OutputRequest<'e> {
+    /// The indexes that an example has for an output.
+    pub fn of(io: &'e NnetIo) -> OutputRequest<'e> {
+        OutputRequest { name: Cow::Borrowed(&io.name), indexes: &io.indexes }
     }
-    check_not_empty(&request)?;
-    Ok(request)
+}
+
+impl<'e> MinibatchRequest<'e> {
+    /// Adds what the network has an input for; false if it has an output of this name. Other names, and features of another
+    /// dimension, are errors.
+    pub fn try_input(&mut self, nnet: &Nnet, io: &'e NnetIo) -> Result<bool> {
+        let (node, is_input) = find(nnet, &io.name)?;
+        if is_input {
+            let (expected, found) = (nnet.node_dim(node), io.features.cols());
+            if expected != found {
+                return Err(Error::data(format!(
+                    "input '{}' of the network has dimension {expected}, but the example has features of dimension {found}",
+                    io.name
+                )));
+            }
+            self.inputs.push(io);
+        }
+        Ok(is_input)
+    }
+
+    /// Adds an input. It is an error if the network has no such input.
+    pub fn input(&mut self, nnet: &Nnet, io: &'e NnetIo) -> Result<()> {
+        match self.try_input(nnet, io)? {
+            true => Ok(()),
+            false => Err(unknown(nnet, &io.name)),
+        }
+    }
+
+    /// Adds an output, of this dimension if one is given. It is an error if the network has no such output.
+    pub fn output(&mut self, nnet: &Nnet, output: OutputRequest<'e>, dim: Option<usize>) -> Result<()> {
+        let (node, is_input) = find(nnet, &output.name)?;
+        if is_input {
+            return Err(unknown(nnet, &output.name));
+        }
+        let found = nnet.node_dim(node);
+        if let Some(dim) = dim.filter(|&dim| dim != found) {
+            return Err(Error::data(format!(
+                "output '{}' of the network has dimension {found}, but the example has targets of dimension {dim}",
+                output.name
+            )));
+        }
+        self.outputs.push(output);
+        Ok(())
+    }
+
+    pub fn inputs(&self) -> &[&'e NnetIo] {
+        &self.inputs
+    }
+
+    pub fn outputs(&self) -> &[OutputRequest<'e>] {
+        &self.outputs
+    }
+
+    /// As the compiler takes it. With `derivatives`, those of all outputs will be supplied and the parameters' are wanted.
+    pub fn computation_request(
+        &self,
+        derivatives: bool,
+        store_component_stats: bool,
+    ) -> Result<ComputationRequest> {
+        let specification = |name: &str, indexes: &[Index], has_deriv: bool| IoSpecification {
+            name: name.to_owned(),
+            indexes: indexes.to_vec(),
+            has_deriv,
+        };
+        let request = ComputationRequest {
+            inputs: self.inputs.iter().map(|io| specification(&io.name, &io.indexes, false)).collect(),
+            outputs: self.outputs.iter().map(|o| specification(&o.name, o.indexes, derivatives)).collect(),
+            need_model_derivative: derivatives,
+            store_component_stats,
+        };
+        for (list, kind) in [(&request.inputs, "input"), (&request.outputs, "output")] {
+            if list.is_empty() {
+                return Err(Error::data(format!("the example has nothing for an {kind} of the network")));
+            }
+        }
+        Ok(request)
+    }
+
+    /// How many sequences (values of n, counted from 0) there are.
+    pub fn sequences(&self) -> usize {
+        let inputs = self.inputs.iter().flat_map(|io| &io.indexes);
+        let last = inputs.chain(self.outputs.iter().flat_map(|o| o.indexes)).map(|index| index.n).max();
+        last.map_or(1, |n| n as usize + 1)
+    }
 }
 
 /// A request for one output at the indexes that the example has for it, whatever its targets are, from every input in the
 /// example. Names that the network does not have and inputs of another dimension are errors.
-pub fn forward_request(nnet: &Nnet, example: &NnetExample, output: &str) -> Result<ComputationRequest> {
-    let mut request = ComputationRequest::default();
+pub fn forward_request<'e>(
+    nnet: &Nnet,
+    example: &'e NnetExample,
+    output: &str,
+) -> Result<MinibatchRequest<'e>> {
+    let mut request = MinibatchRequest::default();
     for io in &example.ios {
-        let (node, is_input) = find(nnet, &io.name)?;
-        if is_input {
-            check_dim(nnet, node, io, true)?;
-        }
-        if is_input || io.name == output {
-            let list = if is_input { &mut request.inputs } else { &mut request.outputs };
-            list.push(IoSpecification {
-                name: io.name.clone(),
-                indexes: io.indexes.clone(),
-                has_deriv: false,
-            });
+        if !request.try_input(nnet, io)? && io.name == output {
+            request.output(nnet, OutputRequest::of(io), None)?;
         }
     }
     if request.outputs.is_empty() {
         return Err(Error::data(format!("the example has no output '{output}'")));
     }
-    check_not_empty(&request)?;
     Ok(request)
-}
-
-fn check_not_empty(request: &ComputationRequest) -> Result<()> {
-    for (list, kind) in [(&request.inputs, "input"), (&request.outputs, "output")] {
-        if list.is_empty() {
-            return Err(Error::data(format!("the example has nothing for an {kind} of the network")));
-        }
-    }
-    Ok(())
 }
 
 /// The node of this name, and whether it is an input (or else an output) of the network.
@@ -74,18 +139,6 @@ fn find(nnet: &Nnet, name: &str) -> Result<(NodeId, bool)> {
         Some((id, Node::Output { .. })) => Ok((id, false)),
         _ => Err(unknown(nnet, name)),
     }
-}
-
-fn check_dim(nnet: &Nnet, node: NodeId, io: &NnetIo, is_input: bool) -> Result<()> {
-    let (expected, found) = (nnet.node_dim(node), io.features.cols());
-    if expected == found {
-        return Ok(());
-    }
-    let (of, what) = if is_input { ("input", "features") } else { ("output", "targets") };
-    Err(Error::data(format!(
-        "{of} '{}' of the network has dimension {expected}, but the example has {what} of dimension {found}",
-        io.name
-    )))
 }
 
 fn unknown(nnet: &Nnet, name: &str) -> Error {

@@ -1,13 +1,13 @@
-//! Training: one pass over minibatches (spec binaries §8).
+//! Training: one pass over minibatches, of any kind of example.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::example::NnetExample;
-use crate::ledger::{Entry, Ledger};
+use crate::example::Example;
+use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
-use crate::minibatch::{CompileOptions, Runner};
-use crate::objective::{Evaluator, ObjectiveValue};
+use crate::minibatch::{CompileOptions, Purpose, Runner};
+use crate::objective::{Exchange, FrameObjective, Objective, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
 use crate::update::{CONSTRAINT_ENTRIES, Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::compile::cache::CachingCompiler;
@@ -112,6 +112,8 @@ pub enum Event {
     ChangeRefused { minibatch: u64 },
     /// A constrained matrix is far from what it should be.
     Constraint { component: String, warning: String },
+    /// What the objective has to say about a minibatch.
+    Remark { minibatch: u64, remark: Remark },
 }
 
 /// Who wants to know. Any function of an [`Event`] does.
@@ -126,13 +128,13 @@ impl<F: FnMut(Event)> Report for F {
 }
 
 /// A network and what is needed to train it.
-pub struct Trainer {
+pub struct Trainer<O = FrameObjective> {
     options: TrainerOptions,
     nnet: Nnet,
     /// The change of parameters: a copy of the network, with the state of its natural gradient.
     delta: Nnet,
     runner: Runner,
-    evaluator: Evaluator,
+    objective: O,
     random: Random,
     seed: i32,
     minibatches: u64,
@@ -161,8 +163,21 @@ enum Pass {
 }
 
 impl Trainer {
-    /// `seed` is that of `--srand`.
-    pub fn new(mut nnet: Nnet, options: TrainerOptions, device: &Device, seed: i32) -> Result<Trainer> {
+    /// For plain examples. `seed` is that of `--srand`.
+    pub fn new(nnet: Nnet, options: TrainerOptions, device: &Device, seed: i32) -> Result<Trainer> {
+        Trainer::with_objective(FrameObjective::default(), nnet, options, device, seed)
+    }
+}
+
+impl<O: Objective> Trainer<O> {
+    /// For examples of the objective. `seed` is that of `--srand`.
+    pub fn with_objective(
+        objective: O,
+        mut nnet: Nnet,
+        options: TrainerOptions,
+        device: &Device,
+        seed: i32,
+    ) -> Result<Trainer<O>> {
         options.check()?;
         nnet.to_device(device);
         if options.zero_component_stats {
@@ -175,7 +190,7 @@ impl Trainer {
         executor.update_on_second_thread(options.second_thread);
         Ok(Trainer {
             runner: Runner::new(&options.compile, executor),
-            evaluator: Evaluator::new(device),
+            objective,
             seed: random.int(0, LARGEST_SEED),
             random,
             minibatches: 0,
@@ -191,7 +206,7 @@ impl Trainer {
 
     /// One minibatch. On the host its events come at once, on other devices later: with a phase of them, or with
     /// [`Trainer::settle`].
-    pub fn train(&mut self, minibatch: &NnetExample, report: &mut dyn Report) -> Result<()> {
+    pub fn train(&mut self, minibatch: &O::Example, report: &mut dyn Report) -> Result<()> {
         let sequences = minibatch.num_sequences()? as f32;
         let interval = self.options.backstitch_training_interval;
         let backstitch = self.options.backstitch_training_scale > 0.0
@@ -217,7 +232,7 @@ impl Trainer {
 
     fn pass(
         &mut self,
-        minibatch: &NnetExample,
+        minibatch: &O::Example,
         sequences: f32,
         pass: Pass,
         report: &mut dyn Report,
@@ -260,31 +275,21 @@ impl Trainer {
     /// Forward and backward: the change of parameters is added to `delta`.
     fn propagate_and_backprop(
         &mut self,
-        minibatch: &NnetExample,
+        minibatch: &O::Example,
         pass: Pass,
         report: &mut dyn Report,
     ) -> Result<()> {
         let store_stats = self.options.store_component_stats;
-        let program = self.runner.program(&self.nnet, minibatch, true, store_stats)?;
-        self.runner.start(&self.nnet, &program, minibatch)?;
+        let request = self.objective.request(&self.nnet, minibatch)?;
+        let purpose = Purpose { derivatives: true, store_component_stats: store_stats };
+        self.runner.start(&self.nnet, &request, purpose)?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
-        for io in &minibatch.ios {
-            if self.nnet.find_output(&io.name).is_none() {
-                continue;
-            }
-            self.make_room(1, report);
-            let place = self.ledger.reserve(1);
-            let index = place.index;
-            let executor = self.runner.executor();
-            let weight =
-                self.evaluator.evaluate(executor, &self.nnet, &io.name, &io.features, true, place)?;
-            let output = match pass {
-                Pass::Forth => format!("{}{BACKSTITCH_SUFFIX}", io.name),
-                Pass::Conventional | Pass::Back => io.name.clone(),
-            };
-            self.ledger.note(index, Entry::Objective { minibatch: self.minibatches, output, weight });
-        }
+        self.make_room(request.outputs().len(), report);
+        let suffix = if pass == Pass::Forth { BACKSTITCH_SUFFIX } else { "" };
+        let mut tally = Tally::new(&mut self.ledger, self.minibatches, suffix);
+        let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, true);
+        self.objective.evaluate(minibatch, &exchange, &mut tally)?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
         Ok(())
@@ -300,16 +305,14 @@ impl Trainer {
     pub fn settle(&mut self, report: &mut dyn Report) {
         for (entry, numbers) in self.ledger.read() {
             match entry {
-                Entry::Objective { minibatch, output, weight } => {
-                    let value = ObjectiveValue { objective: numbers[0], weight };
-                    let interval = self.options.print_interval;
-                    let stats =
-                        self.objectives.entry(output.clone()).or_insert_with(|| PhaseStats::new(interval));
-                    if let Some(phase) = stats.add(&output, minibatch, value) {
-                        report.event(Event::Phase(phase));
-                    }
-                    report.event(Event::Objective { minibatch, output, value });
+                Entry::Objective { minibatch, output, value } => {
+                    self.add_value(minibatch, output, value, report)
                 }
+                Entry::Sum { minibatch, output, weight } => {
+                    let value = ObjectiveValue { objective: numbers[0], weight, ..ObjectiveValue::default() };
+                    self.add_value(minibatch, output, value, report)
+                }
+                Entry::Remark { minibatch, remark } => report.event(Event::Remark { minibatch, remark }),
                 Entry::Change { minibatch, limits } => match limits.applied(&numbers, &mut self.max_change) {
                     Stepped::Freely => {}
                     Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
@@ -322,6 +325,15 @@ impl Trainer {
                 }
             }
         }
+    }
+
+    fn add_value(&mut self, minibatch: u64, output: String, value: ObjectiveValue, report: &mut dyn Report) {
+        let interval = self.options.print_interval;
+        let stats = self.objectives.entry(output.clone()).or_insert_with(|| PhaseStats::new(interval));
+        if let Some(phase) = stats.add(&output, minibatch, value) {
+            report.event(Event::Phase(phase));
+        }
+        report.event(Event::Objective { minibatch, output, value });
     }
 
     /// Minibatches about which all has been reported.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{Entry, Ledger};
+use crate::ledger::{Entry, Ledger, Place};
 use crate::max_change::Limits;
-use crate::objective::Place;
 use nnet3_core::component::Context;
 use nnet3_core::index::ComponentId;
 use nnet3_core::nnet::Nnet;

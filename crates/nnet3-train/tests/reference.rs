@@ -9,6 +9,7 @@ use nnet3_train::average::{average, parse_weights};
 use nnet3_train::combine::{CombineOptions, combine, recompute_stats};
 use nnet3_train::diagnostics::{ProbComputer, ProbOptions};
 use nnet3_train::merge::ExampleMerger;
+use nnet3_train::objective::{AccuracyOptions, FrameObjective};
 use nnet3_train::progress::{PerComponent, differences, objective_change};
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 use nnet3_train::{ExampleReader, NnetExample};
@@ -70,11 +71,12 @@ fn relative_differences(found: &Nnet, expected: &Nnet) -> PerComponent {
 }
 
 fn prob(nnet: Nnet, minibatches: &[NnetExample]) -> (f64, f64) {
-    let options = ProbOptions { accuracy: true, ..ProbOptions::default() };
-    let mut computer = ProbComputer::new(nnet, options, &nnet3_matrix::cpu());
+    let objective = FrameObjective::with_accuracy(AccuracyOptions { accuracy: true, per_dim: false });
+    let (options, device) = (ProbOptions::default(), nnet3_matrix::cpu());
+    let mut computer = ProbComputer::with_objective(objective, nnet, options, &device);
     minibatches.iter().for_each(|minibatch| computer.compute(minibatch).unwrap());
     let totals = &computer.totals()["output"];
-    let accuracy = totals.accuracy.as_ref().unwrap();
+    let accuracy = &computer.objective().accuracy()["output"];
     (totals.objective.average(), accuracy.correct / accuracy.weight)
 }
 
@@ -246,7 +248,8 @@ fn progress() {
     let (device, options) = (nnet3_matrix::cpu(), ProbOptions::default());
     let mut objective = 0.0;
     let minibatches = folder.minibatches();
-    let change = objective_change(&old, &new, &minibatches, 1, &options, &device, |segment| {
+    let frames = FrameObjective::default;
+    let change = objective_change(frames, &old, &new, &minibatches, 1, &options, &device, |segment| {
         objective = segment.objective;
     });
     compare("Total objf change per component is", &change.unwrap());
@@ -269,13 +272,15 @@ fn combination() {
     let names = MODELS.map(|name| folder.path(name));
     let mut found = Vec::new();
     let load = |name: &str| Ok::<_, nnet3_train::Error>(Nnet::load(name)?);
-    let best = combine(&names, load, &minibatches, &options, &device, |_, value| found.push(value)).unwrap();
+    let (frames, report) = (FrameObjective::default, |_, value| found.push(value));
+    let best = combine(frames, &names, load, &minibatches, &options, &device, report).unwrap();
     let mut expected = numbers(&log, "last model is ");
     expected.extend(numbers(&log, "objective function is "));
     for (found, expected) in found.iter().zip(&expected) {
         assert_close("objective of a mean", *found, *expected, 0.01);
     }
-    let nnet = recompute_stats(best.nnet, &minibatches, &ProbOptions::default(), &device, |_| ()).unwrap();
+    let options = ProbOptions::default();
+    let nnet = recompute_stats(frames(), best.nnet, &minibatches, &options, &device, |_| ()).unwrap();
     let expected = folder.nnet("expected/combined.raw");
     assert!(relative_differences(&nnet, &expected).values.iter().all(|(_, value)| *value < 1e-5));
     // Statistics count where batch normalisation uses them.

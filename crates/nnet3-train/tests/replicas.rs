@@ -6,10 +6,10 @@ mod replica_runs;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::{Device, cpu};
 use nnet3_train::ExampleReader;
+use nnet3_train::objective::FrameObjective;
 use nnet3_train::replicas::{ReplicaOptions, Replicas};
 use nnet3_train::trainer::{Event, TrainerOptions};
 use replica_runs::compare;
-use std::sync::Arc;
 
 fn processors(count: usize) -> Vec<Device> {
     vec![cpu(); count]
@@ -38,13 +38,8 @@ fn averaged_now_and_then() {
 fn more_replicas_than_minibatches() {
     let run = |count| {
         let nnet = Nnet::load(&format!("{}/tests/data/ff.initial.raw", env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let options = ReplicaOptions {
-            trainer: TrainerOptions::default(),
-            seed: 1,
-            average_period: 0,
-            prepare: Arc::new(|_, _| ()),
-        };
-        let mut replicas = Replicas::new(&nnet, &processors(count), options).unwrap();
+        let options = ReplicaOptions { seed: 1, ..Default::default() };
+        let mut replicas: Replicas = Replicas::new(&nnet, &processors(count), options).unwrap();
         let egs = format!("ark:{}/tests/data/minibatches.egs", env!("CARGO_MANIFEST_DIR"));
         let (key, minibatch) = ExampleReader::open(&egs).unwrap().next().unwrap().unwrap();
         replicas.train(key, minibatch, &mut |_: Event| ()).unwrap();
@@ -64,13 +59,8 @@ fn more_replicas_than_minibatches() {
 fn errors_name_their_minibatch() {
     let data = |name: &str| format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let nnet = Nnet::load(&data("ff.initial.raw")).unwrap();
-    let options = ReplicaOptions {
-        trainer: TrainerOptions::default(),
-        seed: 1,
-        average_period: 0,
-        prepare: Arc::new(|_, _| ()),
-    };
-    let mut replicas = Replicas::new(&nnet, &processors(2), options).unwrap();
+    let options = ReplicaOptions { seed: 1, ..Default::default() };
+    let mut replicas: Replicas = Replicas::new(&nnet, &processors(2), options).unwrap();
     let mut egs = ExampleReader::open(&format!("ark:{}", data("minibatches.egs"))).unwrap();
     let mut failed = None;
     for m in 0.. {
@@ -85,7 +75,8 @@ fn errors_name_their_minibatch() {
     }
     assert_eq!(failed.expect("an error").key.as_deref(), Some("1"));
     let wrong = TrainerOptions { momentum: 2.0, ..Default::default() };
-    let options = ReplicaOptions { trainer: wrong, seed: 1, average_period: 0, prepare: Arc::new(|_, _| ()) };
-    let error = Replicas::new(&nnet, &processors(2), options).err().expect("an error").to_string();
+    let options = ReplicaOptions { trainer: wrong, ..Default::default() };
+    let error =
+        Replicas::<FrameObjective>::new(&nnet, &processors(2), options).err().expect("an error").to_string();
     assert!(error.contains("--momentum=2"), "{error}");
 }

@@ -77,7 +77,7 @@ pub struct Executor {
     program: Option<Arc<Program>>,
     next: usize,
     /// Nodes of the present exchange whose matrices the user has supplied.
-    supplied: Vec<(SubmatrixId, NodeId)>,
+    supplied: RefCell<Vec<(SubmatrixId, NodeId)>>,
     observer: Option<Box<dyn Observer>>,
     /// See [`Observer::literal`].
     literal: bool,
@@ -95,7 +95,7 @@ impl Executor {
             workspace: Workspace::new(device),
             program: None,
             next: 0,
-            supplied: Vec::new(),
+            supplied: RefCell::default(),
             observer: None,
             literal: false,
             observed: false,
@@ -139,7 +139,7 @@ impl Executor {
         self.program = Some(program.clone());
         self.ahead.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
         self.next = 0;
-        self.supplied.clear();
+        self.supplied.borrow_mut().clear();
         Ok(())
     }
 
@@ -161,7 +161,9 @@ impl Executor {
     pub fn wants(&self) -> Option<NodeId> {
         let program = self.program.as_ref()?;
         self.exchange(program.computation()).iter().find_map(|c| match *c {
-            Command::AcceptInput { matrix, node } if !self.supplied.contains(&(matrix, node)) => Some(node),
+            Command::AcceptInput { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {
+                Some(node)
+            }
             _ => None,
         })
     }
@@ -176,11 +178,11 @@ impl Executor {
 
     /// Where the input of this node (or the derivative of this output node) is to be written, rows in the request's
     /// order. The caller fills it before [`Executor::run`].
-    pub fn input(&mut self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {
+    pub fn input(&self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {
         let program = self.program()?.clone();
         let wanted = self.exchange(program.computation()).iter().find_map(|c| match *c {
             Command::AcceptInput { matrix, node: n }
-                if nnet.node_name(n) == node && !self.supplied.contains(&(matrix, n)) =>
+                if nnet.node_name(n) == node && !self.supplied.borrow().contains(&(matrix, n)) =>
             {
                 Some((matrix, n))
             }
@@ -189,7 +191,7 @@ impl Executor {
         let Some((matrix, node_id)) = wanted else {
             return Err(Error::Execution(format!("the computation does not expect '{node}' at this point")));
         };
-        self.supplied.push((matrix, node_id));
+        self.supplied.borrow_mut().push((matrix, node_id));
         Ok(self.view(&program, matrix))
     }
 
@@ -267,14 +269,14 @@ impl Executor {
         let exchange = self.exchange(computation);
         for command in exchange {
             if let Command::AcceptInput { matrix, node } = *command
-                && !self.supplied.contains(&(matrix, node))
+                && !self.supplied.borrow().contains(&(matrix, node))
             {
                 let name = model.nnet().node_name(node);
                 return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
             }
         }
         self.next += exchange.len();
-        self.supplied.clear();
+        self.supplied.borrow_mut().clear();
         self.device.mark();
         while let Some(command) = computation.commands.get(self.next) {
             let varies = varies(command);

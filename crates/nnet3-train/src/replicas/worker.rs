@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::{ReplicaOptions, ReplicaTimes};
 use crate::error::{Error, Result};
-use crate::example::NnetExample;
+use crate::objective::Objective;
 use crate::trainer::{Event, Trained, Trainer};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
@@ -19,15 +19,15 @@ use nnet3_matrix::Device;
 const STACK: usize = 8 << 20;
 
 /// What a worker begins with.
-pub(super) struct Setup {
+pub(super) struct Setup<O> {
     pub nnet: Nnet,
     pub device: Device,
     pub number: usize,
-    pub options: ReplicaOptions,
+    pub options: ReplicaOptions<O>,
 }
 
-enum Job {
-    Train(Box<NnetExample>),
+enum Job<E> {
+    Train(Box<E>),
     GiveNnet,
     TakeNnet(Arc<Nnet>),
 }
@@ -53,14 +53,15 @@ pub(super) struct Finished {
     pub events: Vec<Event>,
 }
 
-pub(super) struct Worker {
-    jobs: Sender<Job>,
+/// A thread, for examples of one kind.
+pub(super) struct Worker<E> {
+    jobs: Sender<Job<E>>,
     answers: Receiver<Answer>,
     thread: JoinHandle<Option<Finished>>,
 }
 
-impl Worker {
-    pub fn start(setup: Setup) -> Result<Worker> {
+impl<E: Send + 'static> Worker<E> {
+    pub fn start<O: Objective<Example = E> + 'static>(setup: Setup<O>) -> Result<Worker<E>> {
         let (jobs, jobs_of_worker) = channel();
         let (answers_of_worker, answers) = channel();
         let thread = thread::Builder::new()
@@ -76,7 +77,7 @@ impl Worker {
         self.trained().map(drop)
     }
 
-    pub fn train(&self, minibatch: NnetExample) {
+    pub fn train(&self, minibatch: E) {
         self.send(Job::Train(Box::new(minibatch)));
     }
 
@@ -106,7 +107,7 @@ impl Worker {
     }
 
     /// A thread that has ended says so where its answer is waited for.
-    fn send(&self, job: Job) {
+    fn send(&self, job: Job<E>) {
         let _ = self.jobs.send(job);
     }
 
@@ -125,12 +126,17 @@ fn gone() -> Error {
 }
 
 /// What the thread does: None if there could be no trainer.
-fn work(setup: Setup, jobs: &Receiver<Job>, answers: &Sender<Answer>) -> Option<Finished> {
+fn work<O: Objective>(
+    setup: Setup<O>,
+    jobs: &Receiver<Job<O::Example>>,
+    answers: &Sender<Answer>,
+) -> Option<Finished> {
     let Setup { nnet, device, number, options } = setup;
     let seed = options.seed.wrapping_add(number as i32);
     // Who asked may have gone away after an error elsewhere; the answer is then of no use.
     let answer = |answer: Answer| _ = answers.send(answer);
-    let mut trainer = match Trainer::new(nnet, options.trainer, &device, seed) {
+    let objective = (options.objective)();
+    let mut trainer = match Trainer::with_objective(objective, nnet, options.trainer, &device, seed) {
         Ok(trainer) => trainer,
         Err(e) => {
             answer(Answer::Done(Err(e)));

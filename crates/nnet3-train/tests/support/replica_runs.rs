@@ -7,7 +7,6 @@ use nnet3_train::average::{average, default_threads};
 use nnet3_train::replicas::{ReplicaOptions, Replicas};
 use nnet3_train::trainer::{Event, Trained, Trainer, TrainerOptions};
 use nnet3_train::{ExampleReader, NnetExample};
-use std::sync::Arc;
 
 const SEED: i32 = 5;
 
@@ -72,8 +71,8 @@ fn together(
 ) -> Trained {
     let nnet = Nnet::load(&data("ff.initial.raw")).unwrap();
     let options =
-        ReplicaOptions { trainer: options.clone(), seed: SEED, average_period, prepare: Arc::new(|_, _| ()) };
-    let mut replicas = Replicas::new(&nnet, devices, options).unwrap();
+        ReplicaOptions { trainer: options.clone(), seed: SEED, average_period, ..Default::default() };
+    let mut replicas: Replicas = Replicas::new(&nnet, devices, options).unwrap();
     let mut report = |event: Event| events.push(event);
     for (m, minibatch) in minibatches(count).into_iter().enumerate() {
         replicas.train(m.to_string(), minibatch, &mut report).unwrap();

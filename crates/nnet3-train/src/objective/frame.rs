@@ -1,21 +1,20 @@
-//! What training maximises, as a function of an output and its targets (spec binaries §8.2).
+//! Objectives of plain examples: each output has targets for its rows, and a function of both.
 //!
 //! To add a function: implement [`ObjectiveFunction`] and put it into [`FUNCTIONS`].
 
+use std::collections::BTreeMap;
+
+use super::{Exchange, Objective};
+use crate::accuracy::{Accuracy, accuracy};
 use crate::error::{Error, Result};
+use crate::example::{NnetExample, NnetIo};
+use crate::ledger::{Place, Tally};
+use crate::request::{MinibatchRequest, OutputRequest};
 use kaldi_io::GeneralMatrix;
-use nnet3_core::execute::Executor;
 use nnet3_core::nnet::{Nnet, Node};
-use nnet3_matrix::{Accumulator, Backend, Device, View, ViewMut, Workspace};
+use nnet3_matrix::{Backend, View, ViewMut};
 
-/// A sum over frames: the objective, and what to divide it by.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ObjectiveValue {
-    pub objective: f64,
-    pub weight: f64,
-}
-
-/// A function of one output.
+/// A function of one output and its targets.
 pub trait ObjectiveFunction: Sync {
     /// As in `output-node … objective=`.
     fn name(&self) -> &'static str;
@@ -29,12 +28,6 @@ pub trait ObjectiveFunction: Sync {
     /// Adds the sum over all rows to `place`. `deriv` holds the targets, in the shape of `output`, and is replaced by the
     /// derivative of the sum with respect to the output.
     fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>);
-}
-
-/// One of the sums of a device.
-pub struct Place<'s> {
-    pub sums: &'s mut Accumulator,
-    pub index: usize,
 }
 
 /// All functions.
@@ -96,56 +89,93 @@ pub fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn ObjectiveFu
     found.copied().ok_or_else(|| Error::data(format!("objective '{}' is not known", objective.name())))
 }
 
-/// Evaluates outputs of an executor, with memory that is kept from one minibatch to the next.
-pub struct Evaluator {
-    workspace: Workspace,
+/// What the network's output nodes say: the functions of [`FUNCTIONS`].
+#[derive(Default)]
+pub struct FrameObjective {
+    wanted: AccuracyOptions,
+    accuracy: BTreeMap<String, Accuracy>,
+    /// For targets that are not stored row by row.
     dense: Vec<f32>,
 }
 
-impl Evaluator {
-    pub fn new(device: &Device) -> Evaluator {
-        Evaluator { workspace: Workspace::new(device), dense: Vec::new() }
+/// How often outputs are right.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AccuracyOptions {
+    /// Whether to look.
+    pub accuracy: bool,
+    /// For each value of the targets.
+    pub per_dim: bool,
+}
+
+impl FrameObjective {
+    /// Looks how often outputs are right, besides.
+    pub fn with_accuracy(wanted: AccuracyOptions) -> FrameObjective {
+        FrameObjective { wanted, ..FrameObjective::default() }
     }
 
-    /// Evaluates the output of this name, whose forward pass is done: adds the objective to `place` and returns its weight.
-    /// With `supply_derivative`, the derivative goes to the executor, which waits for it. `targets` have the shape of the
-    /// output.
-    pub fn evaluate(
-        &mut self,
-        executor: &mut Executor,
-        nnet: &Nnet,
-        name: &str,
-        targets: &GeneralMatrix,
-        supply_derivative: bool,
-        place: Place<'_>,
-    ) -> Result<f64> {
-        let function = function_of(nnet, name)?;
-        let device = executor.device().clone();
+    /// Of all examples so far, by the names of outputs; empty if not wanted.
+    pub fn accuracy(&self) -> &BTreeMap<String, Accuracy> {
+        &self.accuracy
+    }
+
+    fn evaluate_output(&mut self, io: &NnetIo, exchange: &Exchange<'_>, tally: &mut Tally<'_>) -> Result<()> {
+        let NnetIo { name, features: targets, .. } = io;
+        let function = function_of(exchange.nnet(), name)?;
+        let output = exchange.output(name)?;
         let shape = (targets.rows(), targets.cols());
-        let weight = function.weight(targets);
-        let targets = dense(targets, &mut self.dense);
-        // The executor lends one view at a time: the output is copied, the derivative is made in its place.
-        let mut output = self.workspace.take(shape.0, shape.1);
-        let value = executor.output(nnet, name)?;
-        if (value.rows(), value.cols()) != shape {
+        if (output.rows(), output.cols()) != shape {
             return Err(Error::data(format!(
                 "output '{name}' has {} rows and {} columns, its targets have {} and {}",
-                value.rows(),
-                value.cols(),
+                output.rows(),
+                output.cols(),
                 shape.0,
                 shape.1
             )));
         }
-        device.copy(output.view_mut(), value);
+        let device = exchange.device();
+        if self.wanted.accuracy {
+            let so_far = self.accuracy.entry(name.clone()).or_default();
+            accuracy(&device.download(output), targets, self.wanted.per_dim, so_far);
+        }
         let mut scratch = None;
-        let deriv = if supply_derivative {
-            executor.input(nnet, name)?
-        } else {
-            scratch.insert(self.workspace.take(shape.0, shape.1)).view_mut()
+        let deriv = match exchange.derivative(name)? {
+            Some(deriv) => deriv,
+            None => scratch.insert(exchange.workspace().take(shape.0, shape.1)).view_mut(),
         };
-        device.upload(deriv, targets);
-        function.evaluate(&*device, output.view(), deriv, place);
-        Ok(weight)
+        device.upload(deriv, dense(targets, &mut self.dense));
+        function.evaluate(&**device, output, deriv, tally.sum(name, function.weight(targets)));
+        Ok(())
+    }
+}
+
+impl Objective for FrameObjective {
+    type Example = NnetExample;
+
+    /// Every output in the example, from every input in it. Names that the network does not have and dimensions that differ
+    /// are errors.
+    fn request<'e>(&self, nnet: &Nnet, example: &'e NnetExample) -> Result<MinibatchRequest<'e>> {
+        let mut request = MinibatchRequest::default();
+        for io in &example.ios {
+            if request.try_input(nnet, io)? {
+                continue;
+            }
+            request.output(nnet, OutputRequest::of(io), Some(io.features.cols()))?;
+        }
+        Ok(request)
+    }
+
+    fn title(&self, nnet: &Nnet, output: &str) -> &'static str {
+        function_of(nnet, output).map_or("objective", |function| function.title())
+    }
+
+    fn evaluate(
+        &mut self,
+        example: &NnetExample,
+        exchange: &Exchange<'_>,
+        tally: &mut Tally<'_>,
+    ) -> Result<()> {
+        let outputs = example.ios.iter().filter(|io| exchange.nnet().find_output(&io.name).is_some());
+        outputs.into_iter().try_for_each(|io| self.evaluate_output(io, exchange, tally))
     }
 }
 
@@ -172,7 +202,7 @@ fn dense<'m>(matrix: &'m GeneralMatrix, buffer: &'m mut Vec<f32>) -> &'m [f32] {
 mod tests {
     use super::*;
     use kaldi_io::{CompressedMatrix, CompressionMethod, DenseMatrix, SparseMatrix, SparseVector};
-    use nnet3_matrix::Matrix;
+    use nnet3_matrix::{Accumulator, Matrix};
 
     /// A matrix of halves in all three forms.
     fn forms() -> [GeneralMatrix; 3] {

@@ -1,0 +1,213 @@
+//! What the training programs have in common: one network or several replicas of it, minibatches from a table, log lines, the
+//! model and the compiled computations that are written at the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use kaldi_io::log::Site;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use kaldi_io::{kaldi_log, kaldi_warn};
+use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+use nnet3_train::EgsReader;
+use nnet3_train::objective::Objective;
+use nnet3_train::replicas::{self, Failure, Replicas};
+use nnet3_train::trainer::{Event, Report, Trained, Trainer};
+
+use crate::options::training::TrainingOptions;
+use crate::{egs, progress, training_log};
+
+/// Where messages of a training program come from.
+pub struct Sites {
+    pub main: Site,
+    pub read_cache: Site,
+    pub write_cache: Site,
+}
+
+/// A training that is to be run.
+pub struct Training<O: Objective> {
+    pub sites: Sites,
+    pub options: TrainingOptions,
+    pub seed: i32,
+    /// One for each replica.
+    pub devices: Vec<Device>,
+    pub average_period: u64,
+    /// Makes the objective of a replica, on its thread.
+    pub objective: Arc<dyn Fn() -> O + Send + Sync>,
+}
+
+/// Where the model goes.
+pub struct Output<'o> {
+    pub wxfilename: &'o str,
+    pub binary: bool,
+}
+
+impl<O: Objective + 'static> Training<O> {
+    /// Makes the trainers; the table is opened afterwards. Then all of the training. The result is the program's exit status.
+    pub fn run(
+        self,
+        nnet: Nnet,
+        egs: impl FnOnce() -> Result<EgsReader<O::Example>>,
+        output: Output<'_>,
+        began: Instant,
+    ) -> Result<u8> {
+        let Output { wxfilename, binary } = output;
+        let mut run = Run::new(nnet, &self)?;
+        let mut egs = egs()?;
+        let mut times = Times::default();
+        if timed(&mut times.waiting, || egs.at_end())? {
+            return egs::nothing(&self.sites.main, egs);
+        }
+        train(&mut run, &mut egs, &mut times)?;
+        let mut trained = run.finish(&egs, &mut times)?;
+        egs.close()?;
+        let useful = training_log::training_totals(&trained);
+        trained
+            .nnet
+            .save(wxfilename, binary)
+            .with_context(|| format!("cannot write the model to {wxfilename}"))?;
+        kaldi_log!(self.sites.main, "Wrote model to {wxfilename}");
+        self.write_cache(&mut trained.compiler)?;
+        training_log::compilation(&trained.compiler);
+        let compiling = trained.compiler.timing().total / self.devices.len() as u32;
+        training_log::times(began.elapsed(), compiling, times.waiting, times.training);
+        Ok(u8::from(!useful))
+    }
+
+    fn write_cache(&self, compiler: &mut CachingCompiler) -> Result<()> {
+        let file = &self.options.write_cache;
+        if file.is_empty() {
+            return Ok(());
+        }
+        let mut w = KaldiWriter::create(file, self.options.binary_write_cache)?;
+        compiler.write_cache(&mut w)?;
+        w.finish()?;
+        kaldi_log!(self.sites.write_cache, "Wrote computation cache to {file}");
+        Ok(())
+    }
+}
+
+/// Where the time goes.
+#[derive(Default)]
+struct Times {
+    /// For minibatches from the table.
+    waiting: Duration,
+    /// In the trainer, with compilation.
+    training: Duration,
+}
+
+/// Does something, and adds the time that it takes.
+fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let value = f();
+    *sum += start.elapsed();
+    value
+}
+
+/// One network, or several replicas of it.
+enum Run<O: Objective> {
+    Alone(Box<Trainer<O>>),
+    Together(Replicas<O>),
+}
+
+impl<O: Objective + 'static> Run<O> {
+    fn new(nnet: Nnet, training: &Training<O>) -> Result<Run<O>> {
+        let options = training.options.clone();
+        let read_cache = training.sites.read_cache;
+        let prepare = move |number: usize, trainer: &mut Trainer<O>| {
+            options.computation.observe(trainer.runner().executor());
+            self::read_cache(trainer, &options.read_cache, &read_cache, number == 0);
+        };
+        let trainer = training.options.trainer_options(training.devices.len())?;
+        let objective = training.objective.clone();
+        if let [device] = &training.devices[..] {
+            let mut trainer = Trainer::with_objective(objective(), nnet, trainer, device, training.seed)?;
+            prepare(0, &mut trainer);
+            return Ok(Run::Alone(Box::new(trainer)));
+        }
+        let options = replicas::ReplicaOptions {
+            objective,
+            trainer,
+            seed: training.seed,
+            average_period: training.average_period,
+            prepare: Arc::new(prepare),
+        };
+        Ok(Run::Together(Replicas::new(&nnet, &training.devices, options)?))
+    }
+
+    fn train(&mut self, key: String, minibatch: O::Example, report: &mut dyn Report) -> Result<(), Failure> {
+        match self {
+            Run::Alone(trainer) => {
+                trainer.train(&minibatch, report).map_err(|error| Failure { key: Some(key), error })
+            }
+            Run::Together(replicas) => replicas.train(key, minibatch, report),
+        }
+    }
+
+    /// Replicas know better than the program what they waited for.
+    fn finish(self, egs: &EgsReader<O::Example>, times: &mut Times) -> Result<Trained> {
+        match self {
+            Run::Alone(trainer) => Ok(trainer.finish(&mut report)),
+            Run::Together(replicas) => {
+                let (trained, replica) = replicas.finish(&mut report).map_err(|e| blame(egs, e))?;
+                *times = Times { waiting: replica.waiting, training: replica.training };
+                Ok(trained)
+            }
+        }
+    }
+}
+
+fn report(event: Event) {
+    if training_log::is_logged(&event) {
+        training_log::event(&event);
+    }
+}
+
+fn blame<E: nnet3_train::Example>(egs: &EgsReader<E>, failure: Failure) -> anyhow::Error {
+    match failure.key {
+        Some(key) => egs.blame_key(&key, failure.error).into(),
+        None => failure.error.into(),
+    }
+}
+
+fn train<O: Objective + 'static>(
+    run: &mut Run<O>,
+    egs: &mut EgsReader<O::Example>,
+    times: &mut Times,
+) -> Result<()> {
+    let bar = progress::counter("minibatches");
+    let mut report = |event: Event| {
+        if training_log::is_logged(&event) {
+            bar.suspend(|| training_log::event(&event));
+        }
+    };
+    while let Some((key, minibatch)) = timed(&mut times.waiting, || egs.next())? {
+        timed(&mut times.training, || run.train(key, minibatch, &mut report)).map_err(|e| blame(egs, e))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// Compiled computations of an earlier run save time; without them everything works as well.
+fn read_cache<O: Objective>(trainer: &mut Trainer<O>, file: &str, site: &Site, speaks: bool) {
+    if file.is_empty() {
+        return;
+    }
+    let nnet = trainer.nnet().clone();
+    let read = KaldiReader::open(file)
+        .map_err(nnet3_core::Error::from)
+        .and_then(|mut r| trainer.runner().compiler().read_cache(&nnet, &mut r));
+    match read {
+        _ if !speaks => {}
+        Ok(_) => kaldi_log!(site, "Read computation cache from {file}"),
+        Err(e) => kaldi_warn!(
+            site,
+            "Could not read cached computations ({}). Probably this is the first training iteration.",
+            kaldi_io::error::chain(&e)
+        ),
+    }
+}
