@@ -4,10 +4,10 @@
 //! that lie beside the one that is running, that one can do their work itself: nothing has to be started, and nothing
 //! written and read between them. Whatever else a shell might do with a command is left to the shell.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kaldi_io::cli::{self, Parsed};
+use kaldi_io::shell;
 
 /// One command of a pipeline.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,37 +32,8 @@ impl Command<'_> {
 /// The commands of a pipeline. `None` if there is anything in it that a shell would expand, redirect or treat as more than
 /// words and pipes; such text is for the shell.
 pub fn pipeline(text: &str) -> Option<Vec<Command<'_>>> {
-    let text = text.trim_matches([' ', '\t', '\n']);
-    let mut commands = Vec::new();
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut start = 0;
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            ' ' | '\t' => words.extend(word.take()),
-            '|' => {
-                words.extend(word.take());
-                commands.push(Command { words: std::mem::take(&mut words), text: &text[start..at] });
-                start = at + 1;
-            }
-            '\'' | '"' => {
-                let rest = &text[at + 1..];
-                let quoted = &rest[..rest.find(c)?];
-                if c == '"' && quoted.contains(['$', '`', '\\', '!']) {
-                    return None;
-                }
-                word.get_or_insert_default().push_str(quoted);
-                // The quoted characters and the closing quote.
-                chars.by_ref().take(quoted.chars().count() + 1).for_each(drop);
-            }
-            c if c.is_control() || "$`\\;&<>()*?[]{}~#!^".contains(c) => return None,
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    commands.push(Command { words, text: &text[start..] });
-    commands.iter().all(|command| !command.words.is_empty()).then_some(commands)
+    let command = |text| Some(Command { words: shell::plain_words(text)?, text });
+    shell::parts(text)?.into_iter().map(command).collect()
 }
 
 /// Whether a shell would run the program `name` that lies beside the one that is running.
@@ -72,25 +43,12 @@ fn is_beside(command: &str, name: &str) -> bool {
     }
     let file = |path: PathBuf| path.canonicalize().ok();
     let own = std::env::current_exe().ok().and_then(|own| file(own.with_file_name(name)));
-    own.is_some() && program_file(command).and_then(file) == own
+    own.is_some() && shell::program_file(command).and_then(file) == own
 }
 
 /// Whether a shell may know functions of our programs' names.
 fn has_functions() -> bool {
     std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("BASH_FUNC_nnet3"))
-}
-
-/// The file that a shell would run for a command of this name.
-fn program_file(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]
@@ -148,12 +106,5 @@ mod tests {
         ] {
             assert_eq!(words(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn programs_are_found_as_a_shell_finds_them() {
-        assert_eq!(program_file("bin/x"), Some("bin/x".into()));
-        assert!(is_executable(&program_file("sh").unwrap()));
-        assert_eq!(program_file("no-such-program-anywhere"), None);
     }
 }

@@ -28,7 +28,9 @@ fn run(options: Options) -> Result<u8> {
         return output.finish();
     }
     // In a file of its own a list has another form than in a table.
-    let vector = KaldiReader::open(from)?.read_i32_vector()?;
+    let mut reader = KaldiReader::open(from)?;
+    let vector = reader.read_i32_vector()?;
+    reader.finish()?;
     let mut writer = KaldiWriter::create(to, options.binary)?;
     writer.write_i32_vector(&vector)?;
     writer.finish()?;

@@ -39,7 +39,9 @@ fn run(options: Options) -> Result<u8> {
         messages::log(&format!("Done {} utts", output.done));
         return output.finish_or(FAILED);
     }
-    let posterior = read_posterior(&mut KaldiReader::open(from)?)?;
+    let mut reader = KaldiReader::open(from)?;
+    let posterior = read_posterior(&mut reader)?;
+    reader.finish()?;
     let features = to_matrix(&posterior, dim).with_context(|| from.clone())?;
     kaldi_io::write_object(to, options.binary, &features)?;
     messages::log(&format!("Wrote posteriors as feature-matrix to {to}"));

@@ -124,9 +124,13 @@ impl ExampleSource<NnetExample> for Running {
         Running::next(self)
     }
 
-    /// As in a shell, only the status of the last program counts.
+    /// A program that found nothing to do fails the pipeline.
     fn close(self: Box<Self>) -> Result<()> {
-        self.finish().map(drop)
+        let program = self.program;
+        match self.finish()? {
+            0 => Ok(()),
+            status => Err(failure(program, status)),
+        }
     }
 }
 
@@ -200,7 +204,11 @@ impl ExampleSource<NnetExample> for Pipeline {
         if self.status == 0 {
             return Ok(());
         }
-        let status = ExitStatus::from_raw(i32::from(self.status) << 8);
-        Err(IoError::Pipe { command: self.command.trim().to_owned(), status }.into())
+        Err(failure(&self.command, self.status))
     }
+}
+
+fn failure(command: &str, status: u8) -> Error {
+    let status = ExitStatus::from_raw(i32::from(status) << 8);
+    IoError::Pipe { command: command.trim().to_owned(), status }.into()
 }

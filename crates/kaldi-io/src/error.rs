@@ -42,6 +42,9 @@ pub enum IoError {
     /// A command at the other end of a pipe failed.
     #[error("command '{command}' failed: {status}")]
     Pipe { command: String, status: std::process::ExitStatus },
+    /// One of several commands of a pipe failed.
+    #[error("'{part}' in the pipe '{command}' failed: {status}")]
+    PipePart { part: String, command: String, status: std::process::ExitStatus },
     /// Something about one entry of a table.
     #[error("{table}, key '{key}'")]
     Entry { table: String, key: String, source: Box<IoError> },
@@ -56,6 +59,15 @@ pub enum IoError {
 impl IoError {
     pub(crate) fn spec(spec: impl Into<String>, message: impl Into<String>) -> Self {
         IoError::Spec { spec: spec.into(), message: message.into() }
+    }
+
+    /// Whether this is about a name or a range, also of an entry of a table.
+    pub(crate) fn is_specification(&self) -> bool {
+        match self {
+            IoError::Spec { .. } => true,
+            IoError::Entry { source, .. } => source.is_specification(),
+            _ => false,
+        }
     }
 
     pub(crate) fn entry(self, table: &str, key: &str) -> Self {

@@ -4,6 +4,7 @@
 //! Training scripts search these lines, some of them including function and file, so those are given explicitly as a
 //! [`Site`]; the ones that matter to scripts are in [`sites`].
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -80,7 +81,20 @@ pub fn warning(site: &Site, message: &str) {
 }
 
 pub fn error(site: &Site, message: &str) {
-    print("ERROR", site, message);
+    print("ERROR", site, &shortened(message));
+}
+
+/// A message of a size that can be read: of a longer one, which repeats what a file had, the beginning and the end.
+fn shortened(message: &str) -> Cow<'_, str> {
+    const BEGINNING: usize = 6000;
+    const END: usize = 2000;
+    if message.len() <= BEGINNING + END {
+        return Cow::Borrowed(message);
+    }
+    let (first, last) =
+        (message.floor_char_boundary(BEGINNING), message.ceil_char_boundary(message.len() - END));
+    let cut = last - first;
+    Cow::Owned(format!("{} … ({cut} bytes more) … {}", &message[..first], &message[last..]))
 }
 
 /// Prints if `level` is at most the verbosity.

@@ -17,6 +17,12 @@ use crate::text::{excerpt, is_space};
 
 const BUFFER_SIZE: usize = 128 * 1024;
 
+/// Longest word or key that is believed to be one.
+const LONGEST_WORD: usize = 1 << 20;
+
+/// How a file begins that gzip has compressed.
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+
 pub struct KaldiReader {
     source: Source,
     name: String,
@@ -27,6 +33,10 @@ pub struct KaldiReader {
     /// Offset in the file of `buffer[start]`.
     position: u64,
     line: u64,
+    /// The position after the line that was read last, and its number.
+    last_line: (u64, u64),
+    /// Whether reading began in the middle of a file, so that lines are not counted from its beginning.
+    inside: bool,
     binary: bool,
     end_of_file: bool,
 }
@@ -71,6 +81,8 @@ impl KaldiReader {
             end: 0,
             position,
             line: 1,
+            last_line: (u64::MAX, 0),
+            inside: position > 0,
             binary: false,
             end_of_file: false,
         }
@@ -98,6 +110,7 @@ impl KaldiReader {
             }
         }
         (self.name, self.position, self.line, self.end_of_file) = (name, offset, 1, false);
+        (self.last_line, self.inside) = ((u64::MAX, 0), offset > 0);
         Ok(())
     }
 
@@ -140,9 +153,13 @@ impl KaldiReader {
         self.line
     }
 
-    /// A format error at the present place.
+    /// A format error at the present place, or about the line that was just read.
     pub fn error(&self, message: impl Into<String>) -> IoError {
-        let position = if self.binary { Position::Byte(self.position) } else { Position::Line(self.line) };
+        let position = match self.last_line {
+            _ if self.binary || self.inside => Position::Byte(self.position),
+            (end, line) if end == self.position => Position::Line(line),
+            _ => Position::Line(self.line),
+        };
         IoError::Format { name: self.name.clone(), position, message: message.into() }
     }
 
@@ -163,9 +180,10 @@ impl KaldiReader {
         self.source.close()
     }
 
-    /// Ends reading after an object. A command that has said all it has to say must have succeeded; one that would say
+    /// Ends reading after an object, and blanks. A command that has said all it has to say must have succeeded; one that would say
     /// more is stopped by the closed pipe, which is not its failure.
     pub fn finish(mut self) -> Result<()> {
+        self.skip_whitespace()?;
         if self.at_eof()? { self.close() } else { Ok(()) }
     }
 
@@ -184,12 +202,33 @@ impl KaldiReader {
             }
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.end_of_file = true,
-                Ok(got) => self.end += got,
+                Ok(got) => {
+                    self.end += got;
+                    self.check_compression()?;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => return Err(IoError::Io { name: self.name.clone(), source }),
             }
         }
         Ok(())
+    }
+
+    /// An error if this is the beginning of a compressed file.
+    fn check_compression(&self) -> Result<()> {
+        if self.position > 0 || !self.buffered().starts_with(GZIP) {
+            return Ok(());
+        }
+        let how = match self.source.path() {
+            Some(path) => format!("'gunzip -c {} |'", path.display()),
+            None => "'gunzip -c FILE |'".to_owned(),
+        };
+        let message = format!("this is compressed by gzip; give {how} in place of the file");
+        Err(IoError::Format { name: self.name.clone(), position: Position::Byte(0), message })
+    }
+
+    /// Whether this reads what a command writes.
+    pub(crate) fn is_pipe(&self) -> bool {
+        self.source.is_pipe()
     }
 
     /// Consumes buffered bytes without looking at them.
@@ -299,6 +338,12 @@ impl KaldiReader {
             let length = self.buffered().iter().position(|&b| is_space(b));
             let take = length.unwrap_or(self.end - self.start);
             out.extend_from_slice(&self.buffer[self.start..self.start + take]);
+            if out.len() > LONGEST_WORD {
+                return Err(self.error(format!(
+                    "expected a word and a blank, found more than {LONGEST_WORD} bytes without one: '{}'",
+                    excerpt(out)
+                )));
+            }
             self.consume(take);
             if length.is_some() {
                 break;
@@ -372,14 +417,19 @@ impl KaldiReader {
         while self.peek_byte()?.is_some() {
             let newline = self.buffered().iter().position(|&b| b == b'\n');
             let take = newline.unwrap_or(self.end - self.start);
+            crate::memory::reserve_more(&mut line, take, "a line of the file")
+                .map_err(|e| self.error(e.to_string()))?;
             line.extend_from_slice(&self.buffer[self.start..self.start + take]);
             self.consume(take);
             if newline.is_some() {
                 let text = self.to_utf8(line, "line")?;
+                let number = self.line;
                 self.next_byte()?;
+                self.last_line = (self.position, number);
                 return Ok(Some(text));
             }
         }
+        self.last_line = (self.position, self.line);
         self.to_utf8(line, "line").map(Some)
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
 use crate::pipe::{PipeOutput, enlarge};
+use crate::{standard, temporary};
 
 pub(crate) enum Sink {
     File(File),
@@ -43,6 +44,7 @@ impl Sink {
         Ok(match name {
             // A copy of the descriptor: the standard library's `Stdout` would look for line ends in binary data.
             WxFilename::Stdout => {
+                standard::check_output()?;
                 let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
                 enlarge(&stdout);
                 Sink::File(stdout)
@@ -129,7 +131,10 @@ impl TemporaryFile {
         name.push(base);
         name.push(format!(".{}.{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
         let temporary = target.with_file_name(name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        // (Before it is there: a signal may come at any time.)
+        temporary::add(&temporary);
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
+        let file = file.inspect_err(|_| temporary::forget(&temporary))?;
         if let Some(existing) = existing {
             // Best effort: the new file keeps the permissions of the one it replaces.
             let _ = file.set_permissions(existing.permissions());
@@ -140,6 +145,7 @@ impl TemporaryFile {
     fn rename(&mut self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.target)?;
         self.renamed = true;
+        temporary::forget(&self.temporary);
         Ok(())
     }
 }
@@ -148,6 +154,7 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.renamed {
             let _ = fs::remove_file(&self.temporary);
+            temporary::forget(&self.temporary);
         }
     }
 }

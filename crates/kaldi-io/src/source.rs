@@ -21,6 +21,7 @@ impl Source {
         Ok(match name {
             // A copy of the descriptor, so that nothing is left behind in a buffer of the standard library.
             RxFilename::Stdin => {
+                crate::standard::take_input()?;
                 let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
                 enlarge(&stdin);
                 (Source::Other(Box::new(stdin)), 0)
@@ -29,10 +30,22 @@ impl Source {
             RxFilename::File(path) => (Source::File(File::open(path)?, path.clone()), 0),
             RxFilename::Offset(path, offset) => {
                 let mut file = File::open(path)?;
+                check_offset(&file, *offset)?;
                 file.seek(SeekFrom::Start(*offset))?;
                 (Source::File(file, path.clone()), *offset)
             }
         })
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File(_, path) => Some(path),
+            Source::Pipe(_) | Source::Other(_) => None,
+        }
+    }
+
+    pub(crate) fn is_pipe(&self) -> bool {
+        matches!(self, Source::Pipe(_))
     }
 
     pub(crate) fn is_file(&self, path: &Path) -> bool {
@@ -41,7 +54,10 @@ impl Source {
 
     pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
         match self {
-            Source::File(file, _) => file.seek(SeekFrom::Start(offset)).map(drop),
+            Source::File(file, _) => {
+                check_offset(file, offset)?;
+                file.seek(SeekFrom::Start(offset)).map(drop)
+            }
             _ => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
@@ -52,6 +68,15 @@ impl Source {
             Source::File(..) | Source::Other(_) => Ok(()),
         }
     }
+}
+
+fn check_offset(file: &File, offset: u64) -> io::Result<()> {
+    let data = file.metadata()?;
+    if data.is_file() && offset > data.len() {
+        let message = format!("the offset {offset} is beyond its end, at byte {}", data.len());
+        return Err(io::Error::other(message));
+    }
+    Ok(())
 }
 
 impl Read for Source {

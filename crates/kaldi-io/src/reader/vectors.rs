@@ -23,8 +23,8 @@ impl KaldiReader {
             let step = (count - old).min(chunk);
             if out.capacity() < old + step {
                 let reserve = (count - old).min(old.max(chunk));
-                out.try_reserve_exact(reserve)
-                    .map_err(|_| self.error(format!("no memory for {count} elements")))?;
+                crate::memory::reserve(&mut out, reserve, &format!("{count} elements"))
+                    .map_err(|e| self.error(e.to_string()))?;
             }
             out.resize(old + step, T::default());
             read(self, &mut out[old..])?;

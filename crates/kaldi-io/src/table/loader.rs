@@ -31,7 +31,10 @@ impl<H: Holder> Loader<H> {
             self.whole = Some((entry.rxfilename.clone(), self.read(&entry.rxfilename)?));
         }
         match &self.whole {
-            Some((_, whole)) => H::extract_range(whole, range),
+            Some((name, whole)) => H::extract_range(whole, range).map_err(|e| match e {
+                IoError::Spec { spec, message } => IoError::Spec { spec: format!("{name}{spec}"), message },
+                e => e,
+            }),
             None => self.read(&entry.rxfilename),
         }
     }
@@ -49,7 +52,11 @@ impl<H: Holder> Loader<H> {
             e => e,
         })?;
         let value = H::read(&mut reader)?;
-        self.reader = Some(reader);
+        if reader.is_pipe() {
+            reader.finish()?;
+        } else {
+            self.reader = Some(reader);
+        }
         Ok(value)
     }
 }

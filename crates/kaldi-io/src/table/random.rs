@@ -108,7 +108,7 @@ impl<H: Holder> RandomScript<H> {
                 self.current = Some((index, value));
                 Ok(true)
             }
-            Err(e) if self.permissive && !matches!(e, IoError::Spec { .. }) => {
+            Err(e) if self.permissive && !e.is_specification() => {
                 crate::kaldi_warn!(
                     SITE,
                     "{} (ignored in permissive mode)",

@@ -3,7 +3,7 @@
 use crate::error::{IoError, Result};
 use crate::filename::split_range;
 use crate::reader::KaldiReader;
-use crate::text::split_first_word;
+use crate::text::{excerpt, split_first_word};
 
 /// A line `key file` or `key file[range]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,10 @@ impl ScriptLines {
         let Some(line) = self.reader.read_line()? else { return Ok(None) };
         let (key, rest) = split_first_word(&line);
         if key.is_empty() || rest.is_empty() {
-            let message = format!("expected a key and a file, as in 'some_key 1.ark:10', found '{line}'");
+            let message = format!(
+                "expected a key and a file, as in 'some_key 1.ark:10', found '{}'",
+                excerpt(line.as_bytes())
+            );
             return Err(self.reader.error(message));
         }
         Ok(Some((key.to_owned(), rest.to_owned())))

@@ -5,7 +5,7 @@ use super::background::Background;
 use super::loader::Loader;
 use super::script::{ScriptEntry, ScriptLines};
 use super::specifier::{Rspecifier, RspecifierKind};
-use crate::error::{IoError, Result};
+use crate::error::Result;
 use crate::holder::Holder;
 use crate::log::Site;
 
@@ -98,8 +98,9 @@ impl<H: Holder> Foreground<H> {
                     self.finished = entry.is_none();
                     return Ok(entry);
                 }
+                // A range that makes no sense is a mistake in the script, not a missing object.
                 // An archive has no next entry after one that could not be read: `try_next` will say so.
-                Err(e) if self.permissive && !matches!(e, IoError::Spec { .. }) => {
+                Err(e) if self.permissive && !e.is_specification() => {
                     crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
                 }
                 Err(e) => {
@@ -118,8 +119,6 @@ impl<H: Holder> Foreground<H> {
                 let load = ScriptEntry::new(key.clone(), &rest).and_then(|entry| loader.load(&entry));
                 match load {
                     Ok(value) => Ok(Some((key, value))),
-                    // A range that makes no sense is a mistake in the script, not a missing object.
-                    Err(e @ IoError::Spec { .. }) => Err(e),
                     Err(e) => Err(e.entry(lines.name(), &key)),
                 }
             }

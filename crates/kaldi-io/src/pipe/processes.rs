@@ -1,0 +1,124 @@
+//! The processes of a shell command, started so that it can be told which of them failed.
+//!
+//! A pipeline is taken apart: each part is a process of its own, started without a shell if it is a program with plain
+//! arguments, else by a shell. So every status is known, where a shell would tell that of the last one only.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use super::enlarge;
+use crate::error::{IoError, Result};
+use crate::shell;
+
+const SIGPIPE: i32 = signal_hook::consts::SIGPIPE;
+
+/// A command that runs.
+pub(super) struct Processes {
+    command: String,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    text: String,
+    child: Child,
+    /// A shell that tells failures within its own pipelines runs it.
+    inner: bool,
+}
+
+/// The free ends of what was started, if pipes were asked for.
+pub(super) struct Ends {
+    pub stdin: Option<ChildStdin>,
+    pub stdout: Option<ChildStdout>,
+}
+
+impl Processes {
+    pub(super) fn start(command: &str, stdin: Stdio, stdout: Stdio) -> io::Result<(Self, Ends)> {
+        let texts = shell::parts(command).unwrap_or_else(|| vec![command]);
+        let last = texts.len() - 1;
+        let mut ends = Ends { stdin: None, stdout: None };
+        let (mut from, mut to) = (Some(stdin), Some(stdout));
+        let mut parts = Vec::with_capacity(texts.len());
+        for (index, text) in texts.into_iter().enumerate() {
+            let (mut process, inner) = process(text);
+            process.stdin(from.take().unwrap_or_else(Stdio::inherit));
+            process.stdout(if index == last { to.take() } else { None }.unwrap_or_else(Stdio::piped));
+            let mut child = process.spawn()?;
+            if index == 0 {
+                ends.stdin = child.stdin.take();
+            }
+            let stdout = child.stdout.take();
+            stdout.iter().for_each(enlarge);
+            if index == last {
+                ends.stdout = stdout;
+            } else {
+                from = stdout.map(Stdio::from);
+            }
+            parts.push(Part { text: text.trim().to_owned(), child, inner });
+        }
+        ends.stdin.iter().for_each(enlarge);
+        Ok((Processes { command: command.trim().to_owned(), parts }, ends))
+    }
+
+    pub(super) fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// Waits for all. The first part that failed is the error. To be stopped by a reader that has enough is no failure: that
+    /// reader is a later part, or, if `all_read` is false, our end.
+    pub(super) fn wait(mut self, all_read: bool) -> Result<()> {
+        let last = self.parts.len() - 1;
+        let mut failed = None;
+        for (index, part) in self.parts.iter_mut().enumerate() {
+            let status =
+                part.child.wait().map_err(|source| IoError::Io { name: part.text.clone(), source })?;
+            let may_be_stopped = index < last || !all_read || part.inner;
+            let fine = status.success() || may_be_stopped && is_stopped(status);
+            if !fine && failed.is_none() {
+                failed = Some((index, status));
+            }
+        }
+        let Some((index, status)) = failed else { return Ok(()) };
+        let command = self.command;
+        if last == 0 {
+            return Err(IoError::Pipe { command, status });
+        }
+        let part = self.parts.swap_remove(index).text;
+        Err(IoError::PipePart { part, command, status })
+    }
+}
+
+/// Whether a process, or one that a shell has waited for, was stopped because nobody reads any more.
+fn is_stopped(status: ExitStatus) -> bool {
+    status.signal() == Some(SIGPIPE) || status.code() == Some(128 + SIGPIPE)
+}
+
+/// What runs a part, and whether it tells failures within pipelines in it.
+fn process(text: &str) -> (Command, bool) {
+    if let Some(words) = shell::plain_words(text)
+        && let Some(program) = shell::program_of(&words)
+    {
+        let mut process = Command::new(program);
+        process.arg0(&words[0]).args(&words[1..]);
+        return (process, false);
+    }
+    if let Some(bash) = bash()
+        && shell::has_inner_pipe(text)
+    {
+        let mut process = Command::new(bash);
+        // By this name it does what /bin/sh does where it is /bin/sh.
+        process.arg0("sh").args(["-o", "pipefail", "-c", text]);
+        return (process, true);
+    }
+    let mut process = Command::new("/bin/sh");
+    process.arg("-c").arg(text);
+    (process, false)
+}
+
+/// The shell that can tell failures within pipelines, if it is there.
+fn bash() -> Option<&'static Path> {
+    static BASH: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
+    BASH.get_or_init(|| shell::program_file("bash")).as_deref()
+}

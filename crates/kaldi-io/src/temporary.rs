@@ -1,0 +1,59 @@
+//! Files that have not got their real names yet. A program that a signal ends removes its own first.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes a file that is to be removed if the program does not get to renaming it.
+pub(crate) fn add(file: &Path) {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(watch);
+    files().insert(file.to_owned());
+}
+
+/// The file has its real name, or is gone.
+pub(crate) fn forget(file: &Path) {
+    files().remove(file);
+}
+
+/// Removes all such files, before the program ends at once.
+pub fn remove_all() {
+    for file in std::mem::take(&mut *files()) {
+        let _ = std::fs::remove_file(file);
+    }
+}
+
+/// Starts the thread to which signals come. It does what a signal is for, after the files are removed; signals that the
+/// program was started to ignore stay ignored.
+fn watch() {
+    let ignored = ignored_signals();
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            // Nobody makes another file while the program ends.
+            let mut files = files();
+            for file in std::mem::take(&mut *files) {
+                let _ = std::fs::remove_file(file);
+            }
+            let _ = emulate_default_handler(signal);
+        }
+    });
+}
+
+/// A bit for each signal, from the lowest for signal 1. (What nobody says is not ignored.)
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
