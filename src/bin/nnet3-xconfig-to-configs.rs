@@ -55,5 +55,5 @@ fn expand(options: Options) -> anyhow::Result<u8> {
 }
 
 pub fn main() -> ExitCode {
-    kaldi_io::cli::run_with(kaldi_io::cli::attach_values::<Options>(kaldi_io::cli::command_line()), expand)
+    kaldi_io::cli::run(expand)
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use common::Folder;
-use kaldi_io::cli::{Parsed, Stop, attach_values, parse};
+use kaldi_io::cli::{Parsed, Stop, parse};
 
 /// Copy a neural network
 ///
@@ -90,7 +90,6 @@ fn values() {
     assert!(ok(&["--debug"]).debug);
     assert_eq!(ok(&["--learning_rate=1e-3"]).learning_rate, 1e-3);
     assert_eq!(ok(&["--Learning-Rate=-INF"]).learning_rate, f32::NEG_INFINITY);
-    assert!(ok(&["--factor=nan"]).factor.is_nan());
     assert_eq!(ok(&["--srand=-2"]).srand, -2);
     assert_eq!(ok(&["--srand= +7 "]).srand, 7);
     assert_eq!(ok(&["--srand=1", "--srand=2"]).srand, 2, "the last one counts");
@@ -106,14 +105,16 @@ fn wrong_values() {
     for (arg, expected) in [
         ("--binary=", "Invalid option --binary="),
         ("--binary=yes", "Invalid format for boolean argument [expected true or false]: yes"),
-        ("--srand", "Invalid integer option \"\""),
+        ("--srand", "Invalid integer option \"in\" (option --srand)"),
         ("--srand=1.5", "Invalid integer option \"1.5\""),
         ("--srand=3000000000", "Invalid value \"3000000000\" of --srand"),
         ("--num-jobs=-1", "Invalid value \"-1\" of --num-jobs"),
         ("--learning-rate=x", "Invalid floating-point option \"x\""),
         ("--learning-rate=1e60", "out of range"),
+        ("--learning-rate=nan", "Option --learning-rate=nan is not a number"),
+        ("--factor=-NaN", "Option --factor=-NaN is not a number"),
+        ("--help=maybe", "Invalid format for boolean argument [expected true or false]: maybe"),
         ("--use-gpu=maybe", "Invalid value \"maybe\" of --use-gpu: expected one of yes, no"),
-        ("--edits", "Invalid option --edits (option format is --x=y)."),
         ("--=v", "Invalid option (no key): --=v"),
         ("--no-such=1", "Invalid option --no-such=1"),
         ("--learnin-rate=1", "did you mean --learning-rate?"),
@@ -121,12 +122,13 @@ fn wrong_values() {
         let message = error(&[arg]);
         assert!(message.contains(expected), "{arg}: {message}");
     }
-    assert!(
-        go(&["--no-such", "a", "b"])
-            .unwrap_err()
-            .text
-            .contains("Command line was: dir/nnet3-copy --no-such a b")
-    );
+    let text = go(&["--no-such", "a", "b"]).unwrap_err().text;
+    assert!(text.starts_with("Usage: nnet3-copy [options] <nnet-in> <nnet-out> [<more> ...]\n"), "{text}");
+    assert!(text.ends_with("Command line was: dir/nnet3-copy --no-such a b \n"), "{text}");
+    assert_eq!(text.lines().count(), 3, "not the whole help: {text}");
+    let message = go(&["--edits", "--debug", "a", "b"]).unwrap_err().error.unwrap();
+    assert_eq!(message, "Invalid option --edits (option format is --edits=VALUE).");
+    assert_eq!(go(&["--srand"]).unwrap_err().error.unwrap(), "Invalid integer option \"\" (option --srand)");
 }
 
 #[test]
@@ -139,15 +141,50 @@ fn positionals() {
     let o = go(&["a", "--", "b", "--"]).unwrap().options;
     assert_eq!((o.nnet_out.as_str(), o.more[0].as_str()), ("b", "--"), "only the first is dropped");
     assert_eq!(go(&["-", "-"]).unwrap().options.nnet_in, "-");
-    for args in [&[][..], &["a"]] {
+    for (args, message) in [
+        (&[][..], "Called with no argument, expected at least 2: <nnet-in>, <nnet-out> is missing"),
+        (&["a"], "Called with 1 argument, expected at least 2: <nnet-out> is missing"),
+        (&["a", "--debug"][..1], "Called with 1 argument, expected at least 2: <nnet-out> is missing"),
+        (
+            &["--edits", "a", "b"],
+            "Called with 1 argument, expected at least 2: <nnet-out> is missing; a was taken for the value of --edits",
+        ),
+    ] {
         let stop = go(args).unwrap_err();
-        assert_eq!((stop.status, stop.error), (1, None));
-        assert!(
-            stop.text.contains("Usage: nnet3-copy [options] <nnet-in> <nnet-out> [<more> ...]"),
-            "{}",
-            stop.text
-        );
+        assert_eq!((stop.status, stop.error.as_deref()), (1, Some(message)));
+        let hint = "Usage: nnet3-copy [options] <nnet-in> <nnet-out> [<more> ...]\n\
+            nnet3-copy --help explains arguments and options.\n";
+        assert_eq!(stop.text, hint);
     }
+}
+
+#[test]
+fn too_many_arguments() {
+    /// Two files.
+    #[derive(Parser, Debug)]
+    struct Two {
+        /// Switch
+        #[arg(long)]
+        quick: bool,
+        #[arg(value_name = "(<a>|<b>)")]
+        a: String,
+        b: Option<String>,
+    }
+    let stop = parse::<Two>(["two", "x", "y", "--quick"].map(OsString::from)).unwrap_err();
+    let message = "Called with 3 arguments, expected at most 2: --quick is one too many; --quick counts as an \
+        argument: options go before all arguments";
+    assert_eq!((stop.status, stop.error.as_deref()), (1, Some(message)));
+    assert!(stop.text.starts_with("Usage: two [options] (<a>|<b>) [<b>]\n"), "{}", stop.text);
+}
+
+#[test]
+fn arguments_that_are_not_text() {
+    use std::os::unix::ffi::OsStringExt;
+    let name = OsString::from_vec(b"f\xe9ats".to_vec());
+    let argv = ["nnet3-copy".into(), "--debug".into(), name, "out".into()];
+    let stop = parse::<Options>(argv).unwrap_err();
+    let message = "Argument 2, 'f\u{fffd}ats', is not UTF-8: expected names and values in UTF-8";
+    assert_eq!((stop.status, stop.error.as_deref()), (255, Some(message)));
 }
 
 #[test]
@@ -167,6 +204,11 @@ fn configuration_files() {
     assert!(message.contains("line 2") && message.contains("of the form --x=y"), "{message}");
     let unknown = format!("--config={}", folder.write("u.conf", "--x = y\n"));
     assert!(error(&[&unknown]).contains("Invalid option --x = y in config file"));
+    let windows = format!("--config={}", folder.write("windows.conf", "\u{feff}--srand=7\r\n--debug\r\n"));
+    let o = ok(&[&windows]);
+    assert_eq!((o.srand, o.debug), (7, true));
+    let long = format!("--config={}", folder.write("long.conf", format!("--{}", "x".repeat(100_000))));
+    assert!(error(&[&long]).len() < 1000);
 }
 
 #[test]
@@ -180,9 +222,13 @@ fn standard_options() {
 
 #[test]
 fn help() {
-    for args in [&["--help"][..], &["--help=false"], &["a", "b", "--HELP"]] {
+    for args in [&["--help"][..], &["-h"], &["--help=true", "x"], &["a", "b", "--HELP"]] {
         let stop = go(args).unwrap_err();
-        assert_eq!((stop.status, &stop.error), (0, &None));
+        assert_eq!(
+            (stop.status, &stop.error, stop.text.as_str()),
+            (0, &None, ""),
+            "nothing to standard error"
+        );
         for part in [
             "\nCopy a neural network",
             "More about it.",
@@ -197,12 +243,23 @@ fn help() {
             "\nOptions of --optimization:\n  --optimization.min-deriv-time : Earliest time (int, default = -2147483648)\n",
             "\nStandard options:\n  --config ",
         ] {
-            assert!(stop.text.contains(part), "no {part:?} in\n{}", stop.text);
+            assert!(stop.shown.contains(part), "no {part:?} in\n{}", stop.shown);
         }
-        assert!(!stop.text.contains("--secret"));
-        assert!(stop.text.lines().all(|line| line.len() <= 100));
+        assert!(!stop.shown.contains("--secret"));
+        assert!(stop.shown.lines().all(|line| line.len() <= 100));
     }
     assert!(go(&["--", "--help"]).unwrap_err().status == 1, "after -- it is an argument");
+    assert!(!ok(&["--help=false"]).debug, "no help is wanted");
+    assert_eq!(go(&["a", "-h"]).unwrap().options.nnet_out, "-h", "after an argument it is one too");
+}
+
+#[test]
+fn version() {
+    let stop = go(&["--debug", "--version"]).unwrap_err();
+    let expected =
+        concat!("nnet3-copy ", env!("CARGO_PKG_VERSION"), " (files, options and messages of Kaldi 5.5)\n");
+    assert_eq!((stop.status, stop.shown.as_str()), (0, expected));
+    assert_eq!(go(&["a", "--version"]).unwrap().options.nnet_out, "--version");
 }
 
 /// A program may flatten the standard options to see them.
@@ -222,7 +279,7 @@ fn flattened_standard_options() {
 #[test]
 fn values_after_a_blank() {
     /// A script.
-    #[derive(clap::Parser)]
+    #[derive(clap::Parser, Debug)]
     struct Script {
         /// Text
         #[arg(long, default_value = "")]
@@ -236,19 +293,17 @@ fn values_after_a_blank() {
         /// Rest
         files: Vec<String>,
     }
-    let attached = |text: &str| -> Vec<String> {
-        let argv = text.split(' ').map(std::ffi::OsString::from);
-        attach_values::<Script>(argv).into_iter().map(|arg| arg.into_string().unwrap()).collect()
-    };
-    assert_eq!(attached("x --some-file a --count -3 b c"), ["x", "--some-file=a", "--count=-3", "b", "c"]);
-    assert_eq!(attached("x --some-file=a --Some_File b"), ["x", "--some-file=a", "--Some_File=b"]);
-    assert_eq!(attached("x --some-file  c"), ["x", "--some-file=", "c"]);
-    assert_eq!(attached("x --quick a --verbose 2"), ["x", "--quick", "a", "--verbose=2"]);
-    assert_eq!(attached("x --some-file --count 3"), ["x", "--some-file", "--count=3"]);
-    assert_eq!(attached("x --unknown a --count"), ["x", "--unknown", "a", "--count"]);
-    let parsed =
-        parse::<Script>(attached("x --some-file a --count -3 b").into_iter().map(Into::into)).unwrap();
-    let options = parsed.options;
+    let go = |text: &str| parse::<Script>(text.split(' ').map(OsString::from)).map(|parsed| parsed.options);
+    let options = go("x --some-file a --count -3 b c").unwrap();
     assert_eq!((options.some_file.as_str(), options.count, options.quick), ("a", -3, false));
-    assert_eq!(options.files, ["b"]);
+    assert_eq!(options.files, ["b", "c"]);
+    assert_eq!(go("x --some-file=a --Some_File b").unwrap().some_file, "b");
+    assert_eq!(go("x --some-file  c").unwrap().some_file, "", "an empty value");
+    assert_eq!(go("x --quick a --count 2").unwrap().files, ["a", "--count", "2"], "switches need no value");
+    assert!(go("x --some-file --count 3").unwrap_err().error.unwrap().contains("--some-file=VALUE"));
+    assert!(go("x --unknown a").unwrap_err().error.unwrap().contains("Invalid option --unknown"));
+    assert!(go("x --count --quick").unwrap_err().error.unwrap().contains("Invalid integer option"));
+    let folder = Folder::new();
+    let config = folder.write("a.conf", "--count=4");
+    assert_eq!(go(&format!("x --config {config} b")).unwrap().count, 4);
 }

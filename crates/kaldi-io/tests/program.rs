@@ -71,9 +71,24 @@ fn main() -> ExitCode {
     let error =
         "ERROR (nnet3-test[5.5]:main():nnet3-test.cc:1) cannot open /no/file: No such file or directory";
     check(&["--action=open", "/no/file"], 255, error);
-    check(&["--help"], 0, "Usage: nnet3-test [options] <file>");
-    check(&[], 1, "Usage: nnet3-test [options] <file>");
-    check(&["--actoin=x", "f"], 255, "Invalid option --actoin=x (did you mean --action?)\n");
+    let missing = "ERROR (nnet3-test[5.5]:main():nnet3-test.cc:1) Called with no argument, expected at least 1: <file> is \
+        missing\nUsage: nnet3-test [options] <file>\nnnet3-test --help explains arguments and options.\n";
+    assert_eq!(String::from_utf8(start(&[]).stderr).unwrap(), missing);
+    check(&[], 1, missing);
+    check(
+        &["--actoin=x", "f"],
+        255,
+        "Invalid option --actoin=x (did you mean --action?)\nUsage: nnet3-test ",
+    );
+    for (argument, shown) in [
+        ("--help", "\nUsage: nnet3-test [options] <file>\n"),
+        ("-h", "\nUsage: nnet3-test [options] <file>\n"),
+        ("--version", "nnet3-test "),
+    ] {
+        let output = start(&[argument]);
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{argument}");
+        assert!(String::from_utf8(output.stdout).unwrap().contains(shown), "{argument}");
+    }
 
     let this = std::env::current_exe().unwrap();
     let mut child = Command::new(this);

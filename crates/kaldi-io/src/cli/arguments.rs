@@ -1,7 +1,8 @@
 //! From Kaldi's option syntax to arguments that clap understands.
 //!
-//! Pass 1 looks at all arguments for `--config` and `--help`; pass 2 takes the options up to the first positional.
-//! Each becomes `--name=value` under its registered name, checked by its type.
+//! Before all, `--name value` becomes `--name=value` where an option needs a value. Pass 1 looks at all arguments for
+//! `--config` and `--help`; pass 2 takes the options up to the first positional. Each becomes `--name=value` under its
+//! registered name, checked by its type.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command};
 
 use super::escape::shell_escape;
-use super::{FAILED, StandardOptions, Stop, help};
+use super::{StandardOptions, Stop, help};
 use crate::text::{parse_integer, parse_real, trim};
 
 /// What values an option takes.
@@ -80,34 +81,45 @@ pub fn command<A: clap::Parser>() -> Command {
         })
 }
 
-/// For a program in the place of a script whose options are written `--name value`: makes `--name=value` of each option
-/// without a value and the argument after it, unless that one is an option. Switches keep what follows them.
-pub fn attach_values<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let command = command::<A>();
-    let takes_value = |arg: &OsString| {
-        let name = arg.to_str().and_then(|arg| arg.strip_prefix("--")).map(normal_name);
-        let is_named = |option: &&Arg| option.get_long().map(normal_name) == name;
-        name.is_some() && command.get_opts().find(is_named).is_some_and(|o| Kind::of(o) != Kind::Bool)
+/// A value that stood apart from its option, and was taken for it.
+struct Attached {
+    option: String,
+    value: String,
+}
+
+/// Makes `--name=value` of each option that needs a value and has none and the argument after it, unless that one is an
+/// option too. Switches need no value.
+fn attach_values(command: &Command, argv: &[String]) -> (Vec<String>, Vec<Attached>) {
+    let needs_value = |arg: &str| {
+        let name = arg.strip_prefix("--").map(normal_name);
+        name.and_then(|name| find(command, &name)).is_some_and(|option| Kind::of(option) != Kind::Bool)
     };
-    let mut out: Vec<OsString> = Vec::new();
-    let mut argv = argv.into_iter().peekable();
-    while let Some(mut arg) = argv.next() {
-        if takes_value(&arg)
-            && let Some(value) = argv.next_if(|next| !next.to_string_lossy().starts_with("--"))
-        {
-            arg.push("=");
-            arg.push(value);
-        }
-        out.push(arg);
+    let (mut out, mut attached): (Vec<String>, Vec<Attached>) = (Vec::new(), Vec::new());
+    let mut rest = argv.iter().peekable();
+    while let Some(arg) = rest.next_if(|arg| arg.starts_with("--") && *arg != "--") {
+        let value = if needs_value(arg) { rest.next_if(|next| !next.starts_with("--")) } else { None };
+        out.push(value.map_or_else(|| arg.clone(), |value| format!("{arg}={value}")));
+        attached.extend(value.map(|value| Attached { option: arg.clone(), value: value.clone() }));
     }
-    out
+    out.extend(rest.cloned());
+    (out, attached)
+}
+
+/// The option with this normal name.
+fn find<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    command.get_opts().find(|arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        arg.get_long().into_iter().chain(aliases).any(|long| normal_name(long) == name)
+    })
 }
 
 /// A command line, understood as far as it goes without types.
 pub(super) struct Arguments {
     /// Program name, `--name=value` for each option, `--`, positionals.
     pub for_clap: Vec<OsString>,
-    pub positionals: usize,
+    pub positionals: Vec<String>,
+    /// Values that stood apart from their options.
+    attached: Vec<Attached>,
     /// The command line for `--print-args`, or nothing.
     pub echo: String,
 }
@@ -129,20 +141,27 @@ struct Normalizer<'a> {
 }
 
 pub(super) fn normalize(command: &Command, argv: &[OsString]) -> Result<Arguments, Stop> {
-    let texts: Vec<String> = argv.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let texts = as_text(argv)?;
     let echo = texts.iter().map(|arg| shell_escape(arg) + " ").collect::<String>() + "\n";
+    let program = texts.first().cloned().unwrap_or_default();
+    let (texts, attached) = attach_values(command, texts.get(1..).unwrap_or_default());
     let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: true };
 
-    for arg in texts.iter().skip(1).take_while(|arg| *arg != "--").filter(|arg| arg.starts_with("--")) {
+    if texts.first().is_some_and(|arg| arg == "-h") {
+        return Err(Stop::shows(help::usage(command)));
+    }
+    for arg in texts.iter().take_while(|arg| *arg != "--").filter(|arg| arg.starts_with("--")) {
         let (name, value) = normalizer.split(arg)?;
         match name.as_str() {
             "config" => normalizer.read_config(trim(value.unwrap_or_default()))?,
-            "help" => return Err(Stop { text: help::usage(command), error: None, status: 0 }),
+            "help" if normalizer.check_value(Kind::Bool, &name, value.map(trim))? == "true" => {
+                return Err(Stop::shows(help::usage(command)));
+            }
             _ => {}
         }
     }
 
-    let mut next = 1;
+    let mut next = 0;
     let mut double_dash = false;
     while let Some(arg) = texts.get(next).filter(|arg| arg.starts_with("--")) {
         next += 1;
@@ -150,22 +169,36 @@ pub(super) fn normalize(command: &Command, argv: &[OsString]) -> Result<Argument
             double_dash = true;
             break;
         }
-        normalizer.add(arg, &format!("Invalid option {arg}"))?;
-    }
-    let mut for_clap: Vec<OsString> = argv.iter().take(1).cloned().collect();
-    for_clap.extend(normalizer.options.iter().map(OsString::from));
-    for_clap.push("--".into());
-    let options_end = for_clap.len();
-    for arg in argv.iter().skip(next) {
-        if arg == "--" && !double_dash {
-            double_dash = true;
-        } else {
-            for_clap.push(arg.clone());
+        if find(command, "version").is_none() && normalizer.split(arg)? == ("version".to_owned(), None) {
+            return Err(Stop::shows(help::version(command)));
+        }
+        if normalizer.split(arg)?.0 != "help" {
+            normalizer.add(arg, &format!("Invalid option {arg}"))?;
         }
     }
-    let positionals = for_clap.len() - options_end;
+    let mut positionals = texts[next..].to_vec();
+    if !double_dash && let Some(at) = positionals.iter().position(|arg| arg == "--") {
+        positionals.remove(at);
+    }
+    let words = [program].into_iter().chain(normalizer.options).chain(["--".to_owned()]);
+    let for_clap = words.chain(positionals.iter().cloned()).map(OsString::from).collect();
     let echo = if normalizer.print_args { normalizer.echo } else { String::new() };
-    Ok(Arguments { for_clap, positionals, echo })
+    Ok(Arguments { for_clap, positionals, attached, echo })
+}
+
+/// Names of files, tables and keys are text everywhere in the programs.
+fn as_text(argv: &[OsString]) -> Result<Vec<String>, Stop> {
+    let text = |(i, arg): (usize, &OsString)| {
+        let lossy = || arg.to_string_lossy().into_owned();
+        // The program's own name is for messages only.
+        if i == 0 { Some(lossy()) } else { arg.to_str().map(str::to_owned) }.ok_or_else(|| {
+            Stop::refuses(format!(
+                "Argument {i}, {}, is not UTF-8: expected names and values in UTF-8",
+                shell_escape(&lossy())
+            ))
+        })
+    };
+    argv.iter().enumerate().map(text).collect()
 }
 
 /// Names are compared in lower case and with `-` for `_`.
@@ -174,14 +207,10 @@ fn normal_name(name: &str) -> String {
 }
 
 impl Normalizer<'_> {
-    /// An error about the form of an option, after the usage.
+    /// An error about the form of an option, with the synopsis.
     fn usage_error(&self, message: String) -> Stop {
-        let text = format!("{}Command line was: {}", help::usage(self.command), self.echo);
-        Stop { text, error: Some(message), status: FAILED }
-    }
-
-    fn value_error(&self, message: String) -> Stop {
-        Stop { text: String::new(), error: Some(message), status: FAILED }
+        let text = format!("{}Command line was: {}", help::hint(self.command), self.echo);
+        Stop { text, ..Stop::refuses(message) }
     }
 
     /// `--name=value` or `--name` as normal name and value.
@@ -194,18 +223,11 @@ impl Normalizer<'_> {
         Ok((normal_name(name), value))
     }
 
-    fn find(&self, name: &str) -> Option<&Arg> {
-        self.command.get_opts().find(|arg| {
-            let aliases = arg.get_all_aliases().unwrap_or_default();
-            arg.get_long().into_iter().chain(aliases).any(|long| normal_name(long) == name)
-        })
-    }
-
     /// Adds one option, or fails with `unknown` if there is none of that name.
     fn add(&mut self, arg: &str, unknown: &str) -> Result<(), Stop> {
         let (name, value) = self.split(arg)?;
         let value = value.map(trim);
-        let Some(option) = self.find(&name) else {
+        let Some(option) = find(self.command, &name) else {
             let hint =
                 self.nearest(&name).map_or_else(String::new, |near| format!(" (did you mean --{near}?)"));
             return Err(self.usage_error(format!("{unknown}{hint}")));
@@ -224,7 +246,7 @@ impl Normalizer<'_> {
         let text = value.unwrap_or_default();
         match kind {
             Kind::Bool => match text.to_ascii_lowercase().as_str() {
-                "" if value.is_some() => Err(self.value_error(format!("Invalid option --{name}="))),
+                "" if value.is_some() => Err(Stop::refuses(format!("Invalid option --{name}="))),
                 "" | "true" | "t" | "1" => Ok("true".to_owned()),
                 "false" | "f" | "0" => Ok("false".to_owned()),
                 _ => Err(self.usage_error(format!(
@@ -233,25 +255,28 @@ impl Normalizer<'_> {
             },
             Kind::Int | Kind::Uint => match parse_integer::<i128>(text) {
                 Some(number) => Ok(number.to_string()),
-                None => Err(self.value_error(format!("Invalid integer option \"{text}\" (option --{name})"))),
+                None => Err(Stop::refuses(format!("Invalid integer option \"{text}\" (option --{name})"))),
             },
-            Kind::Float | Kind::Double => {
-                match parse_real(text) {
-                    Some(number)
-                        if kind == Kind::Float && number.is_finite() && (number as f32).is_infinite() =>
-                    {
-                        Err(self.value_error(format!("Option --{name}={text} is out of range")))
-                    }
-                    Some(number) if number.is_nan() => Ok("nan".to_owned()),
-                    Some(number) if number.is_infinite() => Ok(number.to_string()),
-                    Some(_) => Ok(text.to_owned()),
-                    None => Err(self
-                        .value_error(format!("Invalid floating-point option \"{text}\" (option --{name})"))),
+            Kind::Float | Kind::Double => match parse_real(text) {
+                Some(number)
+                    if kind == Kind::Float && number.is_finite() && (number as f32).is_infinite() =>
+                {
+                    Err(Stop::refuses(format!("Option --{name}={text} is out of range")))
                 }
-            }
+                Some(number) if number.is_nan() => {
+                    Err(Stop::refuses(format!("Option --{name}={text} is not a number")))
+                }
+                Some(number) if number.is_infinite() => Ok(number.to_string()),
+                Some(_) => Ok(text.to_owned()),
+                None => {
+                    Err(Stop::refuses(format!("Invalid floating-point option \"{text}\" (option --{name})")))
+                }
+            },
             Kind::String => match value {
                 Some(text) => Ok(text.to_owned()),
-                None => Err(self.value_error(format!("Invalid option --{name} (option format is --x=y)."))),
+                None => {
+                    Err(Stop::refuses(format!("Invalid option --{name} (option format is --{name}=VALUE).")))
+                }
             },
         }
     }
@@ -259,31 +284,44 @@ impl Normalizer<'_> {
     /// Options of a file, one `--name=value` a line, `#` begins a comment.
     fn read_config(&mut self, path: &str) -> Result<(), Stop> {
         let content = std::fs::read(path)
-            .map_err(|e| self.value_error(format!("Cannot open config file: {}: {e}", shell_escape(path))))?;
+            .map_err(|e| Stop::refuses(format!("Cannot open config file: {}: {e}", shell_escape(path))))?;
         let content = String::from_utf8_lossy(&content).into_owned();
+        let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
         for (index, line) in content.lines().enumerate() {
             let line = trim(line.split('#').next().unwrap_or_default());
             if line.is_empty() {
                 continue;
             }
             if !line.starts_with("--") {
-                return Err(self.value_error(format!(
+                return Err(Stop::refuses(format!(
                     "Reading config file {path}: line {} does not look like a line from a Kaldi command-line \
                      program's config file: should be of the form --x=y.  Note: config files intended to be sourced \
                      by shell scripts lack the '--'.",
                     index + 1
                 )));
             }
-            self.add(line, &format!("Invalid option {line} in config file {path}"))?;
+            self.add(line, &format!("Invalid option {} in config file {path}", shortened(line)))?;
         }
         Ok(())
     }
 
     /// The registered name that is closest to a wrong one, if it is close.
     fn nearest(&self, name: &str) -> Option<String> {
+        if name.len() > 100 {
+            return None;
+        }
         let names = self.command.get_opts().filter_map(|arg| arg.get_long());
         let close = names.map(|long| (distance(&normal_name(long), name), long));
         close.filter(|(d, long)| *d <= 1 + long.len() / 5).min().map(|(_, long)| long.to_owned())
+    }
+}
+
+/// A text as it may be repeated in a message.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
+        None => text.to_owned(),
     }
 }
 
@@ -312,9 +350,7 @@ pub(super) fn explain(e: &clap::Error, command: &Command, arguments: &Arguments)
         | ErrorKind::TooFewValues
         | ErrorKind::WrongNumberOfValues
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let (expected, n) = (help::synopsis(command), arguments.positionals);
-            let given = if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
-            Problem::Positionals(format!("Called with {given}; expected: {expected}"))
+            Problem::Positionals(wrong_number(command, arguments))
         }
         _ => {
             let get = |kind| match e.get(kind) {
@@ -333,5 +369,51 @@ pub(super) fn explain(e: &clap::Error, command: &Command, arguments: &Arguments)
             };
             Problem::Value(format!("Invalid value \"{value}\" of {arg}: {why}"))
         }
+    }
+}
+
+/// Says which arguments are missing, or which is too much, and what may have been meant otherwise.
+fn wrong_number(command: &Command, arguments: &Arguments) -> String {
+    let given = &arguments.positionals;
+    let mut room = Vec::new();
+    for arg in command.get_positionals() {
+        let counts = arg.get_num_args();
+        let least = counts.map_or(1, |n| n.min_values());
+        let least = if arg.is_required_set() { least.max(1) } else { 0 };
+        room.push((help::value_name(arg), least, counts.map_or(1, |n| n.max_values())));
+    }
+    let most = room.iter().fold(0usize, |sum, (_, _, most)| sum.saturating_add(*most));
+    let mut text = match given.len() {
+        n if n > most => {
+            let surplus = shell_escape(&given[most]);
+            format!("Called with {}, expected at most {most}: {surplus} is one too many", count(n))
+        }
+        n => {
+            let mut left = n;
+            let mut missing = Vec::new();
+            for (name, least, _) in &room {
+                if left < *least {
+                    missing.push(name.as_str());
+                }
+                left = left.saturating_sub(*least);
+            }
+            let least: usize = room.iter().map(|(_, least, _)| least).sum();
+            format!("Called with {}, expected at least {least}: {} is missing", count(n), missing.join(", "))
+        }
+    };
+    if let Some(option) = given.iter().find(|arg| arg.starts_with("--")) {
+        text += &format!("; {} counts as an argument: options go before all arguments", shell_escape(option));
+    }
+    for Attached { option, value } in &arguments.attached {
+        text += &format!("; {} was taken for the value of {option}", shell_escape(value));
+    }
+    text
+}
+
+fn count(arguments: usize) -> String {
+    match arguments {
+        0 => "no argument".to_owned(),
+        1 => "1 argument".to_owned(),
+        n => format!("{n} arguments"),
     }
 }

@@ -58,26 +58,51 @@ fn group(arg: &Arg) -> String {
     }
 }
 
+/// The synopsis, and where there is more.
+pub(super) fn hint(command: &Command) -> String {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    format!("Usage: {}\n{name} --help explains arguments and options.\n", synopsis(command))
+}
+
+/// The line of `--version`.
+pub(super) fn version(command: &Command) -> String {
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let own = command.get_version().unwrap_or(env!("CARGO_PKG_VERSION"));
+    format!("{name} {own} (files, options and messages of Kaldi {})\n", crate::log::VERSION)
+}
+
 /// `program [options] <a> <b> [<c>]`.
-pub(super) fn synopsis(command: &Command) -> String {
+fn synopsis(command: &Command) -> String {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     let mut out = format!("{name} [options]");
     for arg in command.get_positionals() {
         let value = value_name(arg);
         let many = arg.get_num_args().is_some_and(|n| n.max_values() > 1);
-        let dots = if many { " ..." } else { "" };
-        let required = arg.is_required_set();
-        out.push_str(&if required { format!(" {value}{dots}") } else { format!(" [{value}{dots}]") });
+        out.push_str(&match (arg.is_required_set(), many) {
+            (true, true) if is_written_out(&value) => format!(" {value}"),
+            (true, true) => format!(" {value} ..."),
+            (true, false) => format!(" {value}"),
+            (false, true) => format!(" [{value} ...]"),
+            (false, false) => format!(" [{value}]"),
+        });
     }
     out
 }
 
-/// `<raw-model-in>`.
-fn value_name(arg: &Arg) -> String {
+/// Whether a name shows all there is to say of the arguments that it stands for, as in `<a>|<b>` or `<a1> [<a2> ...]`.
+fn is_written_out(name: &str) -> bool {
+    name.contains(' ') || name.contains('|')
+}
+
+/// `<raw-model-in>`. Names with such brackets stay as they are: `(<rspecifier>|<rxfilename>)`.
+pub(super) fn value_name(arg: &Arg) -> String {
     let name = arg
         .get_value_names()
         .and_then(|names| names.first())
         .map_or(arg.get_id().as_str(), |name| name.as_str());
+    if name.contains('<') {
+        return name.to_owned();
+    }
     format!("<{}>", name.to_ascii_lowercase().replace('_', "-"))
 }
 

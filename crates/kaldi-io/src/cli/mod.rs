@@ -33,13 +33,13 @@
 //!
 //! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, whatever
 //! its default; nothing else has to be said. Strings usually have `default_value = ""`. The standard options
-//! (`--config`, `--print-args`, `--verbose`, `--help`) need not be mentioned; [`StandardOptions`] may be flattened
+//! (`--config`, `--print-args`, `--verbose`, `--help`, `--version`) need not be mentioned; [`StandardOptions`] may be flattened
 //! into the struct by a program that wants to see them. A struct of options that several programs flatten must be
 //! explained by a plain comment: clap would show a doc comment as the description of the program.
 //!
-//! What differs from plain `clap`: values only as `--name=value`; case and `_`/`-` do not matter in names; the first
-//! positional argument ends the options; `--config` files come before the command line; help goes to standard error;
-//! `--generate=man|bash|zsh|fish`, alone, prints a manual page or a completion script.
+//! What differs from plain `clap`: case and `_`/`-` do not matter in names; the first positional argument ends the options;
+//! `--config` files come before the command line; the value `nan` is refused; `--generate=man|bash|zsh|fish`, alone, prints a
+//! manual page or a completion script.
 
 mod arguments;
 mod escape;
@@ -56,7 +56,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::{Args, FromArgMatches};
 
 use crate::log::{self, Site};
-pub use arguments::{attach_values, command};
+pub use arguments::command;
 pub use escape::shell_escape;
 pub use signal::restore_sigpipe;
 
@@ -92,12 +92,24 @@ pub struct Parsed<A> {
 /// Why a program does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
-    /// For standard error: the command line, usage.
-    pub text: String,
-    /// For an `ERROR` line after that.
+    /// For standard output: what `--help` or `--version` asks for.
+    pub shown: String,
+    /// For an `ERROR` line.
     pub error: Option<String>,
+    /// For standard error after that: the synopsis, the command line.
+    pub text: String,
     /// Exit status: 0 after `--help`, 1 for a wrong number of arguments, 255 for a wrong option.
     pub status: u8,
+}
+
+impl Stop {
+    fn shows(shown: String) -> Stop {
+        Stop { shown, error: None, text: String::new(), status: 0 }
+    }
+
+    fn refuses(error: String) -> Stop {
+        Stop { shown: String::new(), error: Some(error), text: String::new(), status: FAILED }
+    }
 }
 
 /// Parses a command line (`argv` with the program's name first) as Kaldi's programs do, including configuration files.
@@ -106,21 +118,18 @@ pub fn parse<A: clap::Parser>(argv: impl IntoIterator<Item = OsString>) -> Resul
     let mut command = command::<A>().bin_name(called_as(&argv));
     command.build();
     let arguments = arguments::normalize(&command, &argv)?;
-    let wrong_number = |message: String| Stop {
-        text: format!("{}{}{message}\n", arguments.echo, help::usage(&command)),
-        error: None,
-        status: NOTHING_DONE,
-    };
     let fail = |e: clap::Error| match arguments::explain(&e, &command, &arguments) {
-        arguments::Problem::Positionals(message) => wrong_number(message),
-        arguments::Problem::Value(message) => {
-            Stop { text: String::new(), error: Some(message), status: FAILED }
-        }
+        arguments::Problem::Positionals(message) => wrong_arguments(&command, message),
+        arguments::Problem::Value(message) => Stop::refuses(message),
     };
     let mut matches = command.clone().try_get_matches_from(&arguments.for_clap).map_err(fail)?;
     let standard = StandardOptions::from_arg_matches(&matches).map_err(fail)?;
     let options = A::from_arg_matches_mut(&mut matches).map_err(fail)?;
     Ok(Parsed { options, standard, echo: arguments.echo })
+}
+
+fn wrong_arguments(command: &clap::Command, message: String) -> Stop {
+    Stop { text: help::hint(command), status: NOTHING_DONE, ..Stop::refuses(message) }
 }
 
 /// The whole `main` of a program: parses the command line, runs `program` and returns its status. An error is printed
@@ -133,7 +142,26 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    run_with(command_line(), program)
+    let argv = command_line();
+    restore_sigpipe();
+    log::init(&called_as(&argv));
+    if let Some(status) = documentation::<A>(&argv) {
+        return ExitCode::from(status);
+    }
+    let parsed = match parse::<A>(argv) {
+        Ok(parsed) => parsed,
+        Err(stop) => return ExitCode::from(end(&stop)),
+    };
+    print(&parsed.echo);
+    log::set_verbose(parsed.standard.verbose);
+    match program(parsed.options) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => {
+            let error: Box<dyn Error + Send + Sync> = e.into();
+            report(&crate::error::chain(error.as_ref()));
+            ExitCode::from(FAILED)
+        }
+    }
 }
 
 /// How many arguments of the process come before the name of the program that runs.
@@ -150,66 +178,41 @@ pub fn command_line() -> Vec<OsString> {
     std::env::args_os().skip(SKIPPED.load(Ordering::Relaxed)).collect()
 }
 
-/// As [`run`], for a command line that is not the process's own as it is; see [`attach_values`].
-pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
-where
-    A: clap::Parser,
-    E: Into<Box<dyn Error + Send + Sync>>,
-    F: FnOnce(A) -> Result<u8, E>,
-{
-    restore_sigpipe();
-    log::init(&called_as(&argv));
-    if let Some(status) = documentation::<A>(&argv) {
-        return ExitCode::from(status);
-    }
-    let parsed = match parse::<A>(argv) {
-        Ok(parsed) => parsed,
-        Err(stop) => {
-            print(&stop.text);
-            if let Some(message) = stop.error {
-                report(&message);
-            }
-            return ExitCode::from(stop.status);
-        }
-    };
-    print(&parsed.echo);
-    log::set_verbose(parsed.standard.verbose);
-    match program(parsed.options) {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => {
-            let error: Box<dyn Error + Send + Sync> = e.into();
-            report(&crate::error::chain(error.as_ref()));
-            ExitCode::from(FAILED)
-        }
-    }
-}
-
 /// Prints what `--generate=…` asks for, if that is what the command line says.
 fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
     let texts: Vec<String> = argv.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let text = match generate::requested(&texts)? {
-        Ok(kind) => generate::generate(kind, command::<A>(), log::program()),
-        Err(message) => {
-            report(&message);
-            return Some(FAILED);
-        }
-    };
-    match std::io::stdout().lock().write_all(&text) {
-        Ok(()) => Some(0),
+    Some(match generate::requested(&texts)? {
+        Ok(kind) => show(&generate::generate(kind, command::<A>(), log::program())),
+        Err(message) => end(&Stop::refuses(message)),
+    })
+}
+
+/// Prints to standard output, and gives the exit status.
+fn show(text: &[u8]) -> u8 {
+    match std::io::stdout().lock().write_all(text) {
+        Ok(()) => 0,
         Err(e) => {
             report(&format!("standard output: {e}"));
-            Some(FAILED)
+            FAILED
         }
     }
 }
 
-/// For a program whose arguments are wrong in a way that only it can see: prints usage and `message` and returns the
+/// Says why the program does not run, and gives the exit status.
+fn end(stop: &Stop) -> u8 {
+    if let Some(message) = &stop.error {
+        report(message);
+    }
+    print(&stop.text);
+    if stop.shown.is_empty() { stop.status } else { show(stop.shown.as_bytes()) }
+}
+
+/// For a program whose arguments are wrong in a way that only it can see: prints `message` and the synopsis and returns the
 /// exit status, as in `return Ok(usage_error::<Options>("…"))`.
 pub fn usage_error<A: clap::Parser>(message: &str) -> u8 {
     let mut command = command::<A>().bin_name(log::program());
     command.build();
-    print(&format!("{}{message}\n", help::usage(&command)));
-    NOTHING_DONE
+    end(&wrong_arguments(&command, message.to_owned()))
 }
 
 /// What a program is called, from the path by which it was called.
