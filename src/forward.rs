@@ -12,7 +12,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 use nnet3_train::acoustic::AmNnet;
 
-use crate::options::device::DeviceOptions;
+use crate::options::device::{DeviceOptions, USE_GPU};
 use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
 use crate::{messages, prepare, progress};
 
@@ -26,7 +26,7 @@ pub struct ForwardOptions {
     #[arg(long)]
     pub apply_exp: bool,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
-    #[arg(long, default_value = "optional")]
+    #[arg(long, default_value = "optional", value_parser = USE_GPU)]
     pub use_gpu: String,
     /// Subtract the logarithms of the priors stored with the model (which must then be an acoustic model, .mdl)
     #[arg(long)]

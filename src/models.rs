@@ -71,9 +71,7 @@ pub struct Copy {
     /// Sets the test mode of batch-norm components
     #[arg(long, default_value_t = false)]
     batchnorm_test_mode: bool,
-    /// <raw-nnet-in>
     nnet_in: String,
-    /// <raw-nnet-out>
     nnet_out: String,
 }
 

@@ -24,6 +24,7 @@ struct Options {
     /// Randomized pruning threshold for posteriors
     #[arg(long, default_value_t = 0.0)]
     rand_prune: f32,
+    #[arg(value_name = "<transition-gmm/model>")]
     transition_model: String,
     features_rspecifier: String,
     posteriors_rspecifier: String,

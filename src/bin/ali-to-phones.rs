@@ -29,7 +29,7 @@ struct Options {
     write_lengths: bool,
     model: String,
     alignments_rspecifier: String,
-    /// <phone-transcript-wspecifier|ctm-wxfilename>
+    #[arg(value_name = "(<phone-transcript-wspecifier>|<ctm-wxfilename>)")]
     output: String,
 }
 

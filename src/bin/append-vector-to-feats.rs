@@ -20,8 +20,11 @@ struct Options {
     /// If true, output files in binary (only relevant if output is a file)
     #[arg(long, default_value_t = true)]
     binary: bool,
+    #[arg(value_name = "(<in-rspecifier1>|<in-rxfilename1>)")]
     feats_in: String,
+    #[arg(value_name = "(<in-rspecifier2>|<in-rxfilename2>)")]
     vectors_in: String,
+    #[arg(value_name = "(<out-wspecifier>|<out-wxfilename>)")]
     feats_out: String,
 }
 

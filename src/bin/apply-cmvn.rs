@@ -34,6 +34,7 @@ struct Options {
     /// mean and variance.
     #[arg(long)]
     reverse: bool,
+    #[arg(value_name = "(<cmvn-stats-rspecifier>|<cmvn-stats-rxfilename>)")]
     cmvn_stats: String,
     feats_rspecifier: String,
     feats_wspecifier: String,

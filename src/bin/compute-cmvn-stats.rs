@@ -28,6 +28,7 @@ struct Options {
     #[arg(long, default_value = "")]
     weights: String,
     feats_rspecifier: String,
+    #[arg(value_name = "(<stats-wspecifier>|<stats-wxfilename>)")]
     stats_out: String,
 }
 

@@ -18,7 +18,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     binary: bool,
     /// At least two inputs, and the output
-    #[arg(required = true, num_args = 3..)]
+    #[arg(value_name = "<in-rxfilename1> <in-rxfilename2> [<in-rxfilename3> ...] <out-wxfilename>", required = true, num_args = 3..)]
     arguments: Vec<String>,
 }
 

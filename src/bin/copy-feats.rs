@@ -39,7 +39,9 @@ struct Options {
     /// feat-to-len
     #[arg(long, default_value = "")]
     write_num_frames: String,
+    #[arg(value_name = "(<feature-rspecifier>|<feats-rxfilename>)")]
     feats_in: String,
+    #[arg(value_name = "(<feature-wspecifier>|<feats-wxfilename>)")]
     feats_out: String,
 }
 

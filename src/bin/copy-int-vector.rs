@@ -16,7 +16,9 @@ struct Options {
     /// Write in binary mode (only relevant if output is a file)
     #[arg(long, default_value_t = true)]
     binary: bool,
+    #[arg(value_name = "(<vector-in-rspecifier>|<vector-in-rxfilename>)")]
     vector_in: String,
+    #[arg(value_name = "(<vector-out-wspecifier>|<vector-out-wxfilename>)")]
     vector_out: String,
 }
 

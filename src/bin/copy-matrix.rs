@@ -33,7 +33,9 @@ struct Options {
     /// Apply softmax to each row
     #[arg(long)]
     apply_softmax_per_row: bool,
+    #[arg(value_name = "(<matrix-in-rspecifier>|<matrix-in-rxfilename>)")]
     matrix_in: String,
+    #[arg(value_name = "(<matrix-out-wspecifier>|<matrix-out-wxfilename>)")]
     matrix_out: String,
 }
 

@@ -14,6 +14,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     binary: bool,
     /// A transition model or a model that has one
+    #[arg(value_name = "<transition-model or model file>")]
     transition_model_in: String,
     transition_model_out: String,
 }

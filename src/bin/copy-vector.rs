@@ -23,7 +23,9 @@ struct Options {
     /// Multiply the vectors by this
     #[arg(long, default_value_t = 1.0)]
     scale: f32,
+    #[arg(value_name = "(<vector-in-rspecifier>|<vector-in-rxfilename>)")]
     vector_in: String,
+    #[arg(value_name = "(<vector-out-wspecifier>|<vector-out-wxfilename>)")]
     vector_out: String,
 }
 

@@ -3,22 +3,23 @@
 use std::process::ExitCode;
 
 use kaldi_io::IoError;
-use nnet3::options::device::CUDA_COMPILED;
+use nnet3::options::device::cuda_compiled;
 
-/// Exits with status 0 if the programs were built with CUDA support (all are; CUDA itself is looked for when they run),
-/// and with status 1 if not. Prints nothing.
+/// Exits with status 0 if the programs behave as if built with CUDA support, which they do where the NVIDIA driver is
+/// installed, and with status 1 if not: --use-gpu=yes then runs on the CPU. With NNET3_REQUIRE_GPU=1 in the environment the
+/// status is always 0, and --use-gpu=yes needs a GPU. Prints nothing.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: if cuda-compiled; then echo GPU; fi")]
 struct Options {}
 
 fn run(_: Options) -> Result<u8, IoError> {
-    Ok(u8::from(!CUDA_COMPILED))
+    Ok(u8::from(!cuda_compiled()))
 }
 
 pub fn main() -> ExitCode {
     // Not even the command line is echoed.
     if kaldi_io::cli::command_line().len() <= 1 {
-        return ExitCode::from(u8::from(!CUDA_COMPILED));
+        return ExitCode::from(u8::from(!cuda_compiled()));
     }
     kaldi_io::cli::run(run)
 }

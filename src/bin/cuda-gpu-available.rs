@@ -4,20 +4,20 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nnet3::messages;
-use nnet3::options::device::{CUDA_COMPILED, select};
+use nnet3::options::device::{cuda_compiled, first_gpu};
 
-/// Exits with status 0 if there is a GPU that the programs can use, with status 1 if they were built without CUDA
-/// support, and with status 255 if there is no GPU or it does not work.
+/// Exits with status 0 if there is a GPU that the programs can use, with status 1 if there is no NVIDIA driver (see
+/// cuda-compiled), and with status 255 if there is no GPU or it does not work.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: if cuda-gpu-available; then gpu=yes; else gpu=no; fi\nSee also: cuda-compiled")]
 struct Options {}
 
 fn run(_: Options) -> Result<u8> {
-    if !CUDA_COMPILED {
-        messages::log("there is no CUDA support in these programs; they run on the CPU");
+    if !cuda_compiled() {
+        messages::log("there is no NVIDIA driver; programs run on the CPU");
         return Ok(1);
     }
-    select("yes")?;
+    first_gpu()?;
     messages::log("there is a GPU");
     Ok(0)
 }

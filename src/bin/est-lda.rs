@@ -30,7 +30,7 @@ struct Options {
     #[arg(long, default_value_t = 1.0)]
     within_class_factor: f32,
     lda_matrix_out: String,
-    #[arg(required = true)]
+    #[arg(value_name = "<lda-acc-1> <lda-acc-2> ...", required = true)]
     lda_accs: Vec<String>,
 }
 

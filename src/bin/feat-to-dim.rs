@@ -15,6 +15,7 @@ use nnet3::tables;
 #[command(after_help = "e.g.: feat-to-dim scp:feats.scp -")]
 struct Options {
     feat_rspecifier: String,
+    #[arg(value_name = "(<dim-wspecifier>|<dim-wxfilename>)")]
     dim_out: String,
 }
 

@@ -16,6 +16,7 @@ use nnet3::tables::{self, Input};
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: matrix-dim final.mat | cut -f 2\nSee also: feat-to-len, feat-to-dim")]
 struct Options {
+    #[arg(value_name = "(<matrix-in>|<in-rspecifier>)")]
     matrix_in: String,
 }
 

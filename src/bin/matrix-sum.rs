@@ -29,7 +29,7 @@ struct Options {
     #[arg(long)]
     average: bool,
     /// Inputs and output
-    #[arg(required = true, num_args = 2..)]
+    #[arg(value_name = "<matrix-in-rspecifier1> [<matrix-in-rspecifier2> ...] <matrix-out-wspecifier>", required = true, num_args = 2..)]
     arguments: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ struct Options {
     #[arg(long)]
     convert_to_mean_and_var: bool,
     /// Dimensions (optional), input, output
-    #[arg(required = true, num_args = 2..=3)]
+    #[arg(value_name = "[<fake-dims>] <in-rspecifier> <out-wspecifier>", required = true, num_args = 2..=3)]
     arguments: Vec<String>,
 }
 

@@ -40,7 +40,7 @@ struct Options {
     #[arg(long, default_value_t = 5.0)]
     max_singular_value: f32,
     matrix_out: String,
-    #[arg(required = true)]
+    #[arg(value_name = "<lda-acc-1> <lda-acc-2> ...", required = true)]
     lda_accs: Vec<String>,
 }
 

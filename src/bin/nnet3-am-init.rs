@@ -21,7 +21,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     binary: bool,
     /// (<tree-in> <topology-in> | <transition-model-in>) <raw-nnet-in> <am-nnet-out>
-    #[arg(num_args = 3..=4, required = true)]
+    #[arg(value_name = "(<tree-in> <topology-in>|<trans-model-in>) <input-raw-nnet> <output-am-nnet>", num_args = 3..=4, required = true)]
     files: Vec<String>,
 }
 

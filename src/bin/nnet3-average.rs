@@ -27,7 +27,7 @@ struct Options {
     /// First model to average
     model1: String,
     /// Further models, and last the file to write
-    #[arg(required = true)]
+    #[arg(value_name = "<model2> ... <modelN> <model-out>", required = true)]
     models_and_output: Vec<String>,
 }
 

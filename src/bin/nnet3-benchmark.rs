@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
-use nnet3::options::device::DeviceOptions;
+use nnet3::options::device::{DeviceOptions, USE_GPU};
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
 use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions, Times};
@@ -34,8 +34,8 @@ struct Options {
     /// Also measure backward as in training, with natural gradient: natural_backward_s
     #[arg(long, default_value_t = false)]
     natural_gradient: bool,
-    /// yes|no|optional|wait
-    #[arg(long, default_value = "no")]
+    /// yes|no|optional|wait: whether to run on a GPU
+    #[arg(long, default_value = "no", value_parser = USE_GPU)]
     use_gpu: String,
     #[command(flatten)]
     device: DeviceOptions,
@@ -46,9 +46,9 @@ struct Options {
     optimization: OptimizationOptions,
     #[command(flatten)]
     compiler: CachingOptions,
-    /// <config-or-raw-nnet-in>
+    #[arg(value_name = "(<raw-nnet-in>|<config-in>)")]
     nnet: String,
-    /// <request-in>
+    #[arg(value_name = "<request-in>")]
     request: String,
 }
 

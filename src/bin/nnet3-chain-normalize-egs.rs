@@ -27,7 +27,9 @@ struct Options {
     #[arg(long, default_value_t = 1.0)]
     normalization_fst_scale: f32,
     normalization_fst: String,
+    #[arg(value_name = "<egs-rspecifier>")]
     egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
     egs_out: String,
 }
 

@@ -37,7 +37,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     dropout_test_mode: bool,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
-    #[arg(long, default_value = "optional")]
+    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
     use_gpu: String,
     #[command(flatten)]
     device: device::DeviceOptions,
@@ -47,7 +47,7 @@ struct Options {
     /// Newest model
     nnet_in1: String,
     /// Further models, then the examples, then the file to write
-    #[arg(required = true, num_args = 2..)]
+    #[arg(value_name = "<nnet-in2> ... <nnet-inN> <valid-examples-in> <nnet-out>", required = true, num_args = 2..)]
     models_examples_and_output: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ struct Options {
     optimize: bool,
     /// text: the commands; json: commands and matrices for programs; dot: a graph for Graphviz; stored: the text form of
     /// files, which --computation of this program and of nnet3-compute-request reads
-    #[arg(long, default_value = "text")]
+    #[arg(long, default_value = "text", value_parser = ["text", "json", "dot", "stored"])]
     format: String,
     /// Print a summary (commands, matrices, peak bytes, arena bytes after planning, operations of matrix products,
     /// compile time) instead of the commands
@@ -72,17 +72,14 @@ struct Options {
     optimization: OptimizationOptions,
     #[command(flatten)]
     compiler: CachingOptions,
-    /// <raw-nnet-in>
+    #[arg(value_name = "<raw-nnet-in>")]
     nnet: String,
-    /// [<request-in>]
+    #[arg(value_name = "<request-in>")]
     request: Option<String>,
 }
 
 impl Options {
     fn check(&self) -> Result<()> {
-        if !["text", "json", "dot", "stored"].contains(&self.format.as_str()) {
-            bail!("--format={}: expected text, json, dot or stored", self.format);
-        }
         if !(0.0..=3600.0).contains(&self.profile_seconds) {
             bail!("--profile-seconds={}: expected a number from 0 to 3600", self.profile_seconds);
         }

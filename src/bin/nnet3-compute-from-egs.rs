@@ -29,7 +29,7 @@ struct Options {
     #[arg(long, default_value = "output")]
     output_name: String,
     /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
-    #[arg(long, default_value = "optional")]
+    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
     use_gpu: String,
     #[command(flatten)]
     device: device::DeviceOptions,

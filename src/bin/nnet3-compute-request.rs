@@ -3,7 +3,7 @@
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::{SequentialReader, TableWriter};
 use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOptions};
-use nnet3::options::device::DeviceOptions;
+use nnet3::options::device::{DeviceOptions, USE_GPU};
 use nnet3_core::Random;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::{Executor, Program};
@@ -39,7 +39,7 @@ struct Options {
     #[arg(long, default_value_t = 0)]
     srand: i32,
     /// yes|no|optional|wait: whether to run on a GPU
-    #[arg(long, default_value = "no")]
+    #[arg(long, default_value = "no", value_parser = USE_GPU)]
     use_gpu: String,
     #[command(flatten)]
     device: DeviceOptions,
@@ -49,13 +49,13 @@ struct Options {
     compiler: CachingOptions,
     #[command(flatten)]
     computing: ComputationOptions,
-    /// <raw-nnet-in>
+    #[arg(value_name = "<raw-nnet-in>")]
     nnet: String,
-    /// <request-in>
+    #[arg(value_name = "<request-in>")]
     request: String,
-    /// <inputs-rspecifier>
+    #[arg(value_name = "<inputs-rspecifier>")]
     inputs: String,
-    /// <outputs-wspecifier>
+    #[arg(value_name = "<outputs-wspecifier>")]
     outputs: String,
 }
 

@@ -44,9 +44,11 @@ struct Options {
     #[arg(long, default_value_t = 0.0)]
     rotation_prob: f32,
     /// What is seen outside the image: the nearest pixel, or the image in a mirror (nearest or reflect)
-    #[arg(long, default_value = "nearest")]
+    #[arg(long, default_value = "nearest", value_parser = ["nearest", "reflect"])]
     fill_mode: String,
+    #[arg(value_name = "<egs-rspecifier>")]
     egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
     egs_out: String,
 }
 

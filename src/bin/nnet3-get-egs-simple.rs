@@ -21,7 +21,7 @@ use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
     See also: nnet3-get-egs, nnet3-egs-augment-image")]
 struct Options {
     /// An input or output, as name=rspecifier
-    #[arg(required = true)]
+    #[arg(value_name = "<name1>=<rspecifier1> <name2>=<rspecifier2> ...", required = true)]
     name_and_table: Vec<String>,
     egs_out: String,
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// Print some text information about 'raw' nnet3 neural network, to standard output.
 #[derive(clap::Parser)]
 struct Options {
-    /// <raw-nnet>
+    #[arg(value_name = "<raw-nnet>")]
     nnet: String,
 }
 

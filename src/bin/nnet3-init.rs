@@ -19,8 +19,7 @@ struct Options {
     /// Seed for random number generator
     #[arg(long, default_value_t = 0)]
     srand: i32,
-    /// [<existing-model-in>] <config-in> <raw-nnet-out>
-    #[arg(num_args = 2..=3, required = true)]
+    #[arg(value_name = "[<existing-model-in>] <config-in> <raw-nnet-out>", num_args = 2..=3, required = true)]
     files: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ struct Options {
     #[arg(long, default_value_t = 1)]
     num_segments: i32,
     /// yes|no|optional|wait: whether to run on a GPU
-    #[arg(long, default_value = "no")]
+    #[arg(long, default_value = "no", value_parser = device::USE_GPU)]
     use_gpu: String,
     #[command(flatten)]
     device: device::DeviceOptions,

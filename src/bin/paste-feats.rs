@@ -26,7 +26,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     binary: bool,
     /// At least two inputs, and the output
-    #[arg(required = true, num_args = 3..)]
+    #[arg(value_name = "<in-rspecifier1> <in-rspecifier2> [<in-rspecifier3> ...] <out-wspecifier>", required = true, num_args = 3..)]
     arguments: Vec<String>,
 }
 

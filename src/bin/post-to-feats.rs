@@ -23,7 +23,9 @@ struct Options {
     /// Dimensionality of the posteriors (required)
     #[arg(long, default_value_t = 0)]
     post_dim: i32,
+    #[arg(value_name = "(<in-rspecifier>|<in-rxfilename>)")]
     post_in: String,
+    #[arg(value_name = "(<out-wspecifier>|<out-wxfilename>)")]
     feats_out: String,
 }
 

@@ -17,6 +17,7 @@ use nnet3::{messages, tables};
 struct Options {
     post_rspecifier: String,
     /// A number, or a table of numbers
+    #[arg(value_name = "(<scale-rspecifier>|<scale>)")]
     scale: String,
     post_wspecifier: String,
 }

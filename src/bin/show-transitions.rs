@@ -11,8 +11,7 @@ use std::process::ExitCode;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n show-transitions phones.txt 1.mdl 1.occs")]
 struct Options {
-    /// <phones-symbol-table> <transition/model-file> [<occs-file>]
-    #[arg(num_args = 2..=3, required = true)]
+    #[arg(value_name = "<phones-symbol-table> <transition/model-file> [<occs-file>]", num_args = 2..=3, required = true)]
     files: Vec<String>,
 }
 

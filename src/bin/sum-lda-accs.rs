@@ -13,7 +13,7 @@ struct Options {
     #[arg(long, default_value_t = true)]
     binary: bool,
     stats_out: String,
-    #[arg(required = true)]
+    #[arg(value_name = "<stats-in1> <stats-in2> ...", required = true)]
     stats_in: Vec<String>,
 }
 

@@ -23,6 +23,7 @@ struct Options {
     /// Rspecifier for utterance to speaker map
     #[arg(long, default_value = "")]
     utt2spk: String,
+    #[arg(value_name = "(<transform-rspecifier>|<transform-rxfilename>)")]
     transform: String,
     feats_rspecifier: String,
     feats_wspecifier: String,

@@ -22,7 +22,7 @@ struct Options {
     #[arg(long)]
     average: bool,
     /// Inputs and output
-    #[arg(required = true, num_args = 2..)]
+    #[arg(value_name = "<vector-in-rspecifier1> [<vector-in-rspecifier2> ...] <vector-out-wspecifier>", required = true, num_args = 2..)]
     arguments: Vec<String>,
 }
 

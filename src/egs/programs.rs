@@ -81,7 +81,9 @@ pub struct Merge {
     minibatch_size: String,
     #[command(flatten)]
     merging: MergeOptions,
+    #[arg(value_name = "<egs-rspecifier>")]
     egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
     egs_out: String,
 }
 

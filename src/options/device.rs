@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kaldi_io::log::Site;
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_matrix::Device;
@@ -14,8 +15,21 @@ use nnet3_matrix::cuda::driver::{self, Description, Settings, Unavailable};
 const SELECT: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
 const SELECTED: Site = Site::new("FinalizeActiveGpu", "cu-device.cc", 1);
 
-/// Whether programs can use CUDA: all can; it is loaded when they run.
-pub const CUDA_COMPILED: bool = true;
+/// What `--use-gpu` can be: for its `value_parser`.
+pub const USE_GPU: [&str; 4] = ["yes", "no", "optional", "wait"];
+
+/// If set (and not to 0), `--use-gpu=yes` is an error wherever no GPU can be used.
+pub const REQUIRE_GPU: &str = "NNET3_REQUIRE_GPU";
+
+/// Whether programs behave as the reference's do when built with CUDA: all programs can use it, and look for the driver when
+/// they run. Where there is none they do what the reference does without CUDA: `--use-gpu=yes` runs on the CPU.
+pub fn cuda_compiled() -> bool {
+    is_gpu_required() || !matches!(driver::count(), Err(Unavailable::NoDriver))
+}
+
+fn is_gpu_required() -> bool {
+    std::env::var_os(REQUIRE_GPU).is_some_and(|value| !value.is_empty() && value != "0")
+}
 
 /// How long `--use-gpu=wait` waits before it tries again.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -25,7 +39,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub struct DeviceOptions {
     /// How matrix products are computed on a GPU: fp32, tf32 (10 bits of mantissa, faster on GPUs since 2020) or bf16 (7
     /// bits, faster still). Everything else is in 32 and 64 bits
-    #[arg(long, default_value_t = GpuMath::Fp32)]
+    #[arg(long, default_value_t = GpuMath::Fp32, value_parser = gpu_math())]
     pub gpu_math: GpuMath,
     /// Which GPU, counting from 0 those that CUDA_VISIBLE_DEVICES leaves; -1 means the first
     #[arg(long, default_value_t = -1, allow_negative_numbers = true)]
@@ -49,6 +63,10 @@ impl Default for DeviceOptions {
     }
 }
 
+fn gpu_math() -> impl TypedValueParser<Value = GpuMath> {
+    PossibleValuesParser::new(["fp32", "tf32", "bf16"]).try_map(|text| text.parse::<GpuMath>())
+}
+
 /// What `--use-gpu` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UseGpu {
@@ -68,16 +86,29 @@ impl UseGpu {
             other => bail!("--use-gpu={other}: expected yes, no, optional or wait"),
         })
     }
+
+    fn name(self) -> &'static str {
+        match self {
+            UseGpu::Yes => "yes",
+            UseGpu::No => "no",
+            UseGpu::Optional => "optional",
+            UseGpu::Wait => "wait",
+        }
+    }
 }
 
-/// As [`DeviceOptions::select`] with the defaults of all other options.
-pub fn select(use_gpu: &str) -> Result<Device> {
-    DeviceOptions::default().select(use_gpu)
+/// A GPU with the defaults of all options, or an error.
+pub fn first_gpu() -> Result<Device> {
+    let settings = DeviceOptions::default().settings()?;
+    let (device, found) = driver::open(&settings).map_err(|why| refusal("yes", why))?;
+    announce(&settings, &found);
+    Ok(device)
 }
 
 impl DeviceOptions {
     /// The device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with `wait`
-    /// a GPU as soon as there is one that others do not occupy.
+    /// a GPU as soon as there is one that others do not occupy. On machines without the driver `yes` and `wait` warn and take
+    /// the CPU, unless [`REQUIRE_GPU`] is set.
     pub fn select(&self, use_gpu: &str) -> Result<Device> {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }
@@ -119,17 +150,24 @@ fn open(use_gpu: UseGpu, settings: Settings) -> Result<Option<Device>> {
                 kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
                 return Ok(None);
             }
+            Err(why @ Unavailable::NoDriver) if !is_gpu_required() => {
+                let option = use_gpu.name();
+                kaldi_warn!(
+                    SELECT,
+                    "Running on CPU in spite of --use-gpu={option}: {why}. ({REQUIRE_GPU}=1 makes this an error.)"
+                );
+                return Ok(None);
+            }
             Err(why) if use_gpu == UseGpu::Wait && why.may_pass() => {
                 kaldi_warn!(SELECT, "{why}. Will try again every {} seconds to get a GPU.", PAUSE.as_secs());
                 std::thread::sleep(PAUSE);
             }
-            Err(why) => return Err(refusal(use_gpu, why)),
+            Err(why) => return Err(refusal(use_gpu.name(), why)),
         }
     }
 }
 
-fn refusal(use_gpu: UseGpu, why: Unavailable) -> anyhow::Error {
-    let option = if use_gpu == UseGpu::Wait { "wait" } else { "yes" };
+fn refusal(option: &str, why: Unavailable) -> anyhow::Error {
     anyhow::Error::new(why)
         .context(format!("--use-gpu={option}: no GPU can be used (--use-gpu=optional would run on the CPU)"))
 }
@@ -175,8 +213,8 @@ mod tests {
 
     #[test]
     fn the_processor_when_asked_for() {
-        assert_eq!(select("no").unwrap().id(), 0);
-        assert!(select("maybe").is_err());
+        assert_eq!(DeviceOptions::default().select("no").unwrap().id(), 0);
+        assert!(DeviceOptions::default().select("maybe").is_err());
         let negative = DeviceOptions { device_id: -2, ..Default::default() };
         let error = negative.select("no").err().expect("an error");
         assert!(error.to_string().contains("--device-id=-2"), "{error}");

@@ -32,8 +32,9 @@ pub struct CopyEgsOptions {
     /// Rspecifier indexed by the key of egs, providing an output name, e.g. 'output-0', that replaces 'output'.
     #[arg(long, default_value = "")]
     pub outputs: String,
+    #[arg(value_name = "<egs-rspecifier>")]
     pub egs_in: String,
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "<egs-wspecifier1> [<egs-wspecifier2> ...]")]
     pub egs_out: Vec<String>,
 }
 
@@ -65,7 +66,9 @@ pub struct ShuffleEgsOptions {
     /// If >0, size of a buffer we use to do limited-memory partial randomization. Otherwise, do full randomization.
     #[arg(long, default_value_t = 0)]
     pub buffer_size: i32,
+    #[arg(value_name = "<egs-rspecifier>")]
     pub egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
     pub egs_out: String,
 }
 
@@ -80,6 +83,8 @@ pub struct SubsetEgsOptions {
     /// If true, randomize the order of the output
     #[arg(long, default_value_t = true)]
     pub randomize_order: bool,
+    #[arg(value_name = "<egs-rspecifier>")]
     pub egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
     pub egs_out: String,
 }

@@ -288,8 +288,8 @@ fn statuses() {
     };
     check(&["net.raw", "ark:feats.ark"], 1, "Usage: nnet3-compute [options] <nnet-in>");
     check(&["--no-such=1", "a", "b", "c"], 255, "Invalid option --no-such=1");
-    check(&["--help"], 0, "--optimization.min-deriv-time");
-    check(&["--use-gpu=maybe", "a", "b", "c"], 255, "--use-gpu=maybe");
+
+    check(&["--use-gpu=maybe", "a", "b", "c"], 255, "of --use-gpu: expected one of yes, no, optional, wait");
     check(&["--acoustic-scale=0", "net.raw", "b", "c"], 255, "--acoustic-scale");
     check(&["--frames-per-chunk=0", "net.raw", "ark:feats.ark", "ark:out.ark"], 255, "frames-per-chunk");
     check(&[&IVECTORS[..], &io("ark:none.ark")].concat(), 1, "Done 0 utterances, failed for 0");

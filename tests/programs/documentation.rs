@@ -24,17 +24,117 @@ fn run(program: &str, argument: &str) -> (Option<i32>, String, String) {
 fn help() {
     for program in programs() {
         let (status, stdout, stderr) = run(&program, "--help");
-        assert_eq!((status, stdout.as_str()), (Some(0), ""), "{program}");
-        let usage = format!("Usage: {program} ");
-        assert!(
-            stderr.trim_start().len() > usage.len() && !stderr.trim_start().starts_with("Usage"),
-            "{stderr}"
-        );
-        assert!(stderr.contains(&usage) && stderr.contains("\nStandard options:\n"), "{stderr}");
-        for line in stderr.lines().filter(|line| line.starts_with("  --")) {
+        assert_eq!((status, stderr.as_str()), (Some(0), ""), "{program}");
+        let usage = format!("\nUsage: {program} [options]");
+        assert!(!stdout.trim_start().starts_with("Usage"), "{program}: nothing says what it does: {stdout}");
+        assert!(stdout.contains(&usage) && stdout.contains("\nStandard options:\n"), "{stdout}");
+        assert_eq!(run(&program, "-h"), (Some(0), stdout.clone(), String::new()), "{program}");
+        for line in stdout.lines().filter(|line| line.starts_with("  --")) {
             let explained =
                 line.split_once(" : ").is_some_and(|(_, text)| !text.trim_start().starts_with('('));
             assert!(explained, "{program}: an option without an explanation: {line}");
+        }
+    }
+}
+
+/// The arguments have the names that they have in the reference's help.
+#[test]
+fn usage_lines() {
+    let named = include_str!("../data/usage.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut programs = programs();
+    for line in named {
+        let program = line.split(' ').next().unwrap();
+        let (_, stdout, _) = run(program, "--help");
+        let found = stdout.lines().find_map(|found| found.strip_prefix("Usage: "));
+        assert_eq!(found, Some(line), "{program}");
+        programs.retain(|name| name != program);
+    }
+    // Those that the reference does not have, or not with arguments.
+    let own = ["cuda-compiled", "cuda-gpu-available", "nnet3-benchmark", "nnet3-compile-info"];
+    let more = ["nnet3-compute-request", "nnet3-report", "nnet3-xconfig-to-configs"];
+    assert_eq!(programs, [&own[..], &more].concat());
+}
+
+#[test]
+fn versions() {
+    for program in programs() {
+        let expected = format!("{program} {} (files, ", env!("CARGO_PKG_VERSION"));
+        let (status, stdout, stderr) = run(&program, "--version");
+        assert_eq!((status, stderr.as_str()), (Some(0), ""), "{program}");
+        assert!(stdout.starts_with(&expected), "{stdout}");
+    }
+}
+
+/// What is wrong comes first, then one line of usage, then where there is more.
+#[test]
+fn wrong_numbers_of_arguments() {
+    for program in programs() {
+        let arguments: &[&str] = if takes_arguments(&program) { &[] } else { &["surplus"] };
+        let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy")).with_file_name(&program);
+        let output = Command::new(path).args(arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{program}: {stderr}");
+        // What only the program itself can see comes after the command line.
+        let lines: Vec<&str> =
+            stderr.lines().skip_while(|line| line.ends_with(&format!("{program} "))).collect();
+        assert_eq!(lines.len(), 3, "{stderr}");
+        assert!(lines[0].starts_with(&format!("ERROR ({program}[5.5]:main()")), "{stderr}");
+        assert!(lines[1].starts_with(&format!("Usage: {program} [options]")), "{stderr}");
+        assert_eq!(lines[2], format!("{program} --help explains arguments and options."));
+    }
+}
+
+fn takes_arguments(program: &str) -> bool {
+    !["cuda-compiled", "cuda-gpu-available"].contains(&program)
+}
+
+/// What bash would offer for a line that ends where the cursor is.
+fn completed(program: &str, line: &str, setup: &str) -> Vec<String> {
+    let (_, script, _) = run(program, "--generate=bash");
+    let script = format!(
+        "{setup}\n{script}\nCOMP_LINE=$1 COMP_POINT=${{#1}}\n_{}\nfor word in \"${{COMPREPLY[@]}}\"; do echo \"$word\"; done",
+        program.replace('-', "_")
+    );
+    let output = Command::new("bash").args(["-c", &script, "bash", line]).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&output.stderr), "", "{program}: {line}");
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_of_values() {
+    let completed = |line| completed("nnet3-train", line, "");
+    assert_eq!(completed("nnet3-train --use-g"), ["--use-gpu="], "the value goes after it");
+    assert_eq!(completed("nnet3-train --use-gpu="), ["yes", "no", "optional", "wait"]);
+    assert_eq!(completed("nnet3-train --use-gpu=o"), ["optional"]);
+    assert_eq!(completed("nnet3-train --gpu-math="), ["fp32", "tf32", "bf16"]);
+    assert_eq!(completed("nnet3-train --srand=1 --binary=f"), ["false"]);
+    assert_eq!(completed("nnet3-train --ver"), ["--verbose=", "--version"]);
+    // Files, which bash itself offers where a function offers nothing.
+    for line in ["nnet3-train --write-cache=ca", "nnet3-train --srand=", "nnet3-train 1.r", "nnet3-train "] {
+        assert_eq!(completed(line), [""; 0], "{line}");
+    }
+    let line = "nnet3-train --use-gpu=y";
+    assert_eq!(self::completed("nnet3-train", line, "COMP_WORDBREAKS=' '"), ["--use-gpu=yes"]);
+    assert_eq!(self::completed("nnet3-compile-info", "x --format=", ""), ["text", "json", "dot", "stored"]);
+}
+
+/// Options whose explanation begins with what there is to choose from say so to completions, too.
+#[test]
+fn choices() {
+    for program in programs() {
+        let (_, help, _) = run(&program, "--help");
+        for line in help.lines().filter(|line| line.starts_with("  --")) {
+            let (name, text) = line.split_once(" : ").unwrap();
+            let first = text.split([' ', ':', ',']).next().unwrap();
+            let values: Vec<&str> = first.split('|').collect();
+            if values.len() > 1 {
+                let (_, script, _) = run(&program, "--generate=bash");
+                let expected = format!("    {}=*) choices='{}' ;;", name.trim(), values.join(" "));
+                assert!(script.contains(&expected), "{program}: no {expected} in\n{script}");
+                let (_, script, _) = run(&program, "--generate=zsh");
+                assert!(script.contains(&format!(":({})", values.join(" "))), "{program}:\n{script}");
+            }
         }
     }
 }

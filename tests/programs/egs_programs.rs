@@ -121,7 +121,6 @@ fn statuses() {
         ("nnet3-merge-egs", &["--minibatch-size=64:32", &from, &to], 255),
         ("nnet3-merge-egs", &["ark:/no/such/file", &to], 255),
         ("nnet3-merge-egs", &["ark:false |", &to], 255),
-        ("nnet3-merge-egs", &["--help"], 0),
     ];
     for (program, arguments, status) in cases {
         let output = run(program, arguments);

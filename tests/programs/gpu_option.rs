@@ -1,11 +1,20 @@
 //! `--use-gpu` on machines without a GPU.
 
-use crate::common::{Folder, run};
-use nnet3_matrix::cuda::driver;
+use crate::common::{self, Folder, Output, run};
+use nnet3_matrix::cuda::driver::{self, Unavailable};
 
 const NETWORK: &str = "input-node name=input dim=2\n\
     component name=a type=NaturalGradientAffineComponent input-dim=2 output-dim=2\n\
     component-node name=a component=a input=input\noutput-node name=output input=a\n";
+
+/// A program that may not do without a GPU.
+fn required(program: &str, arguments: &[&str]) -> Output {
+    let mut command = std::process::Command::new(common::binary(program));
+    let output = command.args(arguments).env("NNET3_REQUIRE_GPU", "1").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let status = output.status.code().unwrap_or(-1);
+    Output { status, stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
 
 #[test]
 fn without_a_gpu() {
@@ -26,7 +35,7 @@ fn without_a_gpu() {
     assert!(host.stderr.contains("Manually selected to compute on CPU."), "{}", host.stderr);
 
     for options in [&["--use-gpu=yes"][..], &["--use-gpu=wait"], &["--use-gpu=yes", "--gpu-math=bf16"]] {
-        let refused = compute(options);
+        let refused = required("nnet3-compute", &[options, &[&network, &feats, "ark,t:-"]].concat());
         assert_eq!((refused.status, refused.stdout.as_str()), (255, ""), "{options:?}");
         let line = refused.stderr.lines().find(|line| line.starts_with("ERROR ")).expect("an ERROR line");
         // The reason follows.
@@ -40,7 +49,23 @@ fn without_a_gpu() {
         assert!(answer.stderr.contains("WARNING (nnet3-compute"), "{}", answer.stderr);
         assert!(answer.stderr.contains("Running on CPU since --use-gpu=optional: "), "{}", answer.stderr);
     }
-    for (option, text) in [("--gpu-math=fp8", "fp32, tf32 or bf16"), ("--device-id=-2", "--device-id=-2")] {
+    // Recipes for GPUs run where there is no driver, as they do with the reference built without CUDA, but not in silence.
+    if matches!(driver::count(), Err(Unavailable::NoDriver)) {
+        for option in ["--use-gpu=yes", "--use-gpu=wait"] {
+            let answer = compute(&[option]);
+            assert_eq!((answer.status, &answer.stdout), (0, &host.stdout), "{}", answer.stderr);
+            let warning = format!("Running on CPU in spite of {option}: no NVIDIA driver is installed");
+            assert!(answer.stderr.contains(&warning), "{}", answer.stderr);
+            assert!(answer.stderr.contains("NNET3_REQUIRE_GPU=1"), "{}", answer.stderr);
+        }
+        assert_eq!(run("cuda-compiled", &[]).status, 1);
+        assert_eq!(run("cuda-gpu-available", &[]).status, 1);
+    }
+    assert_eq!(required("cuda-compiled", &[]).status, 0);
+    assert_eq!(required("cuda-gpu-available", &[]).status, 255);
+    for (option, text) in
+        [("--gpu-math=fp8", "expected one of fp32, tf32, bf16"), ("--device-id=-2", "--device-id=-2")]
+    {
         let refused = compute(&["--use-gpu=no", option]);
         assert_eq!(refused.status, 255, "{}", refused.stderr);
         assert!(refused.stderr.contains(text), "{}", refused.stderr);
