@@ -155,7 +155,7 @@ fn stored_computations_run() {
 fn what_makes_no_sense_is_refused() {
     let tdnn = case("arch/tdnn");
     for (options, message) in [
-        (&["--format=svg"][..], "--format=svg: expected text, json, dot or stored"),
+        (&["--format=svg"][..], "\"svg\" of --format: expected one of text, json, dot, stored"),
         (&["--profile-seconds=-1"], "--profile-seconds=-1"),
         (&["--computation=x"], "give one of them"),
         (&["--explain-output=output"], "NODE:N,T"),

@@ -70,7 +70,7 @@ fn versions() {
 fn wrong_numbers_of_arguments() {
     for program in programs() {
         let arguments: &[&str] = if takes_arguments(&program) { &[] } else { &["surplus"] };
-        let path = Path::new(env!("CARGO_BIN_EXE_nnet3-copy")).with_file_name(&program);
+        let path = Path::new(env!("CARGO_BIN_EXE_nnet3")).with_file_name(&program);
         let output = Command::new(path).args(arguments).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{program}: {stderr}");

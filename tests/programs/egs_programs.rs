@@ -241,7 +241,7 @@ fn examples_of_whole_matrices() {
             vec!["--num-channels=3", &*from, &*to],
             "4 columns, which is no multiple",
         ),
-        ("nnet3-egs-augment-image", vec!["--fill-mode=x", &*from, &*to], "expected nearest or reflect"),
+        ("nnet3-egs-augment-image", vec!["--fill-mode=x", &*from, &*to], "expected one of nearest, reflect"),
         ("nnet3-egs-augment-image", vec!["--rotation-degree=181", &*from, &*to], "from 0 to 180"),
     ] {
         let output = run(program, &arguments);

@@ -111,7 +111,7 @@ fn what_is_refused() {
         ("0 2000000000 1 1\n", "state 2000000000 is far beyond the 1 lines"),
     ] {
         let error = text::parse(text).unwrap_err().to_string();
-        assert!(error.contains(why) && error.starts_with("FST, line 3: "), "{text}: {error}");
+        assert!(error.contains(why) && error.starts_with("FST, line 2: "), "{text}: {error}");
     }
     let with = |at: usize, bytes: &[u8]| {
         let mut file = COMPACT.to_vec();
