@@ -10,7 +10,6 @@ use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_warn};
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
-use nnet3_train::acoustic::AmNnet;
 
 use crate::options::device::{DeviceOptions, USE_GPU};
 use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
@@ -48,7 +47,7 @@ impl ForwardOptions {
             bail!("--acoustic-scale must be greater than 0, found {scale}");
         }
         let (mut nnet, log_priors) = if self.use_priors {
-            let model = AmNnet::load(rxfilename)?;
+            let model = crate::models::load_acoustic(rxfilename)?;
             let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
             if log_priors.is_empty() {
                 messages::warn(&format!("{rxfilename}: --use-priors=true, but the model has no priors"));
@@ -151,8 +150,13 @@ pub fn compute(
         log::error(&site, &format!("{features}: expected at least one utterance, found none"));
         return Ok(counts);
     }
-    let mut writer =
-        Writer { table: TableWriter::open(outputs)?, apply_exp: options.apply_exp, waiting: VecDeque::new() };
+    let mut writer = Writer {
+        table: TableWriter::open(outputs)?,
+        apply_exp: options.apply_exp,
+        waiting: VecDeque::new(),
+        site,
+        failed: 0,
+    };
     let progress = progress::counter("utterances");
     while let Some((utterance, matrix)) = next {
         let accepted = accept(compute, &utterance, &matrix, &mut ivectors);
@@ -179,8 +183,11 @@ pub fn compute(
     reader.close()?;
     compute.finish()?;
     writer.write(compute)?;
+    let failed = writer.failed;
     writer.table.close()?;
     progress.finish_and_clear();
+    counts.done -= failed;
+    counts.failed += failed;
     Ok(counts)
 }
 
@@ -194,6 +201,9 @@ fn accept(
     if features.rows == 0 {
         return Ok(Err(format!("Zero-length utterance: {utterance}")));
     }
+    if let Some(found) = features.not_finite() {
+        return Ok(Err(format!("{utterance}: the features' {found}")));
+    }
     let kind = ivectors.kind();
     Ok(match ivectors.get(utterance)? {
         Some(ivectors) => Ok(compute.accept(features, ivectors)?),
@@ -206,6 +216,9 @@ struct Writer {
     apply_exp: bool,
     /// Utterances whose outputs have not been written.
     waiting: VecDeque<String>,
+    site: Site,
+    /// Outputs that are none.
+    failed: usize,
 }
 
 impl Writer {
@@ -213,6 +226,13 @@ impl Writer {
     fn write(&mut self, compute: &mut impl Compute) -> Result<()> {
         while let Some(mut output) = compute.next_output() {
             let Some(utterance) = self.waiting.pop_front() else { bail!("an output without an utterance") };
+            // (-inf can be the logarithm of a probability.)
+            let nan = output.data.iter().any(|value| value.is_nan());
+            if let Some(found) = output.not_finite().filter(|_| nan) {
+                kaldi_warn!(self.site, "{utterance}: the output's {found}; it is not written");
+                self.failed += 1;
+                continue;
+            }
             if self.apply_exp {
                 output.data.iter_mut().for_each(|value| *value = value.exp());
             }

@@ -1,6 +1,6 @@
 //! From features and targets to examples: `nnet3-get-egs` and its variant with dense targets.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{GeneralMatrixHolder, Holder, MatrixHolder};
 use kaldi_io::log::{self, Site};
@@ -47,6 +47,10 @@ impl GetEgs<'_> {
         let mut table = RandomReader::<H>::open(self.targets_rspecifier)?;
         let mut ivectors = tables::open_optional::<MatrixHolder>(self.options.ivector_rspecifier())?;
         let mut writer = TableWriter::<ExampleHolder>::open(self.egs_wspecifier)?;
+        let permissive =
+            [self.features_rspecifier, self.targets_rspecifier, self.options.ivector_rspecifier()]
+                .iter()
+                .any(|table| tables::is_permissive(table));
         let progress = progress::counter("utterances");
         let warn = |message: String| progress.suspend(|| kaldi_warn!(self.process, "{message}"));
         let mut errors = 0;
@@ -72,6 +76,14 @@ impl GetEgs<'_> {
             };
             let targets = targets(value);
             let utterance = Utterance { key: &key, features: &features, ivectors, targets: targets.as_ref() };
+            if let Some(message) = utterance.not_finite() {
+                if !permissive {
+                    bail!("{message}; with the option p, as in scp,p:…, such utterances are left out");
+                }
+                warn(message);
+                errors += 1;
+                continue;
+            }
             match cut(&chunk_options, &mut splitter, utterance)? {
                 Cut::Examples(examples) => {
                     for (key, example) in &examples {

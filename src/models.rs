@@ -1,7 +1,7 @@
 //! Reading networks, and the programs that copy them: Kaldi's scripts read through a pipe of such a program to change
 //! a network on the way.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kaldi_io::cli::Parsed;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::log::{self, Site};
@@ -16,6 +16,47 @@ use crate::{messages, plain_shell, prepare};
 /// Reads a raw network, or the network of an acoustic model, from a file, pipe or `-`. What `nnet3-copy … - |` and
 /// `nnet3-am-copy --raw=true … - |` would do is done without a process.
 pub fn load(rxfilename: &str) -> Result<Nnet> {
+    let nnet = load_any(rxfilename)?;
+    warn_not_finite(rxfilename, &nnet)?;
+    Ok(nnet)
+}
+
+/// Reads an acoustic model.
+pub fn load_acoustic(rxfilename: &str) -> Result<AmNnet> {
+    let model = AmNnet::load(rxfilename)?;
+    warn_not_finite(rxfilename, model.nnet())?;
+    Ok(model)
+}
+
+/// Writes a network that was trained or averaged, unless it has become useless: a file that was there before stays.
+pub fn save_trained(nnet: &Nnet, wxfilename: &str, binary: bool) -> Result<()> {
+    if let Some(message) = not_finite(nnet)? {
+        bail!(
+            "{message}: the model is not written to {wxfilename} (are learning rates too high, or data unusual?)"
+        );
+    }
+    nnet.save(wxfilename, binary).with_context(|| format!("cannot write the model to {wxfilename}"))
+}
+
+fn warn_not_finite(name: &str, nnet: &Nnet) -> Result<()> {
+    if let Some(message) = not_finite(nnet)? {
+        messages::warn(&format!("{name}: {message}"));
+    }
+    Ok(())
+}
+
+fn not_finite(nnet: &Nnet) -> Result<Option<String>> {
+    let names = nnet.not_finite()?;
+    Ok(match names[..] {
+        [] => None,
+        [name] => Some(format!("values of the component {name} are nan or infinite")),
+        [first, ..] => {
+            Some(format!("values of {} components, such as {first}, are nan or infinite", names.len()))
+        }
+    })
+}
+
+fn load_any(rxfilename: &str) -> Result<Nnet> {
     match RxFilename::parse(rxfilename) {
         Ok(RxFilename::Pipe(command)) => {
             let copied = copied::<Copy>(&command).or_else(|| copied::<AmCopy>(&command));
@@ -152,7 +193,7 @@ impl AmCopy {
     }
 
     fn model(&self) -> Result<AmNnet> {
-        let mut model = AmNnet::load(&self.nnet_in)?;
+        let mut model = load_acoustic(&self.nnet_in)?;
         if !self.set_raw_nnet.is_empty() {
             warn_of_removed_priors(model.set_nnet(load(&self.set_raw_nnet)?)?);
         }

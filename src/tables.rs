@@ -24,6 +24,11 @@ pub fn is_output(argument: &str) -> bool {
     Wspecifier::parse(argument).is_ok()
 }
 
+/// Whether entries of a table that cannot be used may be left out (`p`).
+pub fn is_permissive(rspecifier: &str) -> bool {
+    Rspecifier::parse(rspecifier).is_ok_and(|spec| spec.permissive)
+}
+
 /// Whether both arguments are tables; if not, both must be files.
 pub fn are_tables(input: &str, output: &str) -> Result<bool> {
     match (is_input(input), is_output(output)) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use kaldi_io::log::Site;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -18,7 +18,7 @@ use nnet3_train::replicas::{self, Failure, Replicas};
 use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 
 use crate::options::training::TrainingOptions;
-use crate::{egs, progress, training_log};
+use crate::{egs, models, progress, training_log};
 
 /// Where messages of a training program come from.
 pub struct Sites {
@@ -65,10 +65,7 @@ impl<O: Objective + 'static> Training<O> {
         let mut trained = run.finish(&egs, &mut times)?;
         egs.close()?;
         let useful = training_log::training_totals(&trained);
-        trained
-            .nnet
-            .save(wxfilename, binary)
-            .with_context(|| format!("cannot write the model to {wxfilename}"))?;
+        models::save_trained(&trained.nnet, wxfilename, binary)?;
         kaldi_log!(self.sites.main, "Wrote model to {wxfilename}");
         self.write_cache(&mut trained.compiler)?;
         training_log::compilation(&trained.compiler);

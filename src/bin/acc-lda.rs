@@ -64,6 +64,9 @@ fn accumulate(options: Options) -> Result<u8> {
                 posterior.len()
             ));
         }
+        if let Some(found) = features.not_finite() {
+            return skip(format!("{utterance}: {found}"));
+        }
         if stats.classes() == 0 {
             stats = LdaStats::new(model.num_pdfs(), cols);
         }

@@ -53,6 +53,11 @@ impl Accumulator {
                 None => return Ok(self.fail(&format!("{key}: no weights"))),
             },
         };
+        if let Some(found) = features.not_finite() {
+            messages::warn(&format!("{key}: {found}"));
+            self.failed += 1;
+            return Ok(false);
+        }
         stats.add(features, weights)?;
         self.done += 1;
         Ok(true)

@@ -3,8 +3,7 @@
 use anyhow::Context;
 use kaldi_io::log::num;
 use kaldi_io::{kaldi_log, read_object};
-use nnet3::messages;
-use nnet3_train::acoustic::AmNnet;
+use nnet3::{messages, models};
 use std::process::ExitCode;
 
 const DIAGNOSTICS: kaldi_io::log::Site =
@@ -30,7 +29,7 @@ struct Options {
 
 fn adjust(options: Options) -> anyhow::Result<u8> {
     let (posteriors, output) = (&options.summed_posterior_vector_in, &options.nnet_out);
-    let mut model = AmNnet::load(&options.nnet_in)?;
+    let mut model = models::load_acoustic(&options.nnet_in)?;
     let change = model.adjust_priors(read_object(posteriors)?);
     match change.with_context(|| format!("{} and {posteriors}", options.nnet_in))? {
         None => kaldi_log!(DIAGNOSTICS, "Model did not previously have priors attached."),

@@ -1,6 +1,6 @@
 //! Prints what an acoustic model is.
 
-use nnet3_train::acoustic::AmNnet;
+use nnet3::models;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ struct Options {
 }
 
 fn info(options: Options) -> anyhow::Result<u8> {
-    let model = AmNnet::load(&options.nnet)?;
+    let model = models::load_acoustic(&options.nnet)?;
     std::io::stdout().lock().write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }

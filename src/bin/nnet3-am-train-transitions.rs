@@ -5,8 +5,7 @@ use kaldi_hmm::update::{MleOptions, TransitionCounts};
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::kaldi_log;
 use kaldi_io::log::{Site, num};
-use nnet3::{messages, tables};
-use nnet3_train::acoustic::AmNnet;
+use nnet3::{messages, models, tables};
 use std::process::ExitCode;
 
 const UPDATE: Site = Site::new("MleUpdate", "transition-model.cc", 518);
@@ -40,7 +39,7 @@ struct Options {
 
 fn train(options: Options) -> anyhow::Result<u8> {
     let (input, alignments) = (&options.nnet_in, &options.alignments_rspecifier);
-    let mut model = AmNnet::load(input)?;
+    let mut model = models::load_acoustic(input)?;
     let mut counts = TransitionCounts::new(&model.transitions);
     let mut utterances = 0;
     tables::Input::<I32VectorHolder>::open(alignments)?.for_each(|_, alignment| {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{kaldi_log, kaldi_warn};
+use nnet3::models;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::average::{average, default_threads, is_unusual_sum, parse_weights};
 
@@ -44,7 +45,7 @@ fn run(options: Options) -> Result<u8> {
         _ => default_threads(models.len()),
     };
     let nnet = average(&models, &weights, threads, |name| Ok(Nnet::load(name)?))?;
-    nnet.save(&output, options.binary)?;
+    models::save_trained(&nnet, &output, options.binary)?;
     kaldi_log!(SITE, "Averaged parameters of {} neural nets, and wrote to {output}", models.len());
     Ok(0)
 }

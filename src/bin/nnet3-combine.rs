@@ -95,7 +95,7 @@ fn run(options: Options) -> Result<u8> {
             training_log::compilation(computer.runner().compiler());
         })?;
     }
-    best.nnet.save(&output, options.binary)?;
+    models::save_trained(&best.nnet, &output, options.binary)?;
     kaldi_log!(site(195), "Finished combining neural nets, wrote model to {output}");
     Ok(0)
 }

@@ -7,6 +7,7 @@ use kaldi_io::RandomReader;
 use kaldi_io::holder::GeneralMatrixHolder;
 use kaldi_io::text::is_token;
 use nnet3::{messages, tables};
+use nnet3_train::finite::check_finite;
 use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
 
 /// Get examples of data for neural network training. This is like nnet3-get-egs, but does not split up its inputs into
@@ -47,6 +48,7 @@ fn run(options: Options) -> Result<u8> {
     for (name, table) in &arguments[1..] {
         others.push((*name, *table, RandomReader::<GeneralMatrixHolder>::open(table)?));
     }
+    let permissive = arguments.iter().any(|(_, table)| tables::is_permissive(table));
     let mut output = tables::Output::<ExampleHolder>::open(&options.egs_out)?;
     first.for_each(|key, features| {
         let mut example = NnetExample { ios: vec![NnetIo::new(first_name, features, 0, 1)] };
@@ -58,6 +60,13 @@ fn run(options: Options) -> Result<u8> {
                     return Ok(());
                 }
             }
+        }
+        if let Err(e) = check_finite(&example.ios) {
+            if !permissive {
+                bail!("{e}; with the option p, as in scp,p:…, such matrices are left out");
+            }
+            output.skip(key, e);
+            return Ok(());
         }
         output.write(key, &example)
     })?;

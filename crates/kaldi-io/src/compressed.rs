@@ -127,6 +127,11 @@ impl CompressedMatrix {
         }
     }
 
+    /// Whether nothing but finite numbers can come out.
+    pub(crate) fn has_finite_scale(&self) -> bool {
+        self.scale.min.is_finite() && self.scale.range.is_finite()
+    }
+
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -51,6 +51,9 @@ pub enum IoError {
     /// A table as a whole is wrong: not sorted, keys repeated, used against its options.
     #[error("{table}: {message}")]
     Table { table: String, message: String },
+    /// What was read as a whole cannot be used; what comes after it can be read.
+    #[error("{0}")]
+    Refused(String),
     /// A value cannot be stored or combined in the way asked for.
     #[error("{0}")]
     Value(String),
@@ -59,6 +62,15 @@ pub enum IoError {
 impl IoError {
     pub(crate) fn spec(spec: impl Into<String>, message: impl Into<String>) -> Self {
         IoError::Spec { spec: spec.into(), message: message.into() }
+    }
+
+    /// Whether reading can go on after this.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            IoError::Refused(_) => true,
+            IoError::Entry { source, .. } => source.is_refusal(),
+            _ => false,
+        }
     }
 
     /// Whether this is about a name or a range, also of an entry of a table.

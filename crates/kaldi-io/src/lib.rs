@@ -15,6 +15,7 @@ pub mod cli;
 pub mod compressed;
 pub mod error;
 pub mod filename;
+pub mod finite;
 pub mod general;
 pub mod holder;
 pub mod log;

@@ -8,6 +8,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
+use crate::matrix::Real;
 use crate::sink::Sink;
 use crate::text::{FILE_PRECISION, is_token, push_g};
 
@@ -23,6 +24,8 @@ pub struct KaldiWriter {
     position: u64,
     binary: bool,
     number: String,
+    /// See [`checking`](Self::checking).
+    finite: Option<bool>,
 }
 
 macro_rules! write_integer {
@@ -75,7 +78,37 @@ impl KaldiWriter {
     }
 
     fn new(name: String, sink: Sink, binary: bool) -> Self {
-        KaldiWriter { sink, name, buffer: Vec::new(), filled: 0, position: 0, binary, number: String::new() }
+        KaldiWriter {
+            sink,
+            name,
+            buffer: Vec::new(),
+            filled: 0,
+            position: 0,
+            binary,
+            number: String::new(),
+            finite: None,
+        }
+    }
+
+    /// Keeps nothing of what is written, but notes whether all numbers are finite.
+    pub fn checking() -> Self {
+        let mut writer = Self::from_write("", std::io::sink(), true);
+        writer.finite = Some(true);
+        writer
+    }
+
+    /// Whether no `nan` and no infinite value has been written to a writer made by [`checking`](Self::checking).
+    pub fn all_finite(&self) -> bool {
+        self.finite.unwrap_or(true)
+    }
+
+    /// Looks at values, if that is all that this writer does.
+    pub(crate) fn checks<T: Real>(&mut self, values: &[T]) -> bool {
+        match &mut self.finite {
+            Some(finite) => *finite = *finite && crate::finite::all_finite(values),
+            None => return false,
+        }
+        true
     }
 
     /// What was written to a writer made by [`in_memory`](Self::in_memory).
@@ -188,6 +221,7 @@ impl KaldiWriter {
     write_integer!(write_u64, u64, -8i8);
 
     pub fn write_f32(&mut self, value: f32) -> Result<()> {
+        self.checks(&[value]);
         if self.binary {
             let mut bytes = [4; 5];
             bytes[1..].copy_from_slice(&value.to_le_bytes());
@@ -198,6 +232,7 @@ impl KaldiWriter {
     }
 
     pub fn write_f64(&mut self, value: f64) -> Result<()> {
+        self.checks(&[value]);
         if self.binary {
             self.write_bytes(&[8])?;
             self.write_bytes(&value.to_le_bytes())

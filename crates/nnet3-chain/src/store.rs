@@ -5,6 +5,7 @@ use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result, read_vect
 use nnet3_core::index::{read_indexes, write_indexes};
 use nnet3_train::NnetIo;
 use nnet3_train::example::io_error;
+use nnet3_train::finite::check_finite;
 
 use crate::example::{NnetChainExample, NnetChainSupervision};
 use crate::supervision::{Graph, Supervision};
@@ -155,6 +156,7 @@ impl KaldiObject for NnetChainExample {
         let inputs: Vec<NnetIo> = read_list(r, "<NumInputs>")?;
         let outputs = read_list(r, "<NumOutputs>")?;
         r.expect_token("</Nnet3ChainEg>")?;
+        check_finite(&inputs)?;
         Ok(NnetChainExample { inputs, outputs })
     }
 

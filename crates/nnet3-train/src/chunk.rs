@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
 use crate::split::{Chunk, UtteranceSplitter};
+use kaldi_io::finite::NotFinite;
 use kaldi_io::matrix::DenseMatrix;
 use kaldi_io::{GeneralMatrix, Posterior, SparseMatrix, SparseVector};
 
@@ -33,6 +34,9 @@ pub trait Targets: std::fmt::Debug {
     /// How many output frames have targets.
     fn frames(&self) -> usize;
 
+    /// The first value that is not a finite number.
+    fn not_finite(&self) -> Option<NotFinite>;
+
     /// Targets of output frames from `first` on, one for each weight. Not all of them need to exist: utterances may be a
     /// few frames longer than their targets. Targets that the options do not allow are an error, which names `utterance`.
     fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix>;
@@ -48,6 +52,13 @@ pub struct PosteriorTargets<'a> {
 impl Targets for PosteriorTargets<'_> {
     fn frames(&self) -> usize {
         self.posterior.len()
+    }
+
+    fn not_finite(&self) -> Option<NotFinite> {
+        self.posterior.iter().enumerate().find_map(|(row, pairs)| {
+            let &(column, value) = pairs.iter().find(|(_, value)| !value.is_finite())?;
+            Some(NotFinite { row, column: column as usize, value: f64::from(value) })
+        })
     }
 
     fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {
@@ -80,6 +91,10 @@ pub struct DenseTargets<'a> {
 impl Targets for DenseTargets<'_> {
     fn frames(&self) -> usize {
         self.matrix.rows
+    }
+
+    fn not_finite(&self) -> Option<NotFinite> {
+        self.matrix.not_finite()
     }
 
     fn part(&self, utterance: &str, first: usize, weights: &[f32]) -> Result<GeneralMatrix> {

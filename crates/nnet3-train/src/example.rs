@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash};
 
 use crate::error::{Error, Result};
+use crate::finite::check_finite;
 use crate::merge::merge;
 use kaldi_io::holder::ObjectHolder;
 use kaldi_io::reader::KaldiReader;
@@ -202,8 +203,9 @@ impl KaldiObject for NnetExample {
         if !(1..=MOST_IOS).contains(&count) {
             return Err(r.error(format!("expected the number of inputs and outputs, found {count}")));
         }
-        let ios = (0..count).map(|_| NnetIo::read(r)).collect::<kaldi_io::Result<_>>()?;
+        let ios: Vec<_> = (0..count).map(|_| NnetIo::read(r)).collect::<kaldi_io::Result<_>>()?;
         r.expect_token("</Nnet3Eg>")?;
+        check_finite(&ios)?;
         Ok(NnetExample { ios })
     }
 

@@ -21,6 +21,7 @@ pub mod diagnostics;
 pub mod error;
 pub mod example;
 pub mod example_table;
+pub mod finite;
 pub mod forward;
 pub mod ledger;
 pub mod max_change;

@@ -22,13 +22,16 @@ impl<H: Holder> ArchiveReader<H> {
         self.reader.name()
     }
 
-    /// The next key and object; `None` at the end. After an error the archive is at its end.
+    /// The next key and object; `None` at the end. After an error the archive is at its end, unless the object was only refused.
     pub(super) fn next(&mut self) -> Result<Option<(String, H::T)>> {
         if self.at_end {
             return Ok(None);
         }
         let entry = self.read_entry();
-        self.at_end = !matches!(entry, Ok(Some(_)));
+        self.at_end = match &entry {
+            Ok(entry) => entry.is_none(),
+            Err(e) => !e.is_refusal(),
+        };
         entry
     }
 

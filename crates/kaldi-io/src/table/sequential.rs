@@ -5,7 +5,7 @@ use super::background::Background;
 use super::loader::Loader;
 use super::script::{ScriptEntry, ScriptLines};
 use super::specifier::{Rspecifier, RspecifierKind};
-use crate::error::Result;
+use crate::error::{IoError, Result};
 use crate::holder::Holder;
 use crate::log::Site;
 
@@ -55,6 +55,10 @@ impl<H: Holder> SequentialReader<H> {
     }
 }
 
+fn warn_ignored(e: &IoError) {
+    crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+}
+
 /// A reader without thread.
 pub(super) struct Foreground<H: Holder> {
     source: Source<H>,
@@ -62,6 +66,8 @@ pub(super) struct Foreground<H: Holder> {
     first: Option<(String, H::T)>,
     permissive: bool,
     finished: bool,
+    /// Entries that could not be used, in permissive mode.
+    left_out: u64,
 }
 
 enum Source<H: Holder> {
@@ -71,18 +77,26 @@ enum Source<H: Holder> {
 
 impl<H: Holder> Foreground<H> {
     fn open(spec: &Rspecifier) -> Result<Self> {
-        let mut first = None;
+        let (mut first, mut left_out) = (None, 0);
         let source = match spec.kind {
             RspecifierKind::Archive => {
                 let mut archive = ArchiveReader::open(&spec.rxfilename)?;
-                first = archive.next()?;
+                first = match archive.next() {
+                    // `next` goes on after it.
+                    Err(e) if spec.permissive && e.is_refusal() => {
+                        warn_ignored(&e);
+                        left_out = 1;
+                        None
+                    }
+                    other => other?,
+                };
                 Source::Archive(archive)
             }
             RspecifierKind::Script => {
                 Source::Script { lines: ScriptLines::open(&spec.rxfilename)?, loader: Loader::new() }
             }
         };
-        Ok(Foreground { source, first, permissive: spec.permissive, finished: false })
+        Ok(Foreground { source, first, permissive: spec.permissive, finished: false, left_out })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<(String, H::T)>> {
@@ -101,13 +115,21 @@ impl<H: Holder> Foreground<H> {
                 // A range that makes no sense is a mistake in the script, not a missing object.
                 // An archive has no next entry after one that could not be read: `try_next` will say so.
                 Err(e) if self.permissive && !e.is_specification() => {
-                    crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                    warn_ignored(&e);
+                    self.left_out += 1;
                 }
                 Err(e) => {
                     self.finished = true;
                     return Err(e);
                 }
             }
+        }
+    }
+
+    fn name(&self) -> &str {
+        match &self.source {
+            Source::Archive(archive) => archive.name(),
+            Source::Script { lines, .. } => lines.name(),
         }
     }
 
@@ -126,6 +148,15 @@ impl<H: Holder> Foreground<H> {
     }
 
     pub(super) fn close(self) -> Result<()> {
+        if self.left_out > 0 {
+            let entries = if self.left_out == 1 { "entry that" } else { "entries that" };
+            crate::kaldi_warn!(
+                SITE,
+                "{}: left out {} {entries} could not be used",
+                self.name(),
+                self.left_out
+            );
+        }
         let result = match self.source {
             Source::Archive(archive) => archive.close(),
             Source::Script { lines, .. } if self.finished => lines.close(),
@@ -133,7 +164,7 @@ impl<H: Holder> Foreground<H> {
         };
         match result {
             Err(e) if self.permissive => {
-                crate::kaldi_warn!(SITE, "{} (ignored in permissive mode)", e.chain());
+                warn_ignored(&e);
                 Ok(())
             }
             other => other,

@@ -9,6 +9,7 @@ pub mod config;
 pub mod context;
 mod convert;
 pub mod edit;
+mod finite;
 pub mod info;
 pub mod store;
 

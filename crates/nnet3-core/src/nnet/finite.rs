@@ -1,0 +1,20 @@
+//! Networks whose numbers are none any more.
+
+use super::Nnet;
+use crate::error::Result;
+use kaldi_io::KaldiWriter;
+
+impl Nnet {
+    /// The names of the components in whose parameters or statistics there are values that are `nan` or infinite.
+    pub fn not_finite(&self) -> Result<Vec<&str>> {
+        let mut found = Vec::new();
+        for (component, name) in self.components().zip(&self.component_names) {
+            let mut w = KaldiWriter::checking();
+            component.write(&mut w)?;
+            if !w.all_finite() {
+                found.push(name.as_str());
+            }
+        }
+        Ok(found)
+    }
+}
