@@ -12,12 +12,25 @@ use kaldi_io::cli;
 use nnet3_allocator::ProgramAllocator;
 
 #[global_allocator]
-static ALLOCATOR: ProgramAllocator = ProgramAllocator::new(handles_examples);
+static ALLOCATOR: ProgramAllocator = ProgramAllocator::new(handles_examples, out_of_memory);
 
 /// Whether examples go through a program one by one.
 fn handles_examples(name: &[u8]) -> bool {
     let ends = [b"-train".as_slice(), b"-train2", b"-copy-egs", b"-merge-egs", b"-shuffle-egs"];
     ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Ends the program, unless what asks for so much can do without.
+fn out_of_memory(bytes: usize) {
+    if kaldi_io::memory::is_attempt() {
+        return;
+    }
+    let message = format!(
+        "out of memory: {bytes} bytes were asked for at once (is a number in the options or data absurd?)"
+    );
+    kaldi_io::log::error(&kaldi_io::log::Site::PROGRAM, &message);
+    kaldi_io::temporary::remove_all();
+    std::process::exit(i32::from(cli::FAILED));
 }
 
 /// Name and `main` of every program, in the order of the names.

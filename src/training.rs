@@ -55,6 +55,10 @@ impl<O: Objective + 'static> Training<O> {
         began: Instant,
     ) -> Result<u8> {
         let Output { wxfilename, binary } = output;
+        KaldiWriter::check(wxfilename)?;
+        if !self.options.write_cache.is_empty() {
+            KaldiWriter::check(&self.options.write_cache)?;
+        }
         let mut run = Run::new(nnet, &self)?;
         let mut egs = egs()?;
         let mut times = Times::default();

@@ -43,6 +43,7 @@ fn accumulate(options: Options) -> Result<u8> {
         bail!("--rand-prune must not be negative, found {}", options.rand_prune);
     }
     let model: TransitionModel = read_object(&options.transition_model)?;
+    kaldi_io::KaldiWriter::check(&options.lda_acc_out)?;
     let table = &options.posteriors_rspecifier;
     let mut posteriors = RandomReader::<PosteriorHolder>::open(table)?;
     let random = Random::new(1);

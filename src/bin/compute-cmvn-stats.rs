@@ -134,6 +134,7 @@ fn global(options: &Options, accumulator: &mut Accumulator) -> Result<()> {
         let file = &options.stats_out;
         bail!("--spk2utt needs a table of statistics, found the file {file} (did you forget ark:?)");
     }
+    kaldi_io::KaldiWriter::check(&options.stats_out)?;
     let mut stats: Option<CmvnStats> = None;
     Input::<MatrixHolder>::open(&options.feats_rspecifier)?.for_each(|key, features| {
         let stats = stats.get_or_insert_with(|| CmvnStats::new(features.cols));

@@ -6,6 +6,7 @@ use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::kaldi_log;
 use kaldi_io::log::{Site, num};
 use nnet3::{messages, models, tables};
+use nnet3_train::acoustic::AmNnet;
 use std::process::ExitCode;
 
 const UPDATE: Site = Site::new("MleUpdate", "transition-model.cc", 518);

@@ -44,6 +44,7 @@ fn run(options: Options) -> Result<u8> {
         Ok(threads) if threads > 0 => threads,
         _ => default_threads(models.len()),
     };
+    kaldi_io::KaldiWriter::check(&output)?;
     let nnet = average(&models, &weights, threads, |name| Ok(Nnet::load(name)?))?;
     models::save_trained(&nnet, &output, options.binary)?;
     kaldi_log!(SITE, "Averaged parameters of {} neural nets, and wrote to {output}", models.len());

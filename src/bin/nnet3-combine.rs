@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use kaldi_io::kaldi_log;
 use kaldi_io::log::sites::{RECOMPUTE_STATS, RECOMPUTE_STATS_DONE};
 use kaldi_io::log::{Site, num};
+use kaldi_io::{KaldiWriter, kaldi_log};
 use nnet3::options::prob::prob_defaults;
 use nnet3::options::{device, threads};
 use nnet3::{egs, models, training_log};
@@ -61,6 +61,7 @@ fn run(options: Options) -> Result<u8> {
         bail!("--max-objective-evaluations={}: expected a number above 0", options.max_objective_evaluations);
     };
     let device = options.device.select(&options.use_gpu)?;
+    KaldiWriter::check(&output)?;
     let egs = egs::read_all(&rspecifier)?;
     kaldi_log!(site(148), "Read {} examples.", egs.len());
     let combine_options = CombineOptions {

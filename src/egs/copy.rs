@@ -1,6 +1,7 @@
 //! Selecting, trimming, weighting and renaming examples.
 
 use anyhow::Result;
+use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{FloatHolder, TokenHolder};
 use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, kaldi_log, kaldi_warn};
@@ -147,6 +148,11 @@ impl<E: CopyExample> Stage<E> for CopyStage<E> {
             self.sites.main,
             "Read {read} neural-network training examples, wrote {written}, {errors} examples had errors."
         );
-        u8::from(written == 0)
+        if written > 0 {
+            return 0;
+        }
+        let why = if errors == read { String::new() } else { self.copier.why_nothing() };
+        kaldi_io::log::error(&self.sites.main, &format!("none of the {read} examples is left{why}"));
+        NOTHING_DONE
     }
 }

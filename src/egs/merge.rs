@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::kaldi_log;
 use kaldi_io::log::sites::{MERGE_AGGREGATE, MERGE_SPECIFIC, MERGE_SPECIFIC_FORMAT};
 use nnet3_train::merge::{ExampleMerger, FORMAT_LINE, Minibatch};
-use nnet3_train::{EgsReader, Error, Example, Result};
+use nnet3_train::{EgsReader, Error, Example, NnetIo, Result};
 
 use super::Stage;
+use crate::messages;
 
 /// What can be different from program to program when examples are merged.
 pub struct Merging<P, K> {
@@ -23,11 +25,39 @@ pub struct MergeStage<E: Example, P, K> {
     merging: Merging<P, K>,
     /// Minibatches of what was left at the end.
     rest: Option<VecDeque<Minibatch<E>>>,
+    widths: Widths,
+}
+
+/// Dimensions of inputs, and the example in which each was seen first.
+#[derive(Default)]
+struct Widths {
+    seen: Vec<(String, usize, String)>,
+    warned: usize,
+}
+
+impl Widths {
+    /// Minibatches do not have the keys of their examples: this is the last place that knows which one does not fit.
+    fn check(&mut self, table: &str, key: &str, ios: &[NnetIo]) {
+        const MOST_WARNINGS: usize = 10;
+        for io in ios {
+            let width = io.features.cols();
+            match self.seen.iter().find(|(name, ..)| *name == io.name) {
+                None => self.seen.push((io.name.clone(), width, key.to_owned())),
+                Some((name, first, other)) if *first != width && self.warned < MOST_WARNINGS => {
+                    self.warned += 1;
+                    messages::warn(&format!(
+                        "{table}, key '{key}': '{name}' has dimension {width}, and {first} in '{other}'"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+    }
 }
 
 impl<E: Example, P, K> MergeStage<E, P, K> {
     pub fn new(merger: ExampleMerger<E>, merging: Merging<P, K>) -> Self {
-        MergeStage { merger, merging, rest: None }
+        MergeStage { merger, merging, rest: None, widths: Widths::default() }
     }
 
     fn read(&mut self, egs: &mut EgsReader<E>) -> Result<Option<Minibatch<E>>>
@@ -36,6 +66,7 @@ impl<E: Example, P, K> MergeStage<E, P, K> {
     {
         while let Some((key, mut example)) = egs.next()? {
             (self.merging.prepare)(&key, &mut example).map_err(|e| egs.blame(e))?;
+            self.widths.check(egs.name(), &key, example.inputs());
             if let Some(minibatch) = self.merger.push(example).map_err(|e| egs.blame(e))? {
                 return Ok(Some(minibatch));
             }
@@ -68,6 +99,10 @@ where
         kaldi_log!(MERGE_SPECIFIC_FORMAT, "{FORMAT_LINE}");
         kaldi_log!(MERGE_SPECIFIC, "{}", self.merger.specific_line());
         kaldi_log!(MERGE_AGGREGATE, "{}", self.merger.aggregate_line());
-        u8::from(self.merger.written() == 0)
+        if self.merger.written() > 0 {
+            return 0;
+        }
+        messages::error(&self.merger.why_nothing());
+        NOTHING_DONE
     }
 }

@@ -60,6 +60,13 @@ pub struct TrainingOptions {
     pub computation: ComputationOptions,
 }
 
+fn positive(name: &str, value: i32) -> Result<u64> {
+    match u64::try_from(value) {
+        Ok(value) if value > 0 => Ok(value),
+        _ => bail!("--{name}={value}: expected a number above 0"),
+    }
+}
+
 impl TrainingOptions {
     /// As the library takes them, for each of so many replicas.
     pub fn trainer_options(&self, replicas: usize) -> Result<TrainerOptions> {
@@ -73,7 +80,7 @@ impl TrainingOptions {
         Ok(TrainerOptions {
             zero_component_stats: self.zero_component_stats,
             store_component_stats: self.store_component_stats,
-            print_interval: u64::try_from(self.print_interval).unwrap_or(0),
+            print_interval: positive("print-interval", self.print_interval)?,
             max_param_change: self.max_param_change,
             momentum: self.momentum,
             l2_regularize_factor: self.l2_regularize_factor,

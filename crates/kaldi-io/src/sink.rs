@@ -54,6 +54,24 @@ impl Sink {
         })
     }
 
+    /// An error if [`create`](Self::create) would fail. Changes nothing.
+    pub(crate) fn check(name: &WxFilename) -> io::Result<()> {
+        match name {
+            WxFilename::Stdout => standard::check_output(),
+            WxFilename::Pipe(_) => Ok(()),
+            WxFilename::File(path) => {
+                let in_place = || OpenOptions::new().write(true).open(path).map(drop);
+                match replaceable(path).map(|target| TemporaryFile::create(&target)) {
+                    Some(Err(e)) if !path.exists() => Err(e),
+                    Some(Ok(_)) => Ok(()),
+                    // (To open a named pipe would wait for its reader.)
+                    None if !path.is_dir() => Ok(()),
+                    Some(Err(_)) | None => in_place(),
+                }
+            }
+        }
+    }
+
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(self, Sink::Temporary(_))
     }

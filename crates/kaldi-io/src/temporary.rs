@@ -28,8 +28,11 @@ pub(crate) fn forget(file: &Path) {
 
 /// Removes all such files, before the program ends at once.
 pub fn remove_all() {
-    for file in std::mem::take(&mut *files()) {
-        let _ = std::fs::remove_file(file);
+    // (Another thread, or this one, may be about to add a file.)
+    if let Ok(mut files) = FILES.try_lock() {
+        for file in std::mem::take(&mut *files) {
+            let _ = std::fs::remove_file(file);
+        }
     }
 }
 

@@ -55,6 +55,14 @@ impl KaldiWriter {
         Ok(writer)
     }
 
+    /// An error if [`create`](Self::create) would fail: for programs that write at the end of a long run. A file that is there
+    /// stays as it is.
+    pub fn check(wxfilename: &str) -> Result<()> {
+        let parsed = WxFilename::parse(wxfilename)?;
+        let name = crate::filename::printable(wxfilename, "standard output");
+        Sink::check(&parsed).map_err(|source| IoError::Open { name, source })
+    }
+
     /// Opens a wxfilename at once, truncating a file, without header: for archives, which readers may follow.
     pub fn create_streaming(wxfilename: &str) -> Result<Self> {
         Self::open(wxfilename, Sink::create_in_place)

@@ -1,6 +1,8 @@
 //! One binary holds all programs, and they need different allocators. Those that handle examples make thousands of small
 //! objects in one thread and give them back in another, which mimalloc does best; all others are faster with the
 //! system's, which takes half a millisecond less to start.
+//!
+//! Where there is no memory, the program is asked what to do: Rust's own answer is to abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,16 +14,33 @@ pub struct ProgramAllocator {
     choice: AtomicU8,
     /// Whether a program of this name handles examples.
     handles_examples: fn(&[u8]) -> bool,
+    /// Told of a block, of so many bytes, that is not to be had.
+    no_memory: fn(usize),
 }
+
+/// Blocks from here on are compared with the memory that the machine has: mimalloc reserves addresses without asking
+/// whether there is anything behind them.
+const LARGE: usize = 1 << 30;
 
 const OPEN: u8 = 0;
 const SYSTEM: u8 = 1;
 const MIMALLOC: u8 = 2;
 
 impl ProgramAllocator {
-    /// `handles_examples` gets the name by which the process was called, and must not allocate.
-    pub const fn new(handles_examples: fn(&[u8]) -> bool) -> ProgramAllocator {
-        ProgramAllocator { choice: AtomicU8::new(OPEN), handles_examples }
+    /// `handles_examples` gets the name by which the process was called, and must not allocate. `no_memory` gets the size of a
+    /// block that is not to be had; if it returns, the caller of the allocator is told.
+    pub const fn new(handles_examples: fn(&[u8]) -> bool, no_memory: fn(usize)) -> ProgramAllocator {
+        ProgramAllocator { choice: AtomicU8::new(OPEN), handles_examples, no_memory }
+    }
+
+    /// A block of `size` bytes, or none: then the program is told.
+    #[inline]
+    fn granted(&self, size: usize, get: impl FnOnce() -> *mut u8) -> *mut u8 {
+        let pointer = if size >= LARGE && size > machine_memory() { std::ptr::null_mut() } else { get() };
+        if pointer.is_null() {
+            (self.no_memory)(size);
+        }
+        pointer
     }
 
     #[inline]
@@ -59,21 +78,34 @@ fn program_name() -> &'static [u8] {
     b""
 }
 
+/// Bytes of memory that the machine has, whoever uses them.
+#[cold]
+fn machine_memory() -> usize {
+    // SAFETY: the call reads two numbers of the system and touches no memory of ours.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    match (usize::try_from(pages), usize::try_from(size)) {
+        (Ok(pages), Ok(size)) => pages.saturating_mul(size),
+        _ => usize::MAX,
+    }
+}
+
 // SAFETY: all calls go to one allocator, the same from the first call to the last (threads that choose at the same time
 // choose the same), and both keep the trait's contract.
 unsafe impl GlobalAlloc for ProgramAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of this method, which is that of the one called.
-        unsafe { if self.uses_mimalloc() { MiMalloc.alloc(layout) } else { System.alloc(layout) } }
+        self.granted(layout.size(), || unsafe {
+            if self.uses_mimalloc() { MiMalloc.alloc(layout) } else { System.alloc(layout) }
+        })
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as in `alloc`.
-        unsafe {
+        self.granted(layout.size(), || unsafe {
             if self.uses_mimalloc() { MiMalloc.alloc_zeroed(layout) } else { System.alloc_zeroed(layout) }
-        }
+        })
     }
 
     #[inline]
@@ -91,12 +123,12 @@ unsafe impl GlobalAlloc for ProgramAllocator {
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         // SAFETY: as in `dealloc`.
-        unsafe {
+        self.granted(new_size, || unsafe {
             if self.uses_mimalloc() {
                 MiMalloc.realloc(pointer, layout, new_size)
             } else {
                 System.realloc(pointer, layout, new_size)
             }
-        }
+        })
     }
 }

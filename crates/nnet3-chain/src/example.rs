@@ -107,6 +107,10 @@ impl NnetChainExample {
 }
 
 impl Example for NnetChainExample {
+    fn inputs(&self) -> &[NnetIo] {
+        &self.inputs
+    }
+
     fn size(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| output.indexes.len()).max();
         largest_io(&self.inputs).max(outputs.unwrap_or(0))

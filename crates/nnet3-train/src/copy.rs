@@ -50,6 +50,20 @@ pub struct Copier {
     warned: [bool; 2],
 }
 
+impl Copier {
+    /// What can have left no example.
+    pub fn why_nothing(&self) -> String {
+        match self.options.frame {
+            FrameChoice::At(t) => format!(
+                ": --frame={t} takes the output frame with t={t}, which none of them has (the first has t=0; give a smaller number)"
+            ),
+            FrameChoice::All | FrameChoice::Random => {
+                ": --keep-proportion is too small for so few".to_owned()
+            }
+        }
+    }
+}
+
 /// A copy, and the warnings that it gives rise to.
 pub type Copied<E = NnetExample> = (E, Vec<String>);
 

@@ -103,6 +103,9 @@ pub fn num_sequences(ios: &[NnetIo]) -> Result<usize> {
 
 /// What reading, merging, shuffling, selecting and training need to know of a kind of example: plain ones, chain examples.
 pub trait Example: KaldiObject + Clone + Send + Sync + 'static {
+    /// Its inputs, with or without its outputs.
+    fn inputs(&self) -> &[NnetIo];
+
     /// The largest number of rows of its inputs and outputs: usually the input frames with their context.
     fn size(&self) -> usize;
 
@@ -139,6 +142,10 @@ impl NnetExample {
 }
 
 impl Example for NnetExample {
+    fn inputs(&self) -> &[NnetIo] {
+        &self.ios
+    }
+
     fn size(&self) -> usize {
         largest_io(&self.ios)
     }

@@ -83,6 +83,18 @@ impl<E: Example> ExampleMerger<E> {
         Ok(out)
     }
 
+    /// Why there was no minibatch at all, and what to change.
+    pub fn why_nothing(&self) -> String {
+        let counts = self.groups.iter().map(|group| (group.counts.discarded, group.size));
+        let all: u64 = counts.clone().map(|(count, _)| count).sum();
+        let Some((most, size)) = counts.max() else { return "there were no examples to merge".to_owned() };
+        format!(
+            "none of the {all} examples fits a minibatch: there are at most {most} of a kind, and a minibatch of \
+             those takes at least {}; give a smaller --minibatch-size, such as {most} or 1:{most}",
+            self.sizes.smallest(size)
+        )
+    }
+
     /// How many minibatches there were.
     pub fn written(&self) -> u64 {
         self.written
@@ -191,7 +203,10 @@ impl<E: Example> ExampleMerger<E> {
             kinds += group.counts.minibatches.len();
         }
         let all = (merged + discarded) as f64;
-        let short = |value: f64| format_g(f64::from(value as f32), SHORT_PRECISION);
+        let short = |value: f64| {
+            let value = if value.is_nan() { 0.0 } else { value };
+            format_g(f64::from(value as f32), SHORT_PRECISION)
+        };
         format!(
             "Processed {} egs of avg. size {} into {} minibatches, discarding {}% of egs.  Avg minibatch size was {}, \
              #distinct types of egs/minibatches was {}/{kinds}",

@@ -73,6 +73,11 @@ impl MinibatchSizes {
         self.rule(example_size).ranges.iter().map(|range| range.1).max().unwrap_or(0)
     }
 
+    /// The smallest allowed minibatch of examples of this size.
+    pub fn smallest(&self, example_size: usize) -> usize {
+        self.rule(example_size).ranges.iter().map(|range| range.0).min().unwrap_or(0)
+    }
+
     /// The largest allowed minibatch of at most `available` such examples; 0 if none is allowed.
     pub fn largest_up_to(&self, example_size: usize, available: usize) -> usize {
         let fit = |&(low, high): &(usize, usize)| if available < low { 0 } else { high.min(available) };

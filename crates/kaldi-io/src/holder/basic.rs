@@ -3,7 +3,7 @@
 use super::Holder;
 use crate::error::{IoError, Result};
 use crate::reader::KaldiReader;
-use crate::text::{is_space, is_token};
+use crate::text::{excerpt, is_space, is_token};
 use crate::writer::KaldiWriter;
 
 /// Skips blanks, but not the end of the line.
@@ -91,7 +91,13 @@ fn write_counted(w: &mut KaldiWriter, values: &[i32]) -> Result<()> {
 }
 
 fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Result<Vec<T>> {
-    let parse = |word: &str| word.parse().map_err(|_| r.error(format!("expected {of}, found '{word}'")));
+    let parse = |word: &str| {
+        // (Programs that take alignments take no posteriors.)
+        let hint =
+            if word == "[" { "; this looks like posteriors (--target-type=post of train.sh)" } else { "" };
+        word.parse()
+            .map_err(|_| r.error(format!("expected {of}, found '{}'{hint}", excerpt(word.as_bytes()))))
+    };
     text.split_ascii_whitespace().map(parse).collect()
 }
 

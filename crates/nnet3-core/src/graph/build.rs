@@ -50,7 +50,7 @@ pub struct GraphBuilder<'n> {
     stack: Vec<CindexId>,
 }
 
-/// Levels after which the dependencies are taken to be endless.
+/// Levels, besides the network's own, after which the dependencies are taken to be endless.
 const MAX_DISTANCE: usize = 10_000;
 
 impl<'n> GraphBuilder<'n> {
@@ -76,7 +76,9 @@ impl<'n> GraphBuilder<'n> {
         self.graph.expect(request);
         self.add_inputs(request)?;
         self.add_outputs(request)?;
-        for _ in 0..MAX_DISTANCE {
+        // A network without recurrences has at most a level for each node.
+        let most_levels = MAX_DISTANCE + self.nnet.num_nodes();
+        for _ in 0..most_levels {
             std::mem::swap(&mut self.current_queue, &mut self.next_queue);
             if self.current_queue.is_empty() {
                 return Ok(());
@@ -85,7 +87,7 @@ impl<'n> GraphBuilder<'n> {
         }
         let names: Vec<&str> = self.next_queue.iter().take(3).map(|&c| self.name_of(c)).collect();
         Err(Error::NotComputable(format!(
-            "the outputs depend on an endless chain of earlier or later times (after {MAX_DISTANCE} steps still at \
+            "the outputs depend on an endless chain of earlier or later times (after {most_levels} steps still at \
              {}): a recurrence needs IfDefined or Failover to begin somewhere",
             names.join(", ")
         )))

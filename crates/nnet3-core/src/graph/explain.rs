@@ -45,6 +45,29 @@ pub fn explain_output(nnet: &Nnet, request: &ComputationRequest, name: &str, ind
     Ok(out)
 }
 
+/// What to change if the inputs of a simple network have too little context: a sentence, or nothing.
+pub(super) fn context_hint(nnet: &Nnet, request: &ComputationRequest) -> String {
+    let times = |io: Option<&IoSpecification>| {
+        let times = io?.indexes.iter().map(|index| index.t);
+        times.clone().min().zip(times.max())
+    };
+    let (Some((first, last)), Some((first_out, last_out))) =
+        (times(request.input("input")), times(request.output("output")))
+    else {
+        return String::new();
+    };
+    // (What is asked for here is a request of its own, all of whose frames may be missing.)
+    let Ok((left, right)) = nnet.context() else { return String::new() };
+    let (from, to) = (first_out - left, last_out + right);
+    if first <= from && to <= last {
+        return String::new();
+    }
+    format!(
+        "The network needs 'input' from t={from} to t={to} for these outputs, and has it from t={first} to t={last}: examples \
+         made with --left-context={left} --right-context={right} or more would do.\n"
+    )
+}
+
 /// The output and index of a text such as `output:0,3` (n and t) or `output:0,3,1` (n, t and x).
 pub fn parse_output(text: &str) -> Result<(&str, Index)> {
     let wrong = || Error::Request(format!("'{text}': expected NODE:N,T or NODE:N,T,X, such as output:0,3"));

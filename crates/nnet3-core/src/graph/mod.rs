@@ -68,7 +68,8 @@ fn build_by_level(nnet: &Nnet, requests: &[ComputationRequest]) -> Result<(Compu
     for request in requests {
         builder.compute(request)?;
         if !builder.all_outputs_are_computable() {
-            return Err(Error::NotComputable(builder.explain_failure(nnet, request)));
+            let why = builder.explain_failure(nnet, request) + &explain::context_hint(nnet, request);
+            return Err(Error::NotComputable(why));
         }
         builder.prune();
     }
