@@ -17,12 +17,11 @@ pub struct Flops {
 
 /// Elements of the matrix that each output row is multiplied with; 0 for other types.
 fn linear_elements(component: &dyn Component) -> usize {
-    let any = component.as_any();
-    if let Some(affine) = any.downcast_ref::<Affine>() {
+    if let Some(affine) = component.downcast_ref::<Affine>() {
         affine.linear_params().len()
-    } else if let Some(linear) = any.downcast_ref::<Linear>() {
+    } else if let Some(linear) = component.downcast_ref::<Linear>() {
         linear.linear_params().len()
-    } else if let Some(tdnn) = any.downcast_ref::<Tdnn>() {
+    } else if let Some(tdnn) = component.downcast_ref::<Tdnn>() {
         tdnn.linear_params().len()
     } else {
         0

@@ -46,7 +46,9 @@ pub fn summarize(values: &[f32]) -> String {
 fn mean_stddev(values: &[f32]) -> (f64, f64) {
     let n = values.len() as f32;
     let mean = values.iter().map(|&v| v as f64).sum::<f64>() as f32 / n;
-    (mean as f64, (sum_of_squares(values) / n - mean * mean).sqrt() as f64)
+    let variance = sum_of_squares(values) / n - mean * mean;
+    // Of equal values roundings may leave less than nothing.
+    (mean as f64, if variance < 0.0 { 0.0 } else { variance.sqrt() as f64 })
 }
 
 fn rms(values: &[f32]) -> f64 {
@@ -115,6 +117,18 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(succinct(value), text);
         }
+    }
+
+    #[test]
+    fn equal_values_do_not_vary() {
+        // In `f32` the mean square of these is less than the square of the mean.
+        for value in [0.1, 0.3, 0.7, 1.1, 1.3] {
+            for n in 10..60 {
+                let (_, stddev) = mean_stddev(&vec![value; n]);
+                assert!((0.0..1e-3).contains(&stddev), "{n} x {value}: {stddev}");
+            }
+        }
+        assert!(mean_stddev(&[f32::NAN; 10]).1.is_nan());
     }
 
     #[test]

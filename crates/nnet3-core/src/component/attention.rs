@@ -271,7 +271,9 @@ fn read_count(r: &mut KaldiReader, token: &str) -> Result<usize> {
 }
 
 impl Component for Attention {
-    crate::component_boilerplate!("RestrictedAttentionComponent");
+    fn type_name(&self) -> &'static str {
+        "RestrictedAttentionComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.num_heads * (2 * self.key_dim + self.value_dim + self.context())
@@ -494,30 +496,30 @@ impl Component for Attention {
     }
 
     fn zero_stats(&mut self) {
-        self.scale(0.0);
+        self.scale_stats(0.0);
     }
 
-    fn scale(&mut self, factor: f32) {
+    fn scale_stats(&mut self, factor: f32) {
         let factor = factor as f64;
         self.entropy.scale(factor);
         self.posterior.scale(factor);
         self.stats_count.scale(factor);
     }
 
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let (alpha, other) = (alpha as f64, downcast::<Self>(other));
         self.entropy.add(alpha, &other.entropy);
         self.posterior.add(alpha, &other.posterior);
         self.stats_count.add(alpha, &other.stats_count);
     }
 
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         backend.scale_sums_by(&mut self.entropy, factor);
         backend.scale_sums_by(&mut self.posterior, factor);
         self.stats_count.scale_by(backend, factor);
     }
 
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let other = downcast::<Self>(other);
         backend.add_sums_by(&mut self.entropy, alpha, &other.entropy);
         backend.add_sums_by(&mut self.posterior, alpha, &other.posterior);
@@ -542,9 +544,6 @@ impl PrecomputedIndexes for Io {
         w.write_token("</ConvCompIo>")?;
         w.write_token("</RestrictedAttentionComponentPrecomputedIndexes>")?;
         Ok(())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -5,7 +5,6 @@ use super::fields::{self, key};
 use super::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
 use super::tally::Tally;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::{number, summarize};
@@ -160,7 +159,9 @@ impl BatchNorm {
 }
 
 impl Component for BatchNorm {
-    component_boilerplate!("BatchNormComponent");
+    fn type_name(&self) -> &'static str {
+        "BatchNormComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -279,19 +280,19 @@ impl Component for BatchNorm {
     /// Nothing in test mode: the statistics are the transform.
     fn zero_stats(&mut self) {
         if !self.test_mode {
-            self.scale(0.0);
+            self.scale_stats(0.0);
         }
     }
 
     /// Does not change the transform of test mode.
-    fn scale(&mut self, factor: f32) {
+    fn scale_stats(&mut self, factor: f32) {
         let factor = factor as f64;
         self.count.scale(factor);
         self.sum.scale(factor);
         self.sumsq.scale(factor);
     }
 
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other: &BatchNorm = super::downcast(other);
         let alpha = alpha as f64;
         self.count.add(alpha, &other.count);
@@ -300,13 +301,13 @@ impl Component for BatchNorm {
         self.derive();
     }
 
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.count.scale_by(backend, factor);
         backend.scale_sums_by(&mut self.sum, factor);
         backend.scale_sums_by(&mut self.sumsq, factor);
     }
 
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let other: &BatchNorm = super::downcast(other);
         if other.count.is_zero() {
             return;
@@ -318,7 +319,7 @@ impl Component for BatchNorm {
         self.derive();
     }
 
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.scale, &mut self.offset]
     }
 
@@ -329,7 +330,7 @@ impl Component for BatchNorm {
     }
 
     fn scale_batchnorm_stats(&mut self, factor: f32) {
-        self.scale(factor);
+        self.scale_stats(factor);
     }
 }
 

@@ -4,7 +4,6 @@ use super::parameters::*;
 use super::repeated::Repeated;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Blocks;
@@ -92,8 +91,21 @@ impl BlockAffine {
 }
 
 impl Component for BlockAffine {
-    component_boilerplate!("BlockAffineComponent");
-    parameter_methods!(linear, bias);
+    fn type_name(&self) -> &'static str {
+        "BlockAffineComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.linear.cols() * self.num_blocks
@@ -159,7 +171,12 @@ impl Component for BlockAffine {
 }
 
 impl Updatable for BlockAffine {
-    updatable_methods!(linear, bias);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

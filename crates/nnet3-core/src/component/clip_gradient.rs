@@ -4,7 +4,6 @@ use super::fields::{self, key};
 use super::nonlinear_stats::REPAIR_PROBABILITY;
 use super::parameters::copy_unless_same;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::number;
@@ -259,7 +258,9 @@ fn add_row_norms(
 }
 
 impl Component for ClipGradient {
-    component_boilerplate!("ClipGradientComponent");
+    fn type_name(&self) -> &'static str {
+        "ClipGradientComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -355,7 +356,7 @@ impl Component for ClipGradient {
         (self.count, self.counts_there, self.num_backpropped) = (0, false, 0);
     }
     /// Integers, so rounded towards zero; the counts of self-repair stay.
-    fn scale(&mut self, factor: f32) {
+    fn scale_stats(&mut self, factor: f32) {
         if factor == 0.0 {
             self.totals.scale(0.0);
             return (self.count, self.counts_there) = (0, false);
@@ -363,15 +364,15 @@ impl Component for ClipGradient {
         let (clipped, count) = self.totals();
         self.set_totals((clipped as f32 * factor) as i32, (count as f32 * factor) as i32);
     }
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let (clipped, count) = self.totals();
         let (more, more_rows) = super::downcast::<ClipGradient>(other).totals();
         let sum = |a: i32, b: i32| (a as f32 + alpha * b as f32) as i32;
         self.set_totals(sum(clipped, more), sum(count, more_rows));
     }
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         if let Some(factor) = backend.value_at_once(factor) {
-            return self.scale(factor);
+            return self.scale_stats(factor);
         }
         if self.count != 0 || self.counts_there {
             backend.scale_sums_by(&mut self.totals, factor);
@@ -379,10 +380,10 @@ impl Component for ClipGradient {
             self.count_times(backend, count, factor);
         }
     }
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         if let Some(alpha) = backend.value_at_once(alpha) {
             if alpha != 0.0 {
-                self.add(alpha, other);
+                self.add_stats(alpha, other);
             }
             return;
         }

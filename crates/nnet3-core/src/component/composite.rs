@@ -3,9 +3,8 @@
 
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
-use nnet3_matrix::{Accumulator, Scratch};
+use nnet3_matrix::Scratch;
 
 const NAME: &str = "CompositeComponent";
 const MOST_PARTS: usize = 100_000;
@@ -269,7 +268,9 @@ impl Composite {
 }
 
 impl Component for Composite {
-    component_boilerplate!("CompositeComponent");
+    fn type_name(&self) -> &'static str {
+        "CompositeComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.parts[0].input_dim()
@@ -346,27 +347,35 @@ impl Component for Composite {
     fn zero_stats(&mut self) {
         self.parts.iter_mut().for_each(|part| part.zero_stats());
     }
-    fn scale(&mut self, factor: f32) {
-        self.parts.iter_mut().for_each(|part| part.scale(factor));
+    fn scale_stats(&mut self, factor: f32) {
+        self.parts.iter_mut().for_each(|part| part.scale_stats(factor));
     }
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other = downcast::<Composite>(other);
         assert_eq!(self.parts.len(), other.parts.len());
-        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add(alpha, &**other));
+        self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_stats(alpha, &**other));
     }
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-        self.parts.iter_mut().for_each(|part| part.scale_by(backend, factor));
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.parts.iter_mut().for_each(|part| part.scale_stats_by(backend, factor));
     }
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let other = downcast::<Composite>(other);
         assert_eq!(self.parts.len(), other.parts.len());
         self.parts
             .iter_mut()
             .zip(&other.parts)
-            .for_each(|(part, other)| part.add_by(backend, alpha, &**other));
+            .for_each(|(part, other)| part.add_stats_by(backend, alpha, &**other));
     }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
-        self.parts.iter_mut().flat_map(|part| part.matrices_mut()).collect()
+    fn parameters(&self) -> Parameters<'_> {
+        let parts = self.parts.iter().enumerate();
+        parts.flat_map(|(i, part)| part.parameters().into_iter().map(move |p| p.of_part(i))).collect()
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        let parts = self.parts.iter_mut().enumerate();
+        parts.flat_map(|(i, part)| part.parameters_mut().into_iter().map(move |p| p.of_part(i))).collect()
+    }
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        self.parts.iter_mut().flat_map(|part| part.constants_mut()).collect()
     }
     fn as_updatable(&self) -> Option<&dyn Updatable> {
         if self.updatable_parts().next().is_some() { Some(self) } else { None }
@@ -383,27 +392,6 @@ impl Updatable for Composite {
     }
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
-    }
-    fn num_parameters(&self) -> usize {
-        self.updatable_parts().map(|part| part.num_parameters()).sum()
-    }
-    fn vectorize(&self) -> Vec<f32> {
-        self.updatable_parts().flat_map(|part| part.vectorize()).collect()
-    }
-    fn unvectorize(&mut self, mut parameters: &[f32]) {
-        for part in self.updatable_parts_mut() {
-            let (own, rest) = parameters.split_at(part.num_parameters());
-            part.unvectorize(own);
-            parameters = rest;
-        }
-    }
-    fn dot_product(&self, other: &dyn Component) -> f64 {
-        let other = downcast::<Composite>(other);
-        let parts = self.parts.iter().zip(&other.parts);
-        parts.filter_map(|(part, other)| Some(part.as_updatable()?.dot_product(&**other))).sum()
-    }
-    fn accumulate_square(&self, sums: &mut Accumulator, index: usize) {
-        self.updatable_parts().for_each(|part| part.accumulate_square(sums, index));
     }
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.updatable_parts_mut().for_each(|part| part.freeze_natural_gradient(freeze));

@@ -90,15 +90,6 @@ impl Component for Constant {
     fn type_name(&self) -> &'static str {
         if self.input_dim.is_some() { FUNCTION } else { CONSTANT }
     }
-    fn clone_box(&self) -> Box<dyn Component> {
-        Box::new(self.clone())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
 
     /// Of `ConstantComponent`, which has no input, the output's.
     fn input_dim(&self) -> usize {
@@ -172,28 +163,15 @@ impl Component for Constant {
         }
     }
 
-    fn scale(&mut self, factor: f32) {
-        if self.is_updatable {
-            self.output.scale(factor);
-        }
+    /// The output is a bias without a linear part.
+    fn parameters(&self) -> Parameters<'_> {
+        if self.is_updatable { named([("bias", &self.output)]) } else { Parameters::new() }
     }
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
-        if self.is_updatable {
-            self.output.add(alpha, &downcast::<Constant>(other).output);
-        }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        if self.is_updatable { named([("bias", &mut self.output)]) } else { ParametersMut::new() }
     }
-    fn scale_by(&mut self, _: &dyn Backend, factor: Factor<'_>) {
-        if self.is_updatable {
-            self.output.scale_by(factor);
-        }
-    }
-    fn add_by(&mut self, _: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
-        if self.is_updatable {
-            self.output.add_by(alpha, &downcast::<Constant>(other).output);
-        }
-    }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
-        vec![&mut self.output]
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        if self.is_updatable { Vec::new() } else { vec![&mut self.output] }
     }
     fn as_updatable(&self) -> Option<&dyn Updatable> {
         if self.is_updatable { Some(self) } else { None }
@@ -204,7 +182,12 @@ impl Component for Constant {
 }
 
 impl Updatable for Constant {
-    updatable_methods!(output);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

@@ -306,8 +306,21 @@ fn read_dims<const N: usize>(r: &mut KaldiReader, tokens: [&str; N]) -> Result<[
 }
 
 impl Component for Convolution {
-    crate::component_boilerplate!("ConvolutionComponent");
-    parameter_methods!(filters, bias);
+    fn type_name(&self) -> &'static str {
+        "ConvolutionComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.filters), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.filters), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.axes.iter().map(|axis| axis.dim).product()
@@ -391,7 +404,12 @@ impl Component for Convolution {
 }
 
 impl Updatable for Convolution {
-    updatable_methods!(filters, bias);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

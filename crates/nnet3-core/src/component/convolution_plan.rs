@@ -14,7 +14,6 @@ use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Backend, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
-use std::any::Any;
 use std::ops::Range;
 
 pub(super) const PRECOMPUTED_NAME: &str = "TimeHeightConvolutionComponentPrecomputedIndexes";
@@ -461,8 +460,5 @@ impl PrecomputedIndexes for Plan {
         w.write_token("</ConvComputation>")?;
         w.write_token(&format!("</{PRECOMPUTED_NAME}>"))?;
         Ok(())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

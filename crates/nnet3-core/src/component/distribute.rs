@@ -7,7 +7,6 @@ use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
     precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::fast_hash::FastMap;
@@ -15,7 +14,6 @@ use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
-use std::any::Any;
 use std::sync::OnceLock;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
@@ -119,13 +117,12 @@ impl PrecomputedIndexes for Places {
         w.write_token("</DistributeComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for Distribute {
-    component_boilerplate!("DistributeComponent");
+    fn type_name(&self) -> &'static str {
+        "DistributeComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim

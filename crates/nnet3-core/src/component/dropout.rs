@@ -4,7 +4,6 @@
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
@@ -97,7 +96,9 @@ impl Dropout {
 }
 
 impl Component for Dropout {
-    component_boilerplate!("DropoutComponent");
+    fn type_name(&self) -> &'static str {
+        "DropoutComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -213,7 +214,9 @@ impl DropoutMask {
 }
 
 impl Component for DropoutMask {
-    component_boilerplate!("DropoutMaskComponent");
+    fn type_name(&self) -> &'static str {
+        "DropoutMaskComponent"
+    }
 
     /// There is no input; this is what the reference says.
     fn input_dim(&self) -> usize {

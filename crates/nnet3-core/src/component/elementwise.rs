@@ -3,7 +3,6 @@
 use super::fields::{self, key};
 use super::parameters::copy_unless_same;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::number;
@@ -88,7 +87,9 @@ impl NoOp {
 }
 
 impl Component for NoOp {
-    component_boilerplate!("NoOpComponent");
+    fn type_name(&self) -> &'static str {
+        "NoOpComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -177,7 +178,9 @@ impl ElementwiseProduct {
 }
 
 impl Component for ElementwiseProduct {
-    component_boilerplate!("ElementwiseProductComponent");
+    fn type_name(&self) -> &'static str {
+        "ElementwiseProductComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim
@@ -268,7 +271,9 @@ impl Permute {
 }
 
 impl Component for Permute {
-    component_boilerplate!("PermuteComponent");
+    fn type_name(&self) -> &'static str {
+        "PermuteComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.map.len()

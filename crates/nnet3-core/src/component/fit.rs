@@ -3,6 +3,7 @@
 
 use super::PrecomputedIndexes;
 use super::row_ranges::Ranges;
+use std::any::Any;
 
 /// What is wrong, in words.
 pub type Fit<T = ()> = std::result::Result<T, String>;
@@ -10,7 +11,7 @@ pub type Fit<T = ()> = std::result::Result<T, String>;
 /// The component's own precomputed indexes, if that is what they are.
 pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> Fit<&T> {
     let indexes = indexes.ok_or("the component needs precomputed indexes")?;
-    let own = indexes.as_any().downcast_ref();
+    let own = (indexes as &dyn Any).downcast_ref();
     own.ok_or_else(|| "the precomputed indexes are those of another type of component".to_string())
 }
 

@@ -5,7 +5,6 @@ use super::parameters::{self, copy_unless_same};
 use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, load_matrix,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::random::Random;
@@ -121,7 +120,9 @@ impl FixedAffine {
 }
 
 impl Component for FixedAffine {
-    component_boilerplate!("FixedAffineComponent");
+    fn type_name(&self) -> &'static str {
+        "FixedAffineComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.linear.cols()
@@ -159,7 +160,7 @@ impl Component for FixedAffine {
         let linear = self.linear.view();
         context.backend.gemm(in_deriv, 1.0, args.out_deriv, Transpose::No, linear, Transpose::No, 1.0);
     }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.linear, &mut self.bias]
     }
 }
@@ -217,7 +218,9 @@ impl FixedScale {
 }
 
 impl Component for FixedScale {
-    component_boilerplate!("FixedScaleComponent");
+    fn type_name(&self) -> &'static str {
+        "FixedScaleComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.scales.cols()
@@ -254,7 +257,7 @@ impl Component for FixedScale {
             self.multiply(context, in_deriv, args.out_deriv);
         }
     }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.scales]
     }
 }
@@ -279,7 +282,9 @@ impl FixedBias {
 }
 
 impl Component for FixedBias {
-    component_boilerplate!("FixedBiasComponent");
+    fn type_name(&self) -> &'static str {
+        "FixedBiasComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.bias.cols()
@@ -317,7 +322,7 @@ impl Component for FixedBias {
             copy_unless_same(context, in_deriv, args.out_deriv);
         }
     }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
         vec![&mut self.bias]
     }
 }

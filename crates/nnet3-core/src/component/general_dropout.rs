@@ -8,7 +8,6 @@ use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
     precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::fast_hash::FastMap;
@@ -18,7 +17,6 @@ use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, Map, View, ViewMut};
-use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "GeneralDropoutComponent",
@@ -229,13 +227,12 @@ impl PrecomputedIndexes for MaskIndexes {
         w.write_token("</GeneralDropoutComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for GeneralDropout {
-    component_boilerplate!("GeneralDropoutComponent");
+    fn type_name(&self) -> &'static str {
+        "GeneralDropoutComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim

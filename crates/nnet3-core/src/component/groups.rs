@@ -2,7 +2,6 @@
 
 use super::fields::{self, key};
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::number;
@@ -71,7 +70,9 @@ impl Pnorm {
 }
 
 impl Component for Pnorm {
-    component_boilerplate!("PnormComponent");
+    fn type_name(&self) -> &'static str {
+        "PnormComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim
@@ -166,7 +167,9 @@ impl SumGroup {
 }
 
 impl Component for SumGroup {
-    component_boilerplate!("SumGroupComponent");
+    fn type_name(&self) -> &'static str {
+        "SumGroupComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.groups.len()
@@ -230,7 +233,9 @@ impl SumBlock {
 }
 
 impl Component for SumBlock {
-    component_boilerplate!("SumBlockComponent");
+    fn type_name(&self) -> &'static str {
+        "SumBlockComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim

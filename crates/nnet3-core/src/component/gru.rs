@@ -4,7 +4,7 @@
 //! Both form h = tanh(…) and the cell c = (1 - z) ⊙ h + z ⊙ c_prev, and differ in what reaches the tanh.
 
 use super::fields::{self, key};
-use super::parameters::{get_stddev, normal_matrix, stddev_key, updatable_methods};
+use super::parameters::{get_stddev, normal_matrix, stddev_key};
 use super::preconditioners::Preconditioners;
 use super::tanh_stats::{self, TanhStats};
 use super::updatable::{Updatable, UpdatableSettings};
@@ -180,22 +180,18 @@ macro_rules! whole_object_methods {
         fn zero_stats(&mut self) {
             self.stats.scale(0.0);
         }
-        fn scale(&mut self, factor: f32) {
-            self.w.scale(factor);
+        fn scale_stats(&mut self, factor: f32) {
             self.stats.scale(factor);
         }
-        fn add(&mut self, alpha: f32, other: &dyn Component) {
+        fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
             let other = downcast::<Self>(other);
-            self.w.add(alpha, &other.w);
             self.stats.add(alpha, &other.stats);
         }
-        fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-            self.w.scale_by(factor);
+        fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
             self.stats.scale_by(backend, factor);
         }
-        fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
             let other = downcast::<Self>(other);
-            self.w.add_by(alpha, &other.w);
             self.stats.add_by(backend, alpha, &other.stats);
         }
         fn as_updatable(&self) -> Option<&dyn Updatable> {
@@ -203,9 +199,6 @@ macro_rules! whole_object_methods {
         }
         fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
             Some(self)
-        }
-        fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
-            vec![&mut self.w]
         }
     };
 }
@@ -291,7 +284,15 @@ impl Gru {
 }
 
 impl Component for Gru {
-    crate::component_boilerplate!("GruNonlinearityComponent");
+    fn type_name(&self) -> &'static str {
+        "GruNonlinearityComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.w)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.w)])
+    }
     whole_object_methods!();
 
     fn input_dim(&self) -> usize {
@@ -381,7 +382,12 @@ impl Component for Gru {
 }
 
 impl Updatable for Gru {
-    updatable_methods!(w);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);
@@ -444,7 +450,15 @@ impl OutputGru {
 }
 
 impl Component for OutputGru {
-    crate::component_boilerplate!("OutputGruNonlinearityComponent");
+    fn type_name(&self) -> &'static str {
+        "OutputGruNonlinearityComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("peephole", &self.w)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("peephole", &mut self.w)])
+    }
     whole_object_methods!();
 
     fn input_dim(&self) -> usize {
@@ -517,7 +531,12 @@ impl Component for OutputGru {
 }
 
 impl Updatable for OutputGru {
-    updatable_methods!(w);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);

@@ -4,7 +4,6 @@ use super::parameters::*;
 use super::preconditioners::{self, Preconditioners};
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::text;
 use nnet3_matrix::Transpose::{No, Yes};
@@ -139,8 +138,21 @@ impl Linear {
 }
 
 impl Component for Linear {
-    component_boilerplate!("LinearComponent");
-    parameter_methods!(params);
+    fn type_name(&self) -> &'static str {
+        "LinearComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.params)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.params)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.params.cols()
@@ -233,7 +245,12 @@ impl Component for Linear {
 }
 
 impl Updatable for Linear {
-    updatable_methods!(params);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);

@@ -2,7 +2,7 @@
 //! Schmidhuber, 1997; Gers, Schraudolph and Schmidhuber, 2002).
 
 use super::fields::{self, key};
-use super::parameters::{get_stddev, normal_matrix, updatable_methods};
+use super::parameters::{get_stddev, normal_matrix};
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
@@ -208,8 +208,16 @@ fn read_array<const N: usize>(r: &mut KaldiReader, token: &str) -> Result<[f32; 
 }
 
 impl Component for LstmNonlinearity {
-    crate::component_boilerplate!("LstmNonlinearityComponent");
+    fn type_name(&self) -> &'static str {
+        "LstmNonlinearityComponent"
+    }
 
+    fn parameters(&self) -> Parameters<'_> {
+        named([("peephole", &self.params)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("peephole", &mut self.params)])
+    }
     fn input_dim(&self) -> usize {
         5 * self.cells() + if self.use_dropout { 3 } else { 0 }
     }
@@ -317,25 +325,21 @@ impl Component for LstmNonlinearity {
         self.sums_mut().into_iter().for_each(|sums| sums.scale(0.0));
     }
 
-    fn scale(&mut self, factor: f32) {
-        self.params.scale(factor);
+    fn scale_stats(&mut self, factor: f32) {
         self.sums_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
     }
 
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other = downcast::<Self>(other);
-        self.params.add(alpha, &other.params);
         self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha as f64, more));
     }
 
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
-        self.params.scale_by(factor);
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
     }
 
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let other = downcast::<Self>(other);
-        self.params.add_by(alpha, &other.params);
         let pairs = self.sums_mut().into_iter().zip(other.sums());
         pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
     }
@@ -346,13 +350,15 @@ impl Component for LstmNonlinearity {
     fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
         Some(self)
     }
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
-        vec![&mut self.params]
-    }
 }
 
 impl Updatable for LstmNonlinearity {
-    updatable_methods!(params);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);

@@ -30,6 +30,7 @@ pub mod lstm;
 pub mod nonlinear;
 pub mod nonlinear_stats;
 pub mod normalize;
+pub mod parameter;
 pub mod parameters;
 pub mod per_element;
 pub mod pooling;
@@ -62,6 +63,7 @@ use std::any::Any;
 use std::fmt;
 use std::ops::BitOr;
 
+pub use parameter::{Parameter, Parameters, ParametersMut, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
 
@@ -205,20 +207,19 @@ impl<'a> Update<'a> {
 pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
     /// Writes `<TypePrecomputedIndexes> … </TypePrecomputedIndexes>` (spec components §12).
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
-    fn as_any(&self) -> &dyn Any;
 }
 
 /// The component's own precomputed indexes. Panics on another type: the compiler made them with this component, or the
 /// checker has looked at them ([`Component::check_precomputed`]).
 pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> &T {
-    indexes.and_then(|i| i.as_any().downcast_ref()).expect("precomputed indexes of this component")
+    indexes.and_then(|i| (i as &dyn Any).downcast_ref()).expect("precomputed indexes of this component")
 }
 
 /// Answers whether an input index is available (see [`Component::is_computable`]).
 pub type Available<'a> = &'a dyn Fn(Index) -> bool;
 
 /// One node type of a network: a function on rows, with or without parameters.
-pub trait Component: Any + Send + Sync {
+pub trait Component: Any + CloneComponent + Send + Sync {
     /// The exact name in files and configs, such as `TdnnComponent`.
     fn type_name(&self) -> &'static str;
     fn input_dim(&self) -> usize;
@@ -233,10 +234,6 @@ pub trait Component: Any + Send + Sync {
 
     /// Writes `<Type> … </Type>`.
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
-
-    fn clone_box(&self) -> Box<dyn Component>;
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
 
     // ---- indexes (non-simple components) -----------------------------------------------------------------------
 
@@ -356,24 +353,37 @@ pub trait Component: Any + Send + Sync {
 
     fn zero_stats(&mut self) {}
 
-    /// Parameters and statistics times `factor`; 0 gives exact zeros.
-    fn scale(&mut self, factor: f32) {
+    /// Statistics times `factor`; 0 gives exact zeros.
+    fn scale_stats(&mut self, factor: f32) {
         let _ = factor;
     }
 
-    /// Parameters and statistics += `alpha` × those of `other`, which has the same type.
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    /// Statistics += `alpha` × those of `other`, which has the same type.
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let _ = (alpha, other);
     }
 
-    /// As [`Component::scale`] by a number that the device knows, and nobody waits for.
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    /// As [`Component::scale_stats`] by a number that the device knows, and nobody waits for.
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         let _ = (backend, factor);
     }
 
-    /// As [`Component::add`] with an alpha that the device knows, and nobody waits for; 0 adds nothing.
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    /// As [`Component::add_stats`] with an alpha that the device knows, and nobody waits for; 0 adds nothing.
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let _ = (backend, alpha, other);
+    }
+
+    /// What is learned, in the order of the file. All copies of a network have the same.
+    fn parameters(&self) -> Parameters<'_> {
+        Parameters::new()
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        ParametersMut::new()
+    }
+
+    /// Matrices that are not learned, but are used on the device.
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        Vec::new()
     }
 
     /// `Some` exactly if [`Properties::UPDATABLE`].
@@ -382,11 +392,6 @@ pub trait Component: Any + Send + Sync {
     }
     fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
         None
-    }
-
-    /// All parameter matrices, so that they can be moved to a device.
-    fn matrices_mut(&mut self) -> Vec<&mut Matrix> {
-        Vec::new()
     }
 
     /// The linear part of the parameters and the orthonormal constraint, for Linear, Affine (and derived) and Tdnn.
@@ -415,6 +420,17 @@ pub trait Component: Any + Send + Sync {
     }
 }
 
+/// Copies behind [`Component`], of all types that can be cloned.
+pub trait CloneComponent {
+    fn clone_box(&self) -> Box<dyn Component>;
+}
+
+impl<T: Component + Clone> CloneComponent for T {
+    fn clone_box(&self) -> Box<dyn Component> {
+        Box::new(self.clone())
+    }
+}
+
 impl Clone for Box<dyn Component> {
     fn clone(&self) -> Box<dyn Component> {
         self.clone_box()
@@ -423,32 +439,13 @@ impl Clone for Box<dyn Component> {
 
 /// `other` as a `T`. Panics on another type: callers combine networks of one structure (checked before).
 pub fn downcast<T: Component>(other: &dyn Component) -> &T {
-    other.as_any().downcast_ref().unwrap_or_else(|| panic!("unexpected component type {}", other.type_name()))
+    other.downcast_ref().unwrap_or_else(|| panic!("unexpected component type {}", other.type_name()))
 }
 
 /// As [`downcast`], mutable.
 pub fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
     let name = other.type_name();
-    other.as_any_mut().downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))
-}
-
-/// The three methods that every component writes the same way.
-#[macro_export]
-macro_rules! component_boilerplate {
-    ($name:literal) => {
-        fn type_name(&self) -> &'static str {
-            $name
-        }
-        fn clone_box(&self) -> Box<dyn $crate::component::Component> {
-            Box::new(self.clone())
-        }
-        fn as_any(&self) -> &dyn std::any::Any {
-            self
-        }
-        fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
-            self
-        }
-    };
+    other.downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))
 }
 
 // ---- matrices of components on disk ----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
-use std::any::Any;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
@@ -150,15 +149,6 @@ impl Component for Nonlinear {
     fn type_name(&self) -> &'static str {
         type_name(self.function)
     }
-    fn clone_box(&self) -> Box<dyn Component> {
-        Box::new(self.clone())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
 
     fn input_dim(&self) -> usize {
         self.stats.dim
@@ -259,16 +249,16 @@ impl Component for Nonlinear {
     fn zero_stats(&mut self) {
         self.stats.zero();
     }
-    fn scale(&mut self, factor: f32) {
+    fn scale_stats(&mut self, factor: f32) {
         self.stats.scale(factor);
     }
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         self.stats.add(alpha, &super::downcast::<Nonlinear>(other).stats);
     }
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.stats.scale_by(backend, factor);
     }
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         self.stats.add_by(backend, alpha, &super::downcast::<Nonlinear>(other).stats);
     }
 }

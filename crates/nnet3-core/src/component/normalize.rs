@@ -3,7 +3,6 @@
 use super::fields::{self, key};
 use super::parameters;
 use super::{Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update};
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::text::number;
@@ -112,7 +111,9 @@ fn column(m: ViewMut<'_>, i: usize) -> ViewMut<'_> {
 }
 
 impl Component for Normalize {
-    component_boilerplate!("NormalizeComponent");
+    fn type_name(&self) -> &'static str {
+        "NormalizeComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim

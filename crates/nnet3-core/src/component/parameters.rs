@@ -1,4 +1,4 @@
-//! What components with a few parameter matrices share: the parameters as one vector, their config keys and file form.
+//! What components with a few parameter matrices share: their config keys, file form and plain functions.
 
 use super::updatable::UpdatableSettings;
 use super::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
@@ -13,81 +13,6 @@ use nnet3_matrix::{Backend, Matrix, Transpose::No, Transpose::Yes, View, ViewMut
 
 /// More parameters in one matrix are taken for a mistake in a config line.
 const MOST_PARAMETERS: usize = 1 << 30;
-
-/// Methods of [`super::Component`] for a type whose parameters are the matrices in these fields.
-macro_rules! parameter_methods {
-    ($($field:ident),+) => {
-        fn scale(&mut self, factor: f32) {
-            $(self.$field.scale(factor);)+
-        }
-        fn add(&mut self, alpha: f32, other: &dyn $crate::component::Component) {
-            let other = $crate::component::downcast::<Self>(other);
-            $(self.$field.add(alpha, &other.$field);)+
-        }
-        fn scale_by(&mut self, _: &dyn nnet3_matrix::Backend, factor: nnet3_matrix::Factor<'_>) {
-            $(self.$field.scale_by(factor);)+
-        }
-        fn add_by(
-            &mut self,
-            _: &dyn nnet3_matrix::Backend,
-            alpha: nnet3_matrix::Factor<'_>,
-            other: &dyn $crate::component::Component,
-        ) {
-            let other = $crate::component::downcast::<Self>(other);
-            $(self.$field.add_by(alpha, &other.$field);)+
-        }
-        fn matrices_mut(&mut self) -> Vec<&mut nnet3_matrix::Matrix> {
-            vec![$(&mut self.$field),+]
-        }
-        fn as_updatable(&self) -> Option<&dyn $crate::component::Updatable> {
-            Some(self)
-        }
-        fn as_updatable_mut(&mut self) -> Option<&mut dyn $crate::component::Updatable> {
-            Some(self)
-        }
-    };
-}
-
-/// Methods of [`super::Updatable`] for a type with a field `settings` and parameters in these fields, in this order.
-macro_rules! updatable_methods {
-    ($($field:ident),+) => {
-        fn settings(&self) -> &$crate::component::UpdatableSettings {
-            &self.settings
-        }
-        fn settings_mut(&mut self) -> &mut $crate::component::UpdatableSettings {
-            &mut self.settings
-        }
-        fn num_parameters(&self) -> usize {
-            [$(self.$field.len()),+].into_iter().sum()
-        }
-        fn vectorize(&self) -> Vec<f32> {
-            [$(self.$field.to_vec()),+].concat()
-        }
-        fn unvectorize(&mut self, parameters: &[f32]) {
-            $crate::component::parameters::unvectorize(&mut [$(&mut self.$field),+], parameters)
-        }
-        fn dot_product(&self, other: &dyn $crate::component::Component) -> f64 {
-            let other = $crate::component::downcast::<Self>(other);
-            [$(self.$field.dot(&other.$field)),+].into_iter().sum()
-        }
-        fn accumulate_square(&self, sums: &mut nnet3_matrix::Accumulator, index: usize) {
-            $(self.$field.accumulate_square(sums, index);)+
-        }
-    };
-}
-
-pub(super) use {parameter_methods, updatable_methods};
-
-/// Fills the matrices one after another.
-pub fn unvectorize(matrices: &mut [&mut Matrix], mut parameters: &[f32]) {
-    for matrix in matrices {
-        let (own, rest) = parameters.split_at(matrix.len());
-        let device = matrix.device().clone();
-        device.upload(matrix.view_mut(), own);
-        parameters = rest;
-    }
-    assert!(parameters.is_empty(), "{} parameters too many", parameters.len());
-}
 
 // ---- config lines ----------------------------------------------------------------------------------------------
 

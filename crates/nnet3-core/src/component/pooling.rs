@@ -9,14 +9,12 @@ use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
     fit, precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, Map, View, ViewMut};
-use std::any::Any;
 use std::ops::Range;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
@@ -263,13 +261,12 @@ impl PrecomputedIndexes for Windows {
         w.write_token("</StatisticsPoolingComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for Pooling {
-    component_boilerplate!("StatisticsPoolingComponent");
+    fn type_name(&self) -> &'static str {
+        "StatisticsPoolingComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim

@@ -132,16 +132,18 @@ impl Component for Repeated {
     fn type_name(&self) -> &'static str {
         if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
     }
-    fn clone_box(&self) -> Box<dyn Component> {
-        Box::new(self.clone())
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
     }
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
     }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
     }
-    parameter_methods!(linear, bias);
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.linear.cols() * self.num_repeats
@@ -200,7 +202,12 @@ impl Component for Repeated {
 }
 
 impl Updatable for Repeated {
-    updatable_methods!(linear, bias);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::parameters::*;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::natural_gradient::NaturalGradient;
 use crate::text;
@@ -137,8 +136,21 @@ impl ScaleAndOffset {
 }
 
 impl Component for ScaleAndOffset {
-    component_boilerplate!("ScaleAndOffsetComponent");
-    parameter_methods!(scales, offsets);
+    fn type_name(&self) -> &'static str {
+        "ScaleAndOffsetComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("scale", &self.scales), ("offset", &self.offsets)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("scale", &mut self.scales), ("offset", &mut self.offsets)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -207,7 +219,12 @@ impl Component for ScaleAndOffset {
 }
 
 impl Updatable for ScaleAndOffset {
-    updatable_methods!(scales, offsets);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
     precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
@@ -16,7 +15,6 @@ use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{View, ViewMut};
-use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "SpecAugmentTimeMaskComponent",
@@ -151,13 +149,12 @@ impl PrecomputedIndexes for SequenceRows {
         w.write_token("</SpecAugmentTimeMaskComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for TimeMask {
-    component_boilerplate!("SpecAugmentTimeMaskComponent");
+    fn type_name(&self) -> &'static str {
+        "SpecAugmentTimeMaskComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim

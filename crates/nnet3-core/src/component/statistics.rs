@@ -8,14 +8,12 @@ use super::{
     Available, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
     fit, precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{IndexTable, View, ViewMut};
-use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "StatisticsExtractionComponent",
@@ -183,13 +181,12 @@ impl PrecomputedIndexes for Groups {
         w.write_token("</StatisticsExtractionComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for Extraction {
-    component_boilerplate!("StatisticsExtractionComponent");
+    fn type_name(&self) -> &'static str {
+        "StatisticsExtractionComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.input_dim

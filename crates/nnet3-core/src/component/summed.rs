@@ -9,6 +9,7 @@ use super::row_ranges::Ranges;
 use super::statistics::{Extraction, Groups};
 use super::{Backprop, Component, Context, PrecomputedIndexes, precomputed};
 use nnet3_matrix::{View, ViewMut};
+use std::any::Any;
 
 /// Frames of a window, on average, from which on a call for each window is worth it.
 const SHORTEST: usize = 8;
@@ -20,11 +21,11 @@ pub fn can_sum(
     pooling: (&dyn Component, Option<&dyn PrecomputedIndexes>),
     frames: usize,
 ) -> bool {
-    let groups = extraction.1.and_then(|indexes| indexes.as_any().downcast_ref::<Groups>());
-    let windows = pooling.1.and_then(|indexes| indexes.as_any().downcast_ref::<Windows>());
+    let groups = extraction.1.and_then(|indexes| (indexes as &dyn Any).downcast_ref::<Groups>());
+    let windows = pooling.1.and_then(|indexes| (indexes as &dyn Any).downcast_ref::<Windows>());
     let (Some(groups), Some(windows)) = (groups, windows) else { return false };
-    extraction.0.as_any().is::<Extraction>()
-        && pooling.0.as_any().is::<Pooling>()
+    extraction.0.is::<Extraction>()
+        && pooling.0.is::<Pooling>()
         && groups.one_by_one(frames)
         && SHORTEST * windows.forward.count() <= frames
         && follow_each_other(&windows.forward, frames)
@@ -49,7 +50,7 @@ pub fn propagate(
     output: ViewMut<'_>,
 ) {
     let windows = precomputed::<Windows>(Some(windows));
-    match component.as_any().downcast_ref::<Extraction>() {
+    match component.downcast_ref::<Extraction>() {
         Some(extraction) => {
             extraction.propagate_summed(context, precomputed(indexes), &windows.forward, input, output)
         }
@@ -66,7 +67,7 @@ pub fn backprop(
 ) {
     let Some(in_deriv) = args.in_deriv else { return };
     let windows = precomputed::<Windows>(Some(windows));
-    match component.as_any().downcast_ref::<Extraction>() {
+    match component.downcast_ref::<Extraction>() {
         Some(extraction) => {
             extraction.backprop_summed(context, &windows.forward, args.in_value, args.out_deriv, in_deriv)
         }

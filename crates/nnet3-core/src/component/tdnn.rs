@@ -374,8 +374,21 @@ fn natural_gradient_from_config(
 // ---- the component ---------------------------------------------------------------------------------------------
 
 impl Component for Tdnn {
-    crate::component_boilerplate!("TdnnComponent");
-    parameter_methods!(linear, bias);
+    fn type_name(&self) -> &'static str {
+        "TdnnComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.linear.cols() / self.time_offsets.len()
@@ -540,7 +553,12 @@ impl Component for Tdnn {
 }
 
 impl Updatable for Tdnn {
-    updatable_methods!(linear, bias);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);
@@ -559,9 +577,6 @@ impl PrecomputedIndexes for Rows {
         w.write_i32_vector(&offsets)?;
         w.write_token("</TdnnComponentPrecomputedIndexes>")?;
         Ok(())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -239,8 +239,21 @@ fn preconditioners(ranks: (usize, usize), alphas: (f32, f32), history: f32) -> P
 }
 
 impl Component for TimeHeightConvolution {
-    crate::component_boilerplate!("TimeHeightConvolutionComponent");
-    parameter_methods!(linear, bias);
+    fn type_name(&self) -> &'static str {
+        "TimeHeightConvolutionComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.model.height_in * self.model.filters_in
@@ -375,7 +388,12 @@ impl Component for TimeHeightConvolution {
 }
 
 impl Updatable for TimeHeightConvolution {
-    updatable_methods!(linear, bias);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 
     fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.natural_gradient.freeze(freeze);

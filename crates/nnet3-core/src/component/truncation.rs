@@ -9,7 +9,6 @@ use super::{
     Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
     precomputed,
 };
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
@@ -18,7 +17,6 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, IndexTable, Map, View, ViewMut};
-use std::any::Any;
 
 pub const TYPES: &[ComponentType] = &[ComponentType {
     name: "BackpropTruncationComponent",
@@ -159,13 +157,12 @@ impl PrecomputedIndexes for Zeroing {
         w.write_token("</BackpropTruncationComponentPrecomputedIndexes>")?;
         Ok(())
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Component for Truncation {
-    component_boilerplate!("BackpropTruncationComponent");
+    fn type_name(&self) -> &'static str {
+        "BackpropTruncationComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -293,14 +290,14 @@ impl Component for Truncation {
     }
 
     fn zero_stats(&mut self) {
-        self.scale(0.0);
+        self.scale_stats(0.0);
     }
-    fn scale(&mut self, factor: f32) {
+    fn scale_stats(&mut self, factor: f32) {
         let factor = factor as f64;
         self.stats.changed.scale(factor);
         [&mut self.stats.count, &mut self.stats.boundaries].into_iter().for_each(|count| count.scale(factor));
     }
-    fn add(&mut self, alpha: f32, other: &dyn Component) {
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other: &Truncation = super::downcast(other);
         let (alpha, stats) = (alpha as f64, &mut self.stats);
         stats.changed.add(alpha, &other.stats.changed);
@@ -308,13 +305,13 @@ impl Component for Truncation {
         stats.boundaries.add(alpha, &other.stats.boundaries);
     }
 
-    fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         let Stats { changed, count, boundaries } = &mut self.stats;
         backend.scale_sums_by(changed, factor);
         [count, boundaries].into_iter().for_each(|count| count.scale_by(backend, factor));
     }
 
-    fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let (stats, more) = (&mut self.stats, &super::downcast::<Truncation>(other).stats);
         backend.add_sums_by(&mut stats.changed, alpha, &more.changed);
         stats.count.add_by(backend, alpha, &more.count);

@@ -1,5 +1,6 @@
 //! What all components with parameters share: rates, limits, and the prefix of their file form and info text.
 
+use super::parameter::{Parameter, same_parameters};
 use super::{Component, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -164,15 +165,31 @@ pub trait Updatable: Component {
     fn settings(&self) -> &UpdatableSettings;
     fn settings_mut(&mut self) -> &mut UpdatableSettings;
 
-    fn num_parameters(&self) -> usize;
-    /// Parameters in the file's order: linear part row by row, then bias.
-    fn vectorize(&self) -> Vec<f32>;
-    /// The inverse of [`Updatable::vectorize`]; `parameters` has [`Updatable::num_parameters`] elements.
-    fn unvectorize(&mut self, parameters: &[f32]);
+    fn num_parameters(&self) -> usize {
+        self.parameters().iter().map(|p| p.value.len()).sum()
+    }
+    /// All parameters in the file's order: linear part row by row, then bias.
+    fn vectorize(&self) -> Vec<f32> {
+        self.parameters().iter().flat_map(|p| p.value.to_vec()).collect()
+    }
+    /// The inverse of [`Updatable::vectorize`]; `values` has [`Updatable::num_parameters`] elements.
+    fn unvectorize(&mut self, mut values: &[f32]) {
+        for Parameter { value, .. } in self.parameters_mut() {
+            let (own, rest) = values.split_at(value.len());
+            let device = value.device().clone();
+            device.upload(value.view_mut(), own);
+            values = rest;
+        }
+        assert!(values.is_empty(), "{} parameters too many", values.len());
+    }
     /// Sum of products of corresponding parameters.
-    fn dot_product(&self, other: &dyn Component) -> f64;
+    fn dot_product(&self, other: &dyn Component) -> f64 {
+        same_parameters(self.parameters(), other.parameters()).map(|(own, other)| own.dot(other)).sum()
+    }
     /// Adds the sum of squares of all parameters to `sums[index]`, on their device.
-    fn accumulate_square(&self, sums: &mut Accumulator, index: usize);
+    fn accumulate_square(&self, sums: &mut Accumulator, index: usize) {
+        self.parameters().iter().for_each(|p| p.value.accumulate_square(sums, index));
+    }
     /// Adds `stddev` × N(0, 1) to every parameter.
     fn perturb(&mut self, stddev: f32, random: &Random) {
         let mut parameters = self.vectorize();

@@ -13,7 +13,6 @@ use crate::nnet::Nnet;
 use crate::random::Random;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace, idle_processors};
-use std::any::Any;
 use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -244,6 +243,7 @@ fn work(shared: &Shared, device: &Device) {
 }
 
 /// In the place of a component that is with the other thread. Nobody may ask it for anything.
+#[derive(Clone)]
 struct Away;
 
 impl Component for Away {
@@ -261,15 +261,6 @@ impl Component for Away {
     }
     fn write(&self, _: &mut KaldiWriter) -> Result<()> {
         unreachable!()
-    }
-    fn clone_box(&self) -> Box<dyn Component> {
-        unreachable!()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
     fn propagate(
         &self,
@@ -383,7 +374,7 @@ mod tests {
         let (input, deriv) = (filled(5, 12, 1.0), filled(5, 16, 0.5));
         let views = [input.view(), deriv.view()];
         assert!(updates.give(&workspace, &mut changes, id, (&program, 0), views));
-        assert!(changes.component(id).as_any().is::<Away>());
+        assert!(changes.component(id).is::<Away>());
         updates.bring_back(&workspace, &mut changes, id);
         let change = parameters(&changes);
         assert!(change[0].iter().all(|&x| x != 0.0) && change[1..].iter().flatten().all(|&x| x == 0.0));

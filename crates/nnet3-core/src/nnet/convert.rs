@@ -14,7 +14,7 @@ impl Nnet {
             if let Some(block) = as_block(&**component) {
                 *component = block;
                 count += 1;
-            } else if let Some(composite) = component.as_any_mut().downcast_mut::<Composite>() {
+            } else if let Some(composite) = component.downcast_mut::<Composite>() {
                 for i in 0..composite.parts().len() {
                     if let Some(block) = as_block(&*composite.parts()[i]) {
                         composite.set_part(i, block);
@@ -28,7 +28,7 @@ impl Nnet {
 }
 
 fn as_block(component: &dyn Component) -> Option<Box<dyn Component>> {
-    let repeated = component.as_any().downcast_ref::<Repeated>()?;
+    let repeated = component.downcast_ref::<Repeated>()?;
     Some(Box::new(BlockAffine::from_repeated(repeated)))
 }
 

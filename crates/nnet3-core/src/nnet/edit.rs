@@ -126,7 +126,7 @@ impl Nnet {
     /// Ids of matching components that are affine, with natural gradient or without.
     fn matching_affine(&self, pattern: &str) -> Vec<ComponentId> {
         let matching = |id: &ComponentId| {
-            matches_pattern(self.component_name(*id), pattern) && self.component(*id).as_any().is::<Affine>()
+            matches_pattern(self.component_name(*id), pattern) && self.component(*id).is::<Affine>()
         };
         (0..self.components.len()).map(ComponentId::from).filter(matching).collect()
     }

@@ -311,25 +311,13 @@ impl Nnet {
     pub fn assign(&mut self, other: &Nnet) {
         let mut copy = other.clone();
         for (to, from) in copy.components.iter_mut().zip(&mut self.components) {
-            for (to, from) in to.matrices_mut().into_iter().zip(from.matrices_mut()) {
-                if (to.rows(), to.cols()) == (from.rows(), from.cols()) {
-                    let device = from.device().clone();
-                    device.upload(from.view_mut(), &to.to_vec());
-                    std::mem::swap(to, from);
-                } else {
-                    *to = to.to_device(from.device());
-                }
-            }
+            to.take_place_of(&mut **from);
         }
         *self = copy;
     }
 
     /// Moves all parameters to `device`.
     pub fn to_device(&mut self, device: &Device) {
-        for matrix in self.components.iter_mut().flat_map(|c| c.matrices_mut()) {
-            if matrix.device().id() != device.id() {
-                *matrix = matrix.to_device(device);
-            }
-        }
+        self.components_mut().for_each(|c| c.to_device(device));
     }
 }

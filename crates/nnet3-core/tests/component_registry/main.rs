@@ -121,6 +121,31 @@ fn entries_say_what_components_are() {
 }
 
 #[test]
+fn parameters_have_names() {
+    for t in registry::types().filter(|t| t.name != "CompositeComponent") {
+        let component = example(t);
+        let parameters = component.parameters();
+        assert_eq!(parameters.is_empty(), component.as_updatable().is_none(), "{}", t.name);
+        for (i, p) in parameters.iter().enumerate() {
+            let known = ["linear", "bias", "scale", "offset", "peephole"].contains(&&*p.name);
+            assert!(
+                known && parameters[..i].iter().all(|other| other.name != p.name),
+                "{}: {}",
+                t.name,
+                p.name
+            );
+            assert!(!p.value.is_empty(), "{}: {}", t.name, p.name);
+        }
+    }
+    let keys = "num-components=2 \
+                component1='type=AffineComponent input-dim=4 output-dim=3' \
+                component2='type=PerElementScaleComponent dim=3'";
+    let composite = try_build("CompositeComponent", keys).unwrap();
+    let names: Vec<_> = composite.parameters().into_iter().map(|p| p.name).collect();
+    assert_eq!(names, ["1.linear", "1.bias", "2.scale"]);
+}
+
+#[test]
 fn parameters_are_a_vector_space() {
     let sum_of_products =
         |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&a, &b)| a as f64 * b as f64).sum::<f64>();

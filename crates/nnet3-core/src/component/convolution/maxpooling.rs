@@ -102,7 +102,9 @@ impl Maxpooling {
 }
 
 impl Component for Maxpooling {
-    crate::component_boilerplate!("MaxpoolingComponent");
+    fn type_name(&self) -> &'static str {
+        "MaxpoolingComponent"
+    }
 
     fn input_dim(&self) -> usize {
         self.axes.iter().map(|axis| axis.dim).product()

@@ -2,7 +2,6 @@
 
 use crate::component::parameters::*;
 use crate::component::*;
-use crate::component_boilerplate;
 use crate::config::ConfigLine;
 use crate::natural_gradient::NaturalGradient;
 use crate::text;
@@ -86,8 +85,21 @@ impl PerElementOffset {
 }
 
 impl Component for PerElementOffset {
-    component_boilerplate!("PerElementOffsetComponent");
-    parameter_methods!(offsets);
+    fn type_name(&self) -> &'static str {
+        "PerElementOffsetComponent"
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("offset", &self.offsets)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("offset", &mut self.offsets)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
 
     fn input_dim(&self) -> usize {
         self.dim
@@ -156,7 +168,12 @@ impl Component for PerElementOffset {
 }
 
 impl Updatable for PerElementOffset {
-    updatable_methods!(offsets);
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(super) fn merge(
 }
 
 fn as_type<T: Component>(component: &dyn Component) -> Option<&T> {
-    component.as_any().downcast_ref()
+    component.downcast_ref()
 }
 
 fn is_affine_like(component: &dyn Component) -> bool {

@@ -5,7 +5,6 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_core::Index;
 use nnet3_core::component::PrecomputedIndexes;
 use nnet3_core::computation::{Backprop, Propagate};
-use std::any::Any;
 use std::sync::Arc;
 
 /// A network of one component between an affine one and the output.
@@ -151,9 +150,6 @@ struct Foreign;
 impl PrecomputedIndexes for Foreign {
     fn write(&self, _: &mut KaldiWriter) -> nnet3_core::Result<()> {
         Ok(())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
