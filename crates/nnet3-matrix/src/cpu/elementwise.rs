@@ -148,6 +148,31 @@ fn map_with(dst: ViewMut<'_>, src: View<'_>, f: impl Fn(f32) -> f32 + Copy) {
     map_unary(dst, src, f)
 }
 
+#[derive(Clone, Copy)]
+struct ExpWithin {
+    limit: f32,
+}
+impl Unary for ExpWithin {
+    #[inline(always)]
+    fn at<S: Simd>(self, x: f32) -> f32 {
+        // NaN is not above the lower end.
+        let x = if x > -self.limit { x } else { -self.limit };
+        math::exp::<S>(if x > self.limit { self.limit } else { x })
+    }
+}
+
+pub(super) fn exp_within(dst: ViewMut<'_>, src: View<'_>, limit: f32) {
+    map_unary(dst, src, ExpWithin { limit })
+}
+
+pub(super) fn add_excess(dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
+    combine(dst, [src], move |old, [x]| {
+        let above = if x > limit { x - limit } else { 0.0 };
+        let below = if x < -limit { x + limit } else { 0.0 };
+        old + alpha * (above + below)
+    })
+}
+
 pub(super) fn set(dst: ViewMut<'_>, value: f32) {
     combine(dst, [], move |_, []| value)
 }

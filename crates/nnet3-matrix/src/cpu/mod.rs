@@ -9,8 +9,10 @@ mod banded;
 mod blas;
 mod broadcast;
 mod cols;
+mod elements;
 mod elementwise;
 mod gemm;
+mod hmm;
 mod lanes;
 mod lstm;
 mod math;
@@ -27,6 +29,7 @@ mod unpacked;
 mod vector;
 
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Transpose};
+use crate::hmm::{Hmm, HmmStep};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use blas::library_name;
@@ -367,6 +370,39 @@ impl Backend for CpuBackend {
     }
     fn banded_scatter(&self, b: ViewMut<'_>, alpha: f32, c: View<'_>, a: View<'_>, shift: usize) {
         banded::banded_scatter(b, alpha, c, a, shift)
+    }
+    fn hmm_columns(&self) -> Option<usize> {
+        Some(hmm::COLUMNS)
+    }
+    fn hmm_forward(&self, next: ViewMut<'_>, model: &Hmm, step: HmmStep<'_>) {
+        hmm::forward(next, model, step)
+    }
+    fn hmm_entries(
+        &self,
+        entries: ViewMut<'_>,
+        posteriors: ViewMut<'_>,
+        model: &Hmm,
+        step: HmmStep<'_>,
+        next: View<'_>,
+        beta: View<'_>,
+        shared: View<'_>,
+    ) {
+        hmm::entries(entries, posteriors, model, step, [next, beta, shared])
+    }
+    fn hmm_backward(&self, beta: ViewMut<'_>, model: &Hmm, entries: View<'_>, scale: View<'_>) {
+        hmm::backward(beta, model, entries, scale)
+    }
+    fn fetch_elements(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]) {
+        elements::fetch(values, src, places)
+    }
+    fn add_elements(&self, dst: ViewMut<'_>, alpha: f32, values: &[f32], places: &[[u32; 2]]) {
+        elements::add(dst, alpha, values, places)
+    }
+    fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32) {
+        elementwise::exp_within(dst, src, limit)
+    }
+    fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
+        elementwise::add_excess(dst, alpha, src, limit)
     }
     fn fill_uniform(&self, dst: ViewMut<'_>, key: u64) {
         random::fill_uniform(dst, key)

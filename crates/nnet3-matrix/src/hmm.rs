@@ -1,0 +1,204 @@
+//! A hidden Markov model that emits on its arcs, arranged for the sums of its forward and backward recursions over several
+//! sequences side by side.
+//!
+//! Arcs that lead to the same state and emit the same symbol form an *entry*. What all sequences send into an entry,
+//! Σ q · α(from), is summed first and multiplied by the likelihood of the symbol then, so that an arc costs one multiplication and
+//! addition in each direction. The model may leak: from every state, at no cost in emissions, to the states of a fixed
+//! distribution π (`leak` times the sum of all α, in proportion to π). What of that arrives in an entry is known beforehand:
+//! `leak` · Σ q · π(from) of the sum of all α.
+
+use crate::backend::Backend;
+use crate::memory::Matrix;
+use crate::view::{View, ViewMut};
+
+/// An arc of a hidden Markov model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HmmArc {
+    pub from: u32,
+    pub to: u32,
+    /// The symbol that it emits, from 0.
+    pub emission: u32,
+    pub probability: f32,
+}
+
+/// One term of a sum: a row of a matrix, and what it is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Term {
+    pub row: u32,
+    pub factor: f32,
+}
+
+/// Sums of terms: those of sum number k are `terms[starts[k] .. starts[k + 1]]`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Sums {
+    pub starts: Vec<u32>,
+    pub terms: Vec<Term>,
+}
+
+impl Sums {
+    fn new(count: usize, mut list: Vec<(u32, Term)>) -> Sums {
+        list.sort_by_key(|(sum, term)| (*sum, term.row));
+        let mut starts = vec![0; count + 1];
+        list.iter().for_each(|(sum, _)| starts[*sum as usize + 1] += 1);
+        (0..count).for_each(|k| starts[k + 1] += starts[k]);
+        Sums { starts, terms: list.into_iter().map(|(_, term)| term).collect() }
+    }
+
+    #[inline(always)]
+    pub fn of(&self, k: usize) -> &[Term] {
+        &self.terms[self.starts[k] as usize..self.starts[k + 1] as usize]
+    }
+}
+
+/// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with none, if nothing
+/// leads to the state); all others follow, in the order of their states.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hmm {
+    states: usize,
+    emissions: usize,
+    /// The symbol of each entry.
+    pub(crate) entry_emissions: Vec<u32>,
+    /// Σ q · π(from) of each entry.
+    pub(crate) entry_leaks: Vec<f32>,
+    /// Further entries of state k are numbers `others[k] .. others[k + 1]`.
+    pub(crate) others: Vec<u32>,
+    /// For each entry its arcs: from which states.
+    pub(crate) into: Sums,
+    /// For each state its arcs: into which entries.
+    pub(crate) out: Sums,
+}
+
+impl Hmm {
+    /// `distribution` is π, a number for each state. Panics if an arc's states or symbol are out of range.
+    pub fn new(emissions: usize, distribution: &[f32], arcs: &[HmmArc]) -> Hmm {
+        let states = distribution.len();
+        for arc in arcs {
+            let inside = (arc.from.max(arc.to) as usize) < states && (arc.emission as usize) < emissions;
+            assert!(inside, "{arc:?} of a model of {states} states and {emissions} symbols");
+        }
+        let mut sorted: Vec<&HmmArc> = arcs.iter().collect();
+        sorted.sort_by_key(|arc| (arc.to, arc.emission));
+        let groups: Vec<&[&HmmArc]> =
+            sorted.chunk_by(|a, b| (a.to, a.emission) == (b.to, b.emission)).collect();
+        let mut main: Vec<&[&HmmArc]> = vec![&[]; states];
+        let mut others = Vec::new();
+        for group in groups {
+            let best = &mut main[group[0].to as usize];
+            match group.len() > best.len() {
+                true => others.push(std::mem::replace(best, group)),
+                false => others.push(group),
+            }
+        }
+        others.retain(|group| !group.is_empty());
+        // Of one state they are already in the order of symbols, but for the one that gave its place to a longer one.
+        others.sort_by_key(|group| (group[0].to, group[0].emission));
+        let mut other_starts = vec![states as u32; states + 1];
+        for group in &others {
+            other_starts[group[0].to as usize + 1] += 1;
+        }
+        for k in 0..states {
+            other_starts[k + 1] += other_starts[k] - states as u32;
+        }
+        let entries: Vec<&[&HmmArc]> = main.into_iter().chain(others).collect();
+        let (mut into, mut out) = (Vec::with_capacity(arcs.len()), Vec::with_capacity(arcs.len()));
+        for (entry, group) in entries.iter().enumerate() {
+            for arc in *group {
+                into.push((entry as u32, Term { row: arc.from, factor: arc.probability }));
+                out.push((arc.from, Term { row: entry as u32, factor: arc.probability }));
+            }
+        }
+        let leak = |group: &&[&HmmArc]| {
+            let term =
+                |arc: &&HmmArc| f64::from(arc.probability) * f64::from(distribution[arc.from as usize]);
+            group.iter().map(term).sum::<f64>() as f32
+        };
+        Hmm {
+            states,
+            emissions,
+            entry_emissions: entries
+                .iter()
+                .map(|group| group.first().map_or(0, |arc| arc.emission))
+                .collect(),
+            entry_leaks: entries.iter().map(leak).collect(),
+            others: other_starts,
+            into: Sums::new(entries.len(), into),
+            out: Sums::new(states, out),
+        }
+    }
+
+    pub fn states(&self) -> usize {
+        self.states
+    }
+    /// How many symbols there are.
+    pub fn emissions(&self) -> usize {
+        self.emissions
+    }
+    pub fn entries(&self) -> usize {
+        self.entry_emissions.len()
+    }
+    pub fn arcs(&self) -> usize {
+        self.out.terms.len()
+    }
+}
+
+/// What one step of the recursions is about, all with a column for each sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct HmmStep<'a> {
+    /// α before the step: states × n.
+    pub alpha: View<'a>,
+    /// Likelihoods of the symbols: emissions × n.
+    pub likelihoods: View<'a>,
+    /// 1 / Σ α: 1 × n.
+    pub scale: View<'a>,
+    pub leak: f32,
+}
+
+impl HmmStep<'_> {
+    /// Panics unless all shapes fit. Returns the number of sequences.
+    #[track_caller]
+    pub(crate) fn check(&self, hmm: &Hmm) -> usize {
+        let n = self.alpha.cols();
+        shape(&self.alpha, hmm.states(), n);
+        shape(&self.likelihoods, hmm.emissions(), n);
+        shape(&self.scale, 1, n);
+        n
+    }
+}
+
+/// Panics unless the view has this shape.
+#[track_caller]
+pub(crate) fn shape(view: &View<'_>, rows: usize, cols: usize) {
+    assert!(
+        view.rows() == rows && view.cols() == cols,
+        "{} x {} where {rows} x {cols} is expected",
+        view.rows(),
+        view.cols()
+    );
+}
+
+/// A host copy of a device's matrix.
+fn host(backend: &(impl Backend + ?Sized), view: View<'_>) -> Matrix {
+    Matrix::from_vec(view.rows(), view.cols(), backend.download(view))
+}
+
+/// Has `work` done on the host for a device without a primitive of its own: `dst` and the sources are copied there, `dst` back.
+pub(crate) fn on_host<const N: usize>(
+    backend: &(impl Backend + ?Sized),
+    dst: ViewMut<'_>,
+    sources: [View<'_>; N],
+    work: impl FnOnce(&dyn Backend, ViewMut<'_>, [View<'_>; N]),
+) {
+    let mut copy = host(backend, dst.as_view());
+    let sources = sources.map(|src| host(backend, src));
+    work(&*crate::cpu(), copy.view_mut(), sources.each_ref().map(|src| src.view()));
+    backend.upload(dst, &copy.to_vec());
+}
+
+/// [`on_host`] for work that only reads a matrix.
+pub(crate) fn fetch(
+    backend: &(impl Backend + ?Sized),
+    src: View<'_>,
+    work: impl FnOnce(&dyn Backend, View<'_>),
+) {
+    work(&*crate::cpu(), host(backend, src).view());
+}

@@ -1,0 +1,188 @@
+//! Steps of hidden Markov models, single elements, and what goes with them.
+
+use super::operand::CLOSE;
+use super::*;
+use crate::hmm::{Hmm, HmmArc, HmmStep};
+
+/// Sums of a few dozen products.
+const SUM: f64 = 2e-6;
+
+/// A model, its arcs and its distribution, and the number of sequences, of many sizes.
+fn models(device: &Device, mut check: impl FnMut(&mut Case, &Hmm, &[HmmArc], &[f32], usize)) {
+    cases(device, |case, rows, cols| {
+        let (states, symbols) = (rows.min(40), 1 + case.below(9));
+        let distribution: Vec<f32> = (0..states).map(|_| case.normal().abs()).collect();
+        let count = if states == 0 { 0 } else { case.below(8 * states) };
+        let state = |case: &mut Case| case.below(states.max(1)) as u32;
+        let arcs: Vec<HmmArc> = (0..count)
+            .map(|_| HmmArc {
+                from: state(case),
+                to: state(case),
+                emission: case.below(symbols) as u32,
+                probability: case.normal().abs(),
+            })
+            .collect();
+        let hmm = Hmm::new(symbols, &distribution, &arcs);
+        assert_eq!((hmm.states(), hmm.emissions(), hmm.arcs()), (states, symbols, count));
+        check(case, &hmm, &arcs, &distribution, cols)
+    });
+}
+
+/// What an arc brings to its end, for a sequence.
+fn brought(arc: &HmmArc, distribution: &[f32], step: [&Operand; 3], leak: f64, n: usize) -> f64 {
+    let [alpha, likelihoods, scale] = step;
+    let from = arc.from as usize;
+    let here = scale.at(0, n) * alpha.at(from, n) + leak * f64::from(distribution[from]);
+    f64::from(arc.probability) * likelihoods.at(arc.emission as usize, n) * here
+}
+
+/// Positive numbers.
+fn positive(case: &mut Case, rows: usize, cols: usize) -> Operand {
+    case.operand(rows, cols, |case, _, _| case.normal().abs())
+}
+
+fn step<'a>([alpha, likelihoods, scale]: [&'a Operand; 3], leak: f32) -> HmmStep<'a> {
+    HmmStep { alpha: alpha.view(), likelihoods: likelihoods.view(), scale: scale.view(), leak }
+}
+
+pub(super) fn hmm_forward(device: &Device) {
+    models(device, |case, hmm, arcs, distribution, n| {
+        let alpha = positive(case, hmm.states(), n);
+        let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
+        let sources = [&alpha, &likelihoods, &scale];
+        let leak = case.one_of(&[0.0, 0.1]);
+        let mut next = case.normals(hmm.states(), n);
+        device.hmm_forward(next.view_mut(), hmm, step(sources, leak));
+        next.expect(SUM, |j, n| {
+            let into = arcs.iter().filter(|arc| arc.to as usize == j);
+            let sum = into.map(|arc| brought(arc, distribution, sources, leak.into(), n)).sum();
+            (sum, sum)
+        });
+    });
+}
+
+/// All three, one after the other, as recursions use them.
+pub(super) fn hmm_entries(device: &Device) {
+    models(device, |case, hmm, arcs, distribution, n| {
+        let alpha = positive(case, hmm.states(), n);
+        let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
+        let sources = [&alpha, &likelihoods, &scale];
+        let leak = case.one_of(&[0.0, 0.1]);
+        let mut next = case.normals(hmm.states(), n);
+        device.hmm_forward(next.view_mut(), hmm, step(sources, leak));
+        let (beta, shared) = (positive(case, hmm.states(), n), positive(case, 1, n));
+        let mut entries = case.normals(hmm.entries(), n);
+        let mut posteriors = case.normals(hmm.emissions(), n);
+        device.hmm_entries(
+            entries.view_mut(),
+            posteriors.view_mut(),
+            hmm,
+            step(sources, leak),
+            next.view(),
+            beta.view(),
+            shared.view(),
+        );
+        let after = |arc: &HmmArc, n| beta.at(arc.to as usize, n) + shared.at(0, n);
+        posteriors.expect(SUM, |symbol, n| {
+            // A main entry's part is a difference of sums over all entries of its state.
+            let (mut sum, mut size) = (0.0, 0.0);
+            for arc in arcs {
+                let brought = brought(arc, distribution, sources, leak.into(), n) * after(arc, n);
+                size += brought;
+                sum += if arc.emission as usize == symbol { brought } else { 0.0 };
+            }
+            (sum, size)
+        });
+        let mut previous = case.normals(hmm.states(), n);
+        device.hmm_backward(previous.view_mut(), hmm, entries.view(), scale.view());
+        previous.expect(SUM, |i, n| {
+            let out = arcs.iter().filter(|arc| arc.from as usize == i);
+            let likelihood = |arc: &HmmArc| likelihoods.at(arc.emission as usize, n);
+            let sum =
+                out.map(|arc| f64::from(arc.probability) * likelihood(arc) * after(arc, n)).sum::<f64>();
+            (sum * scale.at(0, n), sum * scale.at(0, n))
+        });
+    });
+}
+
+pub(super) fn hmm_backward(device: &Device) {
+    models(device, |case, hmm, _, _, n| {
+        let (entries, scale) = (case.normals(hmm.entries(), n), case.normals(1, n));
+        let mut beta = case.normals(hmm.states(), n);
+        device.hmm_backward(beta.view_mut(), hmm, entries.view(), scale.view());
+        beta.expect(SUM, |i, n| {
+            let terms =
+                hmm.out.of(i).iter().map(|term| f64::from(term.factor) * entries.at(term.row as usize, n));
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            (sum * scale.at(0, n), size * scale.at(0, n).abs())
+        });
+    });
+}
+
+/// Pairs of rows and columns, each once.
+fn places(case: &mut Case, rows: usize, cols: usize) -> Vec<[u32; 2]> {
+    let all = (0..rows * cols).filter(|_| case.below(3) == 0);
+    let mut places: Vec<[u32; 2]> = all.map(|k| [(k / cols) as u32, (k % cols) as u32]).collect();
+    places.reverse();
+    places
+}
+
+pub(super) fn fetch_elements(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (src, places) = (case.normals(rows, cols), places(case, rows, cols));
+        let mut values = vec![f32::NAN; places.len()];
+        device.fetch_elements(&mut values, src.view(), &places);
+        for (value, [r, c]) in values.iter().zip(places) {
+            assert_eq!(f64::from(*value), src.at(r as usize, c as usize));
+        }
+    });
+}
+
+pub(super) fn add_elements(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, places) = (case.normals(rows, cols), places(case, rows, cols));
+        let values: Vec<f32> = places.iter().map(|_| case.normal()).collect();
+        device.add_elements(dst.view_mut(), -0.5, &values, &places);
+        let added: std::collections::HashMap<_, _> = places.iter().zip(values).collect();
+        dst.expect(CLOSE, |i, j| {
+            let more = added.get(&[i as u32, j as u32]).map_or(0.0, |&value| -0.5 * f64::from(value));
+            (dst.at(i, j) + more, dst.at(i, j).abs() + more.abs())
+        });
+    });
+}
+
+/// Normal numbers and some that are none, or very large.
+fn wild(case: &mut Case, rows: usize, cols: usize) -> Operand {
+    let others = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30];
+    case.operand(
+        rows,
+        cols,
+        |case, _, _| {
+            if case.below(5) == 0 { case.one_of(&others) } else { 4.0 * case.normal() }
+        },
+    )
+}
+
+pub(super) fn exp_within(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, mut src) = (case.normals(rows, cols), wild(case, rows, cols));
+        let exact = |x: f64| if x.is_nan() { (-5.0f64).exp() } else { x.clamp(-5.0, 5.0).exp() };
+        device.exp_within(dst.view_mut(), src.view(), 5.0);
+        dst.expect_values(CLOSE, |i, j| exact(src.at(i, j)));
+        let view = src.view_mut();
+        device.exp_within(view, view.as_view(), 5.0);
+        src.expect_values(CLOSE, |i, j| exact(src.at(i, j)));
+    });
+}
+
+pub(super) fn add_excess(device: &Device) {
+    cases(device, |case, rows, cols| {
+        let (mut dst, src) = (case.normals(rows, cols), wild(case, rows, cols));
+        device.add_excess(dst.view_mut(), -0.25, src.view(), 3.0);
+        dst.expect(CLOSE, |i, j| {
+            let x = src.at(i, j);
+            let more = if x.is_nan() { 0.0 } else { -0.25 * (x - x.clamp(-3.0, 3.0)) };
+            (dst.at(i, j) + more, dst.at(i, j).abs() + more.abs() + 1.0)
+        });
+    });
+}
