@@ -2,6 +2,7 @@
 //!
 //! The structs have plain comments: clap would show a doc comment as the description of the program.
 
+pub mod chain;
 pub mod cmvn;
 pub mod compute;
 pub mod device;

@@ -2,16 +2,22 @@
 //!
 //! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST that
 //! says which sequences of pdfs are right. What is common to all kinds of examples is in `nnet3-train`; here is what
-//! differs: files, merging, copying. [`normalize`] gives supervision the costs of the
+//! differs: files, merging, copying. [`objective`] is what chain models are trained with: a [`denominator`] that is the same for
+//! all examples and a numerator from their supervision. [`normalize`] gives supervision the costs of the
 //! denominator graph; [`language`] is for examples of several languages in one table.
 
 mod copy;
+pub mod denominator;
 pub mod example;
 pub mod language;
 mod merge;
 pub mod normalize;
+mod numerator;
+pub mod objective;
 pub mod store;
 pub mod supervision;
 
+pub use denominator::DenominatorGraph;
 pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};
+pub use objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 pub use supervision::{Graph, Supervision};

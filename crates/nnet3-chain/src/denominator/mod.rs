@@ -1,0 +1,8 @@
+//! The denominator of the objective: the probability of the output under the denominator graph, whose paths are all sequences
+//! of pdfs that the phone language model allows, and the posteriors of pdfs given the output (spec chain §6.1).
+
+mod forward_backward;
+mod graph;
+
+pub(crate) use forward_backward::{OUTPUT_LIMIT, Posteriors, forward_backward};
+pub use graph::{DenominatorGraph, initial_probabilities};

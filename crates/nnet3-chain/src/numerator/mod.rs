@@ -1,0 +1,100 @@
+//! The numerator of the objective: the probability of the output under the supervision, and the posteriors of pdfs given both
+//! (spec chain §6.2, §6.3). All of it is in logarithms and `f64`, on the host; of the output only the elements are fetched that
+//! some arc of the supervision reads.
+
+mod constrained;
+mod end_to_end;
+
+use kaldi_fst::Fst;
+use nnet3_matrix::{Backend, View, ViewMut};
+use nnet3_train::{Error, Result};
+
+use crate::supervision::{Graph, Supervision};
+
+/// Memory for the numerator, which later minibatches use again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// Row and column of each element that is read.
+    places: Vec<[u32; 2]>,
+    /// Those elements, and then what is added to the derivative there.
+    scores: Vec<f32>,
+    posteriors: Vec<f32>,
+    constrained: constrained::Scratch,
+    end_to_end: end_to_end::Scratch,
+}
+
+/// The numerator of a minibatch: its log-probability, summed over sequences. [`Scratch`] keeps the posteriors.
+pub(crate) fn compute(
+    supervision: &Supervision,
+    device: &dyn Backend,
+    output: View<'_>,
+    threads: usize,
+    scratch: &mut Scratch,
+) -> Result<f64> {
+    supervision.fsts().iter().try_for_each(|fst| check(fst, output.cols()))?;
+    scratch.places.clear();
+    match &supervision.graph {
+        Graph::Constrained(fst) => {
+            scratch.constrained.arrange(fst, supervision, &mut scratch.places)?;
+            scratch.fetch(device, output);
+            Ok(scratch.constrained.forward_backward(fst, &scratch.scores, &mut scratch.posteriors))
+        }
+        Graph::EndToEnd(fsts) => {
+            scratch.end_to_end.arrange(fsts, supervision.frames_per_sequence, &mut scratch.places);
+            scratch.fetch(device, output);
+            let total = scratch.end_to_end.forward_backward(
+                fsts,
+                supervision.frames_per_sequence,
+                &scratch.scores,
+                &mut scratch.posteriors,
+                threads,
+            );
+            Ok(total)
+        }
+    }
+}
+
+impl Scratch {
+    fn fetch(&mut self, device: &dyn Backend, output: View<'_>) {
+        self.scores.resize(self.places.len(), 0.0);
+        self.posteriors.clear();
+        self.posteriors.resize(self.places.len(), 0.0);
+        device.fetch_elements(&mut self.scores, output, &self.places);
+    }
+
+    /// Adds `factor` times the posteriors of the last minibatch to `deriv`.
+    pub fn add_posteriors(&self, device: &dyn Backend, deriv: ViewMut<'_>, factor: f32) {
+        device.add_elements(deriv, factor, &self.posteriors, &self.places);
+    }
+}
+
+/// Labels have to be pdfs plus 1, and there must be a path to start on.
+fn check(fst: &Fst, num_pdfs: usize) -> Result<()> {
+    let problem = |why: String| Err(Error::data(format!("supervision FST: {why}")));
+    if fst.start.is_none() {
+        return problem("it has no start state".to_owned());
+    }
+    for (number, state) in fst.numbered() {
+        for arc in &state.arcs {
+            if arc.ilabel == kaldi_fst::EPSILON {
+                return problem(format!(
+                    "an arc of state {number} has no label: expected supervision that has been normalized"
+                ));
+            }
+            if arc.ilabel as usize > num_pdfs {
+                return problem(format!(
+                    "an arc of state {number} has the label {}, but the output has {num_pdfs} columns",
+                    arc.ilabel
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// ln(exp a + exp b).
+fn log_add(a: f64, b: f64) -> f64 {
+    let (more, less) = if a > b { (a, b) } else { (b, a) };
+    let infinite = less == f64::NEG_INFINITY || more == f64::INFINITY;
+    if infinite { more } else { more + (less - more).exp().ln_1p() }
+}

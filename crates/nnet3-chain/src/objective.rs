@@ -1,0 +1,316 @@
+//! The objective of lattice-free MMI and its derivative (spec chain §6): how probable the output makes what was said, in relation to
+//! everything that the phone language model allows.
+
+use std::fmt;
+
+use nnet3_matrix::workspace::Workspace;
+use nnet3_matrix::{Device, Matrix, View, ViewMut};
+use nnet3_train::{Error, Result};
+
+use crate::denominator::{self, DenominatorGraph, OUTPUT_LIMIT, Posteriors};
+use crate::numerator;
+use crate::supervision::{Graph, Supervision};
+
+/// How the objective is worked out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainOptions {
+    /// Half of this, times the sum of squares of the output, is taken off.
+    pub l2_regularize: f32,
+    /// How probable it is, more than 0 and less than 1, to go on from any state to any other.
+    pub leaky_hmm_coefficient: f32,
+    /// For whoever trains an output for cross-entropy beside this: what its derivative is multiplied by.
+    pub xent_regularize: f32,
+    /// How much is taken off the derivative for each unit by which the output is beyond ±30, and as much again.
+    pub out_of_range_regularize: f32,
+    /// For whoever adds posteriors of another model to the derivative: what they are multiplied by.
+    pub lwf_scale: f32,
+    /// The same for end-to-end examples, where the derivative of the denominator is multiplied by 1 + this.
+    pub lwf_den_scale: f32,
+    /// Threads for the numerator of end-to-end examples; 0 means as many as there are processors.
+    pub numerator_graph_threads: usize,
+}
+
+impl Default for ChainOptions {
+    fn default() -> ChainOptions {
+        ChainOptions {
+            l2_regularize: 0.0,
+            leaky_hmm_coefficient: 1e-5,
+            xent_regularize: 0.0,
+            out_of_range_regularize: 0.01,
+            lwf_scale: 0.0,
+            lwf_den_scale: 0.0,
+            numerator_graph_threads: processors().min(4),
+        }
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+impl ChainOptions {
+    /// An error if a number makes no sense.
+    pub fn check(&self) -> Result<()> {
+        let leaky = self.leaky_hmm_coefficient;
+        if !(leaky > 0.0 && leaky < 1.0) {
+            return Err(Error::options(format!(
+                "--leaky-hmm-coefficient={leaky}: expected a number above 0 and below 1"
+            )));
+        }
+        for (name, value) in [
+            ("l2-regularize", self.l2_regularize),
+            ("xent-regularize", self.xent_regularize),
+            ("out-of-range-regularize", self.out_of_range_regularize),
+            ("lwf-scale", self.lwf_scale),
+            ("lwf-den-scale", self.lwf_den_scale),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::options(format!(
+                    "--{name}={value}: expected a number that is not negative"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn threads(&self) -> usize {
+        match self.numerator_graph_threads {
+            0 => processors(),
+            threads => threads,
+        }
+    }
+}
+
+/// Why a minibatch counts as a failure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Failure {
+    /// The objective is no finite number.
+    Objective { numerator: f64, denominator: f64 },
+    /// Forward and backward pass of the denominator disagree; both sums should be the number of sequences.
+    Denominator { product: f64, posteriors: f64, sequences: usize },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Objective { numerator, denominator } => write!(
+                f,
+                "the objective is no finite number: log-probabilities of numerator and denominator are {numerator} and \
+                 {denominator}"
+            ),
+            Failure::Denominator { product, posteriors, sequences } => write!(
+                f,
+                "in the denominator computation, the product of alphas and betas is {product} and the sum of posteriors \
+                 {posteriors} for {sequences} sequences"
+            ),
+        }
+    }
+}
+
+/// What the objective of a minibatch is. Divide by `weight` for what it is per frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChainObjective {
+    /// Numerator less denominator; -10 · `weight` if the minibatch failed.
+    pub objf: f64,
+    /// What regularisation adds; not positive.
+    pub l2_term: f64,
+    /// The supervision's weight times the number of frames.
+    pub weight: f64,
+    /// The numerator's log-probability times the supervision's weight (but not for end-to-end supervision).
+    pub numerator: f64,
+    /// The denominator's log-probability times the supervision's weight.
+    pub denominator: f64,
+    /// Derivatives are zero, but for regularisation's, if this says something.
+    pub failed: Option<Failure>,
+    /// Something that is worth a warning, but changes nothing: forward and backward pass of the denominator differ somewhat.
+    pub doubtful: Option<Failure>,
+}
+
+/// What a failed minibatch's objective per frame is.
+const FAILED_OBJECTIVE: f64 = -10.0;
+
+/// How far apart passes of the denominator may be before the minibatch is given up, and relative to the number of sequences
+/// before it is worth a warning: Σ α β, and Σ of posteriors.
+const ABANDONED: f64 = 2.0;
+const DOUBTFUL: [f64; 2] = [0.001, 0.01];
+
+/// Memory of one thread on one device, which the following minibatches use again.
+pub struct ChainScratch {
+    device: Device,
+    /// Of the host.
+    workspace: Workspace,
+    numerator: numerator::Scratch,
+}
+
+impl ChainScratch {
+    /// For outputs and derivatives on `device`.
+    pub fn new(device: &Device) -> ChainScratch {
+        ChainScratch {
+            device: device.clone(),
+            workspace: Workspace::new(&nnet3_matrix::cpu()),
+            numerator: numerator::Scratch::default(),
+        }
+    }
+}
+
+/// The objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the second, and so on, and a
+/// column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv` to that of objective and terms,
+/// `xent_deriv` to the numerator's posteriors times the supervision's weight. With `apply_penalty` the derivative has the
+/// out-of-range penalty: callers draw in which half of the minibatches. Everything is on the scratch memory's device;
+/// where that is not the host, the host does the work on copies.
+///
+/// An error if supervision, graph and output do not fit each other.
+#[allow(clippy::too_many_arguments)]
+pub fn evaluate(
+    options: &ChainOptions,
+    graph: &DenominatorGraph,
+    supervision: &Supervision,
+    nnet_output: View<'_>,
+    apply_penalty: bool,
+    deriv: Option<ViewMut<'_>>,
+    xent_deriv: Option<ViewMut<'_>>,
+    scratch: &mut ChainScratch,
+) -> Result<ChainObjective> {
+    options.check()?;
+    check_shapes(graph, supervision, nnet_output)?;
+    let minibatch = Minibatch { options, graph, supervision, apply_penalty };
+    if scratch.device.id() == 0 {
+        return minibatch.evaluate(nnet_output, deriv, xent_deriv, scratch);
+    }
+    let device = scratch.device.clone();
+    let (rows, cols) = (nnet_output.rows(), nnet_output.cols());
+    let output = Matrix::from_vec(rows, cols, device.download(nnet_output));
+    let host = |deriv: Option<ViewMut<'_>>| deriv.map(|_| Matrix::zeros(output.device(), rows, cols));
+    let (mut host_deriv, mut host_xent_deriv) = (host(deriv), host(xent_deriv));
+    let result = minibatch.evaluate(
+        output.view(),
+        host_deriv.as_mut().map(Matrix::view_mut),
+        host_xent_deriv.as_mut().map(Matrix::view_mut),
+        scratch,
+    )?;
+    for (deriv, host) in deriv.into_iter().zip(host_deriv).chain(xent_deriv.into_iter().zip(host_xent_deriv))
+    {
+        device.upload(deriv, &host.to_vec());
+    }
+    Ok(result)
+}
+
+/// What [`evaluate`] is about, on the host.
+struct Minibatch<'a> {
+    options: &'a ChainOptions,
+    graph: &'a DenominatorGraph,
+    supervision: &'a Supervision,
+    apply_penalty: bool,
+}
+
+impl Minibatch<'_> {
+    fn evaluate(
+        &self,
+        nnet_output: View<'_>,
+        deriv: Option<ViewMut<'_>>,
+        xent_deriv: Option<ViewMut<'_>>,
+        scratch: &mut ChainScratch,
+    ) -> Result<ChainObjective> {
+        let Minibatch { options, graph, supervision, apply_penalty } = *self;
+        let device = scratch.workspace.device().clone();
+        let weight = supervision.weight;
+        let end_to_end = matches!(supervision.graph, Graph::EndToEnd(_));
+
+        let lwf = if end_to_end { 1.0 + options.lwf_den_scale } else { 1.0 };
+        let posteriors = deriv.map(|deriv| Posteriors { deriv, factor: -weight * lwf });
+        let denominator = denominator::forward_backward(
+            graph,
+            nnet_output,
+            supervision.num_sequences,
+            options.leaky_hmm_coefficient,
+            posteriors,
+            &scratch.workspace,
+        );
+        let threads = options.threads();
+        let numerator =
+            numerator::compute(supervision, &*device, nnet_output, threads, &mut scratch.numerator)?;
+
+        let mut result = ChainObjective {
+            objf: 0.0,
+            l2_term: 0.0,
+            weight: f64::from(weight) * supervision.num_frames() as f64,
+            numerator: if end_to_end { numerator } else { numerator * f64::from(weight) },
+            denominator: denominator.log_probability * f64::from(weight),
+            failed: None,
+            doubtful: None,
+        };
+        result.objf = result.numerator - result.denominator;
+        judge(&mut result, denominator.checks, supervision.num_sequences);
+        if result.failed.is_some() {
+            result.objf = FAILED_OBJECTIVE * result.weight;
+            deriv.into_iter().chain(xent_deriv).for_each(|deriv| device.set(deriv, 0.0));
+        } else {
+            if let Some(deriv) = deriv {
+                if apply_penalty {
+                    device.add_excess(
+                        deriv,
+                        -2.0 * options.out_of_range_regularize,
+                        nnet_output,
+                        OUTPUT_LIMIT,
+                    );
+                }
+                scratch.numerator.add_posteriors(&*device, deriv, weight);
+            }
+            if let Some(xent_deriv) = xent_deriv {
+                device.set(xent_deriv, 0.0);
+                scratch.numerator.add_posteriors(&*device, xent_deriv, weight);
+            }
+        }
+        let regularized = !end_to_end || numerator.is_finite();
+        if options.l2_regularize != 0.0 && regularized {
+            let scale = weight * options.l2_regularize;
+            result.l2_term = -0.5 * f64::from(scale) * device.dot(nnet_output, nnet_output);
+            if let Some(deriv) = deriv {
+                device.add(deriv, -scale, nnet_output);
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// Says whether the minibatch has failed, or is doubtful.
+fn judge(result: &mut ChainObjective, checks: Option<[f64; 2]>, sequences: usize) {
+    if let Some([product, posteriors]) = checks {
+        let failure = Failure::Denominator { product, posteriors, sequences };
+        let wanted = sequences as f64;
+        let far = |found: f64, limit: f64| found.is_nan() || (found - wanted).abs() > limit;
+        if far(product, ABANDONED) || far(posteriors, ABANDONED) {
+            result.failed = Some(failure);
+        } else if far(product, DOUBTFUL[0] * wanted) || far(posteriors, DOUBTFUL[1] * wanted) {
+            result.doubtful = Some(failure);
+        }
+    }
+    if !(result.objf as f32).is_finite() {
+        let ChainObjective { numerator, denominator, .. } = *result;
+        result.failed = Some(Failure::Objective { numerator, denominator });
+    }
+}
+
+fn check_shapes(graph: &DenominatorGraph, supervision: &Supervision, output: View<'_>) -> Result<()> {
+    let pdfs = graph.num_pdfs();
+    if supervision.label_dim as usize != pdfs {
+        return Err(Error::data(format!(
+            "the supervision has labels up to {}, the denominator graph is for {pdfs} pdfs",
+            supervision.label_dim
+        )));
+    }
+    if output.cols() != pdfs || output.rows() != supervision.num_frames() {
+        return Err(Error::data(format!(
+            "the output is {} x {}, expected {} rows for {} sequences of {} frames and a column for each of {pdfs} pdfs",
+            output.rows(),
+            output.cols(),
+            supervision.num_frames(),
+            supervision.num_sequences,
+            supervision.frames_per_sequence
+        )));
+    }
+    if supervision.num_frames() == 0 {
+        return Err(Error::data("the supervision is for no frames"));
+    }
+    Ok(())
+}
