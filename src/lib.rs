@@ -6,6 +6,7 @@ pub mod config_dir;
 pub mod egs;
 pub mod forward;
 pub mod get_egs;
+pub mod lattices;
 pub mod lda;
 pub mod messages;
 pub mod models;

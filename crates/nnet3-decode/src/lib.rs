@@ -3,11 +3,14 @@
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
 
+pub mod align;
+pub mod costs;
 pub mod determinize;
 pub mod error;
 pub mod lattice;
 pub mod order;
 pub mod path;
+pub mod phones;
 pub mod posterior;
 pub mod prune;
 pub mod push;

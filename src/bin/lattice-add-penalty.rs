@@ -1,0 +1,35 @@
+//! `lattice-add-penalty`: adds a cost for each word.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nnet3::{messages, tables};
+use nnet3_decode::CompactLatticeHolder;
+use nnet3_decode::lattice::add_word_penalty;
+
+/// Add word insertion penalty to the lattice.
+///
+/// Penalties are negative log-probs, base e, and are added to the 'language model' part of the cost.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: lattice-add-penalty --word-ins-penalty=1.0 ark:- ark:-")]
+struct Options {
+    /// Word insertion penalty
+    #[arg(long, default_value_t = 0.0)]
+    word_ins_penalty: f32,
+    lattices_rspecifier: String,
+    lattices_wspecifier: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, mut lattice| {
+        add_word_penalty(&mut lattice, options.word_ins_penalty);
+        Ok(Ok(lattice))
+    })?;
+    messages::log(&format!("Done adding word insertion penalty to {} lattices.", output.done));
+    output.finish()
+}
+
+pub fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

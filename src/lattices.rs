@@ -1,0 +1,244 @@
+//! What the programs around lattices share.
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::TableWriter;
+use kaldi_io::holder::Holder;
+use kaldi_io::log::num;
+use kaldi_io::symbols::SymbolTable;
+use nnet3_decode::costs::AcousticCosts;
+use nnet3_decode::determinize::{Event, Report};
+use nnet3_decode::lattice::expand;
+use nnet3_decode::{AnyLattice, CompactLattice, Lattice, Scale, order, prune};
+
+use crate::messages;
+use crate::tables::Output;
+
+/// The acoustic scale from an option and that for its inverse, of which one at most may differ from 1.
+pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
+    match (scale, inverse) {
+        (scale, 1.0) => Ok(f64::from(scale)),
+        (1.0, 0.0) => bail!("--inv-acoustic-scale=0: it cannot be inverted"),
+        (1.0, inverse) => Ok(f64::from(1.0 / inverse)),
+        _ => bail!("--acoustic-scale={scale} and --inv-acoustic-scale={inverse} exclude each other"),
+    }
+}
+
+/// An error for scales that could not be undone.
+pub fn check_invertible(acoustic: f64, lm: f64) -> Result<()> {
+    if acoustic == 0.0 || lm == 0.0 {
+        bail!("an acoustic or LM scale of 0 cannot be undone; choose another");
+    }
+    Ok(())
+}
+
+/// The scale that undoes another.
+pub fn inverse(scale: Scale) -> Scale {
+    Scale::new(1.0 / scale.lm, 1.0 / scale.acoustic)
+}
+
+/// A table for writing, if there is a name for it.
+pub fn open_writer<H: Holder>(wspecifier: Option<&String>) -> Result<Option<TableWriter<H>>> {
+    let named = wspecifier.filter(|name| !name.is_empty());
+    Ok(named.map(|name| TableWriter::open(name)).transpose()?)
+}
+
+pub fn write<H: Holder>(writer: &mut Option<TableWriter<H>>, key: &str, value: &H::T) -> Result<()> {
+    match writer {
+        Some(writer) => Ok(writer.write(key, value)?),
+        None => Ok(()),
+    }
+}
+
+pub fn close<H: Holder>(writer: Option<TableWriter<H>>) -> Result<()> {
+    Ok(writer.map_or(Ok(()), TableWriter::close)?)
+}
+
+/// A symbol table, if there is a name for it.
+pub fn open_symbols(rxfilename: &str) -> Result<Option<SymbolTable>> {
+    let load = || SymbolTable::load(rxfilename).context("Could not read symbol table");
+    if rxfilename.is_empty() { Ok(None) } else { load().map(Some) }
+}
+
+/// Writes a line with a key and words to stderr, as a person can read it.
+pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()> {
+    let mut line = format!("{key} ");
+    for &word in words {
+        let name = symbols.name(i64::from(word));
+        line += name.with_context(|| format!("Word-id {word} not in symbol table."))?;
+        line.push(' ');
+    }
+    eprintln!("{line}");
+    Ok(())
+}
+
+/// Logs what happened in a determinization.
+pub fn log_events(report: &Report) {
+    for event in &report.events {
+        match *event {
+            Event::Rebuilt => messages::log("Rebuilding repository."),
+            Event::Retrying { beam } => messages::log(&format!(
+                "Pruned state-level lattice with beam {} and retrying determinization with that beam.",
+                num(beam)
+            )),
+            Event::OutOfMemory { limit, strings, arcs, elements, kept_strings, effective_beam, beam } => {
+                messages::warn(&format!(
+                    "Did not reach requested beam in determinize-lattice: size exceeds maximum {limit} bytes; \
+                     (repo,arcs,elems) = ({strings},{arcs},{elements}), after rebuilding, repo size was {kept_strings}, \
+                     effective beam was {} vs. requested beam {}",
+                    num(effective_beam),
+                    num(beam)
+                ));
+            }
+        }
+    }
+}
+
+/// How many arcs there are at a time, before and after determinization, for a log line.
+#[derive(Default)]
+pub struct Depths {
+    states_in: f64,
+    arcs_out: f64,
+    frames: f64,
+}
+
+impl Depths {
+    /// The lattice that came in, and the one that goes out, which is sorted.
+    pub fn add(&mut self, input: &Lattice, output: &mut CompactLattice) -> Result<()> {
+        order::sort(output)?;
+        let depths = prune::depth_per_frame(output)?;
+        self.states_in += input.states.len() as f64;
+        self.arcs_out += depths.iter().map(|&depth| f64::from(depth)).sum::<f64>();
+        self.frames += depths.len() as f64;
+        Ok(())
+    }
+
+    pub fn log(&self, lattices: u64) {
+        if self.frames != 0.0 {
+            messages::log(&format!(
+                "Average input-lattice depth (measured at at state level) is {}, output depth is {}, over {} frames  \
+                 (average num-frames = {}).",
+                num(self.states_in / self.frames),
+                num(self.arcs_out / self.frames),
+                num(self.frames),
+                num(self.frames / lattices as f64)
+            ));
+        }
+    }
+}
+
+/// Determinized lattices, in the form that an option asks for.
+pub enum LatticeOutput {
+    Compact(Output<nnet3_decode::CompactLatticeHolder>),
+    /// With an arc for each frame; acoustic costs are those of the input.
+    Plain(Output<nnet3_decode::LatticeHolder>),
+}
+
+impl LatticeOutput {
+    pub fn open(wspecifier: &str, compact: bool) -> Result<LatticeOutput> {
+        Ok(match compact {
+            true => LatticeOutput::Compact(Output::open(wspecifier)?),
+            false => LatticeOutput::Plain(Output::open(wspecifier)?),
+        })
+    }
+
+    /// Writes a lattice whose costs were scaled. For the plain form there must be acoustic costs.
+    pub fn write(
+        &mut self,
+        key: &str,
+        lattice: CompactLattice,
+        scale: Scale,
+        costs: Option<&AcousticCosts>,
+    ) -> Result<()> {
+        match self {
+            LatticeOutput::Compact(output) => output.write(key, &scaled(lattice, inverse(scale))),
+            LatticeOutput::Plain(output) => {
+                let mut lattice = expand(&lattice);
+                if let Some(costs) = costs {
+                    costs.put_into(&mut lattice)?;
+                }
+                output.write(key, &lattice)
+            }
+        }
+    }
+
+    pub fn done(&self) -> u64 {
+        match self {
+            LatticeOutput::Compact(output) => output.done,
+            LatticeOutput::Plain(output) => output.done,
+        }
+    }
+
+    pub fn finish(self) -> Result<u8> {
+        match self {
+            LatticeOutput::Compact(output) => output.finish(),
+            LatticeOutput::Plain(output) => output.finish(),
+        }
+    }
+}
+
+/// Aligned lattices: what can be used of them is written, with counts of the good and the bad.
+pub struct AlignedOutput {
+    output: Output<nnet3_decode::CompactLatticeHolder>,
+    with_errors: bool,
+    good: u64,
+    bad: u64,
+}
+
+impl AlignedOutput {
+    pub fn open(wspecifier: &str, with_errors: bool) -> Result<AlignedOutput> {
+        Ok(AlignedOutput { output: Output::open(wspecifier)?, with_errors, good: 0, bad: 0 })
+    }
+
+    /// Writes a lattice as it came, counted as bad.
+    pub fn pass(&mut self, key: &str, lattice: &CompactLattice) -> Result<()> {
+        self.bad += 1;
+        self.output.write(key, lattice)
+    }
+
+    /// Writes a lattice that was aligned; `problems` says what was wrong, if something was.
+    pub fn write(&mut self, key: &str, lattice: &mut CompactLattice, problems: &[String]) -> Result<()> {
+        problems.iter().for_each(|problem| messages::warn(&format!("{key}: {problem}")));
+        let ok = problems.is_empty();
+        let empty = lattice.start.is_none();
+        if ok && !empty {
+            self.good += 1
+        } else {
+            self.bad += 1
+        }
+        match (ok, empty) {
+            (true, true) => messages::warn(&format!("Lattice was empty for key {key}")),
+            (false, _) if !self.with_errors => {
+                messages::warn(&format!("Lattice for {key} did not align correctly, producing no output."));
+                return Ok(());
+            }
+            (false, true) => {
+                messages::warn(&format!("Empty aligned lattice for {key}, producing no output."));
+            }
+            (false, false) => messages::warn(&format!("Outputting partial lattice for {key}")),
+            (true, false) => {}
+        }
+        if empty {
+            return Ok(());
+        }
+        order::sort(lattice)?;
+        self.output.write(key, lattice)
+    }
+
+    /// Status 0 if more lattices were good than bad.
+    pub fn finish(self) -> Result<u8> {
+        messages::log(&format!("Successfully aligned {} lattices; {} had errors.", self.good, self.bad));
+        match self.output.done {
+            0 => self.output.finish(),
+            _ => {
+                self.output.finish()?;
+                Ok(if self.good > self.bad { 0 } else { kaldi_io::cli::NOTHING_DONE })
+            }
+        }
+    }
+}
+
+/// Scales a lattice in which something is sought.
+pub fn scaled<W: AnyLattice>(mut lattice: kaldi_fst::Fst<W>, scale: Scale) -> kaldi_fst::Fst<W> {
+    nnet3_decode::lattice::scale(&mut lattice, scale);
+    lattice
+}
