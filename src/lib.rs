@@ -5,6 +5,7 @@ pub mod compiler;
 pub mod config_dir;
 pub mod egs;
 pub mod forward;
+pub mod fsts;
 pub mod get_egs;
 pub mod lattices;
 pub mod lda;

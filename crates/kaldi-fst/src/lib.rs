@@ -7,8 +7,11 @@
 pub mod error;
 pub mod fst;
 pub mod holder;
+pub mod info;
+pub mod openfst_text;
 pub mod ops;
 pub mod properties;
+pub mod random_paths;
 pub mod store;
 pub mod text;
 pub mod weight;

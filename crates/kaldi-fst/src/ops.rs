@@ -18,6 +18,7 @@ mod remove_epsilons_locally;
 mod reverse;
 mod semiring;
 mod stochastic;
+mod topological_sort;
 
 pub use arc_sort::sort_arcs;
 pub use compose::{SortedAcceptor, compose};
@@ -38,3 +39,4 @@ pub use remove_epsilons_locally::remove_epsilons_locally;
 pub use reverse::reverse;
 pub use semiring::Semiring;
 pub use stochastic::{LeavingCosts, leaving_costs};
+pub use topological_sort::topological_sort;

@@ -28,6 +28,29 @@ const COACCESSIBLE: Pair = Pair(1 << 42, 1 << 43);
 const STRING: Pair = Pair(1 << 44, 1 << 45);
 const WEIGHTED_CYCLES: Pair = Pair(1 << 46, 1 << 47);
 
+/// Properties by name, as `fstinfo` of OpenFst shows them.
+pub fn named(properties: u64) -> impl Iterator<Item = (&'static str, bool)> {
+    const NAMES: [(&str, Pair); 16] = [
+        ("acceptor", ACCEPTOR),
+        ("input deterministic", I_DETERMINISTIC),
+        ("output deterministic", O_DETERMINISTIC),
+        ("input/output epsilons", EPSILONS),
+        ("input epsilons", I_EPSILONS),
+        ("output epsilons", O_EPSILONS),
+        ("input label sorted", I_SORTED),
+        ("output label sorted", O_SORTED),
+        ("weighted", WEIGHTED),
+        ("cyclic", CYCLIC),
+        ("cyclic at initial state", INITIAL_CYCLIC),
+        ("top sorted", TOP_SORTED),
+        ("accessible", ACCESSIBLE),
+        ("coaccessible", COACCESSIBLE),
+        ("string", STRING),
+        ("weighted cycles", WEIGHTED_CYCLES),
+    ];
+    NAMES.into_iter().map(move |(name, pair)| (name, properties & pair.0 != 0))
+}
+
 /// The bit for "it is so" and the bit for "it is not".
 struct Pair(u64, u64);
 

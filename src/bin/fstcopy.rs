@@ -1,0 +1,25 @@
+//! `fstcopy`: copies tables of FSTs.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kaldi_fst::FstHolder;
+use nnet3::{messages, tables};
+
+/// Copy tables/archives of FSTs, indexed by a string (e.g. utterance-id).
+#[derive(clap::Parser)]
+struct Options {
+    fst_rspecifier: String,
+    fst_wspecifier: String,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let (from, to) = (&options.fst_rspecifier, &options.fst_wspecifier);
+    let output = tables::map::<FstHolder, FstHolder>(from, to, |_, fst| Ok(Ok(fst)))?;
+    messages::log(&format!("Copied {} FSTs.", output.done));
+    output.finish()
+}
+
+fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,140 @@
+//! What the programs around graphs share: FSTs and lists of labels in files.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use kaldi_fst::store::{self, Symbols};
+use kaldi_fst::{Fst, ops};
+use kaldi_io::cli::FAILED;
+use kaldi_io::text::parse_integer;
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+/// The FST in a file; standard input without a name.
+pub fn read(rxfilename: Option<&str>) -> Result<Fst> {
+    Ok(store::read_fst(rxfilename.unwrap_or_default())?)
+}
+
+/// Writes a file of type `vector`; to standard output without a name.
+pub fn write(wxfilename: Option<&str>, fst: &Fst) -> Result<()> {
+    Ok(store::write_fst(wxfilename.unwrap_or_default(), fst)?)
+}
+
+/// The whole of a program that changes an FST in a file.
+pub fn convert(
+    from: Option<&str>,
+    to: Option<&str>,
+    change: impl FnOnce(&mut Fst) -> Result<()>,
+) -> Result<u8> {
+    let mut fst = read(from)?;
+    change(&mut fst)?;
+    write(to, &fst)?;
+    Ok(0)
+}
+
+/// An FST with the symbol tables that its file has.
+pub struct WithSymbols {
+    pub fst: Fst,
+    /// Of input and output labels.
+    pub symbols: [Option<Symbols>; 2],
+}
+
+impl WithSymbols {
+    pub fn read(rxfilename: Option<&str>) -> Result<WithSymbols> {
+        let mut r = KaldiReader::open_raw(rxfilename.unwrap_or_default())?;
+        r.set_binary(true);
+        let (fst, symbols) = store::read_with_symbols(&mut r)?;
+        r.finish()?;
+        Ok(WithSymbols { fst, symbols })
+    }
+
+    pub fn write(self, wxfilename: Option<&str>) -> Result<()> {
+        let mut w = KaldiWriter::create(wxfilename.unwrap_or_default(), false)?;
+        store::write_with_symbols(&mut w, &self.fst, self.symbols)?;
+        Ok(w.finish()?)
+    }
+}
+
+/// The symbol table in a text file, if its name is not empty.
+pub fn symbols(rxfilename: &str) -> Result<Option<Symbols>> {
+    if rxfilename.is_empty() { Ok(None) } else { Ok(Some(Symbols::load(rxfilename)?)) }
+}
+
+/// Integers, separated by blanks or lines.
+pub fn read_integers(rxfilename: &str) -> Result<Vec<i32>> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    let mut integers = Vec::new();
+    while let Some(line) = r.read_line()? {
+        for word in line.split_ascii_whitespace() {
+            let integer = parse_integer(word);
+            integers.push(integer.ok_or_else(|| r.error(format!("expected an integer, found '{word}'")))?);
+        }
+    }
+    r.close()?;
+    Ok(integers)
+}
+
+/// As [`read_integers`], for disambiguation symbols: positive, none twice. An empty name is an empty list.
+pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
+    if rxfilename.is_empty() {
+        return Ok(Vec::new());
+    }
+    let symbols = read_labels(rxfilename)?;
+    if let Some(symbol) = repeated(&symbols) {
+        bail!("{rxfilename}: {symbol} is there twice");
+    }
+    Ok(symbols)
+}
+
+/// As [`read_integers`], for labels, which are larger than 0.
+pub fn read_labels(rxfilename: &str) -> Result<Vec<i32>> {
+    let labels = read_integers(rxfilename)?;
+    match labels.iter().find(|&&label| label <= 0) {
+        Some(label) => bail!("{rxfilename}: expected labels, which are larger than 0, found {label}"),
+        None => Ok(labels),
+    }
+}
+
+/// The first element that is there twice.
+pub fn repeated<T: Eq + Hash>(values: &[T]) -> Option<&T> {
+    let mut seen = HashSet::new();
+    values.iter().find(|value| !seen.insert(*value))
+}
+
+/// Writes integers, one a line.
+pub fn write_integers(wxfilename: &str, integers: &[i32]) -> Result<()> {
+    let mut w = KaldiWriter::create(wxfilename, false)?;
+    integers.iter().try_for_each(|integer| w.write_str(&format!("{integer}\n")))?;
+    Ok(w.finish()?)
+}
+
+/// `input` or `output`.
+pub fn side(name: &str) -> Option<ops::Side> {
+    match name {
+        "input" => Some(ops::Side::Input),
+        "output" => Some(ops::Side::Output),
+        _ => None,
+    }
+}
+
+/// The `main` of a program that stands for one of OpenFst's: it does not print its command line, and fails with status 1.
+pub fn run_as_openfst<A: clap::Parser>(program: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+    const FAILED_IN_OPENFST: u8 = 1;
+    let mut argv: Vec<_> = std::env::args_os().collect();
+    if !argv.iter().any(|arg| arg.to_string_lossy().starts_with("--generate")) {
+        argv.insert(1.min(argv.len()), "--print-args=false".into());
+    }
+    let status = kaldi_io::cli::run_with(argv, program);
+    if status == ExitCode::from(FAILED) { ExitCode::from(FAILED_IN_OPENFST) } else { status }
+}
+
+/// The second operand of a composition needs an order: makes one, if neither has it.
+pub fn compose(first: &Fst, second: &Fst, connect: bool) -> Result<Fst> {
+    if let Some(composed) = ops::compose_transducers(first, second, connect) {
+        return Ok(composed);
+    }
+    let mut sorted = second.clone();
+    ops::sort_arcs(&mut sorted, ops::Side::Input);
+    ops::compose_transducers(first, &sorted, connect).context("the arcs could not be sorted")
+}
