@@ -121,7 +121,7 @@ pub fn side(name: &str) -> Option<ops::Side> {
 /// The `main` of a program that stands for one of OpenFst's: it does not print its command line, and fails with status 1.
 pub fn run_as_openfst<A: clap::Parser>(program: impl FnOnce(A) -> Result<u8>) -> ExitCode {
     const FAILED_IN_OPENFST: u8 = 1;
-    let mut argv: Vec<_> = std::env::args_os().collect();
+    let mut argv = kaldi_io::cli::command_line();
     if !argv.iter().any(|arg| arg.to_string_lossy().starts_with("--generate")) {
         argv.insert(1.min(argv.len()), "--print-args=false".into());
     }

@@ -19,5 +19,6 @@ pub mod report;
 pub mod sums;
 pub mod tables;
 pub mod training;
+pub mod training_graphs;
 pub mod training_log;
 pub mod training_report;

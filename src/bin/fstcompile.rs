@@ -79,6 +79,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     run_as_openfst(run)
 }

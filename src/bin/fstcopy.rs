@@ -20,6 +20,6 @@ fn run(options: Options) -> Result<u8> {
     output.finish()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -66,6 +66,6 @@ fn run(options: Options) -> Result<u8> {
     output.finish_any()
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

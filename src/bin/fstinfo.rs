@@ -99,6 +99,6 @@ fn describe(
     }
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     run_as_openfst(run)
 }

@@ -34,6 +34,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(if costs.all_zero { 0 } else { NOTHING_DONE })
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

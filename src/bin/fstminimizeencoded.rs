@@ -24,6 +24,6 @@ fn run(options: Options) -> Result<u8> {
     })
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -34,6 +34,6 @@ fn run(options: Options) -> Result<u8> {
     })
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

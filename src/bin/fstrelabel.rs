@@ -89,6 +89,6 @@ fn between(old: &Symbols, new: &Symbols) -> Result<Pairs> {
     Ok(pairs)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     run_as_openfst(run)
 }

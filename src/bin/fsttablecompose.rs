@@ -102,6 +102,6 @@ fn sort_first(first: &mut Fst) {
     }
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

@@ -29,6 +29,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(status)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     run_as_openfst(run)
 }

@@ -6,12 +6,14 @@
 //! [`training`] makes the graphs that align transcripts with speech. [`ilabels`] is the file that says which phones in
 //! context the input labels of C stand for.
 
+pub mod arpa;
 pub mod context;
 pub mod error;
 pub mod grammar_context;
 pub mod h_transducer;
 pub mod ilabels;
 pub mod self_loops;
+pub mod training;
 
 pub use context::{Window, WindowContext, compose_context};
 pub use error::{Error, Result};

@@ -142,7 +142,16 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
-    let argv = command_line();
+    run_with(command_line(), program)
+}
+
+/// As [`run`], for a command line that is not the process's own as it is.
+pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
     restore_sigpipe();
     log::init(&called_as(&argv));
     if let Some(status) = documentation::<A>(&argv) {
