@@ -22,6 +22,12 @@ pub mod apply_cmvn;
 pub mod apply_cmvn_online;
 #[path = "bin/apply-cmvn-sliding.rs"]
 pub mod apply_cmvn_sliding;
+#[path = "bin/arpa2fst.rs"]
+pub mod arpa2fst;
+#[path = "bin/compile-train-graphs.rs"]
+pub mod compile_train_graphs;
+#[path = "bin/compile-train-graphs-fsts.rs"]
+pub mod compile_train_graphs_fsts;
 #[path = "bin/compute-cmvn-stats.rs"]
 pub mod compute_cmvn_stats;
 #[path = "bin/compute-cmvn-stats-two-channel.rs"]

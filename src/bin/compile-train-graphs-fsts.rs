@@ -46,6 +46,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

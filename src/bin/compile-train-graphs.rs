@@ -36,6 +36,6 @@ fn run(options: Options) -> Result<u8> {
     Ok(if done > 0 { 0 } else { NOTHING_DONE })
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     kaldi_io::cli::run(run)
 }

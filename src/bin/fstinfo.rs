@@ -51,7 +51,7 @@ fn run(options: Options) -> Result<u8> {
         if header.arc_type != "standard" {
             bail!("only FSTs with arcs of type standard can be described, found {}", header.arc_type);
         }
-        let fst: Fst = store::read_after(&mut r, &header)?;
+        let fst: Fst = store::read_after(&mut r, &header, kaldi_fst::Weight::read)?;
         r.finish()?;
         describe(&fst, &header, kind, filter, &mut line);
     }
