@@ -58,6 +58,13 @@ run() { # [options of the runner] [JOB=1:N] <log> <command> …
 
 run_training() { run "${train_cmd_words[@]}" "$@"; } # as run, for what may use a GPU
 
+# A GPU that training will want, and not get, is missed before examples are made. (Status 1: there are none on this machine.)
+check_gpu() {
+  if [[ $use_gpu == yes && ! -s $(model final) ]]; then
+    run_training "$dir/log/use_gpu.log" cuda-gpu-available '||' test '$?' -eq 1
+  fi
+}
+
 in_background() {
   "${cmd_words[@]}" "$@" &
   background+=($!)
@@ -127,6 +134,7 @@ if [[ $ali_dir ]]; then
   targets="ark:gunzip -c $ali_dir/ali.*.gz | ali-to-pdf $ali_dir/final.mdl ark:- ark:- |"
 fi
 began=$SECONDS
+check_gpu
 describe_network
 set_contexts
 prepare_examples

@@ -29,8 +29,20 @@ pub fn is_permissive(rspecifier: &str) -> bool {
     Rspecifier::parse(rspecifier).is_ok_and(|spec| spec.permissive)
 }
 
+/// Whether something is the name of a table, or would be but for wrong options.
+fn is_meant_as_table(argument: &str) -> bool {
+    let options = argument.split_once(':').map_or("", |(options, _)| options);
+    options.split([',', ' ']).any(|option| matches!(option, "ark" | "scp"))
+}
+
 /// Whether both arguments are tables; if not, both must be files.
 pub fn are_tables(input: &str, output: &str) -> Result<bool> {
+    if is_meant_as_table(input) {
+        Rspecifier::parse(input)?;
+    }
+    if is_meant_as_table(output) {
+        Wspecifier::parse(output)?;
+    }
     match (is_input(input), is_output(output)) {
         (true, false) => bail!("the input {input} is a table, so the output must be one, found {output}"),
         (false, true) => bail!("the output {output} is a table, so the input must be one, found {input}"),

@@ -54,6 +54,7 @@ make_final_model() {
   fi
   diagnose final "$(model "$num_iters")"
   wait_for_background
+  check_figures final
   if [[ $suffix == raw && $compute_average_posteriors == true ]]; then average_posteriors "$(model final)" final; fi
   say "final model $(model final) $(described_figures final)  $((SECONDS - began)) s"
   write_report

@@ -25,6 +25,15 @@ figures_of() { # <train|valid> <model>
     s/.* Overall accuracy $per_frame/\1/p" "$dir/log/compute_prob_$1.$2.log" 2>/dev/null | tail -n 2 | paste -sd' '
 }
 
+# A model that gives no numbers is none.
+check_figures() { # <model>
+  local set
+  for set in train valid; do
+    [[ $(figures_of $set "$1") != *nan* ]] ||
+      fail "the objective of $(model "$1") is not a number: see $dir/log/compute_prob_$set.$1.log"
+  done
+}
+
 described_figures() { # <model>
   local set
   for set in train valid; do

@@ -14,7 +14,7 @@ struct Options {
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = kaldi_io::StandardOutput::open()?;
     writeln!(out, "number of phones {}", model.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", model.num_pdfs())?;
     writeln!(out, "number of transition-ids {}", model.num_transition_ids())?;

@@ -29,7 +29,7 @@ fn run(options: Options) -> Result<u8> {
         total += features.rows;
         Ok(())
     })?;
-    writeln!(std::io::stdout(), "{total}")?;
+    writeln!(kaldi_io::StandardOutput::open()?, "{total}")?;
     Ok(0)
 }
 

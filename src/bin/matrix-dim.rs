@@ -21,7 +21,7 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    let mut out = std::io::stdout().lock();
+    let mut out = kaldi_io::StandardOutput::open()?;
     if !tables::is_input(&options.matrix_in) {
         let matrix = read_matrix::<f32>(&options.matrix_in)?;
         writeln!(out, "{}\t{}", matrix.rows, matrix.cols)?;

@@ -13,7 +13,7 @@ struct Options {
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let model = models::load_acoustic(&options.nnet)?;
-    std::io::stdout().lock().write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
+    kaldi_io::StandardOutput::open()?.write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }
 

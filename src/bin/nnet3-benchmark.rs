@@ -86,7 +86,7 @@ fn benchmark(options: Options) -> Result<u8> {
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;
     let inspection = Inspection { nnet: &nnet, program: &program, times, passes: None, profile: None };
-    std::io::stdout().lock().write_all(benchmark.json(&inspection).as_bytes())?;
+    kaldi_io::StandardOutput::open()?.write_all(benchmark.json(&inspection).as_bytes())?;
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };
         let profile = Profile::measure(&nnet, &program, &device, &measure)?;

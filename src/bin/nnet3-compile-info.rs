@@ -172,7 +172,7 @@ fn info(options: Options) -> Result<u8> {
         let (name, index) = parse_output(&options.explain_output)?;
         explain_output(&nnet, &options.request(&nnet)?, name, index)?
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    kaldi_io::StandardOutput::open()?.write_all(text.as_bytes())?;
     Ok(0)
 }
 

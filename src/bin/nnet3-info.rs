@@ -13,7 +13,7 @@ struct Options {
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let nnet = models::load(&options.nnet)?;
-    std::io::stdout().lock().write_all(nnet.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
+    kaldi_io::StandardOutput::open()?.write_all(nnet.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }
 

@@ -13,7 +13,7 @@ struct Options {
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let tree: ContextDependency = read_object(&options.tree_in)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = kaldi_io::StandardOutput::open()?;
     writeln!(out, "num-pdfs {}", tree.num_pdfs())?;
     writeln!(out, "context-width {}", tree.context_width())?;
     writeln!(out, "central-position {}", tree.central_position())?;

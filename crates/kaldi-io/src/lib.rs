@@ -46,5 +46,6 @@ pub use packed::{PackedMatrix, SymmetricMatrix};
 pub use posterior::{GaussPost, Posterior};
 pub use reader::KaldiReader;
 pub use sparse::{SparseMatrix, SparseVector};
+pub use standard::StandardOutput;
 pub use table::{MappedRandomReader, RandomReader, SequentialReader, TableWriter};
 pub use writer::KaldiWriter;

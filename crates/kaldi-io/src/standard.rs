@@ -1,7 +1,9 @@
 //! Standard input and output of the process.
 
-use std::io;
+use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{IoError, Result};
 
 /// Standard output was closed when the program was started. (Rust's start-up code opens `/dev/null` in its place, where
 /// everything would disappear.)
@@ -14,6 +16,36 @@ fn look_at_standard_output() {
     use std::os::fd::AsFd;
     if rustix::io::fcntl_getfd(io::stdout().as_fd()).is_err() {
         NO_OUTPUT.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Standard output for text, the same as `-` is for objects.
+pub struct StandardOutput(StdoutLock<'static>);
+
+impl StandardOutput {
+    /// An error if it is closed.
+    pub fn open() -> Result<StandardOutput> {
+        let name = "standard output".to_owned();
+        check_output().map_err(|source| IoError::Open { name, source })?;
+        Ok(StandardOutput(io::stdout().lock()))
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+fn named(e: io::Error) -> io::Error {
+    if e.kind() == io::ErrorKind::Interrupted {
+        e
+    } else {
+        io::Error::new(e.kind(), format!("standard output: {e}"))
     }
 }
 

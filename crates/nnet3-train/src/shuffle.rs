@@ -1,11 +1,15 @@
 //! Shuffling a table, wholly in memory or through a buffer of bounded size.
 
+use std::collections::BTreeMap;
+
 use nnet3_core::CRand;
 
 /// Shuffles through a fixed number of slots: an item that falls on a full slot pushes out the one that was there.
 #[derive(Debug)]
 pub struct ShuffleBuffer<T> {
-    slots: Vec<Option<T>>,
+    slots: usize,
+    /// By slot. (There may be more slots than memory.)
+    full: BTreeMap<usize, T>,
     rand: CRand,
 }
 
@@ -14,18 +18,18 @@ impl<T> ShuffleBuffer<T> {
     /// If there are no slots.
     pub fn new(slots: usize, rand: CRand) -> Self {
         assert!(slots > 0, "a shuffle buffer needs slots");
-        ShuffleBuffer { slots: std::iter::repeat_with(|| None).take(slots).collect(), rand }
+        ShuffleBuffer { slots, full: BTreeMap::new(), rand }
     }
 
     /// Puts an item in; what comes out, if anything, goes on.
     pub fn push(&mut self, item: T) -> Option<T> {
-        let slot = self.rand.int(0, self.slots.len() as i32 - 1) as usize;
-        self.slots[slot].replace(item)
+        let slot = self.rand.int(0, self.slots as i32 - 1) as usize;
+        self.full.insert(slot, item)
     }
 
     /// What is left, in the order of the slots.
     pub fn finish(self) -> impl Iterator<Item = T> {
-        self.slots.into_iter().flatten()
+        self.full.into_values()
     }
 }
 

@@ -76,8 +76,8 @@ impl<'n> GraphBuilder<'n> {
         self.graph.expect(request);
         self.add_inputs(request)?;
         self.add_outputs(request)?;
-        // A network without recurrences has at most a level for each node.
-        let most_levels = MAX_DISTANCE + self.nnet.num_nodes();
+        // A network without recurrences goes down to its inputs and up again.
+        let most_levels = MAX_DISTANCE + 2 * self.nnet.num_nodes();
         for _ in 0..most_levels {
             std::mem::swap(&mut self.current_queue, &mut self.next_queue);
             if self.current_queue.is_empty() {
