@@ -39,6 +39,17 @@ pub struct ForwardOptions {
 }
 
 impl ForwardOptions {
+    /// What becomes of outputs before they are written.
+    pub fn finish(&self) -> impl FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>> + use<> {
+        let apply_exp = self.apply_exp;
+        move |_, mut output| {
+            if apply_exp {
+                output.data.iter_mut().for_each(|value| *value = value.exp());
+            }
+            Ok(Some(output))
+        }
+    }
+
     /// The network in test mode on the device, with components merged where that changes nothing, and what becomes of its
     /// outputs.
     pub fn load(&self, rxfilename: &str, device: &Device) -> Result<(Nnet, OutputScaling)> {
@@ -134,15 +145,19 @@ pub struct Counts {
     pub frames: usize,
 }
 
+/// What is written of an utterance's output; `None` if nothing is, because it failed.
+pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>>;
+
 /// All utterances of the features, in their order; those that cannot be computed are left out with a warning.
 pub fn compute(
     site: Site,
-    options: &ForwardOptions,
+    ivectors: &IvectorOptions,
     (features, outputs): (&str, &str),
     compute: &mut impl Compute,
+    finish: Finish<'_>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
-    let mut ivectors = options.ivector.open()?;
+    let mut ivectors = ivectors.open()?;
     let mut reader = SequentialReader::<MatrixHolder>::open(features)?;
     let mut next = reader.next()?;
     if next.is_none() {
@@ -152,10 +167,10 @@ pub fn compute(
     }
     let mut writer = Writer {
         table: TableWriter::open(outputs)?,
-        apply_exp: options.apply_exp,
+        finish,
         waiting: VecDeque::new(),
         site,
-        failed: 0,
+        failed: Counts::default(),
     };
     let progress = progress::counter("utterances");
     while let Some((utterance, matrix)) = next {
@@ -167,7 +182,7 @@ pub fn compute(
         }
         match accepted? {
             Ok(()) => {
-                writer.waiting.push_back(utterance);
+                writer.waiting.push_back((utterance, matrix.rows));
                 writer.write(compute)?;
                 counts.done += 1;
                 counts.frames += matrix.rows;
@@ -185,9 +200,10 @@ pub fn compute(
     writer.write(compute)?;
     let failed = writer.failed;
     writer.table.close()?;
+    counts.done -= failed.failed;
+    counts.frames -= failed.frames;
+    counts.failed += failed.failed;
     progress.finish_and_clear();
-    counts.done -= failed;
-    counts.failed += failed;
     Ok(counts)
 }
 
@@ -211,32 +227,39 @@ fn accept(
     })
 }
 
-struct Writer {
+struct Writer<'f> {
     table: TableWriter<MatrixHolder>,
-    apply_exp: bool,
-    /// Utterances whose outputs have not been written.
-    waiting: VecDeque<String>,
+    finish: Finish<'f>,
+    /// Utterances whose outputs have not been written, and their frames.
+    waiting: VecDeque<(String, usize)>,
     site: Site,
-    /// Outputs that are none.
-    failed: usize,
+    /// Those of which nothing was written.
+    failed: Counts,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// Writes the outputs that are there.
     fn write(&mut self, compute: &mut impl Compute) -> Result<()> {
-        while let Some(mut output) = compute.next_output() {
-            let Some(utterance) = self.waiting.pop_front() else { bail!("an output without an utterance") };
+        while let Some(output) = compute.next_output() {
+            let Some((utterance, frames)) = self.waiting.pop_front() else {
+                bail!("an output without an utterance")
+            };
             // (-inf can be the logarithm of a probability.)
             let nan = output.data.iter().any(|value| value.is_nan());
-            if let Some(found) = output.not_finite().filter(|_| nan) {
-                kaldi_warn!(self.site, "{utterance}: the output's {found}; it is not written");
-                self.failed += 1;
-                continue;
+            let finished = match output.not_finite().filter(|_| nan) {
+                Some(found) => {
+                    kaldi_warn!(self.site, "{utterance}: the output's {found}; it is not written");
+                    None
+                }
+                None => (self.finish)(&utterance, output)?,
+            };
+            match finished {
+                Some(output) => self.table.write(&utterance, &output)?,
+                None => {
+                    self.failed.failed += 1;
+                    self.failed.frames += frames;
+                }
             }
-            if self.apply_exp {
-                output.data.iter_mut().for_each(|value| *value = value.exp());
-            }
-            self.table.write(&utterance, &output)?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What the programs that estimate transforms from statistics of classes have in common.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kaldi_feat::lda::LdaStats;
 use kaldi_feat::lda_estimate::Directions;
 use kaldi_io::log::num;
@@ -15,6 +15,18 @@ pub fn read_stats(rxfilenames: &[String]) -> Result<LdaStats> {
         sum.merge(read_object(name)?).with_context(|| name.clone())?;
     }
     Ok(sum)
+}
+
+/// Writes statistics of so many examples of a table, if there are any.
+pub fn write_stats(stats: &LdaStats, table: &str, count: u64, file: &str, binary: bool) -> Result<()> {
+    messages::log(&format!("Processed {count} examples."));
+    if stats.count() == 0.0 {
+        bail!("{table}: no statistics: expected examples with targets whose weights are not zero");
+    }
+    kaldi_io::write_object(file, binary, stats)?;
+    let frames = num(stats.count());
+    messages::log(&format!("Accumulated stats, soft frame count = {frames}.  Wrote to {file}"));
+    Ok(())
 }
 
 /// The directions that tell classes apart; logs what they are. `dim` is how many of them will be used.

@@ -1,6 +1,8 @@
 //! What the programs in `src/bin` share: groups of options, progress, and how library results become log lines.
 
 pub mod acoustic;
+pub mod chain;
+pub mod combination;
 pub mod compiler;
 pub mod config_dir;
 pub mod egs;

@@ -17,6 +17,7 @@ use nnet3_train::objective::Objective;
 use nnet3_train::replicas::{self, Failure, Replicas};
 use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 
+use crate::egs::Prepare;
 use crate::options::training::TrainingOptions;
 use crate::{egs, models, progress, training_log};
 
@@ -37,6 +38,8 @@ pub struct Training<O: Objective> {
     pub average_period: u64,
     /// Makes the objective of a replica, on its thread.
     pub objective: Arc<dyn Fn() -> O + Send + Sync>,
+    /// Done to each minibatch.
+    pub prepare: Prepare<O::Example>,
 }
 
 /// Where the model goes.
@@ -65,7 +68,7 @@ impl<O: Objective + 'static> Training<O> {
         if timed(&mut times.waiting, || egs.at_end())? {
             return egs::nothing(&self.sites.main, egs);
         }
-        train(&mut run, &mut egs, &mut times)?;
+        train(&mut run, &mut egs, self.prepare, &mut times)?;
         let mut trained = run.finish(&egs, &mut times)?;
         egs.close()?;
         let useful = training_log::training_totals(&trained);
@@ -177,6 +180,7 @@ fn blame<E: nnet3_train::Example>(egs: &EgsReader<E>, failure: Failure) -> anyho
 fn train<O: Objective + 'static>(
     run: &mut Run<O>,
     egs: &mut EgsReader<O::Example>,
+    prepare: Prepare<O::Example>,
     times: &mut Times,
 ) -> Result<()> {
     let bar = progress::counter("minibatches");
@@ -185,7 +189,8 @@ fn train<O: Objective + 'static>(
             bar.suspend(|| training_log::event(&event));
         }
     };
-    while let Some((key, minibatch)) = timed(&mut times.waiting, || egs.next())? {
+    while let Some((key, mut minibatch)) = timed(&mut times.waiting, || egs.next())? {
+        prepare(&key, &mut minibatch).map_err(|e| egs.blame(e))?;
         timed(&mut times.training, || run.train(key, minibatch, &mut report)).map_err(|e| blame(egs, e))?;
         bar.inc(1);
     }

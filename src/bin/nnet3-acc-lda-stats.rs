@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use kaldi_feat::lda::LdaStats;
-use kaldi_io::log::num;
-use nnet3::{egs, messages, models};
+use nnet3::{egs, lda, models};
 use nnet3_train::forward::ExampleForward;
 
 const OUTPUT: &str = "output";
@@ -49,13 +48,7 @@ fn run(options: Options) -> Result<u8> {
     }
     let (count, table) = (egs.count(), egs.name().to_owned());
     egs.close()?;
-    messages::log(&format!("Processed {count} examples."));
-    if stats.count() == 0.0 {
-        bail!("{table}: no statistics: expected examples with targets whose weights are not zero");
-    }
-    kaldi_io::write_object(&options.lda_stats_out, options.binary, &stats)?;
-    let (frames, file) = (num(stats.count()), &options.lda_stats_out);
-    messages::log(&format!("Accumulated stats, soft frame count = {frames}.  Wrote to {file}"));
+    lda::write_stats(&stats, &table, count, &options.lda_stats_out, options.binary)?;
     Ok(0)
 }
 

@@ -69,7 +69,13 @@ fn run(options: Options) -> Result<u8> {
     let forward = BatchForward::new(&nnet, &device, chunking, batch, scaling, compiler);
     let mut forward = forward.with_context(|| options.nnet_in.clone())?;
     simple.observe(forward.executor());
-    let counts = forward::compute(SITE, &options.forward, tables, &mut forward)?;
+    let counts = forward::compute(
+        SITE,
+        &options.forward.ivector,
+        tables,
+        &mut forward,
+        &mut options.forward.finish(),
+    )?;
     let (minibatches, tasks, seconds) = forward.stats().totals();
     kaldi_log!(
         STATS,

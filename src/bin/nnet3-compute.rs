@@ -62,13 +62,19 @@ fn run(options: Options) -> Result<u8> {
         simple.observe(forward.executor());
         kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
         let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
-        forward::compute(SITE, &options.forward, tables, &mut compute)?
+        forward::compute(SITE, &options.forward.ivector, tables, &mut compute, &mut options.forward.finish())?
     } else {
         let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
         let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, options.num_threads);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
         forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
-        let counts = forward::compute(SITE, &options.forward, tables, &mut forward)?;
+        let counts = forward::compute(
+            SITE,
+            &options.forward.ivector,
+            tables,
+            &mut forward,
+            &mut options.forward.finish(),
+        )?;
         training_log::compilation(forward.compiler());
         counts
     };

@@ -52,7 +52,7 @@ fn run(options: Options) -> Result<u8> {
     }
     let rspecifier = options.training_examples_in.as_deref().filter(|name| !name.is_empty());
     if let Some(rspecifier) = rspecifier.filter(|_| old.is_simple()) {
-        let egs = egs::read_all(rspecifier)?;
+        let egs = egs::read_all(rspecifier, egs::as_they_are)?;
         let objective = || options.prob.frame_objective();
         let report = |segment: &Segment<'_, FrameObjective>| {
             training_log::frame_totals(segment.computer);

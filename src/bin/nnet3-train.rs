@@ -62,6 +62,7 @@ fn run(options: Options) -> Result<u8> {
         devices,
         average_period: options.replicas.average_period,
         objective: Arc::new(FrameObjective::default),
+        prepare: egs::as_they_are,
     };
     let output = Output { wxfilename: &options.raw_model_out, binary: options.binary };
     training.run(nnet, || egs.finish(), output, began)

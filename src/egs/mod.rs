@@ -3,6 +3,7 @@
 //! A [`Stage`] takes examples from a reader and gives others. Its program is [`run`], from table to table; several in a row
 //! that a shell would start as processes of their own are run by one thread (`pipeline.rs`).
 
+pub mod chain_programs;
 mod copy;
 mod merge;
 mod pipeline;
@@ -13,10 +14,11 @@ mod subset;
 use kaldi_io::TableWriter;
 use kaldi_io::holder::ObjectHolder;
 use kaldi_io::log::{self, Site};
-use nnet3_train::{EgsReader, Example, ExampleReader, NnetExample};
+use nnet3_train::{EgsReader, Example};
 
 pub use copy::{CopyStage, Sites};
 pub use merge::{MergeStage, Merging};
+pub use pipeline::{PipedExample, Step};
 pub use shuffle::ShuffleStage;
 pub use subset::SubsetStage;
 
@@ -59,30 +61,30 @@ pub fn run<E: Example>(
     Ok(stage.summarize(read))
 }
 
-/// A table of plain examples that is about to be opened.
-pub enum Opening<'r> {
+/// A table of examples that is about to be opened.
+pub enum Opening<'r, E: Example> {
     /// The first examples are being made.
-    Begun(ExampleReader),
+    Begun(EgsReader<E>),
     NotBegun(&'r str),
 }
 
-impl Opening<'_> {
+impl<E: Example> Opening<'_, E> {
     /// Opens the table.
-    pub fn finish(self) -> anyhow::Result<ExampleReader> {
+    pub fn finish(self) -> anyhow::Result<EgsReader<E>> {
         match self {
             Opening::Begun(egs) => Ok(egs),
-            Opening::NotBegun(rspecifier) => Ok(ExampleReader::open(rspecifier)?),
+            Opening::NotBegun(rspecifier) => Ok(EgsReader::open(rspecifier)?),
         }
     }
 }
 
 /// Begins to make examples if that can go on while the program does something else, such as reading the network.
-pub fn begin(rspecifier: &str) -> Opening<'_> {
+pub fn begin<E: PipedExample>(rspecifier: &str) -> Opening<'_, E> {
     pipeline::open(rspecifier).map_or(Opening::NotBegun(rspecifier), Opening::Begun)
 }
 
-/// Opens a table of plain examples.
-pub fn open(rspecifier: &str) -> anyhow::Result<ExampleReader> {
+/// Opens a table of examples.
+pub fn open<E: PipedExample>(rspecifier: &str) -> anyhow::Result<EgsReader<E>> {
     begin(rspecifier).finish()
 }
 
@@ -99,11 +101,20 @@ fn empty(table: &str) -> String {
     format!("{table}: expected at least one example, found none")
 }
 
+/// What is done to an example, given its key, before it is used.
+pub type Prepare<E> = fn(&str, &mut E) -> nnet3_train::Result<()>;
+
+/// Examples are used as they are.
+pub fn as_they_are<E>(_: &str, _: &mut E) -> nnet3_train::Result<()> {
+    Ok(())
+}
+
 /// All examples of a table; it is an error if there are none.
-pub fn read_all(rspecifier: &str) -> anyhow::Result<Vec<NnetExample>> {
+pub fn read_all<E: PipedExample>(rspecifier: &str, prepare: Prepare<E>) -> anyhow::Result<Vec<E>> {
     let mut egs = open(rspecifier)?;
     let mut all = Vec::new();
-    while let Some((_, example)) = egs.next()? {
+    while let Some((key, mut example)) = egs.next()? {
+        prepare(&key, &mut example).map_err(|e| egs.blame(e))?;
         all.push(example);
     }
     egs.close()?;

@@ -14,9 +14,9 @@ use kaldi_io::filename::RxFilename;
 use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
 use kaldi_io::{IoError, log};
-use nnet3_train::{EgsReader, Error, Example, ExampleReader, ExampleSource, NnetExample, Result};
+use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
-use super::programs::{Copy, Merge, Shuffle, StageProgram, Subset};
+use super::programs::StageProgram;
 use super::{Stage, empty};
 use crate::plain_shell::{self, Command};
 
@@ -29,17 +29,24 @@ const AHEAD: usize = 1;
 /// What stands for standard input and output in a pipe.
 const PIPE: &str = "ark:-";
 
-type Item = (String, NnetExample);
+type Item<E> = (String, E);
+
+/// A kind of example whose programs can be run without processes.
+pub trait PipedExample: Example {
+    /// The step that a command is, if it is a program for such examples, called as it is within a pipeline: the first of what
+    /// [`Step::parse`] finds for each of them.
+    fn step(command: &Command) -> Option<Step<Self>>;
+}
 
 /// Opens a table that comes from a pipe of our own programs. `None` if it is for the shell.
-pub(super) fn open(rspecifier: &str) -> Option<ExampleReader> {
+pub(super) fn open<E: PipedExample>(rspecifier: &str) -> Option<EgsReader<E>> {
     let spec = Rspecifier::parse(rspecifier).ok()?;
     let RxFilename::Pipe(command) = RxFilename::parse(&spec.rxfilename).ok()? else { return None };
     if spec.kind != RspecifierKind::Archive || spec.permissive {
         return None;
     }
     let commands = plain_shell::pipeline(&command)?;
-    let mut later: Vec<Step> = commands.iter().rev().map_while(Step::of).collect();
+    let mut later: Vec<Step<E>> = commands.iter().rev().map_while(E::step).collect();
     let first = later.pop()?;
     later.reverse();
     let before: Vec<&str> =
@@ -55,26 +62,20 @@ pub(super) fn open(rspecifier: &str) -> Option<ExampleReader> {
 }
 
 /// One of our programs in a pipeline.
-struct Step {
+pub struct Step<E: Example> {
     program: &'static str,
     site: Site,
     /// The command line as the program shows it.
     echo: String,
     input: String,
-    stage: MakeStage,
+    stage: MakeStage<E>,
 }
 
-type MakeStage = Box<dyn FnOnce() -> anyhow::Result<Box<dyn Stage<NnetExample>>> + Send>;
+type MakeStage<E> = Box<dyn FnOnce() -> anyhow::Result<Box<dyn Stage<E>>> + Send>;
 
-impl Step {
-    /// A command that is one of our programs, called as it is within a pipeline.
-    fn of(command: &Command) -> Option<Step> {
-        let parsers =
-            [Step::parse::<Copy>, Step::parse::<Merge>, Step::parse::<Shuffle>, Step::parse::<Subset>];
-        parsers.iter().find_map(|parse| parse(command))
-    }
-
-    fn parse<P: StageProgram>(command: &Command) -> Option<Step> {
+impl<E: Example> Step<E> {
+    /// A command that is this program.
+    pub fn parse<P: StageProgram<Example = E>>(command: &Command) -> Option<Step<E>> {
         let Parsed { options, echo, .. } = command.parse::<P>(P::NAME)?;
         if options.outputs() != [PIPE] {
             return None;
@@ -85,15 +86,15 @@ impl Step {
 }
 
 /// A step that reads what the one before it makes.
-struct Running {
+struct Running<E: Example> {
     program: &'static str,
     site: Site,
-    egs: ExampleReader,
-    stage: Box<dyn Stage<NnetExample>>,
+    egs: EgsReader<E>,
+    stage: Box<dyn Stage<E>>,
 }
 
-impl Running {
-    fn start(step: Step, egs: impl FnOnce() -> Result<ExampleReader>) -> Result<Running> {
+impl<E: Example> Running<E> {
+    fn start(step: Step<E>, egs: impl FnOnce() -> Result<EgsReader<E>>) -> Result<Running<E>> {
         let Step { program, site, stage, .. } = step;
         acting_as(program, || {
             let stage = stage().map_err(|e| Error::options(chain(e.as_ref())))?;
@@ -101,7 +102,7 @@ impl Running {
         })
     }
 
-    fn next(&mut self) -> Result<Option<Item>> {
+    fn next(&mut self) -> Result<Option<Item<E>>> {
         acting_as(self.program, || self.stage.next(&mut self.egs))
     }
 
@@ -119,8 +120,8 @@ impl Running {
     }
 }
 
-impl ExampleSource<NnetExample> for Running {
-    fn next(&mut self) -> Result<Option<Item>> {
+impl<E: Example> ExampleSource<E> for Running<E> {
+    fn next(&mut self) -> Result<Option<Item<E>>> {
         Running::next(self)
     }
 
@@ -143,8 +144,13 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
 }
 
 /// Runs the steps; the exit status is that of the last one.
-fn run(input: &str, first: Step, later: Vec<Step>, batches: &SyncSender<Vec<Item>>) -> Result<u8> {
-    let mut last = Running::start(first, || ExampleReader::open(input))?;
+fn run<E: Example>(
+    input: &str,
+    first: Step<E>,
+    later: Vec<Step<E>>,
+    batches: &SyncSender<Vec<Item<E>>>,
+) -> Result<u8> {
+    let mut last = Running::start(first, || EgsReader::open(input))?;
     for step in later {
         last = Running::start(step, || Ok(EgsReader::new(PIPE, Box::new(last))))?;
     }
@@ -166,24 +172,24 @@ fn run(input: &str, first: Step, later: Vec<Step>, batches: &SyncSender<Vec<Item
 }
 
 /// The reading end of the pipeline.
-struct Pipeline {
+struct Pipeline<E> {
     command: String,
-    batches: Receiver<Vec<Item>>,
-    batch: std::vec::IntoIter<Item>,
+    batches: Receiver<Vec<Item<E>>>,
+    batch: std::vec::IntoIter<Item<E>>,
     thread: Option<JoinHandle<Result<u8>>>,
     status: u8,
 }
 
-impl Pipeline {
-    fn start(command: String, input: String, first: Step, later: Vec<Step>) -> Pipeline {
+impl<E: Example> Pipeline<E> {
+    fn start(command: String, input: String, first: Step<E>, later: Vec<Step<E>>) -> Pipeline<E> {
         let (sender, batches) = sync_channel(AHEAD);
         let thread = std::thread::spawn(move || run(&input, first, later, &sender));
         Pipeline { command, batches, batch: Vec::new().into_iter(), thread: Some(thread), status: 0 }
     }
 }
 
-impl ExampleSource<NnetExample> for Pipeline {
-    fn next(&mut self) -> Result<Option<Item>> {
+impl<E: Example> ExampleSource<E> for Pipeline<E> {
+    fn next(&mut self) -> Result<Option<Item<E>>> {
         loop {
             if let Some(item) = self.batch.next() {
                 return Ok(Some(item));

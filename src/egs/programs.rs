@@ -1,15 +1,18 @@
-//! The programs that copy, merge, shuffle and select plain examples.
+//! The programs that copy, merge, shuffle and select plain examples, and what they have in common with those for other kinds.
 
 use anyhow::Result;
 use kaldi_io::log::Site;
 use nnet3_train::NnetExample;
 
-use super::{CopyStage, MergeStage, Merging, ShuffleStage, Sites, Stage, SubsetStage};
+use super::{CopyStage, MergeStage, Merging, PipedExample, ShuffleStage, Sites, Stage, Step, SubsetStage};
 use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
+use crate::plain_shell::Command;
 
-/// A program that takes plain examples from a table to others.
+/// A program that takes examples from a table to others.
 pub trait StageProgram: clap::Parser + Send + 'static {
+    type Example: PipedExample;
+
     const NAME: &str;
     /// Where its messages come from.
     const SITE: Site;
@@ -20,13 +23,21 @@ pub trait StageProgram: clap::Parser + Send + 'static {
     /// The tables that it writes.
     fn outputs(&self) -> &[String];
 
-    fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>>;
+    fn stage(&self) -> Result<Box<dyn Stage<Self::Example>>>;
 }
 
 /// The whole of such a program.
 pub fn run<P: StageProgram>(program: P) -> Result<u8> {
     let mut stage = program.stage()?;
     super::run(super::open(program.input())?, program.outputs(), &mut *stage, &P::SITE)
+}
+
+impl PipedExample for NnetExample {
+    fn step(command: &Command) -> Option<Step<NnetExample>> {
+        let parsers =
+            [Step::parse::<Copy>, Step::parse::<Merge>, Step::parse::<Shuffle>, Step::parse::<Subset>];
+        parsers.iter().find_map(|parse| parse(command))
+    }
 }
 
 /// Copy examples (single frames or fixed-size groups of frames) for neural network training, possibly changing the
@@ -48,6 +59,8 @@ pub struct Copy {
 }
 
 impl StageProgram for Copy {
+    type Example = NnetExample;
+
     const NAME: &str = "nnet3-copy-egs";
     const SITE: Site = Site::main("nnet3-copy-egs.cc", 385);
 
@@ -88,6 +101,8 @@ pub struct Merge {
 }
 
 impl StageProgram for Merge {
+    type Example = NnetExample;
+
     const NAME: &str = "nnet3-merge-egs";
     const SITE: Site = Site::main("nnet3-merge-egs.cc", 80);
 
@@ -120,6 +135,8 @@ pub struct Shuffle {
 }
 
 impl StageProgram for Shuffle {
+    type Example = NnetExample;
+
     const NAME: &str = "nnet3-shuffle-egs";
     const SITE: Site = Site::main("nnet3-shuffle-egs.cc", 105);
 
@@ -147,6 +164,8 @@ pub struct Subset {
 }
 
 impl StageProgram for Subset {
+    type Example = NnetExample;
+
     const NAME: &str = "nnet3-subset-egs";
     const SITE: Site = Site::main("nnet3-subset-egs.cc", 94);
 

@@ -4,6 +4,7 @@
 
 pub mod chain;
 pub mod cmvn;
+pub mod combine;
 pub mod compute;
 pub mod device;
 pub mod edit;

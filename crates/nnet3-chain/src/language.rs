@@ -20,6 +20,37 @@ pub fn rename_output(key: &str, example: &mut NnetChainExample) -> Result<()> {
     Ok(())
 }
 
+/// The language of an output that is named after it, `output-LANGUAGE`.
+pub fn language_of_output(name: &str) -> Option<&str> {
+    name.strip_prefix("output-").filter(|language| is_language(language))
+}
+
+fn is_language(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Gives an output that is named `output` the name `output-LANGUAGE`, the language being that of the key, or `default`. It is an
+/// error if an output has the name of another language.
+pub fn name_outputs(key: &str, example: &mut NnetChainExample) -> Result<()> {
+    let language = query_value(key, "lang").unwrap_or("default");
+    if !is_language(language) {
+        return Err(Error::data(format!(
+            "the key says that the language is '{language}': expected letters, digits and _"
+        )));
+    }
+    for output in &mut example.outputs {
+        if output.name == "output" {
+            output.name = format!("output-{language}");
+        } else if language_of_output(&output.name) != Some(language) {
+            return Err(Error::data(format!(
+                "the key says that the language is '{language}', but the example has the output '{}'",
+                output.name
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// What the key of a minibatch ends with, so that it says the language: `?lang=LANGUAGE`.
 pub fn key_suffix(minibatch: &NnetChainExample) -> String {
     let name = minibatch.outputs.first().map_or("", |output| output.name.as_str());

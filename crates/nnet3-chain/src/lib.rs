@@ -3,7 +3,7 @@
 //! A chain example has inputs like any other; its outputs have, in the place of targets, a [`Supervision`]: an FST that
 //! says which sequences of pdfs are right. What is common to all kinds of examples is in `nnet3-train`; here is what
 //! differs: files, merging, copying. [`objective`] is what chain models are trained with: a [`denominator`] that is the same for
-//! all examples and a numerator from their supervision. [`normalize`] gives supervision the costs of the
+//! all examples and a numerator from their supervision; [`training`] gives it to the trainer. [`normalize`] gives supervision the costs of the
 //! denominator graph; [`language`] is for examples of several languages in one table.
 
 mod copy;
@@ -14,8 +14,10 @@ mod merge;
 pub mod normalize;
 mod numerator;
 pub mod objective;
+pub mod posteriors;
 pub mod store;
 pub mod supervision;
+pub mod training;
 
 pub use denominator::DenominatorGraph;
 pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};

@@ -131,7 +131,7 @@ const FAILED_OBJECTIVE: f64 = -10.0;
 
 /// How far apart passes of the denominator may be before the minibatch is given up, and relative to the number of sequences
 /// before it is worth a warning: Σ α β, and Σ of posteriors.
-const ABANDONED: f64 = 2.0;
+pub(crate) const ABANDONED: f64 = 2.0;
 const DOUBTFUL: [f64; 2] = [0.001, 0.01];
 
 /// Memory of one thread on one device, which the following minibatches use again.

@@ -18,9 +18,13 @@ pub struct ExampleForward {
 }
 
 impl ExampleForward {
-    pub fn new(mut nnet: Nnet, device: &Device) -> ExampleForward {
+    pub fn new(nnet: Nnet, device: &Device) -> ExampleForward {
+        ExampleForward::with_options(nnet, &CompileOptions::default(), device)
+    }
+
+    pub fn with_options(mut nnet: Nnet, options: &CompileOptions, device: &Device) -> ExampleForward {
         nnet.to_device(device);
-        let runner = Runner::new(&CompileOptions::default(), Executor::new(device));
+        let runner = Runner::new(options, Executor::new(device));
         ExampleForward { nnet, runner, random: Random::new(1) }
     }
 

@@ -1,0 +1,271 @@
+//! Training of chain models: lattice-free MMI as an objective of the trainer.
+//!
+//! Each output `NAME` of an example is evaluated with [`evaluate`]. With cross-entropy regularisation the network has an output
+//! `NAME-xent` beside it, whose targets are the posteriors of the numerator.
+
+mod denominators;
+mod lwf;
+
+pub use denominators::Denominators;
+pub use lwf::LWF_INPUT;
+
+use std::borrow::Cow;
+
+use kaldi_io::log::num;
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::{View, ViewMut};
+use nnet3_train::ledger::{Remark, Tally};
+use nnet3_train::objective::{Exchange, Objective, ObjectiveValue};
+use nnet3_train::request::{MinibatchRequest, OutputRequest};
+use nnet3_train::{Error, Result};
+
+use crate::denominator::OUTPUT_LIMIT;
+use crate::example::{NnetChainExample, NnetChainSupervision};
+use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
+use crate::supervision::Graph;
+use denominators::Graphs;
+
+/// What follows the name of an output in that of its cross-entropy output.
+pub const XENT_SUFFIX: &str = "-xent";
+
+/// Upper ends of numbers that are drawn in each minibatch: where it is 0, the range of the output is looked at, the penalty
+/// is applied, and derivatives are logged.
+const SELDOM_RANGE: i32 = 99;
+const PENALTY: i32 = 1;
+const SELDOM_DERIVATIVES: i32 = 10;
+
+/// Inputs whose names begin so are not for the network.
+const NOT_FED: &str = "__";
+
+/// How chain models are trained.
+#[derive(Debug, Clone)]
+pub struct ChainTrainingOptions {
+    pub chain: ChainOptions,
+    /// Whether derivatives are multiplied by the weights that examples have for their frames.
+    pub apply_deriv_weights: bool,
+    /// Now and then reports the sum of squares of the derivative, frame by frame. This draws a random number more.
+    pub verbose: bool,
+}
+
+/// The objective of chain examples.
+pub struct ChainTraining {
+    options: ChainTrainingOptions,
+    graphs: Graphs,
+    scratch: Option<ChainScratch>,
+    lwf: ObjectiveValue,
+}
+
+impl ChainTraining {
+    /// Options that make no sense are errors when the first minibatch is evaluated.
+    pub fn new(options: ChainTrainingOptions, denominators: Denominators) -> ChainTraining {
+        let graphs = Graphs::new(denominators);
+        ChainTraining { options, graphs, scratch: None, lwf: ObjectiveValue::default() }
+    }
+
+    /// What posteriors of another model, where examples have them, have contributed to the derivatives so far.
+    pub fn learned_without_forgetting(&self) -> ObjectiveValue {
+        self.lwf
+    }
+
+    fn xent(&self) -> bool {
+        self.options.chain.xent_regularize != 0.0
+    }
+
+    fn evaluate_output(
+        &mut self,
+        example: &NnetChainExample,
+        output: &NnetChainSupervision,
+        exchange: &Exchange<'_>,
+        tally: &mut Tally<'_>,
+    ) -> Result<()> {
+        let name = output.name.as_str();
+        let options = &self.options;
+        let device = exchange.device();
+        let value = exchange.output(name)?;
+        let deriv = exchange.derivative(name)?;
+        let draws = Draws::draw(output, exchange, options.verbose);
+        let xent_name = format!("{name}{XENT_SUFFIX}");
+        let mut scratch = None;
+        let xent_deriv = match self.xent() {
+            false => None,
+            true => Some(match exchange.derivative(&xent_name)? {
+                Some(deriv) => deriv,
+                None => scratch.insert(exchange.workspace().take(value.rows(), value.cols())).view_mut(),
+            }),
+        };
+        if draws.check_range {
+            check_range(exchange, name, value, tally);
+        }
+        let graph = self.graphs.of(name, value.cols())?;
+        let memory = self.scratch.get_or_insert_with(|| ChainScratch::new(device));
+        let found = evaluate(
+            &options.chain,
+            graph,
+            &output.supervision,
+            value,
+            draws.penalty,
+            deriv,
+            xent_deriv,
+            memory,
+        )
+        .map_err(|e| Error::data(format!("'{name}': {e}")))?;
+        remark(name, output, &found, tally);
+        if let Some(deriv) = deriv.filter(|_| draws.log_derivatives) {
+            log_derivatives(exchange, deriv, output.supervision.num_sequences, tally);
+        }
+        if let Some(posteriors) = lwf::input(example) {
+            let scale = lwf::scale(&options.chain);
+            self.lwf += lwf::add(exchange, posteriors, output, scale, value, deriv)?;
+        }
+        let ChainObjective { objf: objective, l2_term: auxiliary, weight, .. } = found;
+        tally.value(name, ObjectiveValue { objective, auxiliary, weight });
+        if let Some(xent_deriv) = xent_deriv {
+            let xent_value = exchange.output(&xent_name)?;
+            let place = tally.sum(&xent_name, weight);
+            device.accumulate_dot(place.sums, place.index, 1.0, xent_value, xent_deriv.as_view());
+        }
+        if !exchange.derivatives() {
+            return Ok(());
+        }
+        let derivs = deriv.into_iter().chain(xent_deriv);
+        if options.apply_deriv_weights && !output.deriv_weights.is_empty() {
+            let mut weights = exchange.workspace().take(value.rows(), 1);
+            device.upload(weights.view_mut(), &output.deriv_weights);
+            derivs.for_each(|deriv| device.scale_rows(deriv, weights.view()));
+        }
+        if let Some(xent_deriv) = xent_deriv {
+            device.scale(xent_deriv, options.chain.xent_regularize);
+        }
+        Ok(())
+    }
+}
+
+/// What chance decides for a minibatch, in the reference's order.
+struct Draws {
+    check_range: bool,
+    penalty: bool,
+    log_derivatives: bool,
+}
+
+impl Draws {
+    fn draw(output: &NnetChainSupervision, exchange: &Exchange<'_>, verbose: bool) -> Draws {
+        let zero = |last: i32| exchange.random().int(0, last) == 0;
+        let penalty = || exchange.derivatives() && zero(PENALTY);
+        let (check_range, penalty) = match output.supervision.graph {
+            Graph::Constrained(_) => {
+                let check_range = zero(SELDOM_RANGE);
+                (check_range, penalty())
+            }
+            Graph::EndToEnd(_) => {
+                let penalty = penalty();
+                (zero(SELDOM_RANGE), penalty)
+            }
+        };
+        let log_derivatives = verbose && exchange.derivatives() && zero(SELDOM_DERIVATIVES);
+        Draws { check_range, penalty, log_derivatives }
+    }
+}
+
+/// Remarks on outputs beyond what the denominator takes as it is.
+fn check_range(exchange: &Exchange<'_>, name: &str, output: View<'_>, tally: &mut Tally<'_>) {
+    let values = exchange.device().download(output);
+    let lowest = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let highest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    if lowest < -OUTPUT_LIMIT || highest > OUTPUT_LIMIT {
+        tally.remark(Remark::Warning(format!(
+            "'{name}' has values from {} to {}: the denominator limits them to ±{}",
+            num(lowest.into()),
+            num(highest.into()),
+            num(OUTPUT_LIMIT.into())
+        )));
+    }
+}
+
+/// Remarks on what has become of a minibatch.
+fn remark(name: &str, output: &NnetChainSupervision, found: &ChainObjective, tally: &mut Tally<'_>) {
+    if matches!(output.supervision.graph, Graph::EndToEnd(_)) {
+        tally.remark(Remark::Log(format!("Numerator objf: {}", num(found.numerator))));
+    }
+    if let Some(failure) = &found.failed {
+        let per_frame = num(found.objf / found.weight);
+        tally.remark(Remark::Warning(format!(
+            "'{name}': {failure}. Setting the objective function to {per_frame} per frame, and its derivatives to 0"
+        )));
+    }
+    if let Some(doubtful) = &found.doubtful {
+        tally.remark(Remark::Warning(format!("'{name}': {doubtful}")));
+    }
+}
+
+fn log_derivatives(exchange: &Exchange<'_>, deriv: ViewMut<'_>, sequences: usize, tally: &mut Tally<'_>) {
+    let mut squares = exchange.workspace().take(deriv.rows(), 1);
+    exchange.device().row_dots(squares.view_mut(), 1.0, deriv.as_view(), deriv.as_view(), 0.0);
+    let squares = exchange.device().download(squares.view());
+    let of_frame = |frame: &[f32]| num(frame.iter().map(|&square| f64::from(square)).sum());
+    let frames: Vec<String> = squares.chunks(sequences).map(of_frame).collect();
+    tally.remark(Remark::Log(format!("Derivs per frame are  [ {} ]", frames.join(" "))));
+}
+
+impl Objective for ChainTraining {
+    type Example = NnetChainExample;
+
+    /// Every output in the example, its cross-entropy output if there is to be one, from every input.
+    fn request<'e>(&self, nnet: &Nnet, example: &'e NnetChainExample) -> Result<MinibatchRequest<'e>> {
+        self.options.chain.check()?;
+        let mut request = MinibatchRequest::default();
+        add_inputs(nnet, example, &mut request)?;
+        for output in &example.outputs {
+            let indexes = &output.indexes[..];
+            let dim = usize::try_from(output.supervision.label_dim).ok();
+            let name = Cow::Borrowed(output.name.as_str());
+            request.output(nnet, OutputRequest { name, indexes }, dim)?;
+            if self.xent() {
+                let name = format!("{}{XENT_SUFFIX}", output.name);
+                if nnet.find_output(&name).is_none() {
+                    return Err(Error::data(format!(
+                        "with --xent-regularize={} the network must have an output '{name}'",
+                        self.options.chain.xent_regularize
+                    )));
+                }
+                request.output(nnet, OutputRequest { name: name.into(), indexes }, dim)?;
+            }
+        }
+        Ok(request)
+    }
+
+    fn title(&self, _: &Nnet, _: &str) -> &'static str {
+        "log-probability"
+    }
+
+    fn evaluate(
+        &mut self,
+        example: &NnetChainExample,
+        exchange: &Exchange<'_>,
+        tally: &mut Tally<'_>,
+    ) -> Result<()> {
+        example.outputs.iter().try_for_each(|output| self.evaluate_output(example, output, exchange, tally))
+    }
+}
+
+/// A request for this output of an example alone.
+pub fn output_request<'e>(
+    nnet: &Nnet,
+    example: &'e NnetChainExample,
+    output: &'e NnetChainSupervision,
+) -> Result<MinibatchRequest<'e>> {
+    let mut request = MinibatchRequest::default();
+    add_inputs(nnet, example, &mut request)?;
+    let name = Cow::Borrowed(output.name.as_str());
+    request.output(nnet, OutputRequest { name, indexes: &output.indexes }, None)?;
+    Ok(request)
+}
+
+/// Adds the inputs of an example that are for the network.
+fn add_inputs<'e>(
+    nnet: &Nnet,
+    example: &'e NnetChainExample,
+    request: &mut MinibatchRequest<'e>,
+) -> Result<()> {
+    let mut inputs = example.inputs.iter().filter(|io| !io.name.starts_with(NOT_FED));
+    inputs.try_for_each(|io| request.input(nnet, io))
+}

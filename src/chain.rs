@@ -1,0 +1,180 @@
+//! What the programs that train and evaluate chain models have in common.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::kaldi_log;
+use kaldi_io::log::sites::PROB_OBJECTIVE;
+use kaldi_io::log::{self, Site, num};
+use nnet3_chain::training::{ChainTraining, ChainTrainingOptions, Denominators, XENT_SUFFIX};
+use nnet3_chain::{ChainOptions, DenominatorGraph, NnetChainExample, NnetChainSupervision};
+use nnet3_core::nnet::Nnet;
+use nnet3_train::diagnostics::ProbComputer;
+
+use crate::combination::Combination;
+use crate::egs::{self, Prepare};
+use crate::options::chain::ChainTrainingOptions as ChainArgs;
+use crate::options::combine::CombineArgs;
+use crate::options::device;
+use crate::options::training::{AllocatorOptions, ReplicaOptions, TrainingOptions};
+use crate::training::{Output, Sites, Training};
+use crate::{models, training_log};
+
+const OUTPUT: &str = "output";
+/// For statistics of a network with cross-entropy outputs, where none is given.
+const XENT_REGULARIZE: f32 = 0.1;
+
+// Options of the programs that train.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrainArgs {
+    /// Seed for random number generator
+    #[arg(long, default_value_t = 0)]
+    pub srand: i32,
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    pub binary: bool,
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
+    pub use_gpu: String,
+    /// If true, apply the per-frame derivative weights stored with the example
+    #[arg(long, default_value_t = true)]
+    pub apply_deriv_weights: bool,
+    #[command(flatten)]
+    pub device: device::DeviceOptions,
+    #[command(flatten)]
+    pub replicas: ReplicaOptions,
+    #[command(flatten)]
+    pub training: TrainingOptions,
+    #[command(flatten)]
+    pub chain: ChainArgs,
+    #[command(flatten)]
+    pub allocator: AllocatorOptions,
+}
+
+/// Names of files on a command line of a training program.
+pub struct Files<'f> {
+    pub model: &'f str,
+    /// A denominator FST, or a folder with one for each language.
+    pub denominator: &'f str,
+    pub examples: &'f str,
+    pub output: &'f str,
+}
+
+/// Whether examples are of one or of several languages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Languages {
+    One,
+    Several,
+}
+
+impl Languages {
+    /// What becomes of examples before they are used.
+    fn prepare(self) -> Prepare<NnetChainExample> {
+        match self {
+            Languages::One => egs::as_they_are,
+            Languages::Several => nnet3_chain::language::name_outputs,
+        }
+    }
+
+    fn denominators(self, file: &str, nnet: &Nnet) -> Result<Denominators> {
+        match self {
+            Languages::One => Ok(Denominators::One(Arc::new(read_denominator(file, nnet)?))),
+            Languages::Several if Path::new(file).is_dir() => Ok(Denominators::Folder(PathBuf::from(file))),
+            Languages::Several => {
+                bail!("{file}: expected a folder with a file LANGUAGE.den.fst for each language")
+            }
+        }
+    }
+}
+
+/// The denominator graph for the `output` of a network.
+pub fn read_denominator(rxfilename: &str, nnet: &Nnet) -> Result<DenominatorGraph> {
+    let Some(output) = nnet.find_output(OUTPUT) else { bail!("the network has no output '{OUTPUT}'") };
+    let fst = kaldi_fst::read_fst(rxfilename)?;
+    DenominatorGraph::new(&fst, nnet.node_dim(output)).with_context(|| rxfilename.to_owned())
+}
+
+/// The one output of an example, which is called `output`.
+pub fn only_output(example: &NnetChainExample) -> nnet3_train::Result<&NnetChainSupervision> {
+    match &example.outputs[..] {
+        [output] if output.name == OUTPUT => Ok(output),
+        _ => Err(nnet3_train::Error::data(format!("expected the example to have one output, '{OUTPUT}'"))),
+    }
+}
+
+/// The whole of a program that trains.
+pub fn train(sites: Sites, languages: Languages, options: TrainArgs, files: Files<'_>) -> Result<u8> {
+    let began = Instant::now();
+    options.allocator.check()?;
+    let count = options.replicas.count()?;
+    options.training.trainer_options(count)?;
+    let chain = ChainTrainingOptions {
+        chain: options.chain.chain_options()?,
+        apply_deriv_weights: options.apply_deriv_weights,
+        verbose: log::verbose() >= 1,
+    };
+    let devices = options.device.select_many(&options.use_gpu, count)?;
+    let egs = egs::begin::<NnetChainExample>(files.examples);
+    let nnet = models::load(files.model)?;
+    let denominators = languages.denominators(files.denominator, &nnet)?;
+    let training = Training {
+        sites,
+        options: options.training,
+        seed: options.srand,
+        devices,
+        average_period: options.replicas.average_period,
+        objective: Arc::new(move || ChainTraining::new(chain.clone(), denominators.clone())),
+        prepare: languages.prepare(),
+    };
+    let output = Output { wxfilename: files.output, binary: options.binary };
+    training.run(nnet, || egs.finish(), output, began)
+}
+
+/// An objective that is only looked at.
+pub fn objective(chain: &ChainOptions, denominators: &Denominators) -> ChainTraining {
+    let options = ChainTrainingOptions {
+        chain: chain.clone(),
+        apply_deriv_weights: false,
+        verbose: log::verbose() >= 1,
+    };
+    ChainTraining::new(options, denominators.clone())
+}
+
+/// Logs what a network was found to be worth; false if no output had any weight.
+pub fn totals(computer: &mut ProbComputer<ChainTraining>) -> bool {
+    training_log::remarks(computer);
+    let useful = training_log::prob_totals(computer);
+    let lwf = computer.objective().learned_without_forgetting();
+    if lwf.weight != 0.0 {
+        let (total, average) = (num(lwf.objective), num(lwf.average()));
+        kaldi_log!(PROB_OBJECTIVE, "Total LWF is {total} and it is {average} per frame.");
+    }
+    useful
+}
+
+/// The whole of a program that combines models: `arguments` are the models, the newest first, the examples and the file to write.
+pub fn combine(
+    site: Site,
+    languages: Languages,
+    options: &CombineArgs,
+    chain: &ChainArgs,
+    denominator: &str,
+    arguments: Vec<String>,
+) -> Result<u8> {
+    let chain = chain.chain_options()?;
+    let newest = models::load(&arguments[0])?;
+    let denominators = languages.denominators(denominator, &newest)?;
+    let recomputing = |nnet: &Nnet| {
+        let mut chain = chain.clone();
+        let mut outputs = nnet.output_nodes().map(|id| nnet.node_name(id));
+        if chain.xent_regularize == 0.0 && outputs.any(|name| name.contains(XENT_SUFFIX)) {
+            chain.xent_regularize = XENT_REGULARIZE;
+        }
+        objective(&chain, &denominators)
+    };
+    let combination = Combination { site, options, arguments, prepare: languages.prepare() };
+    let evaluating = || objective(&chain, &denominators);
+    combination.run(evaluating, recomputing, |computer| _ = totals(computer))
+}
