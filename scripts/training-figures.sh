@@ -10,76 +10,12 @@ export LC_ALL=C OPENBLAS_NUM_THREADS=1
 from=${1:-${NNET3_TRAINING_DIR-}}
 [[ -d $from/expected ]] || { echo "training-figures.sh: give the folder with the reference's figures" >&2; exit 1; }
 from=$(cd "$from" && pwd)
-if ! command -v nnet3-train >/dev/null; then
-  (cd "$top" && cargo build --release --bins) || exit 1
-  PATH=$(cd "$top" && cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release:$PATH
-fi
+source "$top/scripts/figures.sh"
 work=$(mktemp -d "${TMPDIR:-/tmp}/training-figures.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cp -r "$from"/. "$work"
 mkdir -p "$work/ours"
 cd "$work" || exit 1
-
-agree=0 differ=0
-printf '%-64s %14s %14s %12s %12s\n' figure expected ours 'ratio/diff' allowed
-
-verdict() { # <name> <expected> <ours> <shown> <allowed> <1 if it agrees>
-  printf '%-64s %14s %14s %12s %12s%s\n' "$1" "$2" "$3" "$4" "$5" "$( (($6)) || echo '   DIFFERS')"
-  if (( $6 )); then agree=$((agree + 1)); else differ=$((differ + 1)); fi
-}
-
-# A number that should agree within a part of it.
-ratio() { # <name> <expected> <ours> <largest relative difference>
-  local shown good
-  read -r shown good < <(awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN {
-    if (a == "" || b == "") { print "missing 0"; exit }
-    d = b - a; if (d < 0) d = -d
-    m = a < 0 ? -a : a
-    printf "%s %d\n", (a == 0 ? (b == 0 ? "1" : "inf") : sprintf("%.6f", b / a)), d <= t * m }')
-  verdict "$1" "${2:-none}" "${3:-none}" "$shown" "$(awk -v t="$4" 'BEGIN { printf "+-%g %%", 100 * t }')" "$good"
-}
-
-same_bytes() { # <name> <expected file> <our file>
-  local good=1
-  cmp -s "$2" "$3" || good=0
-  verdict "$1" "$(wc -c <"$2") bytes" "$(wc -c <"$3") bytes" "$( ((good)) && echo same || echo different)" same $good
-}
-
-# ---- figures in logs ------------------------------------------------------------------------------------------------
-number_after() { # <text> <log> [<which>]: the number that follows a text
-  grep -F -- "$1" "$2" | sed "${3:-1}!d" | awk -v text="$1" '{ split(substr($0, index($0, text) + length(text)), a, " "); print a[1] }'
-}
-
-compare_numbers() { # <name> <text before the number> <expected log> <our log> <relative difference>
-  ratio "$1" "$(number_after "$2" "$3")" "$(number_after "$2" "$4")" "$5"
-}
-
-# Lists such as `… are [ name:value name:value ]`: name by name.
-compare_lists() { # <name> <text before the list> <expected log> <our log> <relative difference>
-  local item name
-  while read -r item; do
-    name=${item%:*}
-    ratio "$1 $name" "${item##*:}" "$(list_of "$2" "$4" | sed -n "s/^$name://p")" "$5"
-  done < <(list_of "$2" "$3")
-}
-
-list_of() { # <text> <log>
-  grep -F -- "$1" "$2" | sed 's/.*\[ \(.*\) \].*/\1/' | tr ' ' '\n'
-}
-
-# Components of two models: ||difference|| / ||parameters||, as nnet3-show-progress prints it.
-compare_models() { # <name> <expected model> <our model> <largest relative difference>
-  local item
-  nnet3-show-progress --use-gpu=no "$2" "$3" 2>ours/difference.log
-  while read -r item; do
-    verdict "$1 ${item%:*}: relative difference" 0 "${item##*:}" "${item##*:}" "$4" \
-      "$(awk -v d="${item##*:}" -v t="$4" 'BEGIN { print d <= t }')"
-  done < <(list_of 'Relative parameter differences per layer are' ours/difference.log)
-}
-
-run_as() { # <command file> <what to replace in it by what>: runs the reference's command with our output
-  bash -c "$(sed "$2" "$1")"
-}
 
 # ---- training -------------------------------------------------------------------------------------------------------
 # The reference's random numbers cannot be had by --srand alone: its compiler draws some for self-checks before training
@@ -162,19 +98,10 @@ ratio "nnet3-combine: objective" "$(changed_to expected/combine.log)" "$(changed
 compare_models "nnet3-combine:" expected/combined.raw ours/combined.raw 1e-3
 
 # ---- forward passes -------------------------------------------------------------------------------------------------
-# ||difference|| / ||reference|| over a whole table.
-norm() { # <rspecifier of matrices>: root of the sum of squares
-  copy-matrix "$1" ark,t:- 2>>ours/norm.log | awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[-+.0-9]/) s += $i * $i } END { printf "%.8g\n", sqrt(s) }'
-}
-
 for cmd in compute/*.cmd; do
   name=$(basename "$cmd" .cmd)
   (cd compute && run_as "$name.cmd" "s|ark:$name.ark|ark:../ours/$name.ark|") 2>"ours/compute-$name.log"
-  matrix-sum --scale1=1 --scale2=-1 "ark:ours/$name.ark" "ark:compute/$name.ark" "ark:ours/difference.ark" 2>>ours/norm.log
-  reference=$(norm "ark:compute/$name.ark") difference=$(norm ark:ours/difference.ark)
-  relative=$(awk -v d="$difference" -v r="$reference" 'BEGIN { printf "%.3g", d / r }')
-  verdict "nnet3-compute, $name: norm, relative difference" "$reference" "$(norm "ark:ours/$name.ark")" "$relative" 1e-4 \
-    "$(awk -v x="$relative" 'BEGIN { print x <= 1e-4 }')"
+  compare_tables "nnet3-compute, $name" "compute/$name.ark" "ours/$name.ark" 1e-4
 done
 
 # ---- examples -------------------------------------------------------------------------------------------------------
@@ -211,5 +138,4 @@ for key in input-dim num-pdfs prior-dimension left-context right-context num-par
   ratio "nnet3-am-info: $key" "$(sed -n "s/^$key: //p" am/am-info.txt)" "$(sed -n "s/^$key: //p" ours/am-info.txt)" 0
 done
 
-printf '\n%d figures agree, %d do not\n' "$agree" "$differ"
-(( differ == 0 ))
+summary

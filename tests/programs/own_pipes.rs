@@ -53,7 +53,8 @@ fn run_with_path(first: &str, program: &str, arguments: &[&str]) -> Output {
 fn made_by(folder: &Folder, pipeline: &str) -> (i32, Option<Vec<u8>>, Vec<String>) {
     let copy = folder.path("copy.ark");
     let _ = std::fs::remove_file(&copy);
-    let output = run_with_path("", "nnet3-copy-egs", &[&format!("ark:{pipeline}|"), &format!("ark:{copy}")]);
+    let program = if pipeline.contains("nnet3-chain-") { "nnet3-chain-copy-egs" } else { "nnet3-copy-egs" };
+    let output = run_with_path("", program, &[&format!("ark:{pipeline}|"), &format!("ark:{copy}")]);
     let mut lines: Vec<String> = output.stderr.lines().skip(1).map(str::to_owned).collect();
     lines.sort();
     (output.status, std::fs::read(copy).ok(), lines)
@@ -85,6 +86,23 @@ fn the_same_as_through_a_shell() {
     let folder = Folder::new("own-pipes");
     let egs = examples(&folder);
     for pipeline in pipelines(&egs) {
+        let (own, shell) = (made_by(&folder, &pipeline), made_by_shell(&folder, &pipeline));
+        assert_eq!(own.0, 0, "{pipeline}: {:?}", own.2);
+        assert!(own.1.as_ref().is_some_and(|bytes| bytes.len() > 1000), "{pipeline}");
+        assert!(own == shell, "{pipeline}:\n{:#?}\n{:#?}", own.2, shell.2);
+    }
+}
+
+#[test]
+fn pipes_of_chain_examples_too() {
+    let folder = Folder::new("own-chain-pipes");
+    let egs = format!("{}/crates/nnet3-chain/tests/data/chain/training/short2.cegs", env!("CARGO_MANIFEST_DIR"));
+    let merge = "nnet3-chain-merge-egs --minibatch-size=3,2 ark:- ark:-";
+    for pipeline in [
+        format!("nnet3-chain-copy-egs --frame-shift=2 ark:{egs} ark:- | {merge}"),
+        format!("cat {egs} | nnet3-chain-shuffle-egs --buffer-size=4 --srand=7 ark:- ark:- | {merge}"),
+        format!("nnet3-chain-subset-egs --n=5 ark:{egs} ark:-"),
+    ] {
         let (own, shell) = (made_by(&folder, &pipeline), made_by_shell(&folder, &pipeline));
         assert_eq!(own.0, 0, "{pipeline}: {:?}", own.2);
         assert!(own.1.as_ref().is_some_and(|bytes| bytes.len() > 1000), "{pipeline}");
