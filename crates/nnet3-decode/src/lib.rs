@@ -6,14 +6,19 @@
 pub mod align;
 pub mod costs;
 pub mod determinize;
+pub mod edit_distance;
 pub mod error;
 pub mod lattice;
+pub mod lm;
+pub mod mbr;
+pub mod oracle;
 pub mod order;
 pub mod path;
 pub mod phones;
 pub mod posterior;
 pub mod prune;
 pub mod push;
+pub mod rescore;
 pub mod store;
 pub mod weight;
 

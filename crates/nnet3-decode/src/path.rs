@@ -44,7 +44,7 @@ pub fn best_path<W: AnyLattice>(lattice: &Fst<W>) -> Fst<W> {
 }
 
 /// A lattice of the arcs, one after the other.
-fn chain<'l, W: Weight>(arcs: impl Iterator<Item = &'l Arc<W>>, final_weight: W) -> Fst<W> {
+pub(crate) fn chain<'l, W: Weight>(arcs: impl Iterator<Item = &'l Arc<W>>, final_weight: W) -> Fst<W> {
     let mut out = Fst::default();
     let mut last = out.add_state();
     out.start = Some(last);

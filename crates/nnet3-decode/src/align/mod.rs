@@ -83,7 +83,7 @@ trait Aligner {
 }
 
 /// Gives the lattice a single end that costs nothing; all others lead there.
-fn with_one_end(lattice: &CompactLattice) -> CompactLattice {
+pub(crate) fn with_one_end(lattice: &CompactLattice) -> CompactLattice {
     let mut out = lattice.clone();
     let ends = out.states.iter().filter(|state| state.is_final()).count();
     let simple = |state: &State<_>| Weight::is_one(&state.final_weight) && state.arcs.is_empty();
