@@ -1,7 +1,8 @@
-//! The formats. Those of features and of chain examples are in files of their own.
+//! The formats. Those of features, of graphs and of chain examples are in files of their own.
 
 mod chain;
 mod features;
+mod graphs;
 
 use super::Target;
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
@@ -48,6 +49,15 @@ pub const TARGETS: &[Target] = &[
         corpus: chain::corpus_chain_examples,
         memory: SMALL,
     },
+    Target { name: "symbols", read: graphs::read_symbols, corpus: graphs::corpus_symbols, memory: SMALL },
+    Target {
+        name: "openfst-text",
+        read: graphs::read_openfst_text,
+        corpus: graphs::corpus_openfst_text,
+        memory: LARGE,
+    },
+    Target { name: "arpa", read: graphs::read_arpa, corpus: graphs::corpus_arpa, memory: LARGE },
+    Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

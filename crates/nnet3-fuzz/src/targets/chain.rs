@@ -21,6 +21,7 @@ pub fn read_fst(input: &[u8]) {
         store::read(&mut r).expect("what was just written")
     };
     assert_eq!(again(store::write_vector), fst);
+    assert_eq!(again(|w, fst| store::write_const(w, fst, true)), fst);
     if fst.check_acceptor().is_ok() {
         assert_eq!(again(store::write_compact_acceptor), fst);
     }

@@ -1,0 +1,122 @@
+//! What graphs are made from: symbol tables, the text of FSTs, language models, meanings of labels.
+
+use kaldi_fst::openfst_text::{self, Format, Shown};
+use kaldi_fst::ops::{self, DeterminizeStar, Semiring};
+use kaldi_fst::store::{self, Symbols};
+use kaldi_fst::{Fst, text};
+use kaldi_graph::IlabelInfo;
+use kaldi_graph::arpa::{ArpaOptions, UnknownWords, Words, compile};
+use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
+
+use super::{both, reader};
+
+fn in_memory(write: impl FnOnce(&mut KaldiWriter) -> kaldi_io::Result<()>) -> Vec<u8> {
+    let mut w = KaldiWriter::in_memory(true);
+    write(&mut w).expect("in memory");
+    w.into_bytes()
+}
+
+/// FSTs with symbol tables, and tables alone.
+pub fn read_symbols(input: &[u8]) {
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    r.set_binary(true);
+    if let Ok((fst, symbols)) = store::read_with_symbols::<f32>(&mut r) {
+        let again = in_memory(|w| store::write_with_symbols(w, &fst, symbols.clone()));
+        let mut r = KaldiReader::from_bytes("again", again);
+        r.set_binary(true);
+        let read = store::read_with_symbols(&mut r).expect("what was just written");
+        assert_eq!(read, (fst, symbols));
+    }
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    if let Ok(symbols) = Symbols::read_text(&mut r, "title") {
+        let again = in_memory(|w| symbols.write_text(w));
+        let mut r = KaldiReader::from_bytes("again", again);
+        assert_eq!(Symbols::read_text(&mut r, "title").expect("what was just written"), symbols);
+    }
+}
+
+pub fn corpus_symbols() -> Vec<Vec<u8>> {
+    let mut symbols = Symbols::new("words.txt");
+    ["<eps>", "one", "two"].map(|name| symbols.number_or_add(name));
+    let fst = text::parse("0 1 1 2 0.5\n1\n").expect("an FST");
+    let tables = [Some(symbols.clone()), Some(symbols.clone())];
+    let constant = |aligned: bool| in_memory(|w| store::write_const(w, &fst, aligned));
+    vec![
+        in_memory(|w| store::write_with_symbols(w, &fst, tables)),
+        in_memory(|w| symbols.write_text(w)),
+        constant(true),
+        constant(false),
+    ]
+}
+
+/// The text of `fstcompile`; small FSTs go through the operations that graphs are made with.
+pub fn read_openfst_text(input: &[u8]) {
+    for (acceptor, keep_numbers) in [(false, false), (true, false), (false, true)] {
+        let format = Format { acceptor, keep_numbers, ..Format::default() };
+        let mut r = KaldiReader::from_bytes("input", input.to_vec());
+        let Ok(fst) = openfst_text::read(&mut r, &format) else { continue };
+        in_memory(|w| openfst_text::write(w, &fst, &Shown { acceptor, ..Shown::default() }));
+        if fst.states.len() < 20 {
+            operate(fst);
+        }
+    }
+}
+
+fn operate(mut fst: Fst) {
+    for state in &mut fst.states {
+        // Costs are not what this is about, and infinite ones leave nothing that could be compared.
+        state.arcs.retain(|arc| arc.weight.is_finite());
+    }
+    let mut local = fst.clone();
+    ops::remove_epsilons_locally(&mut local, Semiring::Tropical, Semiring::Log);
+    let options = DeterminizeStar { semiring: Semiring::Log, most_states: Some(50), ..Default::default() };
+    let _ = ops::determinize_star(fst.clone(), options);
+    let mut minimal = fst.clone();
+    ops::minimize_encoded(&mut minimal, ops::DELTA);
+    let _ = ops::compose_transducers(&fst, &minimal, true);
+    let _ = ops::topological_sort(&mut minimal);
+    ops::push_special(&mut ops::reverse(&fst), ops::DELTA);
+}
+
+pub fn corpus_openfst_text() -> Vec<Vec<u8>> {
+    let texts = ["0 1 1 2 0.5\n1 2 0 3\n1 0.25\n2\n", "5 7 1\n7 5 2 -1\n7 Infinity\n", "0 0 0 1 -1\n0 1\n"];
+    texts.map(|text| text.as_bytes().to_vec()).into()
+}
+
+pub fn read_arpa(input: &[u8]) {
+    for (disambiguation, unknown) in [
+        (1, UnknownWords::Add),
+        (0, UnknownWords::Skip),
+        (1, UnknownWords::Replace(4)),
+        (0, UnknownWords::Refuse),
+    ] {
+        let mut symbols = Symbols::new("words.txt");
+        ["<eps>", "#0", "<s>", "</s>", "a"].map(|name| symbols.number_or_add(name));
+        let words = Words::Symbols(symbols, unknown);
+        let mut options = ArpaOptions { words, begin: 2, end: 3, most_warnings: Some(2) };
+        let mut r = KaldiReader::from_bytes("input", input.to_vec());
+        let _ = compile(&mut r, &mut options, disambiguation, &mut |_| ());
+    }
+    let mut options = ArpaOptions { words: Words::Numbers, begin: 2, end: 3, most_warnings: None };
+    let _ = compile(&mut KaldiReader::from_bytes("input", input.to_vec()), &mut options, 1, &mut |_| ());
+}
+
+pub fn corpus_arpa() -> Vec<Vec<u8>> {
+    let words = "\\data\\\nngram 1=4\nngram 2=3\n\n\\1-grams:\n-1.5\t<s>\t-0.3\n-1\ta\t-0.2\n-1\tb\n-0.7\t</s>\n\n\
+        \\2-grams:\n-0.5\t<s> a\n-0.25 a b\n-0.1 b </s>\n\n\\end\\\n";
+    let numbers = "\\data\\\nngram 1=3\n\n\\1-grams:\n-99 2\n-0.5 4\n-1 3\n\n\\end\\\n";
+    [words, numbers].map(|text| text.as_bytes().to_vec()).into()
+}
+
+pub fn read_ilabels(input: &[u8]) {
+    let Ok(labels) = IlabelInfo::read(&mut reader(input)) else { return };
+    let _ = labels.disambiguation_labels();
+    for bytes in both(|w| labels.write(w).expect("in memory")) {
+        assert_eq!(IlabelInfo::read(&mut reader(&bytes)).expect("what was just written"), labels);
+    }
+}
+
+pub fn corpus_ilabels() -> Vec<Vec<u8>> {
+    let labels = IlabelInfo(vec![vec![], vec![0], vec![0, 5], vec![-3], vec![5, 6]]);
+    both(|w| labels.write(w).expect("in memory"))
+}
