@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes the graphs of the reference's figures with our programs, stage by stage, and counts what is as it should be.
 #
-# usage: NNET3_DECODING_DIR=<folder of decoding figures> scripts/graph-figures.sh [BIN]
+# usage: NNET3_DECODING_DIR=<folder of decoding figures> scripts/graph-figures.sh [BIN [PART...]]
 #
-# BIN is where the programs are (target/release). Each stage is made twice: from what the reference had before that stage,
+# BIN is where the programs are (target/release). A PART is a language, `operations` or `training_graphs`; all without one. Each stage is made twice: from what the reference had before that stage,
 # and from what our programs made. Prints a line for each check that fails, and how many passed of how many.
 set -uo pipefail
 
@@ -136,7 +136,7 @@ operations() {
 }
 
 # Messages without places in the source.
-log_lines() { sed -n 's/^\([A-Z]*\) ([^)]*()[^)]*) /\1 /p' "$1"; }
+log_lines() { sed -n 's/^\([A-Z]*\) ([^ ]*()[^ ]*) /\1 /p' "$1"; }
 
 # same_outcome FST TEXT: the costs of random strings of TEXT.
 same_outcome() {
@@ -170,14 +170,20 @@ split_archive() {
   awk -v folder="$2" 'NF == 0 { out = ""; next } out == "" { out = folder "/" $1; next } { print > out }' "$1"
 }
 
-{
-  language digits digits/lang lm/digits.bi.arpa mono 1.0
-  language digits-uni digits/lang lm/digits.uni.arpa mono 0.1
-  language digits-wb digits-wb/lang lm/digits.bi.arpa mono 1.0
-  language commands commands/lang lm/commands.tri.arpa bi 1.0
-  language digits-tri digits/lang lm/digits.bi.arpa tri 1.0
-  operations
-  training_graphs
+part() {
+  case $1 in
+    digits) language digits digits/lang lm/digits.bi.arpa mono 1.0 ;;
+    digits-uni) language digits-uni digits/lang lm/digits.uni.arpa mono 0.1 ;;
+    digits-wb) language digits-wb digits-wb/lang lm/digits.bi.arpa mono 1.0 ;;
+    commands) language commands commands/lang lm/commands.tri.arpa bi 1.0 ;;
+    digits-tri) language digits-tri digits/lang lm/digits.bi.arpa tri 1.0 ;;
+    operations | training_graphs) $1 ;;
+    *) echo "$0: there is no part '$1'" >&2 && exit 1 ;;
+  esac
 }
+
+shift $(($# > 0 ? 1 : 0))
+[[ $# -gt 0 ]] || set -- digits digits-uni digits-wb commands digits-tri operations training_graphs
+for name; do part "$name"; done
 echo "$passed of $total checks passed"
 [[ $passed -eq $total ]]

@@ -28,8 +28,8 @@ fn run(options: Options) -> Result<u8> {
     let (kind, filter): (&str, fn(&Arc) -> bool) = match options.arc_filter.as_str() {
         "any" => ("", |_| true),
         "epsilon" => ("epsilon ", Arc::is_epsilon),
-        "iepsilon" => ("input epsilon ", |arc| arc.ilabel == EPSILON),
-        "oepsilon" => ("output epsilon ", |arc| arc.olabel == EPSILON),
+        "iepsilon" => ("input-epsilon ", |arc| arc.ilabel == EPSILON),
+        "oepsilon" => ("output-epsilon ", |arc| arc.olabel == EPSILON),
         other => bail!("Bad --arc_filter value: {other}"),
     };
     let long = match options.info_type.as_str() {

@@ -110,7 +110,8 @@ impl Header {
         let flags = flag(self.aligned, IS_ALIGNED)
             | flag(input.is_some(), HAS_INPUT_SYMBOLS)
             | flag(output.is_some(), HAS_OUTPUT_SYMBOLS);
-        w.write_bytes(&VERSION.to_le_bytes())?;
+        let version = if self.aligned { ALIGNED_VERSION } else { VERSION };
+        w.write_bytes(&version.to_le_bytes())?;
         w.write_bytes(&flags.to_le_bytes())?;
         w.write_bytes(&self.properties.to_le_bytes())?;
         [self.start, self.states, self.arcs].iter().try_for_each(|n| w.write_bytes(&n.to_le_bytes()))?;
