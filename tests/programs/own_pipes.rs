@@ -96,7 +96,8 @@ fn the_same_as_through_a_shell() {
 #[test]
 fn pipes_of_chain_examples_too() {
     let folder = Folder::new("own-chain-pipes");
-    let egs = format!("{}/crates/nnet3-chain/tests/data/chain/training/short2.cegs", env!("CARGO_MANIFEST_DIR"));
+    let egs =
+        format!("{}/crates/nnet3-chain/tests/data/chain/training/short2.cegs", env!("CARGO_MANIFEST_DIR"));
     let merge = "nnet3-chain-merge-egs --minibatch-size=3,2 ark:- ark:-";
     for pipeline in [
         format!("nnet3-chain-copy-egs --frame-shift=2 ark:{egs} ark:- | {merge}"),
