@@ -110,9 +110,12 @@ impl<E: Example> Running<E> {
     fn finish(self) -> Result<u8> {
         let (read, nothing) = (self.egs.count(), empty(self.egs.name()));
         acting_as(self.program, || {
-            self.egs.close()?;
+            let closed = self.egs.close();
             if read == 0 {
                 log::error(&self.site, &nothing);
+            }
+            closed?;
+            if read == 0 {
                 return Ok(cli::NOTHING_DONE);
             }
             Ok(self.stage.summarize(read))
