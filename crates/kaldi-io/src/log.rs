@@ -91,8 +91,9 @@ fn shortened(message: &str) -> Cow<'_, str> {
     if message.len() <= BEGINNING + END {
         return Cow::Borrowed(message);
     }
-    let (first, last) =
-        (message.floor_char_boundary(BEGINNING), message.ceil_char_boundary(message.len() - END));
+    let boundary = |at: usize| (at..message.len()).find(|&at| message.is_char_boundary(at));
+    let place = |at: usize| boundary(at).unwrap_or(message.len());
+    let (first, last) = (place(BEGINNING), place(message.len() - END));
     let cut = last - first;
     Cow::Owned(format!("{} … ({cut} bytes more) … {}", &message[..first], &message[last..]))
 }
@@ -200,6 +201,13 @@ macro_rules! kaldi_vlog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_messages_are_cut() {
+        assert_eq!(shortened("short"), "short");
+        let long = shortened(&"ä".repeat(1_000_000)).into_owned();
+        assert!(long.len() < 8100 && long.contains("bytes more) …"), "{}", long.len());
+    }
 
     /// A line that the reference logs.
     #[test]
