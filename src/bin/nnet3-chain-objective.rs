@@ -30,10 +30,15 @@ struct Options {
     /// minibatches
     #[arg(long, default_value_t = false)]
     out_of_range_penalty: bool,
+    #[arg(value_name = "<den-fst>")]
     den_fst: String,
+    #[arg(value_name = "<supervision-rxfilename>")]
     supervision_rxfilename: String,
+    #[arg(value_name = "<nnet-output-rspecifier>")]
     nnet_output_rspecifier: String,
+    #[arg(value_name = "<deriv-wspecifier>")]
     deriv_wspecifier: String,
+    #[arg(value_name = "<xent-deriv-wspecifier>")]
     xent_deriv_wspecifier: Option<String>,
 }
 

@@ -14,12 +14,16 @@ mod merge;
 pub mod normalize;
 mod numerator;
 pub mod objective;
+pub mod phone_lm;
 pub mod posteriors;
+pub mod proto;
 pub mod store;
 pub mod supervision;
 pub mod training;
+pub mod transition_graph;
 
 pub use denominator::DenominatorGraph;
 pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};
 pub use objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 pub use supervision::{Graph, Supervision};
+pub use transition_graph::PhoneModel;

@@ -3,9 +3,11 @@
 
 use kaldi_fst::ops::{self, SortedAcceptor};
 use kaldi_fst::{Error as FstError, Fst};
+use kaldi_hmm::TransitionModel;
 use nnet3_train::{Error, Result};
 
 use crate::supervision::{Graph, Supervision};
+use crate::transition_graph::{fst_error, to_pdfs};
 
 /// Supervision that would need more states is left out: its transcription must be very strange.
 const MOST_STATES: usize = 200_000;
@@ -23,7 +25,7 @@ pub enum Rejection {
 }
 
 /// What comes of an example that is not at fault itself.
-type Normalized<T> = std::result::Result<T, Rejection>;
+pub type Normalized<T> = std::result::Result<T, Rejection>;
 
 impl Normalization {
     /// `scale` is what costs of the FST are multiplied by. An error if that is negative, or the FST is no acceptor or has
@@ -61,6 +63,13 @@ impl Normalization {
         }))
     }
 
+    /// What supervision of an utterance has that says nothing about times: its training graph, whose inputs are transition-ids,
+    /// with pdfs plus 1 as labels and with costs.
+    pub fn training_graph(&self, graph: &Fst, transitions: &TransitionModel) -> Result<Normalized<Fst>> {
+        let fst = pdf_graph(graph, transitions)?;
+        self.end_to_end(&fst).map_err(fst_error)
+    }
+
     fn constrained(&self, fst: &Fst) -> kaldi_fst::Result<Normalized<Fst>> {
         let mut plain = fst.clone();
         ops::remove_epsilons(&mut plain)?;
@@ -86,6 +95,15 @@ impl Normalization {
         let composed = ops::compose(&plain, &self.0)?;
         Ok(if composed.start.is_some() { Ok(composed) } else { Err(Rejection::Empty) })
     }
+}
+
+/// The acceptor of pdfs plus 1 of a training graph, without empty arcs.
+pub fn pdf_graph(graph: &Fst, transitions: &TransitionModel) -> Result<Fst> {
+    let mut fst = graph.clone();
+    ops::project(&mut fst, ops::Side::Input);
+    ops::remove_epsilons(&mut fst).map_err(fst_error)?;
+    to_pdfs(transitions, &mut fst)?;
+    Ok(fst)
 }
 
 /// The smallest deterministic acceptor for the same.

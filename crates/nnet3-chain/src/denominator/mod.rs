@@ -2,7 +2,9 @@
 //! of pdfs that the phone language model allows, and the posteriors of pdfs given the output (spec chain §6.1).
 
 mod forward_backward;
+mod fst;
 mod graph;
 
 pub(crate) use forward_backward::{OUTPUT_LIMIT, Posteriors, forward_backward};
+pub use fst::{make_denominator_fst, make_normalization_fst, missing_pdfs};
 pub use graph::{DenominatorGraph, initial_probabilities};

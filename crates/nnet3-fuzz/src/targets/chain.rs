@@ -3,13 +3,15 @@
 use kaldi_fst::{Fst, FstHolder, ops, properties, store, text};
 use kaldi_io::holder::Holder;
 use kaldi_io::{DenseMatrix, KaldiReader, KaldiWriter};
-use nnet3_chain::{ChainExampleHolder, Graph, NnetChainExample, NnetChainSupervision, Supervision};
+use nnet3_chain::{
+    ChainExampleHolder, DenominatorGraph, Graph, NnetChainExample, NnetChainSupervision, Supervision,
+};
 use nnet3_core::Index;
 use nnet3_train::{Example, NnetIo};
 
 use super::holder;
 
-/// What was read is written and read again, and goes through the operations.
+/// What was read is written and read again, and goes through the operations; it may be a denominator graph.
 pub fn read_fst(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     let Ok(fst) = FstHolder::read(&mut r) else { return };
@@ -34,6 +36,7 @@ pub fn read_fst(input: &[u8]) {
     }
     let _ = properties::compute(&smaller);
     let _ = ops::concatenate([&fst, &smaller]);
+    let _ = DenominatorGraph::new(&fst, 3);
 }
 
 fn fst(lines: &str) -> Fst {
