@@ -7,11 +7,14 @@ use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use nnet3_decode::costs::AcousticCosts;
 use nnet3_decode::determinize::{Event, Report};
-use nnet3_decode::lattice::expand;
-use nnet3_decode::{AnyLattice, CompactLattice, Lattice, Scale, order, prune};
+use nnet3_decode::lattice::{compact, expand};
+use nnet3_decode::rescore::{self, LanguageModel};
+use nnet3_decode::{
+    AnyLattice, CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, Scale, order, prune,
+};
 
 use crate::messages;
-use crate::tables::Output;
+use crate::tables::{Input, Output};
 
 /// The acoustic scale from an option and that for its inverse, of which one at most may differ from 1.
 pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
@@ -128,9 +131,9 @@ impl Depths {
 
 /// Determinized lattices, in the form that an option asks for.
 pub enum LatticeOutput {
-    Compact(Output<nnet3_decode::CompactLatticeHolder>),
+    Compact(Output<CompactLatticeHolder>),
     /// With an arc for each frame; acoustic costs are those of the input.
-    Plain(Output<nnet3_decode::LatticeHolder>),
+    Plain(Output<LatticeHolder>),
 }
 
 impl LatticeOutput {
@@ -178,7 +181,7 @@ impl LatticeOutput {
 
 /// Aligned lattices: what can be used of them is written, with counts of the good and the bad.
 pub struct AlignedOutput {
-    output: Output<nnet3_decode::CompactLatticeHolder>,
+    output: Output<CompactLatticeHolder>,
     with_errors: bool,
     good: u64,
     bad: u64,
@@ -241,4 +244,23 @@ impl AlignedOutput {
 pub fn scaled<W: AnyLattice>(mut lattice: kaldi_fst::Fst<W>, scale: Scale) -> kaldi_fst::Fst<W> {
     nnet3_decode::lattice::scale(&mut lattice, scale);
     lattice
+}
+
+/// The loop of the programs that add the costs of a language model to lattices.
+pub fn rescore((from, to): (&str, &str), lm: &LanguageModel, lm_scale: f32) -> Result<u8> {
+    let mut output = Output::<CompactLatticeHolder>::open(to)?;
+    Input::<LatticeHolder>::open(from)?.for_each(|key, lattice| {
+        if lm_scale == 0.0 {
+            return output.write(key, &compact(&lattice));
+        }
+        let (rescored, _) = rescore::rescore(lattice, lm, lm_scale)?;
+        if rescored.start.is_none() {
+            messages::warn(&format!("Empty lattice for utterance {key} (incompatible LM?)"));
+            output.failed += 1;
+            return Ok(());
+        }
+        output.write(key, &rescored)
+    })?;
+    messages::log(&format!("Done {} lattices, failed for {}", output.done, output.failed));
+    output.finish()
 }

@@ -18,6 +18,7 @@ mod plain_shell;
 pub mod prepare;
 pub mod progress;
 pub mod report;
+pub mod scoring;
 pub mod sums;
 pub mod tables;
 pub mod training;

@@ -46,6 +46,11 @@ impl SymbolTable {
     pub fn name(&self, number: i64) -> Option<&str> {
         self.names.get(&number).map(String::as_str)
     }
+
+    /// The lowest number with a name. It looks at all names.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.names.iter().filter(|(_, known)| *known == name).map(|(&number, _)| number).min()
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +65,7 @@ mod tests {
     fn names_by_number() {
         let table = read("<eps> 0\nSIL\t1\n\n#0 7").unwrap();
         assert_eq!([0, 1, 7, 2].map(|n| table.name(n)), [Some("<eps>"), Some("SIL"), Some("#0"), None]);
+        assert_eq!((table.number("#0"), table.number("#1")), (Some(7), None));
     }
 
     #[test]

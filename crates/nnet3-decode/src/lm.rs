@@ -1,6 +1,7 @@
 //! Language models in the ConstArpaLm format: all n-grams in one array, in which those that go on point to what they go on
 //! with (`lm/const-arpa-lm.cc`).
 
+mod arpa;
 mod build;
 mod store;
 

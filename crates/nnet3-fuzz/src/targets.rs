@@ -1,6 +1,7 @@
 //! The formats. Those of features, of graphs and of chain examples are in files of their own.
 
 mod chain;
+mod decoding;
 mod features;
 mod graphs;
 
@@ -58,6 +59,30 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "arpa", read: graphs::read_arpa, corpus: graphs::corpus_arpa, memory: LARGE },
     Target { name: "ilabels", read: graphs::read_ilabels, corpus: graphs::corpus_ilabels, memory: SMALL },
+    Target {
+        name: "lattices",
+        read: decoding::read_lattice,
+        corpus: decoding::corpus_lattices,
+        memory: SMALL,
+    },
+    Target {
+        name: "arpa-to-const-arpa",
+        read: decoding::read_arpa,
+        corpus: decoding::corpus_arpa,
+        memory: SMALL,
+    },
+    Target {
+        name: "const-arpa",
+        read: decoding::read_const_arpa,
+        corpus: decoding::corpus_const_arpa,
+        memory: SMALL,
+    },
+    Target {
+        name: "alignment-lists",
+        read: decoding::read_alignment_lists,
+        corpus: decoding::corpus_alignment_lists,
+        memory: SMALL,
+    },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

@@ -45,8 +45,10 @@ pub enum BuildError {
     NoHistory { words: Vec<i32> },
     #[error("word {word} is no possible word")]
     Word { word: i32 },
-    #[error("the language model has no 1-gram for {what}, which is {word}")]
-    NoUnigram { what: &'static str, word: i32 },
+    #[error(
+        "word {word} for {what} is above all words of the language model, of which {largest} is the largest"
+    )]
+    NoUnigram { what: &'static str, word: i32, largest: i32 },
 }
 
 impl Builder {
@@ -82,11 +84,11 @@ impl Builder {
 
     /// Lays the n-grams out, in the order of their words.
     pub fn build(mut self) -> Result<ConstArpa, BuildError> {
-        for (what, word) in
-            [("<s>", Some(self.begin)), ("</s>", Some(self.end)), ("unknown words", self.unknown)]
-        {
-            if let Some(word) = word.filter(|&word| !self.ngrams.contains_key(&vec![word])) {
-                return Err(BuildError::NoUnigram { what, word });
+        let largest = self.ngrams.keys().filter_map(|words| words.first()).max().copied().unwrap_or(0);
+        let special = [("<s>", Some(self.begin)), ("</s>", Some(self.end)), ("unknown words", self.unknown)];
+        for (what, word) in special {
+            if let Some(word) = word.filter(|&word| word > largest) {
+                return Err(BuildError::NoUnigram { what, word, largest });
             }
         }
         let mut places: BTreeMap<&[i32], usize> = BTreeMap::new();
@@ -95,7 +97,6 @@ impl Builder {
             places.insert(words, size);
             size += inner.size();
         }
-        let largest = self.ngrams.keys().filter_map(|words| words.first()).max().copied().unwrap_or(0);
         let mut unigrams = vec![0; largest as usize + 1];
         let (mut states, mut far) = (Vec::with_capacity(size), Vec::new());
         for (words, inner) in &self.ngrams {
