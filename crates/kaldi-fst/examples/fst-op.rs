@@ -28,6 +28,13 @@ fn run(operation: &str, inputs: &[String], output: &str) -> Outcome {
         "determinize" => fst = ops::determinize(&fst, usize::MAX)?,
         "minimize" => ops::minimize(&mut fst)?,
         "compose" => fst = ops::compose(&fst, &ops::SortedAcceptor::new(fsts[1].clone())?)?,
+        "sort-input" => ops::sort_arcs(&mut fst, ops::Side::Input),
+        "sort-output" => ops::sort_arcs(&mut fst, ops::Side::Output),
+        "compose-transducers" => {
+            fst = ops::compose_transducers(&fst, &fsts[1], true).ok_or("neither FST is sorted")?;
+        }
+        "reverse" => fst = ops::reverse(&fst),
+        "topsort" => ops::topological_sort(&mut fst)?,
         "sort" => ops::breadth_first(&mut fst)?,
         _ => return Err(format!("unknown operation {operation}").into()),
     }
