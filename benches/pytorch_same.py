@@ -3,6 +3,7 @@
 parameters' derivatives for random output derivatives, to within single precision; without self-repair of the cells. Takes the folder of our programs and the
 folder with tdnnf_train and lstmp_train (config, request.txt); needs PyTorch, no GPU.
 """
+import argparse
 import pathlib
 import re
 import subprocess
@@ -114,9 +115,11 @@ def compare(name, model, programs, folder, work):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: pytorch_same.py PROGRAMS CASES")
-    programs, folder = (pathlib.Path(arg).resolve() for arg in sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", type=pathlib.Path, help="folder of our programs")
+    parser.add_argument("cases", type=pathlib.Path, help="folder with tdnnf_train and lstmp_train")
+    arguments = parser.parse_args()
+    programs, folder = arguments.programs.resolve(), arguments.cases.resolve()
     torch.manual_seed(0)
     good = True
     for name, make in (("tdnnf_train", theirs.TdnnfTrain), ("lstmp_train", theirs.LstmpTrain)):

@@ -6,13 +6,16 @@
 # with AVX-512, where they are lowest). With --check the status is 1 if a share is below three quarters of that.
 set -euo pipefail
 
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+
 top=$(cd "$(dirname "$0")/.." && pwd)
 check=false repeats=5 folder=${NNET3_PERF_DIR:-}
 for argument; do
   case $argument in
     --check) check=true ;;
     --repeats=*) repeats=${argument#*=} ;;
-    -*) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
+    --help | -h) show_usage; exit 0 ;;
+    -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
     *) folder=$argument ;;
   esac
 done
@@ -36,7 +39,7 @@ lstmp_infer     30 0   8  0   28 0
 
 binary=${NNET3_BENCHMARK:-}
 if [[ -z $binary ]]; then
-  cargo build --quiet --release --manifest-path "$top/Cargo.toml" --bin nnet3-benchmark
+  cargo build --quiet --release --manifest-path "$top/Cargo.toml" --bin nnet3
   binary=${CARGO_TARGET_DIR:-$top/target}/release/nnet3-benchmark
 fi
 

@@ -95,7 +95,12 @@ def relabel(name, from_labels, to_labels):
 
 
 def main():
-    mode, *names = sys.argv[1:]
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        print(__doc__)
+        sys.exit()
+    mode, *names = sys.argv[1:] or [""]
+    if mode not in ("text", "bytes", "numbers", "sizes", "relabel"):
+        sys.exit(f"compare_fsts.py: unknown mode '{mode}'; --help says what there is")
     if mode == "relabel":
         relabel(*names)
         return 0

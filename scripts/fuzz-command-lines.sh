@@ -10,7 +10,7 @@ HELP
 }
 case ${1-} in
   -h | --help) usage; exit 0 ;;
-  -*) usage >&2; exit 1 ;;
+  -*) echo "fuzz-command-lines.sh: unknown option '$1'" >&2; usage >&2; exit 1 ;;
 esac
 (( $# <= 2 )) || { usage >&2; exit 1; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -7,6 +7,8 @@
 #   NNET3_CONFORMANCE_DIR  more cases than those in tests/data/conformance (build)
 #   NNET3_PERF_DIR         networks with requests to measure (build)
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1 "$@"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 kit=${GPU_CHECK_DIR:-$top/target/gpu-check}
@@ -14,10 +16,9 @@ programs=(nnet3-train nnet3-compute-request nnet3-copy)
 
 build() {
   cd "$top" || return 1
-  local flags=(--release --no-default-features --features pure-rust) bins=() name sequences
+  local flags=(--release --no-default-features --features pure-rust) name sequences
   [[ -f src/bin/nnet3-benchmark.rs ]] && programs+=(nnet3-benchmark)
-  for name in "${programs[@]}"; do bins+=(--bin "$name"); done
-  cargo build "${flags[@]}" "${bins[@]}" --example conformance || return 1
+  cargo build "${flags[@]}" --bin nnet3 --example conformance || return 1
   local target suite
   target=$(cargo metadata --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
   suite=$(cargo test "${flags[@]}" -p nnet3-matrix --test cuda --no-run --message-format=json |

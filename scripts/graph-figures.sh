@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
+# Usage: NNET3_DECODING_DIR=<folder of decoding figures> graph-figures.sh [BIN [PART...]]
 # Makes the graphs of the reference's figures with our programs, stage by stage, and counts what is as it should be.
-#
-# usage: NNET3_DECODING_DIR=<folder of decoding figures> scripts/graph-figures.sh [BIN [PART...]]
 #
 # BIN is where the programs are (target/release). A PART is a language, `operations` or `training_graphs`; all without one. Each stage is made twice: from what the reference had before that stage,
 # and from what our programs made. Prints a line for each check that fails, and how many passed of how many.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1000 "$@"
 
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:-$here/../target/release}" && pwd) || exit 1

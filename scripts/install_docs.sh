@@ -3,6 +3,8 @@
 # Writes a manual page and completions for bash, zsh and fish for every program to PREFIX/share (default: ~/.local).
 # Builds the programs if need be.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1 "$@"
 cd "$(dirname "$0")/.."
 
 share=${1:-$HOME/.local}/share

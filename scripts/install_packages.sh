@@ -2,6 +2,8 @@
 # Usage: install_packages.sh PACKAGE ...
 # Installs Debian packages with apt-get, as root or through sudo, and says so.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1000 "$@"
 
 fail() { echo "install_packages.sh: $*" >&2; exit 1; }
 

@@ -6,6 +6,8 @@
 # times the memory of either.
 # The features are 200,000 synthetic frames that go round through a pipe. Takes the programs from the PATH.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1000 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 command -v nnet3-train >/dev/null || { echo "on-the-fly-memory.sh: nnet3-train is not on the PATH" >&2; exit 1; }

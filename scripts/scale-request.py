@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Usage: scale-request.py REQUEST SEQUENCES
-Writes a computation request (text form) with as many sequences as wanted, each like sequence 0 of the given one."""
+"""Writes a computation request (text form) with as many sequences as wanted, each like sequence 0 of the given one."""
+import argparse
 import re
 import sys
 
@@ -18,4 +18,8 @@ def scaled(text, sequences):
 
 
 if __name__ == "__main__":
-    sys.stdout.write(scaled(open(sys.argv[1]).read(), int(sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("request", help="file with the request")
+    parser.add_argument("sequences", type=int, help="how many it is to have")
+    arguments = parser.parse_args()
+    sys.stdout.write(scaled(open(arguments.request).read(), arguments.sequences))

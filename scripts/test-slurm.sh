@@ -5,6 +5,8 @@
 # Checks that the training recovers, and that its model is the one that jobs on this machine make. Installs Slurm
 # (Debian: slurmctld, slurmd, munge) if it is missing, and stops all that it started. Needs to be root, as slurmd does.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 0 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 

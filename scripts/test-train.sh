@@ -5,6 +5,8 @@
 # one that was left alone, and no model that it leaves on the way is damaged. With WORDS, only the tests with
 # these words in their names. Takes the programs from the PATH, or builds them. Ends with the line `N passed, N failed`.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 2 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
@@ -206,6 +208,8 @@ check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[
 sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
 check "train.sh: features that do not fit the network are refused" \
   eval 'refuses five --xconfig="$work/five.xconfig" | grep -q "have 4 columns, but the network.s input has 5"'
+check "train.sh: features and targets through pipes" reaches 0.95 pipes "${tdnn[@]}" \
+  --feats="ark:copy-feats scp:$data/feats.scp ark:- |" --targets="ark:copy-int-vector ark:$data/ali.ark ark:- |"
 check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly=true
 check "train.sh: a frame of each example at a time" \
   reaches 0.95 frame "${tdnn[@]}" --frame-level=true --num-epochs=1 --chunk-width=4 --minibatch-size=128

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Usage: test.sh
 # All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
 # Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv) and
 # says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
@@ -8,6 +9,8 @@
 #   NNET3_TRAINING_DIR     training runs, forward passes, examples
 #   NNET3_PERF_DIR         full-size networks with their requests (memory plans)
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 0 "$@"
 cd "$(dirname "$0")/.."
 
 passed=0

@@ -39,6 +39,8 @@ parse_options "$@"
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
 dir=${arguments[0]%/}
 check_options
+# Who asks for a GPU here gets one or an error; programs by themselves may run on the CPU where there is no driver.
+[[ $use_gpu != yes ]] || export NNET3_REQUIRE_GPU=1
 if ! command -v nnet3-train >/dev/null && [[ -x $here/../target/release/nnet3-train ]]; then
   PATH=$(cd "$here/../target/release" && pwd):$PATH
 fi

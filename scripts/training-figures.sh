@@ -4,6 +4,8 @@
 # what is in it), and prints for each figure: expected, ours, their ratio or difference, and what is allowed. Ends with the
 # line `N figures agree, N do not`. Takes the programs from the PATH, or builds them.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1 "$@"
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 

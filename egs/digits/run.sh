@@ -88,13 +88,7 @@ build() {
     echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2
     return 1
   fi
-  # What the recipe and the driver name; the other programs would take longer than these.
-  local file programs=()
-  for file in ../../src/bin/*.rs; do
-    file=$(basename "$file" .rs)
-    if grep -qrw -e "$file" run.sh local ../../scripts/train.sh ../../scripts/train; then programs+=(--bin "$file"); fi
-  done
-  (cd ../.. && cargo build --release "${programs[@]}")
+  (cd ../.. && cargo build --release --bin nnet3)
 }
 
 # ---- 2: data --------------------------------------------------------------------------------------------------------

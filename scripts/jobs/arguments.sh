@@ -44,7 +44,7 @@ parse_options() { # sets `rest`
       -sync | -l | -q) (( $# > 1 )) || refuse "$1 needs a value"; shift ;; # Grid Engine's: nothing to do here
       -pe) (( $# > 2 )) || refuse "$1 needs two values"; set_option --num-threads "$3"; shift 2 ;;
       --*=*) set_option "${1%%=*}" "${1#*=}" ;;
-      --*) (( $# > 1 )) || refuse "$1 needs a value"; set_option "$1" "$2"; shift ;;
+      --*) (( $# > 1 )) || { set_option "$1" ''; refuse "$1 needs a value"; }; set_option "$1" "$2"; shift ;;
       *) refuse "unknown option $1; see $runner --help" ;;
     esac
     shift

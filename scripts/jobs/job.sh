@@ -3,6 +3,8 @@
 # Runs one line of shell, with what it prints in LOG between the lines that Kaldi's scripts look for. Writes
 # `# Ended (code C)` also when it is told to stop, and then takes everything that it started with it.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../usage.sh"
+plain_usage 3 3 "$@"
 
 log=$1 threads=$2 command=$3
 mkdir -p "$(dirname "$log")"

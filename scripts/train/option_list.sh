@@ -1,7 +1,7 @@
 # The options of train.sh, and what has to hold among them.
 
 heading "Data"
-option feats word "" "features: a table (scp:feats.scp, ark:feats.ark), or a data folder with feats.scp, whose cmvn.scp, \
+option feats text "" "features: a table (scp:feats.scp, ark:feats.ark, 'ark:command |'), or a data folder with feats.scp, whose cmvn.scp, \
 utt2spk, utt2uniq and utt2num_frames are used if they are there"
 option cmvn-opts text "" "options of apply-cmvn for a data folder with cmvn.scp, such as --norm-vars=true"
 option online-ivector-dir word "" "folder with ivector_online.scp and ivector_period, for networks with an input 'ivector'"
@@ -10,7 +10,7 @@ option target-type 'ali|post|dense' ali "what --targets holds: ali: a class numb
 matrices"
 option ali-dir word "" "instead of --targets: folder with final.mdl and ali.*.gz. An acoustic model is trained, with the \
 transition model and the alignments found there"
-option valid-feats word "" "validation data, like --feats; without it, some utterances of the training data are kept for \
+option valid-feats text "" "validation data, like --feats; without it, some utterances of the training data are kept for \
 validation"
 option valid-targets text "" "validation data, like --targets"
 option num-utts-subset integer 300 "utterances kept for validation, at most a tenth of all; also, utterances of the training \
@@ -104,7 +104,8 @@ is_less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 check_options() {
   local network=("$xconfig" "$nnet_config" "$config_dir" "$input_model") given=0 name path
   [[ $dir ]] || fail "the folder's name is empty"
-  for path in "$dir" "$PWD" "$feats" "$ali_dir" "$egs_dir" "$input_model"; do
+  for path in "$dir" "$PWD" "$feats" "$valid_feats" "$ali_dir" "$egs_dir" "$input_model"; do
+    if [[ $path == *'|' ]]; then continue; fi # what comes through a pipe is copied, and not named again
     [[ $path != *[[:space:]\"\'\$\;]* ]] || fail "'$path': names of files must not have blanks, quotes, \$ or ; in them"
     [[ $path != *JOB* ]] || fail "'$path': JOB in names would be taken for the number of a job"
   done

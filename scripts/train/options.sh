@@ -91,6 +91,7 @@ parse_options() {
       --*)
         word=${1#--}
         word=${word//_/-}
+        [[ ${option_type[${word,,}]-} ]] || fail "unknown option $1; see $(basename "$0") --help"
         if [[ ${option_type[${word,,}]-} == bool && ${2-} != @(true|false) ]]; then given+=("$1=true")
         else
           (( $# > 1 )) || fail "$1 needs a value"

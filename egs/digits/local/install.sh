@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
+# Usage: install.sh
 # Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv.
 # Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
 # is missing. Run from the recipe's folder.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+plain_usage 0 0 "$@"
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 

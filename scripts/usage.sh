@@ -1,0 +1,22 @@
+# Sourced by scripts that take no options, or few: `plain_usage LEAST MOST "$@"` answers --help and -h with the comment at the
+# head of the script, and refuses what else begins with - and wrong numbers of arguments.
+
+show_usage() { sed -n '2,${/^#/!q; s/^# \{0,1\}//p}' "$0"; }
+
+refuse_usage() { # <what is wrong>
+  echo "$(basename "$0"): $*" >&2
+  show_usage | sed -n '/^Usage:/p' >&2
+  exit 2
+}
+
+plain_usage() { # <least> <most> [<argument> ...]
+  local least=$1 most=$2 argument
+  shift 2
+  for argument; do
+    case $argument in
+      --help | -h) show_usage; exit 0 ;;
+      -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
+    esac
+  done
+  (( $# >= least && $# <= most )) || refuse_usage "found $# arguments; --help says what is expected"
+}
