@@ -172,7 +172,7 @@ pub fn compute(
         site,
         failed: Counts::default(),
     };
-    let progress = progress::counter("utterances");
+    let progress = progress::counter("utterances", features);
     while let Some((utterance, matrix)) = next {
         let accepted = accept(compute, &utterance, &matrix, &mut ivectors);
         let accepted = accepted.with_context(|| format!("utterance {utterance}"));
@@ -189,10 +189,10 @@ pub fn compute(
             }
             Err(reason) => {
                 counts.failed += 1;
-                progress.suspend(|| kaldi_warn!(site, "{reason}"));
+                kaldi_warn!(site, "{reason}");
             }
         }
-        progress.inc(1);
+        progress.inc();
         next = reader.next()?;
     }
     reader.close()?;
@@ -203,7 +203,6 @@ pub fn compute(
     counts.done -= failed.failed;
     counts.frames -= failed.frames;
     counts.failed += failed.failed;
-    progress.finish_and_clear();
     Ok(counts)
 }
 

@@ -51,13 +51,13 @@ impl GetEgs<'_> {
             [self.features_rspecifier, self.targets_rspecifier, self.options.ivector_rspecifier()]
                 .iter()
                 .any(|table| tables::is_permissive(table));
-        let progress = progress::counter("utterances");
-        let warn = |message: String| progress.suspend(|| kaldi_warn!(self.process, "{message}"));
+        let progress = progress::counter("utterances", self.features_rspecifier);
+        let warn = |message: String| kaldi_warn!(self.process, "{message}");
         let mut errors = 0;
         while let Some((key, features)) =
             first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
         {
-            progress.inc(1);
+            progress.inc();
             let Some(value) = table.get(&key)? else {
                 warn(format!("No {} for key {key}", self.targets_name));
                 errors += 1;
@@ -97,7 +97,7 @@ impl GetEgs<'_> {
                 }
             }
         }
-        progress.finish_and_clear();
+        drop(progress);
         features.close()?;
         table.close()?;
         ivectors.map_or(Ok(()), RandomReader::close)?;

@@ -12,7 +12,7 @@ use kaldi_io::holder::{Holder, KaldiObject};
 use kaldi_io::table::{Rspecifier, Wspecifier};
 use kaldi_io::{RandomReader, SequentialReader, TableWriter};
 
-use crate::messages;
+use crate::{messages, progress};
 
 /// Whether an argument is a table to read, and not a file.
 pub fn is_input(argument: &str) -> bool {
@@ -59,17 +59,20 @@ pub fn open_optional<H: Holder>(rspecifier: &str) -> Result<Option<RandomReader<
 pub struct Input<H: Holder> {
     name: String,
     reader: SequentialReader<H>,
+    progress: progress::Counter,
 }
 
 impl<H: Holder> Input<H> {
     pub fn open(rspecifier: &str) -> Result<Self> {
-        Ok(Input { name: rspecifier.to_owned(), reader: SequentialReader::open(rspecifier)? })
+        let reader = SequentialReader::open(rspecifier)?;
+        Ok(Input { name: rspecifier.to_owned(), reader, progress: progress::counter("entries", rspecifier) })
     }
 
     /// Calls `f` with keys and values. Its errors get table and key as context.
     pub fn for_each(mut self, mut f: impl FnMut(&str, H::T) -> Result<()>) -> Result<()> {
         while let Some((key, value)) = self.reader.next()? {
             f(&key, value).with_context(|| format!("{}, key '{key}'", self.name))?;
+            self.progress.inc();
         }
         Ok(self.reader.close()?)
     }

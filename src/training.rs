@@ -165,9 +165,7 @@ impl<O: Objective + 'static> Run<O> {
 }
 
 fn report(event: Event) {
-    if training_log::is_logged(&event) {
-        training_log::event(&event);
-    }
+    training_log::event(&event);
 }
 
 fn blame<E: nnet3_train::Example>(egs: &EgsReader<E>, failure: Failure) -> anyhow::Error {
@@ -183,18 +181,19 @@ fn train<O: Objective + 'static>(
     prepare: Prepare<O::Example>,
     times: &mut Times,
 ) -> Result<()> {
-    let bar = progress::counter("minibatches");
+    let bar = progress::counter("minibatches", egs.name());
+    let mut so_far = training_log::SoFar::default();
     let mut report = |event: Event| {
-        if training_log::is_logged(&event) {
-            bar.suspend(|| training_log::event(&event));
+        training_log::event(&event);
+        if bar.is_shown() && so_far.add(&event) {
+            bar.note(so_far.to_string());
         }
     };
     while let Some((key, mut minibatch)) = timed(&mut times.waiting, || egs.next())? {
         prepare(&key, &mut minibatch).map_err(|e| egs.blame(e))?;
         timed(&mut times.training, || run.train(key, minibatch, &mut report)).map_err(|e| blame(egs, e))?;
-        bar.inc(1);
+        bar.inc();
     }
-    bar.finish_and_clear();
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Log lines about training and evaluation. Scripts parse most of them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kaldi_io::log::Site;
@@ -8,7 +9,8 @@ use kaldi_io::log::sites::{
     COMPILER, GLOBAL_MAX_CHANGE_STATS, MAX_CHANGE, MAX_CHANGE_STATS, ORTHONORMAL, PROB_ACCURACY,
     PROB_OBJECTIVE, TRAIN_PARTIAL_PHASE, TRAIN_PHASE, TRAIN_TOTAL, TRAIN_TOTAL_PARSED,
 };
-use kaldi_io::{kaldi_log, kaldi_warn};
+use kaldi_io::text::format_g;
+use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 
 use crate::messages;
 use nnet3_core::compile::cache::CachingCompiler;
@@ -18,12 +20,33 @@ use nnet3_train::objective::{FrameObjective, Objective};
 use nnet3_train::trainer::{Event, Trained};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
+const EXCESS: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2157);
 const TIMES: Site = Site::main("nnet3-train.cc", 105);
 const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
 
-/// Whether an event is to be logged.
-pub fn is_logged(event: &Event) -> bool {
-    !matches!(event, Event::Objective { .. })
+/// Sums of objectives and weights of all minibatches so far, whose quotients a progress bar shows.
+#[derive(Default)]
+pub struct SoFar(BTreeMap<String, (f64, f64)>);
+
+impl SoFar {
+    /// Whether the event was an objective.
+    pub fn add(&mut self, event: &Event) -> bool {
+        let Event::Objective { output, value, .. } = event else { return false };
+        let (objective, weight) = self.0.entry(output.clone()).or_default();
+        *objective += value.objective;
+        *weight += value.weight;
+        true
+    }
+}
+
+impl std::fmt::Display for SoFar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, (output, (objective, weight))) in self.0.iter().enumerate() {
+            let average = format_g(objective / weight, 4);
+            write!(f, "{}objective of {output} {average}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
 }
 
 /// Logs what happened during training.
@@ -32,7 +55,10 @@ pub fn event(event: &Event) {
         Event::Objective { .. } => {}
         Event::Phase(phase) if phase.is_complete() => kaldi_log!(TRAIN_PHASE, "{phase}"),
         Event::Phase(phase) => kaldi_log!(TRAIN_PARTIAL_PHASE, "{phase}"),
-        Event::MaxChange(limits) => kaldi_log!(MAX_CHANGE, "{limits}"),
+        Event::MaxChange(limits) => {
+            limits.limited.iter().for_each(|excess| kaldi_vlog!(2, EXCESS, "{excess}"));
+            kaldi_log!(MAX_CHANGE, "{limits}")
+        }
         Event::ChangeRefused { minibatch } => {
             kaldi_warn!(INFINITE_CHANGE, "Infinite parameter change, will not apply. (Minibatch {minibatch})")
         }

@@ -54,13 +54,13 @@ fn run(options: Options) -> Result<u8> {
     if egs.at_end()? {
         return egs::nothing(&SITE, egs);
     }
-    let bar = progress::counter("examples");
+    let bar = progress::counter("examples", egs.name());
     while let Some((_, example)) = egs.next()? {
         computer.compute(&example).map_err(|e| egs.blame(e))?;
-        bar.suspend(|| training_log::remarks(&mut computer));
-        bar.inc(1);
+        training_log::remarks(&mut computer);
+        bar.inc();
     }
-    bar.finish_and_clear();
+    drop(bar);
     egs.close()?;
     let useful = chain::totals(&mut computer);
     training_log::compilation(computer.runner().compiler());

@@ -53,12 +53,12 @@ fn run(options: Options) -> Result<u8> {
     if egs.at_end()? {
         return egs::nothing(&SITE, egs);
     }
-    let bar = progress::counter("examples");
+    let bar = progress::counter("examples", egs.name());
     while let Some((_, example)) = egs.next()? {
         computer.compute(&example).map_err(|e| egs.blame(e))?;
-        bar.inc(1);
+        bar.inc();
     }
-    bar.finish_and_clear();
+    drop(bar);
     egs.close()?;
     let useful = training_log::frame_totals(&computer);
     training_log::compilation(computer.runner().compiler());

@@ -16,6 +16,7 @@ use kaldi_io::holder::ObjectHolder;
 use kaldi_io::log::{self, Site};
 use nnet3_train::{EgsReader, Example};
 
+use crate::progress;
 pub use copy::{CopyStage, Sites};
 pub use merge::{MergeStage, Merging};
 pub use pipeline::{PipedExample, Step};
@@ -50,9 +51,12 @@ pub fn run<E: Example>(
     for wspecifier in to {
         writers.push(TableWriter::<ObjectHolder<E>>::open(wspecifier)?);
     }
+    let progress = progress::counter("examples", egs.name());
     while let Some((key, example)) = stage.next(&mut egs)? {
         writers[stage.output()].write(&key, &example)?;
+        progress.inc();
     }
+    drop(progress);
     let read = egs.count();
     egs.close()?;
     for writer in writers {
@@ -113,10 +117,13 @@ pub fn as_they_are<E>(_: &str, _: &mut E) -> nnet3_train::Result<()> {
 pub fn read_all<E: PipedExample>(rspecifier: &str, prepare: Prepare<E>) -> anyhow::Result<Vec<E>> {
     let mut egs = open(rspecifier)?;
     let mut all = Vec::new();
+    let progress = progress::counter("examples", rspecifier);
     while let Some((key, mut example)) = egs.next()? {
         prepare(&key, &mut example).map_err(|e| egs.blame(e))?;
         all.push(example);
+        progress.inc();
     }
+    drop(progress);
     egs.close()?;
     if all.is_empty() {
         anyhow::bail!(empty(rspecifier));

@@ -13,7 +13,7 @@ use kaldi_io::error::chain;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
-use kaldi_io::{IoError, log};
+use kaldi_io::{IoError, log, terminal};
 use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
 use super::programs::StageProgram;
@@ -56,7 +56,7 @@ pub(super) fn open<E: PipedExample>(rspecifier: &str) -> Option<EgsReader<E>> {
     }
     let input = if before.is_empty() { first.input.clone() } else { format!("ark:{}|", before.join("|")) };
     for step in std::iter::once(&first).chain(&later) {
-        eprint!("{}", step.echo);
+        terminal::print(step.echo.as_bytes());
     }
     Some(EgsReader::new(rspecifier, Box::new(Pipeline::start(command, input, first, later))))
 }

@@ -34,6 +34,7 @@ mod standard;
 pub mod symbols;
 pub mod table;
 pub mod temporary;
+pub mod terminal;
 pub mod text;
 pub mod writer;
 

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::terminal;
 use crate::text::{LOG_PRECISION, format_g};
 
 /// The version that log lines show: that of the file formats and messages we follow.
@@ -117,11 +117,8 @@ fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
     format!("{level} ({program}[{VERSION}]:{function}():{stem}{extension}:{line}) {message}\n")
 }
 
-/// One write, so that lines of several processes that share a log file stay whole.
 fn print(level: &str, site: &Site, message: &str) {
-    let text = line(level, program(), site, message);
-    // Nobody is left to be told if standard error is closed.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    terminal::print(line(level, program(), site, message).as_bytes());
 }
 
 /// Messages that scripts look for.

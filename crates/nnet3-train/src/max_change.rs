@@ -51,15 +51,23 @@ impl Limits {
         if counts.components.len() != self.len() {
             counts.components = self.components.iter().map(|(name, _)| (name.clone(), 0)).collect();
         }
-        let mut report = MaxChange { components: 0, updatable: self.len(), smallest: None, global: None };
-        for ((&factor, (name, max_change)), (_, count)) in
-            factors.each.iter().zip(&*self.components).zip(&mut counts.components)
+        let mut report =
+            MaxChange { limited: Vec::new(), updatable: self.len(), smallest: None, global: None };
+        for (((&factor, (name, max_change)), (_, count)), square) in
+            factors.each.iter().zip(&*self.components).zip(&mut counts.components).zip(squares)
         {
             if factor >= 1.0 {
                 continue;
             }
             *count += 1;
-            report.components += 1;
+            report.limited.push(Excess {
+                component: name.clone(),
+                norm: square.sqrt(),
+                scale: self.scale,
+                max_change: *max_change,
+                limits_factor: self.factor,
+                factor,
+            });
             if report.smallest.as_ref().is_none_or(|smallest| factor < smallest.factor) {
                 let (component, max_change) = (name.clone(), *max_change);
                 report.smallest = Some(ComponentLimit { component, factor, max_change });
@@ -83,13 +91,43 @@ impl Limits {
 /// Where limits were active in one update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxChange {
-    /// How many components were limited, of how many with parameters.
-    pub components: usize,
+    /// The components that were limited, of how many with parameters.
+    pub limited: Vec<Excess>,
     pub updatable: usize,
     /// The component with the smallest factor, if that is below 1.
     pub smallest: Option<ComponentLimit>,
     /// The factor on the whole update, and the limit that made it necessary.
     pub global: Option<(f64, f32)>,
+}
+
+/// A component whose change was larger than its limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Excess {
+    pub component: String,
+    /// The 2-norm of its change, which is to be multiplied by `scale`.
+    pub norm: f64,
+    pub scale: f32,
+    /// Its limit, which is multiplied by `limits_factor`.
+    pub max_change: f32,
+    pub limits_factor: f32,
+    /// What the change was multiplied by.
+    pub factor: f64,
+}
+
+/// The message of a log line.
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Parameters in {} change too big: {} * {} > max-change * max-change-scale={} * {}, scaling by {}",
+            self.component,
+            num(self.norm),
+            num(self.scale.into()),
+            num(self.max_change.into()),
+            num(self.limits_factor.into()),
+            num(self.factor)
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +145,7 @@ impl fmt::Display for MaxChange {
                 f,
                 "Per-component max-change active on {} / {} Updatable Components. (Smallest factor={} on {} with \
                  max-change={}). ",
-                self.components,
+                self.limited.len(),
                 self.updatable,
                 num(limit.factor),
                 limit.component,

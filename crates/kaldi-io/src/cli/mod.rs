@@ -56,6 +56,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::{Args, FromArgMatches};
 
 use crate::log::{self, Site};
+use crate::terminal;
 pub use arguments::command;
 pub use escape::shell_escape;
 pub use signal::restore_sigpipe;
@@ -163,7 +164,9 @@ where
     };
     print(&parsed.echo);
     log::set_verbose(parsed.standard.verbose);
-    match program(parsed.options) {
+    let result = program(parsed.options);
+    terminal::drain();
+    match result {
         Ok(status) => ExitCode::from(status),
         Err(e) => {
             let error: Box<dyn Error + Send + Sync> = e.into();
@@ -235,8 +238,7 @@ fn called_as(argv: &[OsString]) -> String {
 
 fn print(text: &str) {
     if !text.is_empty() {
-        // Nobody is left to be told if standard error is closed.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        terminal::print(text.as_bytes());
     }
 }
 

@@ -1,0 +1,79 @@
+//! Standard error where it is a terminal: who may draw there, and how lines of several processes stay whole.
+//!
+//! A program that draws a progress bar must take it away before anything else is printed. What it prints itself goes
+//! through [`print()`]. What its commands print (`command |`) comes to it line by line, and is printed in the same way.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use std::process::Stdio;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What is done around a print, such as to take something away and to draw it again afterwards.
+pub type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+
+static AROUND: RwLock<Option<Box<Around>>> = RwLock::new(None);
+
+/// Threads that print lines of commands.
+static RELAYS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+
+/// How long [`drain`] waits for lines of commands whose children still run.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whether this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
+pub fn is_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| io::stderr().is_terminal() && !is_pipe(io::stdout()))
+}
+
+fn is_pipe(end: impl AsFd) -> bool {
+    let metadata = end.as_fd().try_clone_to_owned().and_then(|copy| File::from(copy).metadata());
+    metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+/// Has this done around all that is printed from now on, or nothing.
+pub fn set_around(around: Option<Box<Around>>) {
+    *AROUND.write().unwrap_or_else(PoisonError::into_inner) = around;
+}
+
+/// Prints to standard error, in one write, so that lines of several processes that share a log file stay whole.
+pub fn print(text: &[u8]) {
+    // Nobody is left to be told if standard error is closed.
+    let mut print = || drop(io::stderr().lock().write_all(text));
+    match &*AROUND.read().unwrap_or_else(PoisonError::into_inner) {
+        Some(around) => around(&mut print),
+        None => print(),
+    }
+}
+
+/// A standard error for a command, whose lines this process prints; `None` if the command may have the one that we have.
+pub(crate) fn stderr_of_command() -> Option<Stdio> {
+    if !is_ours() {
+        return None;
+    }
+    let (reader, writer) = io::pipe().ok()?;
+    let thread = std::thread::spawn(move || relay(reader));
+    RELAYS.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    Some(writer.into())
+}
+
+fn relay(from: PipeReader) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        print(&line);
+        line.clear();
+    }
+}
+
+/// Waits until what commands have printed is printed.
+pub(crate) fn drain() {
+    let threads = std::mem::take(&mut *RELAYS.lock().unwrap_or_else(PoisonError::into_inner));
+    let began = Instant::now();
+    while threads.iter().any(|thread| !thread.is_finished()) && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
