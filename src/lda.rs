@@ -47,3 +47,11 @@ pub fn directions(stats: &LdaStats, dim: usize) -> Result<Directions> {
     messages::log(&format!("Sum of selected singular values is {}", num(selected)));
     Ok(directions)
 }
+
+/// Refuses a negative `--rand-prune`, which prunes nothing and would say so nowhere.
+pub fn check_rand_prune(threshold: f32) -> Result<()> {
+    if threshold < 0.0 || !threshold.is_finite() {
+        bail!("--rand-prune={threshold}: expected a number that is not negative");
+    }
+    Ok(())
+}

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_io::cli::Parsed;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::log::{self, Site};
-use kaldi_io::{KaldiReader, KaldiWriter, kaldi_log};
+use kaldi_io::{KaldiReader, KaldiWriter, kaldi_log, terminal};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::acoustic::AmNnet;
 
@@ -73,7 +73,7 @@ fn copied<P: CopyProgram>(command: &str) -> Option<Result<Nnet>> {
     if !options.writes_raw_to_stdout() {
         return None;
     }
-    eprint!("{echo}");
+    terminal::print(echo.as_bytes());
     let nnet = log::acting_as(P::NAME, || through_memory(&options));
     Some(nnet.with_context(|| P::NAME))
 }
@@ -133,6 +133,7 @@ impl CopyProgram for Copy {
     }
 
     fn copy(&self) -> Result<Nnet> {
+        self.edit.check()?;
         let mut nnet = load(&self.nnet_in)?;
         let edit = &self.edit;
         edit.apply_config(&mut nnet)?;
@@ -193,6 +194,7 @@ impl AmCopy {
     }
 
     fn model(&self) -> Result<AmNnet> {
+        self.edit.check()?;
         let mut model = load_acoustic(&self.nnet_in)?;
         if !self.set_raw_nnet.is_empty() {
             warn_of_removed_priors(model.set_nnet(load(&self.set_raw_nnet)?)?);

@@ -3,6 +3,7 @@
 use kaldi_io::log::Site;
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_core::nnet::Nnet;
+use nnet3_core::nnet::edit::Edited;
 
 const CHECK: Site = Site::new("Check", "nnet-nnet.cc", 740);
 const EDIT: Site = Site::new("ReadEditConfig", "nnet-utils.cc", 1300);
@@ -14,9 +15,12 @@ pub fn orphans(nnet: &Nnet) {
     }
 }
 
-/// What each edit directive did.
-pub fn edits(reports: &[String]) {
-    for report in reports {
-        kaldi_log!(EDIT, "{report}");
+/// What each edit directive did, and which patterns matched nothing.
+pub fn edits(reports: &[Edited]) {
+    for Edited { done, warning } in reports {
+        if let Some(warning) = warning {
+            kaldi_warn!(EDIT, "{warning}");
+        }
+        kaldi_log!(EDIT, "{done}");
     }
 }

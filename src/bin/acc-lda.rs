@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use kaldi_feat::lda::LdaStats;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{MatrixHolder, PosteriorHolder};
 use kaldi_io::{Posterior, RandomReader, SparseMatrix, SparseVector, read_object, write_object};
-use nnet3::{messages, tables};
+use nnet3::{lda, messages, tables};
 use nnet3_core::Random;
 
 /// Accumulate LDA statistics based on pdf-ids.
@@ -39,9 +39,7 @@ fn classes(model: &TransitionModel, posterior: &Posterior) -> Result<SparseMatri
 }
 
 fn accumulate(options: Options) -> Result<u8> {
-    if options.rand_prune.is_nan() || options.rand_prune < 0.0 {
-        bail!("--rand-prune must not be negative, found {}", options.rand_prune);
-    }
+    lda::check_rand_prune(options.rand_prune)?;
     let model: TransitionModel = read_object(&options.transition_model)?;
     kaldi_io::KaldiWriter::check(&options.lda_acc_out)?;
     let table = &options.posteriors_rspecifier;

@@ -16,8 +16,8 @@ const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 
 /// Propagate features through a raw neural network and write its output.
 ///
-/// Similar chunks of several utterances are computed together, with the same results as one by one; outputs have the order
-/// of the features.
+/// Similar chunks of several utterances are computed together, with the same results as one by one but for rounding; outputs
+/// have the order of the features.
 ///
 /// If --apply-exp=true, apply the exponential function to the output before writing it.
 #[derive(Parser)]

@@ -40,8 +40,9 @@ fn expand(options: Options) -> anyhow::Result<u8> {
         None => Vec::new(),
     };
     let file = &options.xconfig_file;
-    let xconfig = std::fs::read_to_string(file).with_context(|| file.clone())?;
-    let network = nnet3_xconfig::expand(file, &xconfig, existing)?;
+    let text = std::fs::read_to_string(file).with_context(|| file.clone())?;
+    let xconfig = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let network = nnet3_xconfig::expand(file, xconfig, existing)?;
     let command_line: Vec<String> =
         kaldi_io::cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let dir = ConfigDir {
@@ -50,7 +51,7 @@ fn expand(options: Options) -> anyhow::Result<u8> {
         existing_model,
         nnet_edits: &options.nnet_edits,
     };
-    dir.write(&xconfig, &network)?;
+    dir.write(xconfig, &network)?;
     Ok(0)
 }
 

@@ -66,8 +66,8 @@ pub struct OptimizationOptions {
     /// If set, the latest t for which derivatives are computed, counted from the largest t of the requested outputs
     #[arg(long = "optimization.max-deriv-time-relative", default_value_t = i32::MAX)]
     pub max_deriv_time_relative: i32,
-    /// How much of what waits for the backward pass is stored compressed: 0, 1 or 2 (training only; 2 may slightly
-    /// change derivatives)
+    /// How much of what waits for the backward pass the computation says to store compressed: 0, 1 or 2 (training only; the
+    /// commands are kept and do nothing: memory is planned before a computation runs)
     #[arg(long = "optimization.memory-compression-level", default_value_t = 1)]
     pub memory_compression_level: i32,
 }

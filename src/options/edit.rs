@@ -1,6 +1,6 @@
 //! How a network is changed while it is copied.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use nnet3_core::Random;
 use nnet3_core::config::{parse_config, read_config};
@@ -8,12 +8,15 @@ use nnet3_core::nnet::Nnet;
 
 use crate::report;
 
+/// The learning rate that leaves learning rates as they are.
+const UNCHANGED: f32 = -1.0;
+
 // In which order these are done differs between programs.
 #[derive(Args, Clone, Debug)]
 pub struct EditOptions {
     /// If supplied, all the learning rates of updatable components are set to this value times their
     /// learning-rate-factor
-    #[arg(long, default_value_t = -1.0)]
+    #[arg(long, default_value_t = UNCHANGED)]
     pub learning_rate: f32,
     /// Name of nnet3 config file that can be used to add or replace components or nodes of the neural network (the same
     /// as you would give to nnet3-init)
@@ -40,6 +43,20 @@ impl EditOptions {
         if !self.nnet_config.is_empty() {
             nnet.read_config(read_config(&self.nnet_config)?, &Random::new(0))?;
             report::orphans(nnet);
+        }
+        Ok(())
+    }
+
+    /// Whether the numbers mean something.
+    pub fn check(&self) -> Result<()> {
+        let (rate, scale) = (self.learning_rate, self.scale);
+        if !rate.is_finite() || (rate < 0.0 && rate != UNCHANGED) {
+            bail!(
+                "--learning-rate={rate}: expected a number that is not negative, or {UNCHANGED} for no change"
+            );
+        }
+        if !scale.is_finite() {
+            bail!("--scale={scale}: expected a finite number");
         }
         Ok(())
     }

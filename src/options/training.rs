@@ -86,7 +86,10 @@ impl TrainingOptions {
             l2_regularize_factor: self.l2_regularize_factor,
             batchnorm_stats_scale: self.batchnorm_stats_scale,
             backstitch_training_scale: self.backstitch_training_scale,
-            backstitch_training_interval: u64::try_from(self.backstitch_training_interval).unwrap_or(0),
+            backstitch_training_interval: positive(
+                "backstitch-training-interval",
+                self.backstitch_training_interval,
+            )?,
             second_thread,
             compile: CompileOptions {
                 compiler: self.caching.compiler_options(),

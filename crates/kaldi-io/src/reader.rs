@@ -23,6 +23,9 @@ const LONGEST_WORD: usize = 1 << 20;
 /// How a file begins that gzip has compressed.
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 
+/// U+FEFF in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 pub struct KaldiReader {
     source: Source,
     name: String,
@@ -194,7 +197,7 @@ impl KaldiReader {
 
     /// Tries to have `n` (at most a few) bytes buffered; there are fewer only at the end of the file.
     pub(crate) fn fill(&mut self, n: usize) -> Result<()> {
-        while self.end - self.start < n && !self.end_of_file {
+        while (self.end - self.start < n || self.may_begin_with_mark()) && !self.end_of_file {
             if self.start > 0 {
                 self.buffer.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
@@ -204,6 +207,7 @@ impl KaldiReader {
                 Ok(0) => self.end_of_file = true,
                 Ok(got) => {
                     self.end += got;
+                    self.skip_byte_order_mark();
                     self.check_compression()?;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -211,6 +215,19 @@ impl KaldiReader {
             }
         }
         Ok(())
+    }
+
+    /// Whether what has been read so far may be part of a byte-order mark.
+    fn may_begin_with_mark(&self) -> bool {
+        let begin = self.buffered();
+        self.position == 0 && !begin.is_empty() && begin.len() < MARK.len() && MARK.starts_with(begin)
+    }
+
+    /// Editors of other systems put it at the beginning of a text. No binary file begins so.
+    fn skip_byte_order_mark(&mut self) {
+        if self.position == 0 && self.buffered().starts_with(MARK) {
+            self.consume(MARK.len());
+        }
     }
 
     /// An error if this is the beginning of a compressed file.

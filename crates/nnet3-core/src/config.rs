@@ -31,7 +31,7 @@ pub fn is_valid_name(name: &str) -> bool {
 pub fn strip_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, String)> {
     let mut out = Vec::new();
     for (number, line) in lines.enumerate() {
-        let line = line.split('#').next().unwrap_or("").trim_matches([' ', '\t']);
+        let line = line.split('#').next().unwrap_or("").trim_matches([' ', '\t', '\r']);
         if !line.is_empty() {
             out.push((number + 1, line.to_string()));
         }

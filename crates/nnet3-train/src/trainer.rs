@@ -80,6 +80,9 @@ impl TrainerOptions {
             o if o.max_param_change < 0.0 || o.max_param_change.is_nan() => {
                 wrong("max-param-change", o.max_param_change.into(), "a number that is not negative")
             }
+            o if !o.l2_regularize_factor.is_finite() || o.l2_regularize_factor < 0.0 => {
+                wrong("l2-regularize-factor", o.l2_regularize_factor.into(), "a number that is not negative")
+            }
             o if !(0.0..1.0).contains(&o.momentum) => {
                 wrong("momentum", o.momentum.into(), "a number from 0 to below 1")
             }

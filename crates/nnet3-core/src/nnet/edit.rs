@@ -30,23 +30,72 @@ pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// What a directive did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    pub done: String,
+    /// If its pattern matches nothing that it could have changed.
+    pub warning: Option<String>,
+}
+
+/// Names in a message, so many at most.
+const MOST_NAMES: usize = 20;
+
 impl Nnet {
-    /// Executes the directives; returns a sentence on what each one did. On error `self` is unchanged.
-    pub fn edit(&mut self, lines: Vec<ConfigLine>) -> Result<Vec<String>> {
+    /// Executes the directives; returns what each one did. On error `self` is unchanged.
+    pub fn edit(&mut self, lines: Vec<ConfigLine>) -> Result<Vec<Edited>> {
         let mut edited = self.clone();
         let mut reports = Vec::new();
         let mut remembered_rank = None;
         for mut line in lines {
-            let report = edited.edit_one(&mut line, &mut remembered_rank)?;
+            let pattern = line.get_string("name");
+            let warning = pattern.as_deref().and_then(|pattern| edited.unmatched(&line.first_token, pattern));
+            let done = edited.edit_one(&mut line, pattern, &mut remembered_rank)?;
             line.finish()?;
-            reports.push(report);
+            reports.push(Edited { done, warning });
         }
         *self = edited;
         Ok(reports)
     }
 
-    fn edit_one(&mut self, line: &mut ConfigLine, remembered_rank: &mut Option<usize>) -> Result<String> {
-        let pattern = line.get_string("name");
+    /// A warning if a pattern matches nothing of what the directive can change.
+    fn unmatched(&self, directive: &str, pattern: &str) -> Option<String> {
+        let components = |can_change: &dyn Fn(&dyn Component) -> bool| {
+            let named = self.components.iter().zip(&self.component_names);
+            named.filter(|(c, _)| can_change(c.as_ref())).map(|(_, name)| name.as_str()).collect()
+        };
+        let (what, names): (&str, Vec<&str>) = match directive {
+            "set-learning-rate" | "set-learning-rate-factor" => {
+                ("component with parameters", components(&|c| c.as_updatable().is_some()))
+            }
+            "set-dropout-proportion" => ("component", components(&|_| true)),
+            "convert-to-fixed-affine" | "apply-svd" | "reduce-rank" => {
+                ("affine component", components(&|c| c.is::<Affine>()))
+            }
+            "remove-output-nodes" => {
+                ("output node", self.output_nodes().map(|id| self.node_name(id)).collect())
+            }
+            _ => return None,
+        };
+        // All of none is what was asked for.
+        if pattern == "*" || names.iter().any(|name| matches_pattern(name, pattern)) {
+            return None;
+        }
+        let shown = names[..names.len().min(MOST_NAMES)].join(", ");
+        let there = match names.len() {
+            0 => "there is none".to_owned(),
+            n if n > MOST_NAMES => format!("there are {shown} and {} more", n - MOST_NAMES),
+            _ => format!("there are {shown}"),
+        };
+        Some(format!("{directive}: no {what} matches '{pattern}'; {there}"))
+    }
+
+    fn edit_one(
+        &mut self,
+        line: &mut ConfigLine,
+        pattern: Option<String>,
+        remembered_rank: &mut Option<usize>,
+    ) -> Result<String> {
         let any = pattern.clone().unwrap_or_else(|| "*".to_string());
         let required = |line: &ConfigLine| pattern.clone().ok_or_else(|| line.error("'name' is missing"));
         match line.first_token.clone().as_str() {
@@ -422,7 +471,28 @@ mod tests {
         nnet
     }
 
-    fn edit(nnet: &mut Nnet, text: &str) -> Result<Vec<String>> {
+    #[test]
+    fn patterns_that_match_nothing() {
+        let mut nnet = network();
+        let mut warning = |text: &str| edit(&mut nnet, text).unwrap().remove(0).warning;
+        let there = "there are a, b, c";
+        let rate = "set-learning-rate name=tdnn* learning-rate=0.5";
+        let expected = format!("set-learning-rate: no component with parameters matches 'tdnn*'; {there}");
+        assert_eq!(warning(rate), Some(expected));
+        let dropout = "set-dropout-proportion name=d proportion=0.5";
+        assert_eq!(
+            warning(dropout),
+            Some(format!("set-dropout-proportion: no component matches 'd'; {there}"))
+        );
+        assert!(warning("reduce-rank name=x rank=1").unwrap().ends_with(there));
+        let output = warning("remove-output-nodes name=xent*").unwrap();
+        assert_eq!(output, "remove-output-nodes: no output node matches 'xent*'; there are output, extra");
+        assert_eq!(warning("set-learning-rate name=a* learning-rate=0.5"), None);
+        assert_eq!(warning("set-learning-rate learning-rate=0.5"), None);
+        assert_eq!(warning("set-dropout-proportion name=* proportion=0.5"), None);
+    }
+
+    fn edit(nnet: &mut Nnet, text: &str) -> Result<Vec<Edited>> {
         nnet.edit(parse_config("edits", text.lines())?)
     }
 
