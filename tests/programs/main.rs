@@ -12,6 +12,7 @@ mod conformance;
 mod documentation;
 mod durability;
 mod egs_programs;
+mod everyday;
 mod feature_programs;
 mod gpu_option;
 mod own_pipes;
