@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use nnet3_core::execute::SecondThread;
+use nnet3_core::learning::SecondThread;
 use nnet3_train::minibatch::CompileOptions;
 use nnet3_train::trainer::TrainerOptions;
 

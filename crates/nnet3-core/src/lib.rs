@@ -20,6 +20,7 @@ pub mod forward;
 pub mod graph;
 pub mod index;
 pub mod inspect;
+pub mod learning;
 pub mod natural_gradient;
 pub mod nnet;
 pub mod optimize;

@@ -12,6 +12,8 @@ mod orthogonal;
 mod remote;
 
 use crate::component::Context;
+use crate::component::gradient::Piece;
+use crate::component::preconditioners::NaturalGradientSettings;
 use estimate::{Change, Estimate};
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
@@ -30,12 +32,7 @@ const LEAST_SHARE: f64 = 1e-3;
 /// A preconditioner for rows of one dimension. Its state is never stored; copies take it along.
 #[derive(Clone, Debug)]
 pub struct NaturalGradient {
-    pub rank: usize,
-    pub update_period: usize,
-    pub num_samples_history: f32,
-    /// Overrides `num_samples_history` if > 0.
-    pub num_minibatches_history: f32,
-    pub alpha: f32,
+    settings: NaturalGradientSettings,
     frozen: bool,
     calls: usize,
     estimate: Option<Estimate>,
@@ -46,27 +43,6 @@ pub struct NaturalGradient {
 /// Places in the energies of a pass.
 const BEFORE: usize = 0;
 const AFTER: usize = 1;
-
-/// The default of the reference: rank 40, every minibatch.
-impl Default for NaturalGradient {
-    fn default() -> Self {
-        NaturalGradient::with_rank(40, 1)
-    }
-}
-
-/// Some columns of a minibatch X: as many rows as the others.
-#[derive(Clone)]
-pub struct Piece<'a> {
-    pub x: View<'a>,
-    /// Which columns of X these are.
-    pub columns: Range<usize>,
-}
-
-impl<'a> Piece<'a> {
-    fn row_range(&self, rows: Range<usize>) -> Piece<'a> {
-        Piece { x: self.x.row_range(rows), columns: self.columns.clone() }
-    }
-}
 
 /// How products of preconditioned rows with others are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,43 +76,8 @@ impl Seen<'_> {
 }
 
 impl NaturalGradient {
-    pub fn new(rank: usize, update_period: usize, num_samples_history: f32, alpha: f32) -> NaturalGradient {
-        NaturalGradient {
-            rank,
-            update_period,
-            num_samples_history,
-            num_minibatches_history: 0.0,
-            alpha,
-            frozen: false,
-            calls: 0,
-            estimate: None,
-            energies: Accumulator::zeros(2),
-        }
-    }
-
-    /// With the default history and alpha.
-    pub fn with_rank(rank: usize, update_period: usize) -> NaturalGradient {
-        NaturalGradient::new(rank, update_period, 2000.0, 4.0)
-    }
-
-    /// What makes these settings unusable, if anything.
-    pub fn defect(&self) -> Option<String> {
-        let positive =
-            |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
-        let history = self.num_minibatches_history;
-        positive("rank", self.rank > 0, self.rank as f64)
-            .or(positive("update-period", self.update_period > 0, self.update_period as f64))
-            .or(positive(
-                "num-samples-history",
-                self.num_samples_history > 0.0 && self.num_samples_history < 1e6,
-                self.num_samples_history as f64,
-            ))
-            .or(positive(
-                "num-minibatches-history",
-                history == 0.0 || (history > 1.0 && history < 1e6),
-                history as f64,
-            ))
-            .or(positive("alpha", self.alpha >= 0.0, self.alpha as f64))
+    pub fn new(settings: NaturalGradientSettings) -> NaturalGradient {
+        NaturalGradient { settings, frozen: false, calls: 0, estimate: None, energies: Accumulator::zeros(2) }
     }
 
     /// While frozen the estimate does not change (but for its initialisation).
@@ -240,12 +181,12 @@ impl NaturalGradient {
 
     fn updating(&self) -> bool {
         let late = self.calls.saturating_sub(INITIAL_UPDATES);
-        !self.frozen && (late == 0 || late.is_multiple_of(self.update_period))
+        !self.frozen && (late == 0 || late.is_multiple_of(self.settings.update_period))
     }
 
     /// The way that takes the least work, for rows whose products with `others` columns are wanted.
     pub fn way(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> Way {
-        let rank = self.rank.min(dim.saturating_sub(1));
+        let rank = self.settings.rank.min(dim.saturating_sub(1));
         if context.backend.cached_elements().is_none() || rank == 0 {
             return Way::Rows;
         }
@@ -340,9 +281,9 @@ impl NaturalGradient {
         (rows, cols): (usize, usize),
         look: impl Fn(&mut Accumulator, &Estimate) -> Pass<'w>,
     ) -> Estimate {
-        self.rank = self.rank.min(cols - 1);
-        let mut estimate = Estimate::start(context, self.rank, cols, self.alpha as f64);
-        let updates = if rows <= self.rank { 1 } else { 3 };
+        self.settings.rank = self.settings.rank.min(cols - 1);
+        let mut estimate = Estimate::start(context, self.settings.rank, cols, self.settings.alpha as f64);
+        let updates = if rows <= self.settings.rank { 1 } else { 3 };
         for _ in 0..updates {
             let pass = look(&mut self.energies, &estimate);
             // What is checked once has its scratch memory ready for later.
@@ -357,7 +298,7 @@ impl NaturalGradient {
         match context.backend.low_rank() {
             Some(device) => {
                 let (rows, dim) = (pass.rows, estimate.dim);
-                let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
+                let (eta, alpha) = (self.forgetting(rows), self.settings.alpha as f64);
                 let update = LowRankUpdate { rows, dim, eta, alpha };
                 estimate.update_there(context, device, pass, update, &mut self.energies, careful)
             }
@@ -382,16 +323,16 @@ impl NaturalGradient {
         let energy = self.energies.values()[BEFORE];
 
         let observation = Observation { rows, dim, energy, l, k };
-        let (eta, alpha) = (self.forgetting(rows), self.alpha as f64);
+        let (eta, alpha) = (self.forgetting(rows), self.settings.alpha as f64);
         let factors = Factors::new(workspace, &observation, eta, alpha, &estimate.d, estimate.rho)?;
         Some(Change { factors, wide_j })
     }
 
     /// η: the weight of the newest minibatch, of `rows` rows.
     fn forgetting(&self, rows: usize) -> f64 {
-        match self.num_minibatches_history > 0.0 {
-            true => 1.0 / self.num_minibatches_history as f64,
-            false => (1.0 - (-(rows as f64) / self.num_samples_history as f64).exp()).min(0.9),
+        match self.settings.num_minibatches_history > 0.0 {
+            true => 1.0 / self.settings.num_minibatches_history as f64,
+            false => (1.0 - (-(rows as f64) / self.settings.num_samples_history as f64).exp()).min(0.9),
         }
     }
 }

@@ -6,6 +6,7 @@ use nnet3_core::Random;
 use nnet3_core::compile::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
 use nnet3_core::execute::{Executor, Model, Program};
+use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
@@ -157,12 +158,11 @@ enum Kind {
 /// Allocations of each run after the first.
 fn allocations(task: &Task, kind: Kind) -> Vec<usize> {
     let mut nnet = task.nnet.clone();
-    let mut other = nnet.clone();
-    other.scale(0.0);
+    let mut delta = Delta::new(&nnet);
     let mut request = task.request.clone();
     match kind {
         Kind::Train => {}
-        Kind::Gradient => other.set_as_gradient(),
+        Kind::Gradient => delta.nnet_mut().set_as_gradient(),
         Kind::Forward => {
             request.inputs.iter_mut().chain(&mut request.outputs).for_each(|io| io.has_deriv = false);
             request.need_model_derivative = false;
@@ -173,8 +173,8 @@ fn allocations(task: &Task, kind: Kind) -> Vec<usize> {
     let mut executor = Executor::new(&nnet3_matrix::cpu());
     let random = Random::new(1);
     let mut model = match kind {
-        Kind::Train => Model::Train { nnet: &mut nnet, delta: &mut other },
-        Kind::Gradient => Model::Gradient { nnet: &mut nnet, gradient: &mut other },
+        Kind::Train => Model::Train { nnet: &mut nnet, delta: &mut delta },
+        Kind::Gradient => Model::Gradient { nnet: &mut nnet, gradient: delta.nnet_mut() },
         Kind::Forward => Model::Frozen(&nnet),
     };
     run(&mut executor, &program, &mut model, &random, 0);

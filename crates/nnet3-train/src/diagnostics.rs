@@ -121,8 +121,7 @@ impl<O: Objective> ProbComputer<O> {
         let (nnet, gradient) = (&mut self.nnet, &mut self.gradient);
         let mut model = match &self.options {
             options if options.derivative => Model::Gradient { nnet, gradient },
-            // Nothing but statistics changes: there is no backward pass that would need the other network.
-            options if options.store_component_stats => Model::Train { nnet, delta: gradient },
+            options if options.store_component_stats => Model::Statistics(nnet),
             _ => Model::Frozen(nnet),
         };
         Ok(self.runner.executor().run(&mut model, &self.random)?)

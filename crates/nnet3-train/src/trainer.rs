@@ -12,7 +12,8 @@ use crate::phase_stats::{Phase, PhaseStats, Total};
 use crate::update::{CONSTRAINT_ENTRIES, Step, Stepper, apply_l2, constrain_orthonormal};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::component::Context;
-use nnet3_core::execute::{Executor, Model, SecondThread};
+use nnet3_core::execute::{Executor, Model};
+use nnet3_core::learning::{Delta, SecondThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::warning;
 use nnet3_core::random::Random;
@@ -134,8 +135,8 @@ impl<F: FnMut(Event)> Report for F {
 pub struct Trainer<O = FrameObjective> {
     options: TrainerOptions,
     nnet: Nnet,
-    /// The change of parameters: a copy of the network, with the state of its natural gradient.
-    delta: Nnet,
+    /// The change of parameters.
+    delta: Delta,
     runner: Runner,
     objective: O,
     random: Random,
@@ -186,8 +187,7 @@ impl<O: Objective> Trainer<O> {
         if options.zero_component_stats {
             nnet.zero_stats();
         }
-        let mut delta = nnet.clone();
-        delta.scale(0.0);
+        let delta = Delta::new(&nnet);
         let random = Random::new(seed);
         let mut executor = Executor::new(device);
         executor.update_on_second_thread(options.second_thread);
@@ -198,7 +198,7 @@ impl<O: Objective> Trainer<O> {
             random,
             minibatches: 0,
             objectives: BTreeMap::new(),
-            stepper: Stepper::new(&delta, device),
+            stepper: Stepper::new(&nnet, device),
             ledger: Ledger::default(),
             max_change: MaxChangeCounts::default(),
             options,
@@ -270,7 +270,7 @@ impl<O: Objective> Trainer<O> {
         }
         match pass == Pass::Conventional && self.options.momentum > 0.0 {
             true => self.stepper.keep(&mut self.delta, self.options.momentum),
-            false => self.delta.scale(0.0),
+            false => self.delta.nnet_mut().scale(0.0),
         }
         Ok(())
     }

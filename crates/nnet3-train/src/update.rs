@@ -6,14 +6,15 @@ use crate::ledger::{Entry, Ledger, Place};
 use crate::max_change::Limits;
 use nnet3_core::component::Context;
 use nnet3_core::index::ComponentId;
+use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::{Norms, constrain};
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
 /// delta -= 2 · `scale` · (learning rate) · (l2 constant) · parameters, component by component.
-pub fn apply_l2(nnet: &Nnet, delta: &mut Nnet, scale: f32) {
+pub fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
     for id in nnet.updatable_components() {
-        let component = delta.component_mut(id);
+        let component = delta.nnet_mut().component_mut(id);
         let Some(settings) = component.as_updatable().map(|u| u.settings()) else { continue };
         let factor = -2.0 * scale * settings.learning_rate * settings.l2_regularize;
         if factor != 0.0 {
@@ -63,7 +64,7 @@ impl Stepper {
     /// not a number. The ledger gets the squared norms, and has room for them.
     ///
     /// Statistics of components without parameters are in `nnet` already; `delta` has none.
-    pub fn step(&mut self, nnet: &mut Nnet, delta: &Nnet, step: Step, minibatch: u64, ledger: &mut Ledger) {
+    pub fn step(&mut self, nnet: &mut Nnet, delta: &Delta, step: Step, minibatch: u64, ledger: &mut Ledger) {
         let limits = Limits {
             components: self.components.clone(),
             max_param_change: step.max_param_change,
@@ -72,7 +73,7 @@ impl Stepper {
         };
         let Place { sums, index } = ledger.reserve(self.ids.len());
         for (k, &id) in self.ids.iter().enumerate() {
-            if let Some(updatable) = delta.component(id).as_updatable() {
+            if let Some(updatable) = delta.nnet().component(id).as_updatable() {
                 updatable.accumulate_square(sums, index + k);
             }
         }
@@ -87,16 +88,16 @@ impl Stepper {
         self.device.limit_norms(self.factors.view_mut(), sums, index, numbers, f64::from(step.scale));
         for (k, &id) in self.ids.iter().enumerate() {
             let alpha = self.factor(k, 1.0);
-            nnet.component_mut(id).add_by(&*self.device, alpha, delta.component(id));
+            nnet.component_mut(id).add_by(&*self.device, alpha, delta.nnet().component(id));
         }
         ledger.note(index, Entry::Change { minibatch, limits });
     }
 
     /// Multiplies the parameters of `delta`, whose step was the last one; they become zero if it was not made.
-    pub fn keep(&self, delta: &mut Nnet, times: f32) {
+    pub fn keep(&self, delta: &mut Delta, times: f32) {
         let factor = self.factor(self.ids.len(), times);
         for &id in &self.ids {
-            delta.component_mut(id).scale_by(&*self.device, factor);
+            delta.nnet_mut().component_mut(id).scale_by(&*self.device, factor);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Training on two threads, against training on one.
 
-use nnet3_core::execute::SecondThread;
+use nnet3_core::learning::SecondThread;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::ExampleReader;
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions};

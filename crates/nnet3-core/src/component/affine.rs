@@ -1,12 +1,11 @@
 //! `AffineComponent` and `NaturalGradientAffineComponent`: y = W x + b.
 
 use super::parameters::*;
+use super::preconditioners::Preconditioning;
 use super::preconditioners::{self, Preconditioners};
 use super::updatable::{Updatable, UpdatableSettings};
-use super::winograd::Taps;
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::Piece;
 use crate::text;
 use nnet3_matrix::Transpose::No;
 
@@ -190,26 +189,6 @@ impl Affine {
             false => Err(r.error(format!("expected token '</{NATURAL}>', found '{end}'")).into()),
         }
     }
-
-    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>, taps: Option<Taps>) {
-        let rate = self.settings.learning_rate;
-        let filter = taps.and_then(|taps| {
-            let filter = taps.filter(context.backend, deriv.rows(), self.linear.view())?;
-            Some((filter, taps.of(input)))
-        });
-        let (linear, bias) = (self.linear.view_mut(), self.bias.view_mut());
-        match (&mut self.natural_gradient, filter) {
-            (Some(natural_gradient), filter) if !self.settings.is_gradient => {
-                let whole = std::iter::once(Piece { x: input, columns: 0..input.cols() });
-                natural_gradient.add_gradient_of(context, linear, Some(bias), whole, filter, deriv, rate)
-            }
-            (_, None) => add_affine_gradient(context, linear, bias, input, deriv, rate),
-            (_, Some((filter, taps))) => {
-                context.backend.col_sums(bias, rate, deriv, 1.0);
-                filter.backward_params(context, linear, rate, deriv, &taps);
-            }
-        }
-    }
 }
 
 impl Component for Affine {
@@ -286,15 +265,14 @@ impl Component for Affine {
         Some((self.linear.view(), self.bias.view()))
     }
 
-    fn updates_by_itself(&self) -> bool {
-        true
-    }
-
     fn sets_in_deriv(&self) -> bool {
         true
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let (input, deriv) = (args.in_value, args.out_deriv);
+        let products = RowProducts { input, deriv, first: &[0], stride: 1, taps: args.taps };
+        update.products(context, Products::Rows(products));
         if let Some(in_deriv) = args.in_deriv {
             let (linear, rows) = (self.linear.view(), in_deriv.rows());
             let taps = args.taps.filter(|taps| taps.summed);
@@ -307,9 +285,6 @@ impl Component for Affine {
                     filter.backward_data(context, &taps.of_mut(in_deriv), args.out_deriv, linear);
                 }
             }
-        }
-        if let Some(target) = update.target(self) {
-            target.update(context, args.in_value, args.out_deriv, args.taps);
         }
     }
 
@@ -326,10 +301,8 @@ impl Updatable for Affine {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        if let Some(natural_gradient) = &mut self.natural_gradient {
-            natural_gradient.freeze(freeze);
-        }
+    fn preconditioning(&self) -> Preconditioning {
+        self.natural_gradient.map_or(Preconditioning::None, Preconditioning::BothSides)
     }
 }
 

@@ -153,20 +153,15 @@ impl Component for BlockAffine {
         context.backend.gemm_blocks(output, 1.0, input, No, self.blocks(), Yes, 1.0);
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let ((ins, outs), count, rows) = (self.block_dims(), self.num_blocks, args.out_deriv.rows());
         let derivs = args.out_deriv.blocks((rows, outs), 1, (0, outs), count);
         if let Some(in_deriv) = args.in_deriv {
             let in_derivs = in_deriv.blocks((rows, ins), 1, (0, ins), count);
             context.backend.gemm_blocks(in_derivs, 1.0, derivs, No, self.blocks(), No, 1.0);
         }
-        if let Some(target) = update.target(self) {
-            let rate = target.settings.learning_rate;
-            context.backend.col_sums(target.bias.view_mut(), rate, args.out_deriv, 1.0);
-            let inputs = args.in_value.blocks((rows, ins), 1, (0, ins), count);
-            let blocks = target.linear.view_mut().blocks((outs, ins), 1, (outs, 0), count);
-            context.backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
-        }
+        let (input, deriv) = (args.in_value, args.out_deriv);
+        update.products(context, Products::Blocks { count, input, deriv });
     }
 }
 

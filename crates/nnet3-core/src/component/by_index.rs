@@ -4,6 +4,7 @@
 use super::testing::{Harness, random_matrix};
 use super::*;
 use crate::index::NO_TIME;
+use crate::learning::Plain;
 use std::collections::BTreeMap;
 
 /// Rows keyed by index.
@@ -69,7 +70,8 @@ pub fn run(
     let mut delta = component.clone_box();
     delta.scale(0.0);
     let updatable = delta.as_updatable_mut().map(|updatable| updatable.set_as_gradient()).is_some();
-    let update = if updatable { Update::Other(&mut *delta) } else { Update::None };
+    let mut plain = Plain;
+    let update = if updatable { Update::to(&mut *delta, &mut plain) } else { Update::None };
     let in_deriv = harness.backward(&mut *own, Some(&*indexes), &input, &forward, &out_deriv, update);
     let gradient = delta.as_updatable().map_or(Vec::new(), |updatable| updatable.vectorize());
     Trial {

@@ -245,7 +245,7 @@ impl Composite {
         match update {
             Update::None => None,
             Update::Own => Some(&mut *self.parts[i]),
-            Update::Other(other) => Some(&mut *downcast_mut::<Composite>(&mut **other).parts[i]),
+            Update::Other { target, .. } => Some(&mut *downcast_mut::<Composite>(&mut **target).parts[i]),
         }
     }
 
@@ -253,7 +253,9 @@ impl Composite {
         let update = match update {
             Update::None => Update::None,
             Update::Own => Update::Own,
-            Update::Other(other) => Update::Other(&mut *downcast_mut::<Composite>(&mut **other).parts[i]),
+            Update::Other { target, gradients } => {
+                Update::to(&mut *downcast_mut::<Composite>(&mut **target).parts[i], gradients.part(i))
+            }
         };
         self.parts[i].backprop(context, args, update);
     }
@@ -392,9 +394,6 @@ impl Updatable for Composite {
     }
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
-    }
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.updatable_parts_mut().for_each(|part| part.freeze_natural_gradient(freeze));
     }
     fn set_underlying_learning_rate(&mut self, rate: f32) {
         self.settings.set_underlying_learning_rate(rate);

@@ -2,10 +2,11 @@
 //! takes an input and ignores it; the second has no input at all.
 
 use super::parameters::*;
+use super::preconditioners::NaturalGradientSettings;
+use super::preconditioners::Preconditioning;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
 
 const FUNCTION: &str = "ConstantFunctionComponent";
@@ -52,7 +53,7 @@ pub struct Constant {
     output: Matrix,
     is_updatable: bool,
     use_natural_gradient: bool,
-    natural_gradient: NaturalGradient,
+    natural_gradient: NaturalGradientSettings,
 }
 
 impl Constant {
@@ -68,7 +69,7 @@ impl Constant {
             output: normal_matrix(line, random, 1, output_dim, mean, stddev)?,
             is_updatable: line.get_bool("is-updatable")?.unwrap_or(true),
             use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            natural_gradient: NaturalGradient::default(),
+            natural_gradient: NaturalGradientSettings::default(),
         }))
     }
 
@@ -78,7 +79,7 @@ impl Constant {
         let output = read_parameter_row(r, "<Output>")?;
         let is_updatable = fields::read_bool(r, "<IsUpdatable>")?;
         let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
-        let natural_gradient = NaturalGradient::default();
+        let natural_gradient = NaturalGradientSettings::default();
         let new =
             Constant { settings, input_dim, output, is_updatable, use_natural_gradient, natural_gradient };
         r.expect_token(&format!("</{}>", new.type_name()))?;
@@ -154,12 +155,9 @@ impl Component for Constant {
     }
 
     /// The input derivative is zero, which is added to it.
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
-        if let Some(target) = update.target(self).filter(|target| target.is_updatable) {
-            let natural = target.use_natural_gradient && !target.settings.is_gradient;
-            let natural_gradient = natural.then_some(&mut target.natural_gradient);
-            let rate = target.settings.learning_rate;
-            add_col_sums(context, target.output.view_mut(), args.out_deriv, natural_gradient, rate);
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        if self.is_updatable {
+            update.rows(context, "bias", Rows::Sum(args.out_deriv));
         }
     }
 
@@ -188,13 +186,20 @@ impl Updatable for Constant {
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
     }
+
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::Rows { settings: self.natural_gradient, freezes: false },
+            false => Preconditioning::None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::preconditioners::tests::{col_sums, follows};
     use super::super::testing::*;
     use super::*;
+    use crate::learning::both_sides::tests::{col_sums, follows};
     use crate::natural_gradient::oracle::Dense;
 
     #[test]
@@ -249,7 +254,7 @@ mod tests {
             &input,
             &forward,
             &filled(2, 3, 1.0),
-            Update::Other(&mut *c),
+            Update::to(&mut *c, &mut crate::learning::Plain),
         );
         assert_eq!(written(&*c, true), before);
     }

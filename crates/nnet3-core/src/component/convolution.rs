@@ -385,7 +385,7 @@ impl Component for Convolution {
         });
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let backend = context.backend;
         if let Some(in_deriv) = args.in_deriv {
             let mut windows = context.workspace.take(args.out_deriv.rows(), self.columns.len());
@@ -394,12 +394,12 @@ impl Component for Convolution {
             });
             backend.add_to_cols(in_deriv, windows.view(), &self.columns);
         }
-        let Some(target) = update.target(self) else { return };
-        let windows = target.windows(context, args.in_value);
-        each_window(args.out_deriv, windows.view(), target.shape(), |deriv, windows| {
-            let (filters, bias) = (target.filters.view_mut(), target.bias.view_mut());
-            add_affine_gradient(context, filters, bias, windows, deriv, target.settings.learning_rate)
-        });
+        if update.wants_gradients() {
+            let windows = self.windows(context, args.in_value);
+            each_window(args.out_deriv, windows.view(), self.shape(), |deriv, windows| {
+                update.products(context, Products::row_by_row(windows, deriv))
+            });
+        }
     }
 }
 

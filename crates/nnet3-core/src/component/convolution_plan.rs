@@ -15,6 +15,7 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Backend, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(super) const PRECOMPUTED_NAME: &str = "TimeHeightConvolutionComponentPrecomputedIndexes";
 
@@ -72,7 +73,8 @@ pub struct Plan {
     images: usize,
     /// Largest matrix of gathered heights, (rows, columns); (0, 0) if none is needed.
     temporary: (usize, usize),
-    steps: Vec<Step>,
+    /// Shared by copies.
+    steps: Arc<[Step]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +136,7 @@ impl Plan {
             times_out: grid.output.count as usize,
             images: grid.images.len(),
             temporary: (0, 0),
-            steps: Vec::new(),
+            steps: Arc::new([]),
         };
         let mut places = Vec::new();
         for &(time, _) in &model.offsets {
@@ -143,12 +145,13 @@ impl Plan {
                 _ => return Err(error(format!("a convolution's input does not have time offset {time}"))),
             }
         }
-        let mut first = 0;
+        let (mut first, mut steps) = (0, Vec::new());
         for chunk in places.chunk_by(|a, b| a.0 == b.0) {
             let offsets = first..first + chunk.len();
-            plan.steps.push(plan.step(model, &places, offsets)?);
+            steps.push(plan.step(model, &places, offsets)?);
             first += chunk.len();
         }
+        plan.steps = steps.into();
         plan.choose_temporary(max_memory_mb);
         Ok(plan)
     }
@@ -254,6 +257,12 @@ impl Plan {
                 Gather::Map(columns) => backend.add_to_cols(into, gathered.as_view(), columns),
             }
         }
+    }
+
+    /// Rows of output heights.
+    pub fn heights<'v>(&self, out_deriv: View<'v>) -> View<'v> {
+        let filters = self.filters_out;
+        out_deriv.reshape(out_deriv.rows() * out_deriv.cols() / filters, filters)
     }
 
     /// Adds `rate` × the derivative with respect to the parameters.
@@ -410,7 +419,7 @@ pub(super) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn Precompute
         times_out,
         images,
         temporary,
-        steps,
+        steps: steps.into(),
     };
     match plan.defect() {
         Some(defect) => Err(r.error(defect).into()),
@@ -451,7 +460,7 @@ impl PrecomputedIndexes for Plan {
         fields::write_dim(w, "<TempRowsCols>", self.temporary.0)?;
         w.write_i32(self.temporary.1 as i32)?;
         fields::write_dim(w, "<NumSteps>", self.steps.len())?;
-        for step in &self.steps {
+        for step in &*self.steps {
             fields::write_dim(w, "<TimeShift>", step.time_shift)?;
             fields::write_dim(w, "<ParamsStartCol>", step.params_start)?;
             w.write_token("<HeightMap>")?;

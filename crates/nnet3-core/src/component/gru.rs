@@ -6,11 +6,11 @@
 use super::fields::{self, key};
 use super::parameters::{get_stddev, normal_matrix, stddev_key};
 use super::preconditioners::Preconditioners;
+use super::preconditioners::{NaturalGradientSettings, Preconditioning};
 use super::tanh_stats::{self, TanhStats};
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text::{number, rms_stats};
 use nnet3_matrix::{Activation, Transpose::No, Transpose::Yes};
 use std::ops::Range;
@@ -131,7 +131,7 @@ fn check_shape(r: &KaldiReader, w: &Matrix, rows: usize, cols: usize) -> Result<
 fn read_natural_gradients<const N: usize>(
     r: &mut KaldiReader,
     rank_token: &str,
-) -> Result<[NaturalGradient; N]> {
+) -> Result<[NaturalGradientSettings; N]> {
     let alpha = fields::read_f32(r, "<Alpha>")?;
     r.expect_token(rank_token)?;
     let mut ranks = [0; N];
@@ -143,14 +143,18 @@ fn read_natural_gradients<const N: usize>(
         *rank = value as usize;
     }
     let period = fields::read_dim(r, "<UpdatePeriod>")?;
-    let new = ranks.map(|rank| NaturalGradient::new(rank, period, NUM_SAMPLES_HISTORY, alpha));
-    match new.iter().find_map(NaturalGradient::defect) {
+    let new = ranks.map(|rank| NaturalGradientSettings::new(rank, period, NUM_SAMPLES_HISTORY, alpha));
+    match new.iter().find_map(NaturalGradientSettings::defect) {
         Some(defect) => Err(r.error(defect).into()),
         None => Ok(new),
     }
 }
 
-fn write_natural_gradients(w: &mut KaldiWriter, rank_token: &str, all: &[&NaturalGradient]) -> Result<()> {
+fn write_natural_gradients(
+    w: &mut KaldiWriter,
+    rank_token: &str,
+    all: &[&NaturalGradientSettings],
+) -> Result<()> {
     fields::write_f32(w, "<Alpha>", all[0].alpha)?;
     w.write_token(rank_token)?;
     for natural_gradient in all {
@@ -159,7 +163,7 @@ fn write_natural_gradients(w: &mut KaldiWriter, rank_token: &str, all: &[&Natura
     fields::write_dim(w, "<UpdatePeriod>", all[0].update_period)
 }
 
-fn check_natural_gradients(line: &ConfigLine, all: &[&NaturalGradient]) -> Result<()> {
+fn check_natural_gradients(line: &ConfigLine, all: &[&NaturalGradientSettings]) -> Result<()> {
     match all.iter().find_map(|natural_gradient| natural_gradient.defect()) {
         Some(defect) => Err(line.error(defect)),
         None => Ok(()),
@@ -272,15 +276,6 @@ impl Gru {
             s_prev: dim - r..dim,
         }
     }
-
-    /// `deriv` is that of what the tanh sees; `q` is r ⊙ s_prev.
-    fn add_gradient(&mut self, context: Context<'_>, q: View<'_>, deriv: View<'_>) {
-        let (w, rate) = (self.w.view_mut(), self.settings.learning_rate);
-        match self.settings.is_gradient {
-            true => context.backend.gemm(w, rate, deriv, Yes, q, No, 1.0),
-            false => self.natural_gradient.add_gradient(context, w, None, q, deriv, rate),
-        }
-    }
 }
 
 impl Component for Gru {
@@ -374,9 +369,9 @@ impl Component for Gru {
             backend.add_product(into(&at.r), 1.0, q.view(), input(&at.s_prev));
             backend.add_product(into(&at.s_prev), 1.0, q.view(), input(&at.r));
         }
-        if let Some(target) = update.target(self) {
+        if update.wants_gradients() {
             backend.product(q.view_mut(), input(&at.r), input(&at.s_prev));
-            target.add_gradient(context, q.view(), deriv.view());
+            update.products(context, Products::row_by_row(q.view(), deriv.view()));
         }
     }
 }
@@ -389,8 +384,8 @@ impl Updatable for Gru {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::BothSides(self.natural_gradient)
     }
 }
 
@@ -403,7 +398,7 @@ pub struct OutputGru {
     /// 1 × C.
     w: Matrix,
     stats: TanhStats,
-    natural_gradient: NaturalGradient,
+    natural_gradient: NaturalGradientSettings,
 }
 
 impl OutputGru {
@@ -416,7 +411,7 @@ impl OutputGru {
         let stats = TanhStats::from_config(line, cells)?;
         let alpha = line.get_f32("alpha")?.unwrap_or(4.0);
         let (rank, period) = (get_rank(line, "rank", 8)?, line.get_dim("update-period")?.unwrap_or(10));
-        let natural_gradient = NaturalGradient::new(rank, period, NUM_SAMPLES_HISTORY, alpha);
+        let natural_gradient = NaturalGradientSettings::new(rank, period, NUM_SAMPLES_HISTORY, alpha);
         check_natural_gradients(line, &[&natural_gradient])?;
         Ok(Box::new(OutputGru { settings, w, stats, natural_gradient }))
     }
@@ -434,18 +429,6 @@ impl OutputGru {
 
     fn cells(&self) -> usize {
         self.w.cols()
-    }
-
-    fn add_gradient(&mut self, context: Context<'_>, c_prev: View<'_>, deriv: View<'_>) {
-        let (backend, rate) = (context.backend, self.settings.learning_rate);
-        if self.settings.is_gradient {
-            return backend.col_dots(self.w.view_mut(), rate, deriv, c_prev, 1.0);
-        }
-        let mut rows = context.workspace.take(deriv.rows(), deriv.cols());
-        backend.copy(rows.view_mut(), c_prev);
-        backend.multiply(rows.view_mut(), deriv);
-        let norm = self.natural_gradient.precondition(context, rows.view_mut());
-        backend.col_sums(self.w.view_mut(), rate * norm, rows.view(), 1.0);
     }
 }
 
@@ -472,7 +455,7 @@ impl Component for OutputGru {
     }
 
     fn info(&self, _: bool) -> String {
-        let NaturalGradient { alpha, rank, update_period, .. } = &self.natural_gradient;
+        let NaturalGradientSettings { alpha, rank, update_period, .. } = &self.natural_gradient;
         self.settings.info(self)
             + &format!(", cell-dim={}", self.cells())
             + &rms_stats("w_h", &self.w.to_vec())
@@ -524,9 +507,7 @@ impl Component for OutputGru {
             backend.add(into(1), 1.0, deriv.view());
             backend.add_scaled_cols(into(2), 1.0, self.w.view(), deriv.view());
         }
-        if let Some(target) = update.target(self) {
-            target.add_gradient(context, part(2), deriv.view());
-        }
+        update.rows(context, "peephole", Rows::Products(part(2), deriv.view()));
     }
 }
 
@@ -538,8 +519,8 @@ impl Updatable for OutputGru {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::Rows { settings: self.natural_gradient, freezes: true }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `LinearComponent`: y = W x, with natural gradient updates.
 
 use super::parameters::*;
+use super::preconditioners::Preconditioning;
 use super::preconditioners::{self, Preconditioners};
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
@@ -127,14 +128,6 @@ impl Linear {
             natural_gradient,
         }))
     }
-
-    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
-        let (rate, params) = (self.settings.learning_rate, self.params.view_mut());
-        match self.settings.is_gradient {
-            true => context.backend.gemm(params, rate, deriv, Yes, input, No, 1.0),
-            false => self.natural_gradient.add_gradient(context, params, None, input, deriv, rate),
-        }
-    }
 }
 
 impl Component for Linear {
@@ -221,21 +214,15 @@ impl Component for Linear {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
     }
 
-    fn updates_by_itself(&self) -> bool {
-        true
-    }
-
     fn sets_in_deriv(&self) -> bool {
         true
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        update.products(context, Products::row_by_row(args.in_value, args.out_deriv));
         if let Some(in_deriv) = args.in_deriv {
             let beta = args.beta();
             context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, self.params.view(), No, beta);
-        }
-        if let Some(target) = update.target(self) {
-            target.update(context, args.in_value, args.out_deriv);
         }
     }
 
@@ -252,8 +239,8 @@ impl Updatable for Linear {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::BothSides(self.natural_gradient)
     }
 }
 

@@ -3,10 +3,11 @@
 
 use super::fields::{self, key};
 use super::parameters::{get_stddev, normal_matrix};
+use super::preconditioners::NaturalGradientSettings;
+use super::preconditioners::Preconditioning;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text::{number, rms_stats, summarize};
 use kaldi_io::text::format_g;
 use nnet3_matrix::{Accumulator, Band, Count};
@@ -58,8 +59,16 @@ pub struct LstmNonlinearity {
     self_repair: [f32; 10],
     /// For each unit, over rows: cells under repair; and at [`COUNT`] the rows.
     totals: Accumulator,
-    natural_gradient: NaturalGradient,
 }
+
+/// No keys, and not in files.
+const NATURAL_GRADIENT: NaturalGradientSettings = NaturalGradientSettings {
+    rank: 20,
+    update_period: 2,
+    num_samples_history: 1000.0,
+    num_minibatches_history: 0.0,
+    alpha: 4.0,
+};
 
 /// Place in [`LstmNonlinearity::totals`], after those of the units.
 const COUNT: usize = UNITS.len();
@@ -75,7 +84,6 @@ impl LstmNonlinearity {
             deriv_sum: Accumulator::zeros(5 * cells),
             self_repair,
             totals: Accumulator::zeros(UNITS.len() + 1),
-            natural_gradient: NaturalGradient::new(20, 2, 1000.0, 4.0),
         }
     }
 
@@ -177,15 +185,6 @@ impl LstmNonlinearity {
 
     fn sums_mut(&mut self) -> [&mut Accumulator; 3] {
         [&mut self.value_sum, &mut self.deriv_sum, &mut self.totals]
-    }
-
-    /// `derivs` (3 × C) is changed.
-    fn add_gradient(&mut self, context: Context<'_>, derivs: ViewMut<'_>) {
-        let norm = match self.settings.is_gradient {
-            true => 1.0,
-            false => self.natural_gradient.precondition(context, derivs),
-        };
-        context.backend.add(self.params.view_mut(), self.settings.learning_rate * norm, derivs.as_view());
     }
 }
 
@@ -313,12 +312,12 @@ impl Component for LstmNonlinearity {
         let mut gradient = context.workspace.zeros(3, cells);
         run(gradient.view_mut(), self.params.view(), Some((&mut values, &mut derivs)));
 
-        let target = update.target(self).expect("there was one");
+        let target = update.reborrow().target(self).expect("there was one");
         (target.value_sum, target.deriv_sum) = (values, derivs);
         let mut one = context.workspace.take(1, 1);
         backend.set(one.view_mut(), 1.0);
         backend.accumulate_row(&mut target.totals, COUNT, rows, one.view());
-        target.add_gradient(context, gradient.view_mut());
+        update.dense(context, "peephole", gradient.view_mut());
     }
 
     fn zero_stats(&mut self) {
@@ -360,8 +359,8 @@ impl Updatable for LstmNonlinearity {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::Rows { settings: NATURAL_GRADIENT, freezes: true }
     }
 }
 
@@ -369,6 +368,7 @@ impl Updatable for LstmNonlinearity {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::learning::Rules;
     use crate::random::Random;
 
     const NO_REPAIR: &str = "self-repair-scale=0";
@@ -462,7 +462,8 @@ mod tests {
         let forward = harness.forward(&*new, None, &input, 3);
         let before = written(&*new, true);
         let mut own = new.clone_box();
-        harness.backward(&mut *own, None, &input, &forward, &deriv, Update::Other(&mut *delta));
+        let mut rules = Rules::of(&*delta);
+        harness.backward(&mut *own, None, &input, &forward, &deriv, Update::to(&mut *delta, &mut rules));
         assert_eq!(written(&*own, true), before);
         assert_eq!(downcast::<LstmNonlinearity>(&*delta).count(), 3.0);
         own.add(2.0, &*delta);

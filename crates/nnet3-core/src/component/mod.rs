@@ -22,6 +22,7 @@ pub mod fields;
 pub mod fit;
 pub mod fixed;
 pub mod general_dropout;
+pub mod gradient;
 pub mod grid;
 pub mod groups;
 pub mod gru;
@@ -63,6 +64,7 @@ use std::any::Any;
 use std::fmt;
 use std::ops::BitOr;
 
+pub use gradient::{Products, RowProducts, Rows, Update};
 pub use parameter::{Parameter, Parameters, ParametersMut, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
@@ -164,42 +166,6 @@ impl Backprop<'_> {
     /// What a product that goes to `in_deriv` is added to, as a factor of the old contents.
     pub fn beta(&self) -> f32 {
         if self.sets { 0.0 } else { 1.0 }
-    }
-}
-
-/// Which object receives a backprop's parameter change (updatable components) or statistics (the others).
-pub enum Update<'a> {
-    None,
-    /// The component itself: statistics of non-updatable components in training.
-    Own,
-    /// The same component of another copy of the network, of the same type.
-    Other(&'a mut dyn Component),
-}
-
-impl<'a> Update<'a> {
-    /// The receiving object; `own` is the component that runs backprop. Compute everything that reads `own` first.
-    pub fn target<'t, T: Component>(self, own: &'t mut T) -> Option<&'t mut T>
-    where
-        'a: 't,
-    {
-        match self {
-            Update::None => None,
-            Update::Own => Some(own),
-            Update::Other(other) => Some(downcast_mut(other)),
-        }
-    }
-
-    pub fn is_none(&self) -> bool {
-        matches!(self, Update::None)
-    }
-
-    /// As `&mut self` borrowed for a shorter time.
-    pub fn reborrow(&mut self) -> Update<'_> {
-        match self {
-            Update::None => Update::None,
-            Update::Own => Update::Own,
-            Update::Other(other) => Update::Other(&mut **other),
-        }
     }
 }
 
@@ -330,14 +296,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         unreachable!("{} has not said that it can set its output", self.type_name())
     }
 
-    /// Derivative with respect to the input, and the change of parameters or statistics of `update`.
+    /// Derivative with respect to the input; `update` is told of gradients and gets statistics.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
-
-    /// Whether a backprop without an input derivative needs nothing of this component that another copy of it has not, and
-    /// no random numbers: the copy that gathers changes of parameters can then do it by itself.
-    fn updates_by_itself(&self) -> bool {
-        false
-    }
 
     /// Whether backprop, which otherwise adds to the input derivative, sets it where [`Backprop::sets`] asks for that.
     fn sets_in_deriv(&self) -> bool {

@@ -4,7 +4,6 @@ use super::updatable::UpdatableSettings;
 use super::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
 use crate::config::ConfigLine;
 use crate::error::Result;
-use crate::natural_gradient::NaturalGradient;
 use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
@@ -213,36 +212,6 @@ pub fn cached_rows(
         None => rows.max(1),
     };
     (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
-}
-
-/// The plain gradient of an affine function: linear += rate · derivᵀ · input, bias += rate · column sums of deriv.
-pub fn add_affine_gradient(
-    context: Context<'_>,
-    linear: ViewMut<'_>,
-    bias: ViewMut<'_>,
-    input: View<'_>,
-    deriv: View<'_>,
-    rate: f32,
-) {
-    context.backend.col_sums(bias, rate, deriv, 1.0);
-    context.backend.gemm(linear, rate, deriv, Yes, input, No, 1.0);
-}
-
-/// A vector added to all rows gets the column sums of the output derivative, preconditioned if asked for.
-pub fn add_col_sums(
-    context: Context<'_>,
-    row: ViewMut<'_>,
-    deriv: View<'_>,
-    natural_gradient: Option<&mut NaturalGradient>,
-    rate: f32,
-) {
-    let Some(natural_gradient) = natural_gradient else {
-        return context.backend.col_sums(row, rate, deriv, 1.0);
-    };
-    let mut derivs = context.workspace.take(deriv.rows(), deriv.cols());
-    context.backend.copy(derivs.view_mut(), deriv);
-    let rate = rate * natural_gradient.precondition(context, derivs.view_mut());
-    context.backend.col_sums(row, rate, derivs.view(), 1.0);
 }
 
 /// dst = src, unless they are the same memory.

@@ -2,12 +2,13 @@
 //! R equal blocks of the input.
 
 use super::parameters::*;
+use super::preconditioners::NaturalGradientSettings;
+use super::preconditioners::Preconditioning;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
-use nnet3_matrix::Transpose::{No, Yes};
+use nnet3_matrix::Transpose::No;
 
 const PLAIN: &str = "RepeatedAffineComponent";
 const NATURAL: &str = "NaturalGradientRepeatedAffineComponent";
@@ -59,7 +60,7 @@ pub struct Repeated {
     bias: Matrix,
     num_repeats: usize,
     /// Of the rows of one minibatch's gradient. None: `RepeatedAffineComponent`.
-    natural_gradient: Option<NaturalGradient>,
+    natural_gradient: Option<NaturalGradientSettings>,
 }
 
 impl Repeated {
@@ -70,7 +71,7 @@ impl Repeated {
         natural: bool,
     ) -> Repeated {
         let rank = (linear.cols() / 2).clamp(1, 40);
-        let natural_gradient = natural.then(|| NaturalGradient::with_rank(rank, 4));
+        let natural_gradient = natural.then(|| NaturalGradientSettings::with_rank(rank, 4));
         Repeated { settings, linear, bias, num_repeats, natural_gradient }
     }
 
@@ -105,26 +106,6 @@ impl Repeated {
 
     fn blocks_mut<'a>(&self, view: ViewMut<'a>) -> ViewMut<'a> {
         view.reshape(view.rows() * self.num_repeats, view.cols() / self.num_repeats)
-    }
-
-    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
-        let (input, deriv, rate) = (self.blocks(input), self.blocks(deriv), self.settings.learning_rate);
-        let (linear, bias) = (self.linear.view_mut(), self.bias.view_mut());
-        match &mut self.natural_gradient {
-            Some(natural_gradient) if !self.settings.is_gradient => {
-                let (backend, rows, cols) = (context.backend, linear.rows(), linear.cols());
-                let mut bias_gradient = context.workspace.take(1, rows);
-                backend.col_sums(bias_gradient.view_mut(), 1.0, deriv, 0.0);
-                let mut gradient = context.workspace.take(rows, cols + 1);
-                let gradient = gradient.view_mut();
-                backend.gemm(gradient.col_range(0..cols), 1.0, deriv, Yes, input, No, 0.0);
-                backend.copy(gradient.col_range(cols..cols + 1), bias_gradient.view().reshape(rows, 1));
-                let rate = rate * natural_gradient.precondition(context, gradient);
-                backend.add(linear, rate, gradient.col_range(0..cols).as_view());
-                backend.add(bias.reshape(rows, 1), rate, gradient.col_range(cols..cols + 1).as_view());
-            }
-            _ => add_affine_gradient(context, linear, bias, input, deriv, rate),
-        }
     }
 }
 
@@ -190,14 +171,13 @@ impl Component for Repeated {
         affine(context, output, input, self.linear.view(), self.bias.view());
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
             let (in_deriv, deriv) = (self.blocks_mut(in_deriv), self.blocks(args.out_deriv));
             context.backend.gemm(in_deriv, 1.0, deriv, No, self.linear.view(), No, 1.0);
         }
-        if let Some(target) = update.target(self) {
-            target.update(context, args.in_value, args.out_deriv);
-        }
+        let (input, deriv) = (self.blocks(args.in_value), self.blocks(args.out_deriv));
+        update.products(context, Products::row_by_row(input, deriv));
     }
 }
 
@@ -208,13 +188,18 @@ impl Updatable for Repeated {
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
     }
+
+    fn preconditioning(&self) -> Preconditioning {
+        let rows = |settings| Preconditioning::Rows { settings, freezes: false };
+        self.natural_gradient.map_or(Preconditioning::None, rows)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::preconditioners::tests::{by_rows, follows};
     use super::super::testing::*;
     use super::*;
+    use crate::learning::both_sides::tests::{by_rows, follows};
     use crate::natural_gradient::oracle::Dense;
     use nalgebra::DMatrix;
 

@@ -1,10 +1,11 @@
 //! `ScaleAndOffsetComponent`: y = s ⊙ x + b, usually after batch normalisation.
 
 use super::parameters::*;
+use super::preconditioners::NaturalGradientSettings;
+use super::preconditioners::Preconditioning;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
 use nnet3_matrix::{Map, Scratch};
 
@@ -36,8 +37,7 @@ pub struct ScaleAndOffset {
     offsets: Matrix,
     dim: usize,
     use_natural_gradient: bool,
-    scale_gradient: NaturalGradient,
-    offset_gradient: NaturalGradient,
+    natural_gradient: NaturalGradientSettings,
 }
 
 impl ScaleAndOffset {
@@ -55,15 +55,14 @@ impl ScaleAndOffset {
         let (dim, block_dim) = get_dim_and_block_dim(line)?;
         check_size(line, 1, dim)?;
         let rank = line.get_dim("rank")?.unwrap_or(20);
-        let gradient = NaturalGradient::with_rank(rank, 4);
+        let natural_gradient = NaturalGradientSettings::with_rank(rank, 4);
         Ok(Box::new(ScaleAndOffset {
             settings,
             scales: Matrix::from_vec(1, block_dim, vec![1.0; block_dim]),
             offsets: Matrix::from_vec(1, block_dim, vec![0.0; block_dim]),
             dim,
             use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
-            scale_gradient: gradient.clone(),
-            offset_gradient: gradient,
+            natural_gradient,
         }))
     }
 
@@ -78,7 +77,7 @@ impl ScaleAndOffset {
             format!("<Scales> has {} elements, but <Offsets> {}", scales.cols(), offsets.cols())
         })?;
         let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
-        let gradient = NaturalGradient::with_rank(fields::read_dim(r, "<Rank>")?, 1);
+        let natural_gradient = NaturalGradientSettings::with_rank(fields::read_dim(r, "<Rank>")?, 1);
         r.expect_token("</ScaleAndOffsetComponent>")?;
         Ok(Box::new(ScaleAndOffset {
             settings,
@@ -86,8 +85,7 @@ impl ScaleAndOffset {
             offsets,
             dim,
             use_natural_gradient,
-            scale_gradient: gradient.clone(),
-            offset_gradient: gradient,
+            natural_gradient,
         }))
     }
 
@@ -118,20 +116,6 @@ impl ScaleAndOffset {
         backend.scale_cols(derivs.view_mut(), inverse_scales.as_view());
         backend.multiply(derivs.view_mut(), deriv);
         derivs
-    }
-
-    fn update_offsets(&mut self, context: Context<'_>, deriv: View<'_>) {
-        let natural = self.use_natural_gradient && !self.settings.is_gradient;
-        let natural_gradient = natural.then_some(&mut self.offset_gradient);
-        add_col_sums(context, self.offsets.view_mut(), deriv, natural_gradient, self.settings.learning_rate);
-    }
-
-    fn update_scales(&mut self, context: Context<'_>, mut derivs: Scratch<'_>) {
-        let mut rate = self.settings.learning_rate;
-        if self.use_natural_gradient && !self.settings.is_gradient {
-            rate *= self.scale_gradient.precondition(context, derivs.view_mut());
-        }
-        context.backend.col_sums(self.scales.view_mut(), rate, derivs.view(), 1.0);
     }
 }
 
@@ -169,7 +153,7 @@ impl Component for ScaleAndOffset {
     }
 
     fn info(&self, _: bool) -> String {
-        let mut out = format!("{}, rank={}", self.settings.info(self), self.scale_gradient.rank);
+        let mut out = format!("{}, rank={}", self.settings.info(self), self.natural_gradient.rank);
         if self.dim != self.block_dim() {
             out += &format!(", block-size={}", self.block_dim());
         }
@@ -183,7 +167,7 @@ impl Component for ScaleAndOffset {
         fields::write_row(w, "<Scales>", &self.scales)?;
         fields::write_row(w, "<Offsets>", &self.offsets)?;
         fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
-        fields::write_dim(w, "<Rank>", self.scale_gradient.rank)?;
+        fields::write_dim(w, "<Rank>", self.natural_gradient.rank)?;
         w.write_token("</ScaleAndOffsetComponent>")?;
         Ok(())
     }
@@ -204,12 +188,10 @@ impl Component for ScaleAndOffset {
 
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let deriv = in_blocks(args.out_deriv, self.block_dim());
-        if !update.is_none() {
-            let derivs = self.scale_derivs(context, in_blocks(args.out_value, self.block_dim()), deriv);
-            if let Some(target) = update.reborrow().target(self) {
-                target.update_offsets(context, deriv);
-                target.update_scales(context, derivs);
-            }
+        if update.wants_gradients() {
+            let mut derivs = self.scale_derivs(context, in_blocks(args.out_value, self.block_dim()), deriv);
+            update.rows(context, "offset", Rows::Sum(deriv));
+            update.rows(context, "scale", Rows::Scratch(derivs.view_mut()));
         }
         if let Some(in_deriv) = args.in_deriv {
             copy_unless_same(context, in_deriv, args.out_deriv);
@@ -225,13 +207,20 @@ impl Updatable for ScaleAndOffset {
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
     }
+
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::Rows { settings: self.natural_gradient, freezes: false },
+            false => Preconditioning::None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::preconditioners::tests::{col_sums, follows};
     use super::super::testing::*;
     use super::*;
+    use crate::learning::both_sides::tests::{col_sums, follows};
     use crate::natural_gradient::oracle::Dense;
 
     fn vary(c: &mut dyn Component) {
@@ -264,7 +253,7 @@ mod tests {
         let good = text(4, "1 2 ");
         let c = from_text(&good);
         assert_eq!(written_text(&*c), good);
-        assert_eq!(downcast::<ScaleAndOffset>(&*c).scale_gradient.update_period, 1);
+        assert_eq!(downcast::<ScaleAndOffset>(&*c).natural_gradient.update_period, 1);
         read_refused(&text(3, "1 2 "), "does not divide 3");
         read_refused(&text(2, "1 "), "<Offsets> 1");
     }

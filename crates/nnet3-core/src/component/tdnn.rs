@@ -4,6 +4,8 @@
 use super::fields::{self, key};
 use super::grid::{self, Grid, shifted};
 use super::parameters::*;
+use super::preconditioners::NaturalGradientSettings;
+use super::preconditioners::Preconditioning;
 use super::preconditioners::{self, Preconditioners};
 use super::registry::PrecomputedReader;
 use super::tdnn_keys::*;
@@ -11,7 +13,6 @@ use super::updatable::{Updatable, UpdatableSettings};
 use super::winograd::Filter;
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::{NaturalGradient, Piece};
 use crate::text;
 use nnet3_matrix::{Transpose::No, Transpose::Yes};
 
@@ -178,8 +179,8 @@ impl Tdnn {
         };
         let (rank_in, rank_out) = read_ranks(r)?;
         let natural_gradient = Preconditioners {
-            input: NaturalGradient::new(rank_in, UPDATE_PERIOD, history, alpha_in),
-            output: NaturalGradient::new(rank_out, UPDATE_PERIOD, history, alpha_out),
+            input: NaturalGradientSettings::new(rank_in, UPDATE_PERIOD, history, alpha_in),
+            output: NaturalGradientSettings::new(rank_out, UPDATE_PERIOD, history, alpha_out),
         };
         let natural_gradient = natural_gradient.check(r)?;
         r.expect_token("</TdnnComponent>")?;
@@ -277,44 +278,6 @@ impl Tdnn {
             }
         }
     }
-
-    fn add_plain_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let (backend, rate) = (context.backend, self.settings.learning_rate);
-        if !self.bias.is_empty() {
-            backend.col_sums(self.bias.view_mut(), rate, args.out_deriv, 1.0);
-        }
-        let (dim, count, derivs) = (args.in_value.cols(), self.time_offsets.len(), args.out_deriv);
-        if let Some(filter) = self.filter(context, args.indexes, dim, derivs.rows()) {
-            let taps = taps(args.indexes, args.in_value, derivs.rows());
-            return filter.backward_params(context, self.linear.view_mut(), rate, derivs, &taps);
-        }
-        let rows: &Rows = precomputed(args.indexes);
-        if let Some(step) = rows.constant_step() {
-            let inputs = args.in_value.row_range(rows.offsets[0]..args.in_value.rows());
-            let inputs = inputs.blocks((derivs.rows(), dim), rows.stride, (step, 0), count);
-            let derivs = derivs.blocks((derivs.rows(), derivs.cols()), 1, (0, 0), count);
-            let blocks = self.linear.view_mut().blocks((derivs.first().cols(), dim), 1, (0, dim), count);
-            return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
-        }
-        for part in parts(args.indexes, dim) {
-            let rows = args.in_value.every(part.first, part.stride, derivs.rows());
-            let block = self.linear.view_mut().col_range(part.columns);
-            backend.gemm(block, rate, derivs, Yes, rows, No, 1.0);
-        }
-    }
-
-    fn add_natural_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let filter = self.filter(context, args.indexes, args.in_value.cols(), args.out_deriv.rows());
-        let filter = filter.map(|filter| (filter, taps(args.indexes, args.in_value, args.out_deriv.rows())));
-        let bias = (!self.bias.is_empty()).then(|| self.bias.view_mut());
-        let (linear, rate) = (self.linear.view_mut(), self.settings.learning_rate);
-        let (input, deriv) = (args.in_value, args.out_deriv);
-        let pieces = parts(args.indexes, input.cols()).map(|part| Piece {
-            x: input.every(part.first, part.stride, deriv.rows()),
-            columns: part.columns,
-        });
-        self.natural_gradient.add_gradient_of(context, linear, bias, pieces, filter, deriv, rate);
-    }
 }
 
 /// What one offset reads.
@@ -365,8 +328,8 @@ fn natural_gradient_from_config(
     let alpha_in = fields::get_at_least(line, "alpha-in", 0.0, 4.0)?;
     let alpha_out = fields::get_at_least(line, "alpha-out", 0.0, 4.0)?;
     let new = Preconditioners {
-        input: NaturalGradient::new(rank_in, UPDATE_PERIOD, history, alpha_in),
-        output: NaturalGradient::new(rank_out, UPDATE_PERIOD, history, alpha_out),
+        input: NaturalGradientSettings::new(rank_in, UPDATE_PERIOD, history, alpha_in),
+        output: NaturalGradientSettings::new(rank_out, UPDATE_PERIOD, history, alpha_out),
     };
     check_preconditioners(line, new)
 }
@@ -514,11 +477,11 @@ impl Component for Tdnn {
         self.add_products(context, indexes, input, output, true);
     }
 
-    fn updates_by_itself(&self) -> bool {
-        true
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let Rows { stride, ref offsets } = *precomputed(args.indexes);
+        let (input, deriv) = (args.in_value, args.out_deriv);
+        let products = RowProducts { input, deriv, first: offsets, stride, taps: None };
+        update.products(context, Products::Rows(products));
         let filter = self.filter(context, args.indexes, self.input_dim(), args.out_deriv.rows());
         if let (Some(filter), Some(in_deriv)) = (&filter, args.in_deriv) {
             let mut taps = [in_deriv; 3];
@@ -537,14 +500,6 @@ impl Component for Tdnn {
                 }
             }
         }
-        match update.target(self) {
-            None => {}
-            Some(target) if target.settings.learning_rate == 0.0 => {}
-            Some(target) if target.settings.is_gradient || !target.use_natural_gradient => {
-                target.add_plain_gradient(context, &args)
-            }
-            Some(target) => target.add_natural_gradient(context, &args),
-        }
     }
 
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
@@ -560,8 +515,11 @@ impl Updatable for Tdnn {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::BothSides(self.natural_gradient),
+            false => Preconditioning::None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
+use crate::learning::Plain;
 use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -370,7 +371,8 @@ impl Run<'_> {
         let forward = self.forward(component, &self.input);
         let mut own = component.clone_box();
         let before = written(component, true);
-        let update = Update::Other(&mut *delta);
+        let mut plain = Plain;
+        let update = Update::to(&mut *delta, &mut plain);
         self.harness.backward(&mut *own, self.indexes, &self.input, &forward, &self.weights, update);
         assert!(written(&*own, true) == before, "the component itself changed");
         delta.as_updatable().expect("updatable").vectorize()

@@ -5,13 +5,14 @@ use super::convolution_plan::{self, PRECOMPUTED_NAME, Plan, padded_grid};
 use super::fields::{self, key};
 use super::grid::shifted;
 use super::parameters::*;
+use super::preconditioners::NaturalGradientSettings;
 use super::preconditioners::Preconditioners;
+use super::preconditioners::Preconditioning;
 use super::registry::PrecomputedReader;
 use super::tdnn_keys::*;
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
 
 const NAME: &str = "TimeHeightConvolutionComponent";
@@ -174,44 +175,6 @@ impl TimeHeightConvolution {
     fn times(&self, output: Index) -> impl Iterator<Item = (Index, bool)> {
         self.model.time_offsets.iter().map(move |&(time, required)| (shifted(output, time), required))
     }
-
-    /// Rows of output heights.
-    fn heights<'v>(&self, out_deriv: View<'v>) -> View<'v> {
-        out_deriv.reshape(out_deriv.rows() * self.model.height_out, self.model.filters_out)
-    }
-
-    fn add_plain_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let (plan, rate): (&Plan, f32) = (precomputed(args.indexes), self.settings.learning_rate);
-        let heights = self.heights(args.out_deriv);
-        context.backend.col_sums(self.bias.view_mut(), rate, heights, 1.0);
-        plan.backward_params(context, self.linear.view_mut(), rate, args.in_value, args.out_deriv);
-    }
-
-    /// Preconditions the gradient of this minibatch, (linear, bias): its rows, then its columns.
-    fn add_natural_gradient(&mut self, context: Context<'_>, args: &Backprop<'_>) {
-        let (backend, plan): (_, &Plan) = (context.backend, precomputed(args.indexes));
-        let (rows, cols) = (self.linear.rows(), self.linear.cols());
-        let mut gradient = context.workspace.zeros(rows, cols + 1);
-        let mut transposed = context.workspace.take(cols + 1, rows);
-        let last = transposed.view_mut().row(cols);
-        backend.col_sums(last, 1.0, self.heights(args.out_deriv), 0.0);
-        backend.copy_transposed(gradient.view_mut().col_range(cols..cols + 1), last.as_view());
-        plan.backward_params(
-            context,
-            gradient.view_mut().col_range(0..cols),
-            1.0,
-            args.in_value,
-            args.out_deriv,
-        );
-
-        let norm_in = self.natural_gradient.input.precondition(context, gradient.view_mut());
-        backend.copy_transposed(transposed.view_mut(), gradient.view());
-        let norm_out = self.natural_gradient.output.precondition(context, transposed.view_mut());
-        backend.copy_transposed(gradient.view_mut(), transposed.view());
-        let rate = self.settings.learning_rate * norm_in * norm_out;
-        backend.add(self.linear.view_mut(), rate, gradient.view().col_range(0..cols));
-        backend.add(self.bias.view_mut(), rate, transposed.view().row(cols));
-    }
 }
 
 /// The identity in the block of offset (0, 0), else zeros.
@@ -231,7 +194,7 @@ fn unit(line: &ConfigLine, model: &ConvolutionModel) -> Result<Matrix> {
 
 fn preconditioners(ranks: (usize, usize), alphas: (f32, f32), history: f32) -> Preconditioners {
     let new = |rank, alpha| {
-        let mut new = NaturalGradient::new(rank, 1, 2000.0, alpha);
+        let mut new = NaturalGradientSettings::new(rank, 1, 2000.0, alpha);
         new.num_minibatches_history = history;
         new
     };
@@ -367,22 +330,11 @@ impl Component for TimeHeightConvolution {
         plan.forward(context, output, input, self.linear.view());
     }
 
-    fn updates_by_itself(&self) -> bool {
-        true
-    }
-
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let plan: &Plan = precomputed(args.indexes);
+        update.products(context, Products::Patches { plan, input: args.in_value, deriv: args.out_deriv });
         if let Some(in_deriv) = args.in_deriv {
             plan.backward_data(context, in_deriv, args.out_deriv, self.linear.view());
-        }
-        match update.target(self) {
-            None => {}
-            Some(target) if target.settings.learning_rate == 0.0 => {}
-            Some(target) if target.settings.is_gradient || !target.use_natural_gradient => {
-                target.add_plain_gradient(context, &args)
-            }
-            Some(target) => target.add_natural_gradient(context, &args),
         }
     }
 }
@@ -395,8 +347,11 @@ impl Updatable for TimeHeightConvolution {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.natural_gradient.freeze(freeze);
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::BothSides(self.natural_gradient),
+            false => Preconditioning::None,
+        }
     }
 }
 

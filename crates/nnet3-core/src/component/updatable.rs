@@ -1,6 +1,7 @@
 //! What all components with parameters share: rates, limits, and the prefix of their file form and info text.
 
 use super::parameter::{Parameter, same_parameters};
+use super::preconditioners::Preconditioning;
 use super::{Component, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -165,6 +166,11 @@ pub trait Updatable: Component {
     fn settings(&self) -> &UpdatableSettings;
     fn settings_mut(&mut self) -> &mut UpdatableSettings;
 
+    /// The natural gradient that the component's settings ask for.
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::None
+    }
+
     fn num_parameters(&self) -> usize {
         self.parameters().iter().map(|p| p.value.len()).sum()
     }
@@ -198,11 +204,6 @@ pub trait Updatable: Component {
         }
         self.unvectorize(&parameters);
     }
-    /// Stops (or resumes) updates of the natural gradient's Fisher estimate.
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        let _ = freeze;
-    }
-
     fn set_underlying_learning_rate(&mut self, rate: f32) {
         self.settings_mut().set_underlying_learning_rate(rate);
     }

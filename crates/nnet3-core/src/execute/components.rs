@@ -5,6 +5,9 @@ use super::{Executor, Model, Program};
 use crate::component::{self, Backprop, Context, Update};
 use crate::computation::{Command, Propagate, SubmatrixId, command};
 use crate::index::ComponentId;
+use crate::learning::Plain;
+use crate::learning::second_thread::Handover;
+use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::View;
 use std::sync::Arc;
@@ -44,7 +47,7 @@ impl Executor {
             let in_value = if input == Some(output) { View::empty() } else { in_value };
             let target = match model {
                 Model::Frozen(_) => return,
-                Model::Train { nnet, .. } => nnet,
+                Model::Statistics(nnet) | Model::Train { nnet, .. } => nnet,
                 Model::Gradient { gradient, .. } => gradient,
             };
             target.component_mut(component).store_stats(
@@ -84,34 +87,39 @@ impl Executor {
         };
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
-        let (nnet, other, statistics_stay) = match model {
-            Model::Frozen(nnet) => {
-                unreachable!("backward pass of {} with a frozen model", nnet.component_name(component))
+        let second_thread = self.second_thread();
+        let (nnet, target, rules) = match model {
+            Model::Frozen(nnet) => no_backward_pass(nnet, component),
+            Model::Statistics(nnet) => no_backward_pass(nnet, component),
+            Model::Train { nnet, delta } => {
+                if let Some(thread) = second_thread {
+                    thread.collect(&self.workspace, delta);
+                }
+                let (target, rules) = delta.component(component);
+                (nnet, target, Some(rules))
             }
-            Model::Train { nnet, delta } => (nnet, delta, true),
-            Model::Gradient { nnet, gradient } => (nnet, gradient, false),
+            Model::Gradient { nnet, gradient } => (nnet, gradient.component_mut(component), None),
         };
         let (own, name) = nnet.component_and_name(component);
         let updatable = own.as_updatable().is_some();
         let wanted = update_model && (!updatable || program.computation().need_model_derivative);
-        let matrices = [optional(in_value), self.view(program, out_deriv).as_view()];
-        let given_away = wanted
-            && statistics_stay
-            && own.updates_by_itself()
-            && self.second_thread().is_some_and(|updates| {
-                updates.give(&self.workspace, other, component, (program, c), matrices)
-            });
-        let update = match () {
-            () if !wanted || given_away => Update::None,
-            () if updatable || !statistics_stay => Update::Other(other.component_mut(component)),
-            () => Update::Own,
+        let (mut plain, mut handover) = (Plain, None);
+        let update = match (rules, second_thread) {
+            _ if !wanted => Update::None,
+            (Some(_), _) if !updatable => Update::Own,
+            (Some(rules), None) => Update::to(target, rules),
+            (Some(rules), Some(thread)) => {
+                let workspace = &self.workspace;
+                Update::to(target, handover.insert(Handover { thread, workspace, id: component, rules }))
+            }
+            (None, _) => Update::to(target, &mut plain),
         };
         let args = Backprop {
             name,
             indexes: program.precomputed(precomputed),
-            in_value: matrices[0],
+            in_value: optional(in_value),
             out_value: optional(out_value),
-            out_deriv: matrices[1],
+            out_deriv: self.view(program, out_deriv).as_view(),
             memo: self.memo(program, c).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
             sets: matches!(shortcut, Shortcut::Sets),
@@ -122,4 +130,11 @@ impl Executor {
             None => own.backprop(self.context(random), args, update),
         }
     }
+}
+
+fn no_backward_pass(nnet: &Nnet, component: ComponentId) -> ! {
+    unreachable!(
+        "backward pass of {} with a model that collects no gradients",
+        nnet.component_name(component)
+    )
 }

@@ -16,18 +16,18 @@ mod steps;
 mod summed;
 mod taps;
 mod trace;
-mod updates;
 mod zeroing;
 
 pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;
-pub use updates::SecondThread;
 
 use crate::component::PrecomputedIndexes;
 use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
+use crate::learning::second_thread::UpdateThread;
+use crate::learning::{Delta, SecondThread};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::{Arena, Device, Matrix, Memory, View, ViewMut, Workspace};
@@ -36,17 +36,18 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use updates::Updates;
 use zeroing::Part;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
     /// Forward only; nothing changes.
     Frozen(&'a Nnet),
+    /// Forward only; activation statistics go to the network.
+    Statistics(&'a mut Nnet),
     /// Training: activation statistics go to `nnet`, parameter changes to `delta`.
-    Train { nnet: &'a mut Nnet, delta: &'a mut Nnet },
-    /// Gradients: `nnet` stays as it is (it is borrowed mutably for scratch use only); statistics and parameter
-    /// changes go to `gradient`.
+    Train { nnet: &'a mut Nnet, delta: &'a mut Delta },
+    /// Gradients: `nnet` stays as it is (it is borrowed mutably for scratch use only); statistics and
+    /// gradients, times the learning rate in `gradient`, go to `gradient`.
     Gradient { nnet: &'a mut Nnet, gradient: &'a mut Nnet },
 }
 
@@ -54,7 +55,7 @@ impl Model<'_> {
     pub fn nnet(&self) -> &Nnet {
         match self {
             Model::Frozen(nnet) => nnet,
-            Model::Train { nnet, .. } | Model::Gradient { nnet, .. } => nnet,
+            Model::Statistics(nnet) | Model::Train { nnet, .. } | Model::Gradient { nnet, .. } => nnet,
         }
     }
 }
@@ -82,7 +83,7 @@ pub struct Executor {
     /// See [`Observer::literal`].
     literal: bool,
     observed: bool,
-    updates: Option<Updates>,
+    updates: Option<UpdateThread>,
     /// What has been worked out for products to come, by its number in the program.
     ahead: RefCell<Vec<(usize, Matrix)>>,
 }
@@ -107,7 +108,7 @@ impl Executor {
     /// Whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward pass; the
     /// results are the same. On the host only, and not while somebody observes.
     pub fn update_on_second_thread(&mut self, when: SecondThread) {
-        self.updates = if self.device.id() == 0 { Updates::start(&self.device, when) } else { None };
+        self.updates = if self.device.id() == 0 { UpdateThread::start(&self.device, when) } else { None };
     }
 
     /// From now on `observer` sees every run.
@@ -321,7 +322,7 @@ impl Executor {
     }
 
     /// Where changes of parameters may be worked out: with [`Executor::update_on_second_thread`], and not while observed.
-    fn second_thread(&self) -> Option<&Updates> {
+    fn second_thread(&self) -> Option<&UpdateThread> {
         self.updates.as_ref().filter(|_| !self.observed)
     }
 

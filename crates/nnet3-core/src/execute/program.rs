@@ -4,8 +4,7 @@ use super::shortcuts::Shortcuts;
 use super::zeroing::Part;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Backprop, Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf,
-    SubmatrixId,
+    Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
 };
 use crate::error::Result;
 use crate::nnet::Nnet;
@@ -80,13 +79,6 @@ impl Program {
     }
     pub(super) fn range_table(&self, id: RangesId) -> &IndexTable {
         &self.ranges[id.index()]
-    }
-    /// The precomputed indexes of a backprop.
-    pub(super) fn indexes_of(&self, command: usize) -> Option<&dyn PrecomputedIndexes> {
-        match self.computation.commands[command] {
-            Command::Backprop(Backprop { precomputed, .. }) => self.precomputed(precomputed),
-            _ => None,
-        }
     }
     pub(super) fn precomputed(&self, id: Option<PrecomputedId>) -> Option<&dyn PrecomputedIndexes> {
         id.and_then(|id| self.computation.precomputed[id.index()].data.as_deref())

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::execute::{Executor, Model, Program};
+use crate::learning::Delta;
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::Device;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct Trial {
     pub executor: Executor,
     nnet: Nnet,
-    delta: Nnet,
+    delta: Delta,
     natural_gradient: bool,
     random: Random,
 }
@@ -20,10 +21,9 @@ impl Trial {
     pub fn new(nnet: &Nnet, device: &Device, natural_gradient: bool) -> Trial {
         let mut nnet = nnet.clone();
         nnet.to_device(device);
-        let mut delta = nnet.clone();
-        delta.scale(0.0);
+        let mut delta = Delta::new(&nnet);
         if !natural_gradient {
-            delta.set_as_gradient();
+            delta.nnet_mut().set_as_gradient();
         }
         Trial { executor: Executor::new(device), nnet, delta, natural_gradient, random: Random::new(0) }
     }
@@ -44,7 +44,7 @@ impl Trial {
         }
         let mut model = match natural_gradient {
             true => Model::Train { nnet, delta },
-            false => Model::Gradient { nnet, gradient: delta },
+            false => Model::Gradient { nnet, gradient: delta.nnet_mut() },
         };
         run(executor, &mut model, random)
     }

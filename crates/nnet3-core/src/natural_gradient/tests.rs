@@ -39,7 +39,7 @@ fn worst_error(rank: usize, n: usize, dim: usize, period: usize, minibatches: us
     let random = Random::new(3);
     let mut worst: f64 = 0.0;
     with_context(|context| {
-        let mut tested = NaturalGradient::new(rank, period, 500.0, 4.0);
+        let mut tested = NaturalGradient::new(NaturalGradientSettings::new(rank, period, 500.0, 4.0));
         let mut oracle = Dense::new(rank, dim, period, 500.0, 4.0);
         for minibatch in 0..minibatches {
             let x = rows(&random, n, dim);
@@ -72,7 +72,7 @@ fn products_tell_as_much_as_rows() {
     let (n, dim) = (150, 40);
     let random = Random::new(3);
     with_context(|context| {
-        let mut by_rows = NaturalGradient::new(20, 4, 500.0, 4.0);
+        let mut by_rows = NaturalGradient::new(NaturalGradientSettings::new(20, 4, 500.0, 4.0));
         let mut by_products = by_rows.clone();
         for minibatch in 0..30 {
             let mut x = Matrix::from_vec(n, dim, rows(&random, n, dim));
@@ -100,7 +100,7 @@ fn the_factor_is_right_where_little_is_left() {
     let (n, dim) = (60, 24);
     let random = Random::new(2);
     with_context(|context| {
-        let mut ways = [(); 3].map(|_| NaturalGradient::new(4, 1, 500.0, 0.0));
+        let mut ways = [(); 3].map(|_| NaturalGradient::new(NaturalGradientSettings::new(4, 1, 500.0, 0.0)));
         for minibatch in 0..12 {
             let sizes = random.normal_vec(n, 0.0, 1.0);
             let data = sizes.iter().flat_map(|size| (0..dim).map(move |k| size * (k as f32).sin())).collect();
@@ -121,8 +121,9 @@ fn the_factor_is_right_where_little_is_left() {
 #[test]
 fn the_way_is_that_of_the_least_work() {
     with_context(|context| {
-        let way =
-            |rank, rows, dim, others| NaturalGradient::with_rank(rank, 4).way(context, rows, dim, others);
+        let way = |rank, rows, dim, others| {
+            NaturalGradient::new(NaturalGradientSettings::with_rank(rank, 4)).way(context, rows, dim, others)
+        };
         assert_eq!([way(64, 1280, 128, 121), way(80, 100, 8, 8)], [Way::Products; 2]);
         // A large gradient; few rows; one column.
         assert_eq!([way(64, 600, 128, 2000), way(64, 60, 128, 121), way(64, 1280, 1, 121)], [Way::Rows; 3]);
@@ -134,12 +135,12 @@ fn the_way_is_that_of_the_least_work() {
 #[test]
 fn rank_is_reduced_to_the_dimension() {
     with_context(|context| {
-        let mut tested = NaturalGradient::new(40, 1, 2000.0, 4.0);
+        let mut tested = NaturalGradient::new(NaturalGradientSettings::new(40, 1, 2000.0, 4.0));
         let mut x = Matrix::from_vec(50, 6, rows(&Random::new(1), 50, 6));
         tested.precondition(context, x.view_mut());
-        assert_eq!(tested.rank, 5);
+        assert_eq!(tested.settings.rank, 5);
         let mut single = Matrix::from_vec(3, 1, vec![1.0, 2.0, 3.0]);
-        assert_eq!(NaturalGradient::default().precondition(context, single.view_mut()), 1.0);
+        assert_eq!(NaturalGradient::new(Default::default()).precondition(context, single.view_mut()), 1.0);
         assert_eq!(single.to_vec(), [1.0, 2.0, 3.0]);
     });
 }
@@ -149,7 +150,7 @@ fn rank_is_reduced_to_the_dimension() {
 fn invariants_hold_for_degenerate_rows() {
     let random = Random::new(5);
     with_context(|context| {
-        let mut tested = NaturalGradient::new(10, 2, 2000.0, 4.0);
+        let mut tested = NaturalGradient::new(NaturalGradientSettings::new(10, 2, 2000.0, 4.0));
         for minibatch in 0..30 {
             let (n, dim) = (3, 24);
             let x = match minibatch % 4 {
@@ -185,7 +186,7 @@ fn invariants_hold_for_degenerate_rows() {
 #[test]
 fn rows_that_are_not_finite_leave_the_estimate() {
     with_context(|context| {
-        let mut tested = NaturalGradient::new(3, 1, 2000.0, 4.0);
+        let mut tested = NaturalGradient::new(NaturalGradientSettings::new(3, 1, 2000.0, 4.0));
         let good = rows(&Random::new(1), 20, 8);
         tested.precondition(context, Matrix::from_vec(20, 8, good.clone()).view_mut());
         let before = directions(tested.estimate.as_ref().unwrap());
@@ -198,8 +199,8 @@ fn rows_that_are_not_finite_leave_the_estimate() {
 
 #[test]
 fn settings_out_of_range_are_named() {
-    assert_eq!(NaturalGradient::default().defect(), None);
-    assert!(NaturalGradient::new(0, 1, 2000.0, 4.0).defect().unwrap().contains("rank 0"));
-    assert!(NaturalGradient::new(1, 1, 1e7, 4.0).defect().unwrap().contains("num-samples-history"));
-    assert!(NaturalGradient::new(1, 1, 2000.0, -1.0).defect().unwrap().contains("alpha -1"));
+    assert_eq!(NaturalGradientSettings::default().defect(), None);
+    assert!(NaturalGradientSettings::new(0, 1, 2000.0, 4.0).defect().unwrap().contains("rank 0"));
+    assert!(NaturalGradientSettings::new(1, 1, 1e7, 4.0).defect().unwrap().contains("num-samples-history"));
+    assert!(NaturalGradientSettings::new(1, 1, 2000.0, -1.0).defect().unwrap().contains("alpha -1"));
 }

@@ -119,14 +119,6 @@ impl Nnet {
     pub fn component_mut(&mut self, id: ComponentId) -> &mut dyn Component {
         &mut *self.components[id.index()]
     }
-    /// Puts another component in the place of one, which the caller gets.
-    pub(crate) fn replace_component(
-        &mut self,
-        id: ComponentId,
-        new: Box<dyn Component>,
-    ) -> Box<dyn Component> {
-        std::mem::replace(&mut self.components[id.index()], new)
-    }
     /// A component to run, with its name for messages.
     pub fn component_and_name(&mut self, id: ComponentId) -> (&mut dyn Component, &str) {
         (&mut *self.components[id.index()], &self.component_names[id.index()])
@@ -291,11 +283,6 @@ impl Nnet {
     /// Rate 1, no natural gradient: parameters accumulate plain gradients.
     pub fn set_as_gradient(&mut self) {
         self.components_mut().filter_map(|c| c.as_updatable_mut()).for_each(|u| u.set_as_gradient());
-    }
-    pub fn freeze_natural_gradient(&mut self, freeze: bool) {
-        self.components_mut()
-            .filter_map(|c| c.as_updatable_mut())
-            .for_each(|u| u.freeze_natural_gradient(freeze));
     }
     /// Whether batch normalisation occurs.
     pub fn has_batchnorm(&self) -> bool {

@@ -9,6 +9,7 @@ use nnet3_core::component::{
 };
 use nnet3_core::error::Result;
 use nnet3_core::index::Index;
+use nnet3_core::learning::Plain;
 use nnet3_core::random::Random;
 use nnet3_matrix::{Matrix, Workspace};
 
@@ -91,7 +92,7 @@ fn run(component: &mut dyn Component) -> Result<()> {
         taps: None,
     };
     let mut target = component.clone_box();
-    component.backprop(context, args, Update::Other(&mut *target));
+    component.backprop(context, args, Update::to(&mut *target, &mut Plain));
     component.add(0.25, &*target);
     Ok(())
 }
@@ -239,7 +240,6 @@ fn works(component: &dyn Component) {
         assert_eq!(parameters.len(), updatable.num_parameters());
         updatable.unvectorize(&parameters);
         updatable.dot_product(component);
-        updatable.freeze_natural_gradient(true);
         updatable.set_as_gradient();
     }
     let small = component.input_dim() <= 1000 && component.output_dim() <= 1000;

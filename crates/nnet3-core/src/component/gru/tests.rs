@@ -1,5 +1,6 @@
 use super::super::testing::*;
 use super::*;
+use crate::learning::Rules;
 
 #[test]
 fn derivatives_and_files() {
@@ -28,13 +29,14 @@ fn natural_gradient_updates() {
             let updatable = delta.as_updatable_mut().unwrap();
             updatable.settings_mut().is_gradient = gradient;
             updatable.settings_mut().learning_rate = learning_rate;
+            let mut rules = Rules::of(&*delta);
             harness.backward(
                 &mut *new.clone_box(),
                 None,
                 &input,
                 &forward,
                 &deriv,
-                Update::Other(&mut *delta),
+                Update::to(&mut *delta, &mut rules),
             );
             delta.as_updatable().unwrap().vectorize()
         };

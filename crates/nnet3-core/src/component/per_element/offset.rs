@@ -1,9 +1,9 @@
 //! y = x + b.
 
 use crate::component::parameters::*;
+use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning};
 use crate::component::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
 
 pub(super) const TYPE: ComponentType = ComponentType {
@@ -35,7 +35,7 @@ pub struct PerElementOffset {
     offsets: Matrix,
     dim: usize,
     use_natural_gradient: bool,
-    natural_gradient: NaturalGradient,
+    natural_gradient: NaturalGradientSettings,
 }
 
 impl PerElementOffset {
@@ -45,7 +45,7 @@ impl PerElementOffset {
         dim: usize,
         use_natural_gradient: bool,
     ) -> PerElementOffset {
-        let natural_gradient = NaturalGradient::with_rank(20, 4);
+        let natural_gradient = NaturalGradientSettings::with_rank(20, 4);
         PerElementOffset { settings, offsets, dim, use_natural_gradient, natural_gradient }
     }
 
@@ -148,22 +148,11 @@ impl Component for PerElementOffset {
         context.backend.add_to_rows(in_blocks_mut(output, self.offsets.cols()), 1.0, self.offsets.view());
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         if let Some(in_deriv) = args.in_deriv {
             copy_unless_same(context, in_deriv, args.out_deriv);
         }
-        if let Some(target) = update.target(self) {
-            let natural = target.use_natural_gradient && !target.settings.is_gradient;
-            let natural_gradient = natural.then_some(&mut target.natural_gradient);
-            let deriv = in_blocks(args.out_deriv, target.offsets.cols());
-            add_col_sums(
-                context,
-                target.offsets.view_mut(),
-                deriv,
-                natural_gradient,
-                target.settings.learning_rate,
-            );
-        }
+        update.rows(context, "offset", Rows::Sum(in_blocks(args.out_deriv, self.offsets.cols())));
     }
 }
 
@@ -174,13 +163,20 @@ impl Updatable for PerElementOffset {
     fn settings_mut(&mut self) -> &mut UpdatableSettings {
         &mut self.settings
     }
+
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::Rows { settings: self.natural_gradient, freezes: false },
+            false => Preconditioning::None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::component::preconditioners::tests::{by_rows, col_sums, follows};
     use crate::component::testing::*;
+    use crate::learning::both_sides::tests::{by_rows, col_sums, follows};
     use crate::natural_gradient::oracle::Dense;
     use nalgebra::DMatrix;
 

@@ -2,9 +2,9 @@
 
 use crate::component::parameters::*;
 use crate::component::preconditioners::{ALPHA, NUM_SAMPLES_HISTORY};
+use crate::component::preconditioners::{NaturalGradientSettings, Preconditioning};
 use crate::component::*;
 use crate::config::ConfigLine;
-use crate::natural_gradient::NaturalGradient;
 use crate::text;
 
 const PLAIN: &str = "PerElementScaleComponent";
@@ -69,7 +69,7 @@ pub struct PerElementScale {
     /// 1 × D.
     scales: Matrix,
     /// None: `PerElementScaleComponent`.
-    natural_gradient: Option<NaturalGradient>,
+    natural_gradient: Option<NaturalGradientSettings>,
 }
 
 impl PerElementScale {
@@ -113,24 +113,10 @@ impl PerElementScale {
         r.expect_token(&format!("</{}>", new.type_name()))?;
         Ok(Box::new(new))
     }
-
-    fn update(&mut self, context: Context<'_>, input: View<'_>, deriv: View<'_>) {
-        let (backend, rate, scales) = (context.backend, self.settings.learning_rate, self.scales.view_mut());
-        match &mut self.natural_gradient {
-            Some(natural_gradient) if !self.settings.is_gradient => {
-                let mut gradients = context.workspace.take(input.rows(), input.cols());
-                backend.copy(gradients.view_mut(), input);
-                backend.multiply(gradients.view_mut(), deriv);
-                let rate = rate * natural_gradient.precondition(context, gradients.view_mut());
-                backend.col_sums(scales, rate, gradients.view(), 1.0);
-            }
-            _ => backend.col_dots(scales, rate, deriv, input, 1.0),
-        }
-    }
 }
 
-fn natural_gradient_from_config(line: &mut ConfigLine) -> Result<NaturalGradient> {
-    let new = NaturalGradient::new(
+fn natural_gradient_from_config(line: &mut ConfigLine) -> Result<NaturalGradientSettings> {
+    let new = NaturalGradientSettings::new(
         line.get_dim("rank")?.unwrap_or(8),
         line.get_dim("update-period")?.unwrap_or(10),
         line.get_f32("num-samples-history")?.unwrap_or(2000.0),
@@ -142,14 +128,14 @@ fn natural_gradient_from_config(line: &mut ConfigLine) -> Result<NaturalGradient
     }
 }
 
-fn read_natural_gradient(r: &mut KaldiReader) -> Result<NaturalGradient> {
+fn read_natural_gradient(r: &mut KaldiReader) -> Result<NaturalGradientSettings> {
     let (rank, period) = (fields::read_dim(r, "<Rank>")?, fields::read_dim(r, "<UpdatePeriod>")?);
     let history = fields::read_f32(r, "<NumSamplesHistory>")?;
     let alpha = fields::read_f32(r, "<Alpha>")?;
     if r.accept_token("<MaxChangePerMinibatch>")? {
         r.read_f32()?; // an older form
     }
-    let new = NaturalGradient::new(rank, period, history, alpha);
+    let new = NaturalGradientSettings::new(rank, period, history, alpha);
     match new.defect() {
         Some(defect) => Err(r.error(defect).into()),
         None => Ok(new),
@@ -229,11 +215,9 @@ impl Component for PerElementScale {
         context.backend.scale_cols(output, self.scales.view());
     }
 
-    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         // First, because the input derivative may replace the output derivative.
-        if let Some(target) = update.target(self) {
-            target.update(context, args.in_value, args.out_deriv);
-        }
+        update.rows(context, "scale", Rows::Products(args.in_value, args.out_deriv));
         if let Some(in_deriv) = args.in_deriv {
             copy_unless_same(context, in_deriv, args.out_deriv);
             context.backend.scale_cols(in_deriv, self.scales.view());
@@ -249,17 +233,16 @@ impl Updatable for PerElementScale {
         &mut self.settings
     }
 
-    fn freeze_natural_gradient(&mut self, freeze: bool) {
-        if let Some(natural_gradient) = &mut self.natural_gradient {
-            natural_gradient.freeze(freeze);
-        }
+    fn preconditioning(&self) -> Preconditioning {
+        let rows = |settings| Preconditioning::Rows { settings, freezes: true };
+        self.natural_gradient.map_or(Preconditioning::None, rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::component::preconditioners::tests::{col_sums, follows};
     use crate::component::testing::*;
+    use crate::learning::both_sides::tests::{col_sums, follows};
     use crate::natural_gradient::oracle::Dense;
 
     #[test]

@@ -1,6 +1,7 @@
 use super::super::by_index::*;
 use super::super::testing::*;
 use super::*;
+use crate::learning::Rules;
 
 #[test]
 fn derivatives_and_files() {
@@ -94,7 +95,8 @@ fn natural_gradient_of_few_rows() {
         let mut delta = new.clone_box();
         delta.scale(0.0);
         set_up(downcast_mut(&mut *delta));
-        let update = Update::Other(&mut *delta);
+        let mut rules = Rules::of(&*delta);
+        let update = Update::to(&mut *delta, &mut rules);
         harness.backward(&mut *new.clone_box(), indexes.as_deref(), &input, &forward, &deriv, update);
         delta.as_updatable().unwrap().vectorize()
     };

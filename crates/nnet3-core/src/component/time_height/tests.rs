@@ -1,6 +1,7 @@
 use super::super::by_index::*;
 use super::super::testing::*;
 use super::*;
+use crate::learning::Rules;
 
 fn indexes(times: &[i32]) -> Vec<Index> {
     times.iter().map(|&t| Index::new(0, t, 0)).collect()
@@ -145,13 +146,14 @@ fn natural_gradient_of_a_minibatch() {
         let own: &mut TimeHeightConvolution = downcast_mut(&mut *delta);
         own.settings.learning_rate = 1.0;
         set_up(own);
+        let mut rules = Rules::of(&*delta);
         harness.backward(
             &mut *new.clone_box(),
             plan.as_deref(),
             &input,
             &forward,
             &deriv,
-            Update::Other(&mut *delta),
+            Update::to(&mut *delta, &mut rules),
         );
         delta.as_updatable().unwrap().vectorize()
     };

@@ -57,8 +57,7 @@ fn with_statistics(mut nnet: Nnet) -> Nnet {
     let mut executor = Executor::new(&nnet3_matrix::cpu());
     executor.start(&program).unwrap();
     executor.accept_input(&nnet, "input", 40, features.cols, &features.data).unwrap();
-    let mut delta = nnet.clone();
-    executor.run(&mut Model::Train { nnet: &mut nnet, delta: &mut delta }, &Random::new(0)).unwrap();
+    executor.run(&mut Model::Statistics(&mut nnet), &Random::new(0)).unwrap();
     nnet.set_batchnorm_test_mode(true);
     nnet
 }

@@ -1,0 +1,358 @@
+//! Natural gradient on both sides of a linear function: inputs and output derivatives are preconditioned.
+
+use super::{Affine, Plain, Rule, Target};
+use crate::component::Context;
+use crate::component::gradient::{Piece, Products, Rows};
+use crate::component::preconditioners::Preconditioners;
+use crate::component::winograd::Filter;
+use crate::natural_gradient::{ALIGNED, NaturalGradient, Way};
+use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+
+/// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
+#[derive(Clone)]
+pub struct BothSides {
+    input: NaturalGradient,
+    output: NaturalGradient,
+}
+
+impl Rule for BothSides {
+    fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
+        match products {
+            Products::Rows(rows) => {
+                let filter = rows.filter(context, to.linear.as_view());
+                self.add_gradient(context, to, rows.pieces(), filter, rows.deriv);
+            }
+            Products::Blocks { .. } | Products::Patches { .. } => self.add_whole(context, to, products),
+        }
+    }
+
+    fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {
+        Plain.rows(context, to, rows);
+    }
+
+    fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>) {
+        Plain.dense(context, to, gradient);
+    }
+
+    fn freeze(&mut self, freeze: bool) {
+        self.input.freeze(freeze);
+        self.output.freeze(freeze);
+    }
+}
+
+impl BothSides {
+    pub fn new(settings: Preconditioners) -> BothSides {
+        let Preconditioners { input, output } = settings;
+        BothSides { input: NaturalGradient::new(input), output: NaturalGradient::new(output) }
+    }
+
+    /// Preconditions the gradient of this minibatch, (linear, bias): its rows, then its columns.
+    fn add_whole(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
+        let Affine { linear, bias, rate } = to;
+        let (backend, rows, cols) = (context.backend, linear.rows(), linear.cols());
+        let width = cols + bias.is_some() as usize;
+        let mut gradient = context.workspace.zeros(rows, width);
+        let mut transposed = context.workspace.take(width, rows);
+        if bias.is_some() {
+            let last = transposed.view_mut().row(cols);
+            backend.col_sums(last, 1.0, products.derivs(), 0.0);
+            backend.copy_transposed(gradient.view_mut().col_range(cols..width), last.as_view());
+        }
+        products.add_to_linear(context, gradient.view_mut().col_range(0..cols), 1.0);
+
+        let norm_in = self.input.precondition(context, gradient.view_mut());
+        backend.copy_transposed(transposed.view_mut(), gradient.view());
+        let norm_out = self.output.precondition(context, transposed.view_mut());
+        backend.copy_transposed(gradient.view_mut(), transposed.view());
+        let rate = rate * norm_in * norm_out;
+        backend.add(linear, rate, gradient.view().col_range(0..cols));
+        if let Some(bias) = bias {
+            backend.add(bias, rate, transposed.view().row(cols));
+        }
+    }
+
+    /// With X̂ the preconditioned rows of the input, which is in pieces that together have the columns of the linear part, and
+    /// a 1 if there is a bias, and Ê those of `deriv`, (linear, bias) += rate · γ · Êᵀ X̂, γ the factors that keep both
+    /// norms. `filter` if the input has taps that make one.
+    fn add_gradient<'a>(
+        &mut self,
+        context: Context<'_>,
+        to: Affine<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        filter: Option<(Filter, [View<'_>; 3])>,
+        deriv: View<'_>,
+    ) {
+        let Affine { linear, bias, rate } = to;
+        let (backend, workspace, (out_dim, dim)) =
+            (context.backend, context.workspace, (deriv.cols(), linear.cols()));
+        let way = self.output.way(context, deriv.rows(), out_dim, dim);
+        if way == Way::Rows {
+            let mut derivs = workspace.take(deriv.rows(), out_dim);
+            let derivs = derivs.view_mut();
+            let norm = self.output.fill_and_precondition(context, derivs, |derivs, rows| {
+                backend.copy(derivs, deriv.row_range(rows))
+            });
+            let sum = Gradient { linear, bias, derivs: derivs.as_view(), rate: rate * norm };
+            return self.add_of_input(context, sum, input, filter);
+        }
+        // With W of the derivatives E: Êᵀ X̂ = (I - Wᵀ W) Eᵀ X̂
+        let seen = match way {
+            Way::Products => self.output.observe_products(context, deriv),
+            _ => self.output.observe(context, std::iter::once(Piece { x: deriv, columns: 0..out_dim })),
+        };
+        let mut plain = workspace.zeros(out_dim, dim);
+        let mut plain_bias = workspace.zeros(1, out_dim);
+        let plain = plain.view_mut();
+        let plain_bias = bias.map(|to| (plain_bias.view_mut(), to));
+        let sum = Gradient {
+            linear: plain,
+            bias: plain_bias.map(|(plain, _)| plain),
+            derivs: deriv,
+            rate: rate * seen.factor,
+        };
+        self.add_of_input(context, sum, input, filter);
+        let mut excess = workspace.take(seen.w().rows(), dim + 1);
+        let excess = excess.view_mut();
+        let (excess, excess_bias) = (excess.col_range(0..dim), excess.col_range(dim..dim + 1));
+        backend.gemm(excess, 1.0, seen.w(), No, plain.as_view(), No, 0.0);
+        backend.gemm(linear, -1.0, seen.w(), Yes, excess.as_view(), No, 1.0);
+        backend.add(linear, 1.0, plain.as_view());
+        if let Some((plain, bias)) = plain_bias {
+            backend.gemm(excess_bias, 1.0, seen.w(), No, plain.as_view(), Yes, 0.0);
+            backend.gemm(bias, -1.0, excess_bias.as_view(), Yes, seen.w(), No, 1.0);
+            backend.add(bias, 1.0, plain.as_view());
+        }
+        self.output.learn(context, seen);
+    }
+
+    fn add_of_input<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        filter: Option<(Filter, [View<'_>; 3])>,
+    ) {
+        match filter {
+            None => self.add_of_copy(context, sum, input),
+            Some((filter, taps)) => self.add_filtered(context, sum, input, filter, &taps),
+        }
+    }
+
+    /// Of a preconditioned copy of the input.
+    fn add_of_copy<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+    ) {
+        let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
+        let (rows, dim) = (derivs.rows(), linear.cols());
+        let width = dim + bias.is_some() as usize;
+        let mut copy = context.workspace.take(rows, width.next_multiple_of(ALIGNED));
+        let copy = copy.view_mut().col_range(0..width);
+        let (values, ones) = (copy.col_range(0..dim), copy.col_range(dim..width));
+        let norm = self.input.fill_and_precondition(context, copy, |_, rows| {
+            for Piece { x, columns } in input.clone() {
+                backend.copy(values.row_range(rows.clone()).col_range(columns), x.row_range(rows.clone()));
+            }
+            backend.set(ones.row_range(rows), 1.0);
+        });
+        backend.gemm(linear, rate * norm, derivs, Yes, values.as_view(), No, 1.0);
+        if let Some(bias) = bias {
+            backend.gemm(bias, rate * norm, ones.as_view(), Yes, derivs, No, 1.0);
+        }
+    }
+
+    /// Of the input as it is, whose rows are those of a filter; then what is too much is taken away.
+    fn add_filtered<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+        filter: Filter,
+        taps: &[View<'_>],
+    ) {
+        let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
+        let (rows, dim) = (derivs.rows(), linear.cols());
+        let mut ones = context.workspace.take(rows, 1);
+        backend.set(ones.view_mut(), 1.0);
+        let one = bias.is_some().then(|| Piece { x: ones.view(), columns: dim..dim + 1 });
+        // Pieces with the shorter life of the ones.
+        #[allow(clippy::map_identity)]
+        let input = input.map(|Piece { x, columns }| Piece { x, columns }).chain(one);
+        let seen = self.input.observe(context, input);
+        let rate = rate * seen.factor;
+        filter.backward_params(context, linear, rate, derivs, taps);
+        // Êᵀ (X - X̂) = (Hᵀ Ê)ᵀ W; below it the sums of Ê's rows.
+        let rank = seen.w().rows();
+        let mut products = context.workspace.take(rank + 1, derivs.cols());
+        let products = products.view_mut();
+        backend.gemm(products, 1.0, seen.h_and_one(), Yes, derivs, No, 0.0);
+        let (excess, sums) =
+            (products.as_view().row_range(0..rank), products.as_view().row_range(rank..rank + 1));
+        backend.gemm(linear, -rate, excess, Yes, seen.w().col_range(0..dim), No, 1.0);
+        if let Some(bias) = bias {
+            backend.add(bias, rate, sums);
+            backend.gemm(bias, -rate, seen.w().col_range(dim..dim + 1), Yes, excess, No, 1.0);
+        }
+        self.input.learn(context, seen);
+    }
+}
+
+/// What a gradient is added to, and the preconditioned derivatives that it is made of.
+struct Gradient<'a> {
+    linear: ViewMut<'a>,
+    bias: Option<ViewMut<'a>>,
+    derivs: View<'a>,
+    rate: f32,
+}
+
+/// Natural gradient updates of components, against the dense form in `f64`.
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::component::Update;
+    use crate::component::preconditioners::NaturalGradientSettings;
+    use crate::component::testing::{Harness, component, relative_difference};
+    use crate::learning::Rules;
+    use crate::natural_gradient::oracle::Dense;
+    use crate::random::Random;
+    use nalgebra::DMatrix;
+    use nnet3_matrix::Matrix;
+
+    /// What an update may add to the parameters, worked out from input rows and output derivatives.
+    pub(crate) type Oracle<'a> = &'a mut dyn FnMut(&DMatrix<f64>, &DMatrix<f64>) -> Vec<f64>;
+
+    fn dense(m: &Matrix) -> DMatrix<f64> {
+        DMatrix::from_row_iterator(m.rows(), m.cols(), m.to_vec().iter().map(|&v| v as f64))
+    }
+
+    /// Rows with a mean, whose columns differ in size.
+    fn rows(random: &Random, rows: usize, cols: usize) -> Matrix {
+        let mut data = random.normal_vec(rows * cols, 0.0, 1.0);
+        for row in data.chunks_exact_mut(cols) {
+            let common = random.normal();
+            row.iter_mut().enumerate().for_each(|(k, v)| *v = (*v + common + 0.3) / (1.0 + k as f32));
+        }
+        Matrix::from_vec(rows, cols, data)
+    }
+
+    /// Runs 20 minibatches of 40 rows with rate 0.1, and compares the sum of updates with the oracle's.
+    pub(crate) fn follows(config: &str, tolerance: f64, oracle: Oracle<'_>) {
+        let (harness, random) = (Harness::new(), Random::new(9));
+        let mut own = component(config);
+        let mut delta = own.clone();
+        delta.scale(0.0);
+        delta.as_updatable_mut().unwrap().set_underlying_learning_rate(0.1);
+        let mut rules = Rules::of(&*own);
+        let mut wanted = vec![0.0; own.as_updatable().unwrap().num_parameters()];
+        for _ in 0..20 {
+            let input = rows(&random, 40, own.input_dim());
+            let out_deriv = rows(&random, 40, own.output_dim());
+            let forward = harness.forward(&*own, None, &input, 40);
+            harness.backward(
+                &mut *own,
+                None,
+                &input,
+                &forward,
+                &out_deriv,
+                Update::to(&mut *delta, &mut rules),
+            );
+            let step = oracle(&dense(&input), &dense(&out_deriv));
+            wanted.iter_mut().zip(step).for_each(|(w, s)| *w += 0.1 * s);
+        }
+        let wanted: Vec<f32> = wanted.iter().map(|&v| v as f32).collect();
+        let difference = relative_difference(&delta.as_updatable().unwrap().vectorize(), &wanted);
+        assert!(difference < tolerance, "{config}: {difference}");
+    }
+
+    /// The sums of columns as one row.
+    pub(crate) fn col_sums(m: &DMatrix<f64>) -> Vec<f64> {
+        m.row_sum().iter().copied().collect()
+    }
+
+    /// Elements row by row.
+    pub(crate) fn by_rows(m: &DMatrix<f64>) -> Vec<f64> {
+        m.transpose().iter().copied().collect()
+    }
+
+    fn with_ones(x: &DMatrix<f64>) -> DMatrix<f64> {
+        x.clone().insert_column(x.ncols(), 1.0)
+    }
+
+    /// In each of the ways for output derivatives.
+    #[test]
+    fn affine_updates() {
+        for (input_dim, output_dim, way) in
+            [(9, 7, Way::Products), (9, 30, Way::Gradient), (150, 7, Way::Rows)]
+        {
+            let (rank_in, rank_out) = (5, 4);
+            let config = format!(
+                "type=NaturalGradientAffineComponent input-dim={input_dim} output-dim={output_dim} rank-in={rank_in} rank-out={rank_out}"
+            );
+            let harness = Harness::new();
+            let taken = NaturalGradient::new(NaturalGradientSettings::with_rank(rank_out, 4)).way(
+                harness.context(),
+                40,
+                output_dim,
+                input_dim,
+            );
+            assert_eq!(taken, way, "{config}");
+            let mut input = Dense::new(rank_in, input_dim + 1, 4, 2000.0, 4.0);
+            let mut output = Dense::new(rank_out, output_dim, 4, 2000.0, 4.0);
+            follows(&config, 3e-6, &mut |x, e| {
+                let (x, e) = (input.precondition(&with_ones(x), false), output.precondition(e, false));
+                let both = e.transpose() * x;
+                let (linear, bias) = (both.columns(0, input_dim).into_owned(), both.column(input_dim));
+                by_rows(&linear).into_iter().chain(bias.iter().copied()).collect()
+            });
+        }
+    }
+
+    #[test]
+    fn linear_updates() {
+        let config = "type=LinearComponent input-dim=9 output-dim=7 rank-in=3 rank-out=2 update-period=2 alpha=2 \
+                      num-samples-history=500 use-natural-gradient=false";
+        let mut input = Dense::new(3, 9, 2, 500.0, 2.0);
+        let mut output = Dense::new(2, 7, 2, 500.0, 2.0);
+        follows(config, 3e-6, &mut |x, e| {
+            by_rows(&(output.precondition(e, false).transpose() * input.precondition(x, false)))
+        });
+    }
+
+    /// The gradient through a filter is that of preconditioned copies, with a bias and without, over some updates of the
+    /// estimates.
+    #[test]
+    fn filtered_gradients_are_the_same() {
+        const DIM: usize = 96;
+        const ROWS: usize = 500;
+        let (harness, random) = (Harness::new(), Random::new(3));
+        let context = harness.context();
+        for (taps, step, with_bias) in [(2, 5, true), (3, 20, true), (3, 1, false)] {
+            let filter = Filter::new(context.backend, taps, step, ROWS, (DIM, DIM)).unwrap();
+            let mut new = [(); 2].map(|_| BothSides::new(Preconditioners::new(20, 30, 4, 2000.0, 4.0)));
+            for minibatch in 0..14 {
+                let (input, deriv) = (rows(&random, ROWS + (taps - 1) * step, DIM), rows(&random, ROWS, DIM));
+                let tap = |k: usize| input.view().row_range(k * step..k * step + ROWS);
+                let views = [tap(0), tap(1), tap(taps - 1)];
+                let gradients = [None, Some((filter, views))].map(|filter| {
+                    let rule = &mut new[filter.is_some() as usize];
+                    let mut linear = Matrix::zeros(input.device(), DIM, taps * DIM);
+                    let mut bias = Matrix::zeros(input.device(), 1, if with_bias { DIM } else { 0 });
+                    let pieces = (0..taps).map(|k| Piece { x: tap(k), columns: k * DIM..(k + 1) * DIM });
+                    let to_bias = with_bias.then(|| bias.view_mut());
+                    let to = Affine { linear: linear.view_mut(), bias: to_bias, rate: 0.1 };
+                    rule.add_gradient(context, to, pieces, filter, deriv.view());
+                    (linear.to_vec(), bias.to_vec())
+                });
+                let [(linear, bias), (filtered, filtered_bias)] = &gradients;
+                let difference = relative_difference(filtered, linear);
+                assert!(difference < 1e-5, "{taps} taps, minibatch {minibatch}: {difference}");
+                if with_bias {
+                    let difference = relative_difference(filtered_bias, bias);
+                    assert!(difference < 2e-5, "{taps} taps, minibatch {minibatch}: bias, {difference}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Natural gradient on one side: the rows whose sum a parameter's gradient is, or the rows of the gradient itself, are
+//! preconditioned.
+
+use super::{Affine, Plain, Rule, Target};
+use crate::component::Context;
+use crate::component::gradient::{Products, Rows};
+use crate::component::preconditioners::NaturalGradientSettings;
+use crate::natural_gradient::NaturalGradient;
+use nnet3_matrix::{Transpose::No, Transpose::Yes, ViewMut};
+
+/// An estimate for each parameter.
+pub struct ByRows {
+    estimates: Vec<NaturalGradient>,
+    /// Whether [`Rule::freeze`] is heard.
+    freezes: bool,
+}
+
+impl ByRows {
+    pub fn new(settings: NaturalGradientSettings, parameters: usize, freezes: bool) -> ByRows {
+        ByRows { estimates: vec![NaturalGradient::new(settings); parameters], freezes }
+    }
+}
+
+impl Rule for ByRows {
+    /// Of the whole gradient, (linear, bias), the rows are preconditioned.
+    fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
+        let Affine { linear, bias: Some(bias), rate } = to else {
+            return Plain.products(context, to, products);
+        };
+        let (backend, rows, cols) = (context.backend, linear.rows(), linear.cols());
+        let mut bias_gradient = context.workspace.take(1, rows);
+        backend.col_sums(bias_gradient.view_mut(), 1.0, products.derivs(), 0.0);
+        let mut gradient = context.workspace.take(rows, cols + 1);
+        let gradient = gradient.view_mut();
+        let of_linear = gradient.col_range(0..cols);
+        match products {
+            Products::Rows(p) if p.first.len() == 1 && p.taps.is_none() => {
+                backend.gemm(of_linear, 1.0, p.deriv, Yes, p.input, No, 0.0)
+            }
+            _ => {
+                backend.set(of_linear, 0.0);
+                products.add_to_linear(context, of_linear, 1.0);
+            }
+        }
+        backend.copy(gradient.col_range(cols..cols + 1), bias_gradient.view().reshape(rows, 1));
+        let rate = rate * self.estimates[0].precondition(context, gradient);
+        backend.add(linear, rate, of_linear.as_view());
+        backend.add(bias.reshape(rows, 1), rate, gradient.col_range(cols..cols + 1).as_view());
+    }
+
+    fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {
+        let backend = context.backend;
+        let mut copy;
+        let rows = match rows {
+            Rows::Scratch(rows) => rows,
+            Rows::Sum(rows) => {
+                copy = context.workspace.take(rows.rows(), rows.cols());
+                backend.copy(copy.view_mut(), rows);
+                copy.view_mut()
+            }
+            Rows::Products(values, derivs) => {
+                copy = context.workspace.take(values.rows(), values.cols());
+                backend.copy(copy.view_mut(), values);
+                backend.multiply(copy.view_mut(), derivs);
+                copy.view_mut()
+            }
+        };
+        let rate = to.rate * self.estimates[to.index].precondition(context, rows);
+        backend.col_sums(to.value, rate, rows.as_view(), 1.0);
+    }
+
+    fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>) {
+        let norm = self.estimates[to.index].precondition(context, gradient);
+        context.backend.add(to.value, to.rate * norm, gradient.as_view());
+    }
+
+    fn freeze(&mut self, freeze: bool) {
+        if self.freezes {
+            self.estimates.iter_mut().for_each(|estimate| estimate.freeze(freeze));
+        }
+    }
+}

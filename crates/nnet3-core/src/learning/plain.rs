@@ -1,0 +1,47 @@
+//! The plain gradient: a change is the learning rate times the gradient.
+
+use super::{Affine, Rule, Target, apply_products, with_parameter};
+use crate::component::gradient::{GradientSink, Products, Rows};
+use crate::component::{Component, Context};
+use nnet3_matrix::ViewMut;
+
+/// Has no state, and so is a sink for all components alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Rule for Plain {
+    fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
+        if let Some(bias) = to.bias {
+            context.backend.col_sums(bias, to.rate, products.derivs(), 1.0);
+        }
+        products.add_to_linear(context, to.linear, to.rate);
+    }
+
+    fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {
+        let Target { value, rate, .. } = to;
+        match rows {
+            Rows::Sum(rows) => context.backend.col_sums(value, rate, rows, 1.0),
+            Rows::Scratch(rows) => context.backend.col_sums(value, rate, rows.as_view(), 1.0),
+            Rows::Products(values, derivs) => context.backend.col_dots(value, rate, derivs, values, 1.0),
+        }
+    }
+
+    fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>) {
+        context.backend.add(to.value, to.rate, gradient.as_view());
+    }
+}
+
+impl GradientSink for Plain {
+    fn products(&mut self, context: Context<'_>, target: &mut dyn Component, products: &Products<'_>) {
+        apply_products(self, context, target, products);
+    }
+    fn rows(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, rows: Rows<'_>) {
+        with_parameter(target, name, |to| Rule::rows(self, context, to, rows));
+    }
+    fn dense(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, gradient: ViewMut<'_>) {
+        with_parameter(target, name, |to| Rule::dense(self, context, to, gradient));
+    }
+    fn part(&mut self, _: usize) -> &mut dyn GradientSink {
+        self
+    }
+}

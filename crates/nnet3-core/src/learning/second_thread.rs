@@ -1,0 +1,417 @@
+//! Changes of parameters, worked out on a thread of their own while the backward pass goes on.
+//!
+//! What a layer's parameters change by depends on its input and on the derivative of its output, and nothing in the backward
+//! pass depends on it. So a second thread can do it beside the derivatives of the layers below. It gets copies of both
+//! matrices, as the arena puts others in their place, the rule, and the matrices that collect the changes. What it has not
+//! begun when the pass is over, the executor's own thread does; the result is the same.
+
+use super::{Affine, Delta, Rule, Rules, linear_and_bias, rate};
+use crate::component::convolution_plan::Plan;
+use crate::component::gradient::{GradientSink, Products, RowProducts, Rows};
+use crate::component::winograd::Taps;
+use crate::component::{Component, Context};
+use crate::index::ComponentId;
+use crate::random::Random;
+use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace, idle_processors};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// When changes of parameters are worked out on a second thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecondThread {
+    #[default]
+    Never,
+    /// While a processor of the machine has nothing else to do. To take the processor of others, and to wait for what has been
+    /// begun there, would be lost labour.
+    WhereIdle,
+    Always,
+}
+
+/// Changes that the other thread has not begun, at most: each has copies of two matrices. One more is in its hands.
+const MOST_WAITING: usize = 2;
+
+/// One change: [`Rule::products`] with all that it needs.
+struct Change {
+    id: ComponentId,
+    rule: Box<dyn Rule>,
+    linear: Matrix,
+    bias: Matrix,
+    rate: f32,
+    input: Matrix,
+    deriv: Matrix,
+    terms: Terms,
+}
+
+/// The same of [`Products`] without views.
+enum Terms {
+    Rows { first: SmallVec<[usize; 8]>, stride: usize, taps: Option<Taps> },
+    Patches(Plan),
+}
+
+impl Change {
+    fn work(&mut self, context: Context<'_>) {
+        let (input, deriv) = (self.input.view(), self.deriv.view());
+        let products = match &self.terms {
+            Terms::Rows { first, stride, taps } => {
+                Products::Rows(RowProducts { input, deriv, first, stride: *stride, taps: *taps })
+            }
+            Terms::Patches(plan) => Products::Patches { plan, input, deriv },
+        };
+        let bias = (!self.bias.is_empty()).then(|| self.bias.view_mut());
+        let to = Affine { linear: self.linear.view_mut(), bias, rate: self.rate };
+        self.rule.products(context, to, &products);
+    }
+
+    /// Puts the changes and the rule back, and scratch memory.
+    fn put_back(self, workspace: &Workspace, target: &mut dyn Component, rules: &mut Rules) {
+        let (linear, bias) = linear_and_bias(target);
+        *linear = self.linear;
+        if let Some(bias) = bias {
+            *bias = self.bias;
+        }
+        *rules = Rules::One(Some(self.rule));
+        workspace.take_back(self.input);
+        workspace.take_back(self.deriv);
+    }
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Change>,
+    done: Vec<Change>,
+    /// The thread has one in its hands.
+    busy: bool,
+    /// The thread is to end, or has.
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The thread, what it is to do and what it has done.
+pub(crate) struct UpdateThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Components whose parameters are not in their place.
+    away: RefCell<Vec<ComponentId>>,
+    always: bool,
+}
+
+impl UpdateThread {
+    /// None if it is never wanted, or if there can be no thread.
+    pub fn start(device: &Device, when: SecondThread) -> Option<UpdateThread> {
+        if when == SecondThread::Never {
+            return None;
+        }
+        let shared = Arc::new(Shared::default());
+        let most = MOST_WAITING + 1;
+        shared.state().waiting.reserve(most);
+        shared.state().done.reserve(most);
+        let (theirs, device) = (shared.clone(), device.clone());
+        let thread =
+            std::thread::Builder::new().name("updates".into()).spawn(move || work(&theirs, &device)).ok()?;
+        let away = RefCell::new(Vec::with_capacity(most));
+        Some(UpdateThread { shared, thread: Some(thread), away, always: when == SecondThread::Always })
+    }
+
+    /// Puts back what is done.
+    pub fn collect(&self, workspace: &Workspace, delta: &mut Delta) {
+        self.put_back(&mut self.shared.state(), workspace, delta);
+    }
+
+    /// Does what is waiting, and returns when all changes are in their places.
+    pub fn finish(&self, context: Context<'_>, delta: &mut Delta) {
+        let mut state = self.shared.state();
+        loop {
+            if let Some(mut change) = state.waiting.pop() {
+                drop(state);
+                change.work(context);
+                state = self.shared.state();
+                state.done.push(change);
+            }
+            self.put_back(&mut state, context.workspace, delta);
+            if self.away.borrow().is_empty() {
+                return;
+            }
+            while state.waiting.is_empty() && state.done.is_empty() {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Returns after something has been done.
+    fn wait<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        assert!(!state.closed, "the thread that works out changes of parameters has failed");
+        self.shared.wait(state)
+    }
+
+    fn put_back(&self, state: &mut State, workspace: &Workspace, delta: &mut Delta) {
+        for change in state.done.drain(..) {
+            self.away.borrow_mut().retain(|&id| id != change.id);
+            let (target, rules) = delta.component(change.id);
+            change.put_back(workspace, target, rules);
+        }
+    }
+}
+
+/// Gives the changes of one component away, unless too many are waiting or no processor is idle.
+pub(crate) struct Handover<'a> {
+    pub thread: &'a UpdateThread,
+    pub workspace: &'a Workspace,
+    pub id: ComponentId,
+    pub rules: &'a mut Rules,
+}
+
+impl Handover<'_> {
+    /// Waits until the component's parameters are in their place.
+    fn bring_back(&mut self, target: &mut dyn Component) {
+        let thread = self.thread;
+        if !thread.away.borrow().contains(&self.id) {
+            return;
+        }
+        let mut state = thread.shared.state();
+        let change = loop {
+            match state.done.iter().position(|change| change.id == self.id) {
+                Some(k) => break state.done.remove(k),
+                None => state = thread.wait(state),
+            }
+        };
+        drop(state);
+        thread.away.borrow_mut().retain(|&id| id != self.id);
+        change.put_back(self.workspace, target, self.rules);
+    }
+
+    fn give(&mut self, target: &mut dyn Component, products: &Products<'_>) -> bool {
+        let Some(rate) = rate(target) else { return false };
+        let (input, deriv, terms) = match *products {
+            Products::Rows(RowProducts { input, deriv, first, stride, taps }) => {
+                (input, deriv, Terms::Rows { first: first.into(), stride, taps })
+            }
+            Products::Patches { plan, input, deriv } => (input, deriv, Terms::Patches(plan.clone())),
+            Products::Blocks { .. } => return false,
+        };
+        let state = self.thread.shared.state();
+        let has_processor = self.thread.always || state.busy || !state.waiting.is_empty();
+        if state.waiting.len() >= MOST_WAITING || !has_processor && idle_processors() == Some(0) {
+            return false;
+        }
+        drop(state);
+        let Rules::One(rule) = &mut *self.rules else { return false };
+        let Some(rule) = rule.take() else { return false };
+        let (linear, bias) = linear_and_bias(target);
+        let change = Change {
+            id: self.id,
+            rule,
+            linear: std::mem::replace(linear, Matrix::empty()),
+            bias: bias.map_or(Matrix::empty(), |bias| std::mem::replace(bias, Matrix::empty())),
+            rate,
+            input: self.copy(input),
+            deriv: self.copy(deriv),
+            terms,
+        };
+        self.thread.away.borrow_mut().push(self.id);
+        self.thread.shared.state().waiting.push(change);
+        self.thread.shared.changed.notify_one();
+        true
+    }
+
+    fn copy(&self, view: View<'_>) -> Matrix {
+        let mut copy = self.workspace.hand_out(view.rows(), view.cols());
+        self.workspace.device().copy(copy.view_mut(), view);
+        copy
+    }
+}
+
+impl GradientSink for Handover<'_> {
+    fn products(&mut self, context: Context<'_>, target: &mut dyn Component, products: &Products<'_>) {
+        self.bring_back(target);
+        if !self.give(target, products) {
+            self.rules.products(context, target, products);
+        }
+    }
+    fn rows(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, rows: Rows<'_>) {
+        self.bring_back(target);
+        self.rules.rows(context, target, name, rows);
+    }
+    fn dense(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, gradient: ViewMut<'_>) {
+        self.bring_back(target);
+        self.rules.dense(context, target, name, gradient);
+    }
+    fn part(&mut self, i: usize) -> &mut dyn GradientSink {
+        self.rules.part(i)
+    }
+}
+
+impl Drop for UpdateThread {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been seen where it was waited for.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread does, first come first served.
+fn work(shared: &Shared, device: &Device) {
+    /// For those who wait, should this thread panic.
+    struct Ends<'a>(&'a Shared);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.close();
+        }
+    }
+    let _ends = Ends(shared);
+    let (workspace, random) = (Workspace::new(device), Random::new(0));
+    let context = Context { backend: &**device, workspace: &workspace, random: &random };
+    let mut state = shared.state();
+    while !state.closed {
+        if state.waiting.is_empty() {
+            state = shared.wait(state);
+            continue;
+        }
+        let mut change = state.waiting.remove(0);
+        state.busy = true;
+        drop(state);
+        change.work(context);
+        state = shared.state();
+        state.busy = false;
+        state.done.push(change);
+        shared.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::component::testing::filled;
+    use crate::config::parse_config;
+    use crate::execute::{Executor, Model, Program};
+    use crate::nnet::Nnet;
+    use crate::optimize::{OptimizeOptions, optimize};
+
+    /// All types that work out their changes by themselves, one of them twice, and others.
+    const CONFIG: &str = "
+        input-node name=input dim=12
+        component name=a type=NaturalGradientAffineComponent input-dim=12 output-dim=16
+        component name=b type=TdnnComponent input-dim=16 output-dim=16 time-offsets=-1,0
+        component name=c type=LinearComponent input-dim=16 output-dim=16
+        component name=d type=TimeHeightConvolutionComponent num-filters-in=4 num-filters-out=4 height-in=4 \
+            height-out=4 height-offsets=-1,0,1 time-offsets=0,1
+        component name=e type=NaturalGradientPerElementScaleComponent dim=16
+        component name=f type=SigmoidComponent dim=16
+        component name=g type=AffineComponent input-dim=32 output-dim=3
+        component-node name=a component=a input=input
+        component-node name=b component=b input=a
+        component-node name=c component=c input=Sum(b, Offset(a, 1))
+        component-node name=c2 component=c input=Offset(b, 1)
+        component-node name=d component=d input=c
+        component-node name=e component=e input=d
+        component-node name=f component=f input=e
+        component-node name=g component=g input=Append(f, c2)
+        output-node name=output input=g";
+
+    fn nnet() -> Nnet {
+        let mut nnet = Nnet::default();
+        nnet.read_config(parse_config("test", CONFIG.lines()).unwrap(), &Random::new(1)).unwrap();
+        nnet
+    }
+
+    fn parameters(nnet: &Nnet) -> Vec<Vec<f32>> {
+        nnet.components().filter_map(|c| c.as_updatable()).map(|c| c.vectorize()).collect()
+    }
+
+    /// What twelve minibatches change, and the derivatives of their inputs.
+    fn changes(nnet: &Nnet, program: &Arc<Program>, second_thread: bool) -> (Vec<Vec<f32>>, Vec<f32>) {
+        let (mut nnet, mut delta, random) = (nnet.clone(), Delta::new(nnet), Random::new(3));
+        let device = nnet3_matrix::cpu();
+        let mut executor = Executor::new(&device);
+        if second_thread {
+            executor.update_on_second_thread(SecondThread::Always);
+        }
+        let mut derivs = Vec::new();
+        for minibatch in 0..12 {
+            executor.start(program).unwrap();
+            device.fill_normal(executor.input(&nnet, "input").unwrap(), minibatch);
+            let mut model = Model::Train { nnet: &mut nnet, delta: &mut delta };
+            executor.run(&mut model, &random).unwrap();
+            device.fill_normal(executor.input(&nnet, "output").unwrap(), 100 + minibatch);
+            executor.run(&mut Model::Train { nnet: &mut nnet, delta: &mut delta }, &random).unwrap();
+            derivs.extend(device.download(executor.output(&nnet, "input").unwrap()));
+        }
+        (parameters(delta.nnet()), derivs)
+    }
+
+    #[test]
+    fn results_are_those_of_one_thread() {
+        let nnet = nnet();
+        let mut request = nnet.ordinary_request(8, 12, 1, true).unwrap();
+        request.inputs[0].has_deriv = true;
+        let compiled = compile(&nnet, std::slice::from_ref(&request)).unwrap();
+        let mut optimized = compiled.clone();
+        optimize(&OptimizeOptions::default(), &nnet, 2, &mut optimized).unwrap();
+        for computation in [compiled, optimized] {
+            let program = Arc::new(Program::new(&nnet, computation).unwrap());
+            let expected = changes(&nnet, &program, false);
+            assert!(expected.0.iter().all(|change| change.iter().any(|&x| x != 0.0)));
+            for _ in 0..4 {
+                assert!(changes(&nnet, &program, true) == expected);
+            }
+        }
+    }
+
+    /// The parameters of the affine component are with the thread until its change is there.
+    #[test]
+    fn parameters_are_away_until_their_change_is_there() {
+        let device = nnet3_matrix::cpu();
+        let (nnet, workspace, random) = (nnet(), Workspace::new(&device), Random::new(1));
+        let context = Context { backend: &*device, workspace: &workspace, random: &random };
+        let thread = UpdateThread::start(&device, SecondThread::Always).unwrap();
+        let (id, mut delta) = (ComponentId::from(0), Delta::new(&nnet));
+        let (input, deriv) = (filled(5, 12, 1.0), filled(5, 16, 0.5));
+        let products = Products::row_by_row(input.view(), deriv.view());
+        let (target, rules) = delta.component(id);
+        let mut handover = Handover { thread: &thread, workspace: &workspace, id, rules };
+        handover.products(context, target, &products);
+        assert!(target.parameters().iter().all(|p| p.value.is_empty()));
+        handover.bring_back(target);
+        let change = parameters(delta.nnet());
+        assert!(change[0].iter().all(|&x| x != 0.0) && change[1..].iter().flatten().all(|&x| x == 0.0));
+    }
+
+    #[test]
+    #[should_panic(expected = "has failed")]
+    fn a_failure_is_not_waited_for_forever() {
+        let device = nnet3_matrix::cpu();
+        let (nnet, workspace, random) = (nnet(), Workspace::new(&device), Random::new(1));
+        let context = Context { backend: &*device, workspace: &workspace, random: &random };
+        let thread = UpdateThread::start(&device, SecondThread::Always).unwrap();
+        let (id, mut delta) = (ComponentId::from(0), Delta::new(&nnet));
+        let wrong = filled(5, 7, 1.0);
+        let (target, rules) = delta.component(id);
+        let mut handover = Handover { thread: &thread, workspace: &workspace, id, rules };
+        handover.products(context, target, &Products::row_by_row(wrong.view(), wrong.view()));
+        handover.bring_back(target);
+    }
+}
