@@ -37,7 +37,9 @@ pub fn read_symbols(input: &[u8]) {
 
 pub fn corpus_symbols() -> Vec<Vec<u8>> {
     let mut symbols = Symbols::new("words.txt");
-    ["<eps>", "one", "two"].map(|name| symbols.number_or_add(name));
+    for name in ["<eps>", "one", "two"] {
+        symbols.number_or_add(name);
+    }
     let fst = text::parse("0 1 1 2 0.5\n1\n").expect("an FST");
     let tables = [Some(symbols.clone()), Some(symbols.clone())];
     let constant = |aligned: bool| in_memory(|w| store::write_const(w, &fst, aligned));
@@ -91,7 +93,9 @@ pub fn read_arpa(input: &[u8]) {
         (0, UnknownWords::Refuse),
     ] {
         let mut symbols = Symbols::new("words.txt");
-        ["<eps>", "#0", "<s>", "</s>", "a"].map(|name| symbols.number_or_add(name));
+        for name in ["<eps>", "#0", "<s>", "</s>", "a"] {
+            symbols.number_or_add(name);
+        }
         let words = Words::Symbols(symbols, unknown);
         let mut options = ArpaOptions { words, begin: 2, end: 3, most_warnings: Some(2) };
         let mut r = KaldiReader::from_bytes("input", input.to_vec());
