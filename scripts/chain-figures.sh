@@ -57,8 +57,9 @@ for cmd in *-*.cmd; do
   done < <(objectives "$name.log")
   if [[ $parameters != - && -f $name.raw ]]; then compare_models "$name:" "$name.raw" "ours/$name.raw" "$parameters"; fi
 done
+# (Which minibatches count in the statistics of activations is drawn at random.)
 for network in tdnn lstm; do
-  same_bytes "$network: seeds 1 and 2 make the same model" "ours/$network-default.raw" "ours/$network-srand2.raw"
+  compare_models "$network, seeds 1 and 2:" "ours/$network-default.raw" "ours/$network-srand2.raw" 0
 done
 
 # ---- diagnostics ----------------------------------------------------------------------------------------------------
