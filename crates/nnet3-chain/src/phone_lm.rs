@@ -258,8 +258,8 @@ impl PhoneLmEstimator {
     /// The state with the longest end of this history that has counts; the empty history is an end of all.
     fn longest(&self, history: &[i32]) -> Result<usize> {
         let ends = (0..=history.len()).map(|skipped| &history[skipped..]);
-        let known = ends.filter_map(|end| self.by_history.get(end).copied());
-        known.filter(|&state| self.states[state].total > 0).next().ok_or_else(|| {
+        let mut known = ends.filter_map(|end| self.by_history.get(end).copied());
+        known.find(|&state| self.states[state].total > 0).ok_or_else(|| {
             Error::data(format!(
                 "the language model has no state for the history {history:?} or an end of it"
             ))
