@@ -26,8 +26,8 @@ struct Options {
     /// Maximum warnings to report on ARPA parsing, 0 to disable, -1 to show all
     #[arg(long, default_value_t = 30)]
     max_arpa_warnings: i32,
-    arpa_in: String,
-    const_arpa_out: String,
+    input_arpa: String,
+    const_arpa: String,
 }
 
 const FILE: &str = "arpa-file-parser.cc";
@@ -47,16 +47,16 @@ fn run(options: Options) -> Result<u8> {
     }
     let most_warnings = usize::try_from(options.max_arpa_warnings).ok();
     let mut arpa = ArpaOptions { words: Words::Numbers, begin, end, most_warnings };
-    log::log(&READING, &format!("Reading {}", options.arpa_in));
-    let mut r = KaldiReader::open_raw(&options.arpa_in)?;
+    log::log(&READING, &format!("Reading {}", options.input_arpa));
+    let mut r = KaldiReader::open_raw(&options.input_arpa)?;
     let lm = ConstArpa::from_arpa(&mut r, &mut arpa, unknown, &mut |event| match event {
         Event::Data => log::log(&DATA, "Reading \\data\\ section."),
         Event::Section(line) => log::log(&SECTION, &format!("Reading {line} section.")),
         Event::Warning(message) | Event::ManyWarnings(message) => log::warning(&WARNING, &message),
     })
-    .with_context(|| options.arpa_in.clone())?;
+    .with_context(|| options.input_arpa.clone())?;
     r.close()?;
-    write_object(&options.const_arpa_out, true, &lm)?;
+    write_object(&options.const_arpa, true, &lm)?;
     Ok(0)
 }
 

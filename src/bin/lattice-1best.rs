@@ -20,8 +20,8 @@ struct Options {
     /// Word insertion penalty.
     #[arg(long, default_value_t = 0.0)]
     word_ins_penalty: f32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -29,7 +29,7 @@ fn run(options: Options) -> Result<u8> {
     lattices::check_invertible(scale.acoustic, scale.lm)?;
     // (The reference takes a negative penalty for none, too.)
     let penalty = Some(options.word_ins_penalty).filter(|&penalty| penalty > 0.0);
-    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, lattice| {
         let mut lattice = lattices::scaled(lattice, scale);
         if let Some(penalty) = penalty {

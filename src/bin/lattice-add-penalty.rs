@@ -16,12 +16,12 @@ struct Options {
     /// Word insertion penalty
     #[arg(long, default_value_t = 0.0)]
     word_ins_penalty: f32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
-    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, mut lattice| {
         add_word_penalty(&mut lattice, options.word_ins_penalty);
         Ok(Ok(lattice))

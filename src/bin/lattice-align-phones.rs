@@ -31,8 +31,8 @@ struct Options {
     #[arg(long, default_value_t = false)]
     replace_output_symbols: bool,
     model: String,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -42,8 +42,8 @@ fn run(options: Options) -> Result<u8> {
         remove_epsilon: options.remove_epsilon,
         replace_output_symbols: options.replace_output_symbols,
     };
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = AlignedOutput::open(&options.lattices_wspecifier, options.output_error_lats)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = AlignedOutput::open(&options.lattice_wspecifier, options.output_error_lats)?;
     input.for_each(|key, lattice| {
         let (mut aligned, problems) = align_phones(&lattice, &model, &choices)?;
         output.write(key, &mut aligned, &problems)

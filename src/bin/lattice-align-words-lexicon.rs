@@ -45,14 +45,14 @@ struct Options {
     /// If >0.0, the maximum ratio by which we allow the lattice-alignment code to increase the #states in a lattice (vs. the phone-aligned lattice) before we fail and refuse to align the lattice. This is helpful in order to prevent pathological lattices from causing the program to exhaust memory. Actual max-states is 1000 + max-expand * orig-num-states.
     #[arg(long, default_value_t = -1.0)]
     max_expand: f32,
-    lexicon: String,
+    lexicon_file: String,
     model: String,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
-    let lexicon = AlignmentLexicon::load(&options.lexicon)?;
+    let lexicon = AlignmentLexicon::load(&options.lexicon_file)?;
     for word in &lexicon.duplicates {
         messages::warn(&format!("Duplicate entry in lexicon map for word {word}"));
     }
@@ -62,8 +62,8 @@ fn run(options: Options) -> Result<u8> {
         partial_word_label: options.partial_word_label,
         max_expand: Some(options.max_expand).filter(|&factor| factor > 0.0),
     };
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = AlignedOutput::open(&options.lattices_wspecifier, options.output_error_lats)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = AlignedOutput::open(&options.lattice_wspecifier, options.output_error_lats)?;
     input.for_each(|key, lattice| {
         let (mut aligned, mut problems) = align_words_by_lexicon(&lattice, &model, &lexicon, &choices)?;
         if options.test && problems.is_empty() {

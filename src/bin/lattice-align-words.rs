@@ -38,15 +38,15 @@ struct Options {
     reorder: bool,
     word_boundary_file: String,
     model: String,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
     let boundaries = WordBoundaries::load(&options.word_boundary_file)?;
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = AlignedOutput::open(&options.lattices_wspecifier, options.output_error_lats)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = AlignedOutput::open(&options.lattice_wspecifier, options.output_error_lats)?;
     input.for_each(|key, lattice| {
         let expand = Some(options.max_expand).filter(|&factor| factor > 0.0);
         let choices = WordAlignment {

@@ -28,7 +28,7 @@ struct Options {
     /// Symbol table for words [for debug output]
     #[arg(long, default_value = "")]
     word_symbol_table: String,
-    lattices_rspecifier: String,
+    lattice_rspecifier: String,
     transcriptions_wspecifier: Option<String>,
     alignments_wspecifier: Option<String>,
 }
@@ -36,7 +36,7 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     let scale = Scale::new(f64::from(options.lm_scale), f64::from(options.acoustic_scale));
     let symbols = lattices::open_symbols(&options.word_symbol_table)?;
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut words = lattices::open_writer::<I32VectorHolder>(options.transcriptions_wspecifier.as_ref())?;
     let mut alignments = lattices::open_writer::<I32VectorHolder>(options.alignments_wspecifier.as_ref())?;
     let (mut done, mut failed, mut frames) = (0u64, 0u64, 0usize);

@@ -32,8 +32,8 @@ struct Options {
     /// Exit with status 0 even if no lattices are copied
     #[arg(long, default_value_t = false)]
     ignore_missing: bool,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 /// Which lattices are copied.
@@ -59,14 +59,14 @@ fn run(options: Options) -> Result<u8> {
 }
 
 fn copy<H: Holder>(options: &Options, filter: &Filter) -> Result<u8> {
-    let from = &options.lattices_rspecifier;
+    let from = &options.lattice_rspecifier;
     let sorted = Rspecifier::parse(from).is_ok_and(|rspecifier| rspecifier.sorted);
     let last = match filter {
         Filter::Listed(keys, true) if sorted && options.exclude.is_empty() => keys.iter().max(),
         _ => None,
     };
     let mut input = SequentialReader::<H>::open(from)?;
-    let mut output = Output::<H>::open(&options.lattices_wspecifier)?;
+    let mut output = Output::<H>::open(&options.lattice_wspecifier)?;
     let mut total = 0;
     while let Some((key, lattice)) = input.next()? {
         if last.is_some_and(|last| key > *last) {

@@ -11,20 +11,20 @@ use nnet3_decode::{CompactLatticeHolder, order};
 
 /// For each lattice, compute a vector of length (num-frames) saying how many arcs cross each frame.
 ///
-/// The final <lattices-wspecifier> allows you to write the input lattices out in case you want to do something else with
+/// The final <lattice-wspecifier> allows you to write the input lattices out in case you want to do something else with
 /// them as part of the same pipe.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: lattice-depth-per-frame ark:- ark,t:-")]
 struct Options {
-    lattices_rspecifier: String,
-    depths_wspecifier: String,
-    lattices_wspecifier: Option<String>,
+    lattice_rspecifier: String,
+    depth_wspecifier: String,
+    lattice_wspecifier: Option<String>,
 }
 
 fn run(options: Options) -> Result<u8> {
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = Output::<I32VectorHolder>::open(&options.depths_wspecifier)?;
-    let mut copies = lattices::open_writer::<CompactLatticeHolder>(options.lattices_wspecifier.as_ref())?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = Output::<I32VectorHolder>::open(&options.depth_wspecifier)?;
+    let mut copies = lattices::open_writer::<CompactLatticeHolder>(options.lattice_wspecifier.as_ref())?;
     input.for_each(|key, mut lattice| {
         order::sort(&mut lattice)?;
         output.write(key, &depth_per_frame(&lattice)?)?;

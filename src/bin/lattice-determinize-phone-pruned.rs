@@ -47,8 +47,8 @@ struct Options {
     #[arg(long, default_value_t = true)]
     write_compact: bool,
     model: String,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -70,8 +70,8 @@ fn run(options: Options) -> Result<u8> {
         );
     }
     let model: TransitionModel = read_object(&options.model)?;
-    let input = Input::<LatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = LatticeOutput::open(&options.lattices_wspecifier, options.write_compact)?;
+    let input = Input::<LatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.write_compact)?;
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
         let costs = (!options.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;

@@ -47,8 +47,8 @@ struct Options {
     /// Controls pruning un-determinized lattice and retrying determinization: if effective-beam < retry-cutoff * beam, we prune the raw lattice and retry.
     #[arg(long, default_value_t = 0.5)]
     retry_cutoff: f32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -68,8 +68,8 @@ fn run(options: Options) -> Result<u8> {
         max_states: options.max_states,
         retry_cutoff: f64::from(options.retry_cutoff),
     };
-    let input = Input::<LatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = LatticeOutput::open(&options.lattices_wspecifier, options.write_compact)?;
+    let input = Input::<LatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.write_compact)?;
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
         let costs = (!options.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;

@@ -18,14 +18,14 @@ struct Options {
     /// Scaling factor for language model costs; frequently 1.0 or -1.0
     #[arg(long, default_value_t = 1.0)]
     lm_scale: f32,
-    lattices_rspecifier: String,
+    lattice_rspecifier: String,
     const_arpa_in: String,
-    lattices_wspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
     let lm = LanguageModel::ConstArpa(read_object(&options.const_arpa_in)?);
-    lattices::rescore((&options.lattices_rspecifier, &options.lattices_wspecifier), &lm, options.lm_scale)
+    lattices::rescore((&options.lattice_rspecifier, &options.lattice_wspecifier), &lm, options.lm_scale)
 }
 
 pub fn main() -> ExitCode {

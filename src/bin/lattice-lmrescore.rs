@@ -20,14 +20,14 @@ struct Options {
     /// Number of states that Kaldi caches of the LM FST; here the whole of it is kept, so this changes nothing
     #[arg(long, default_value_t = 50000)]
     num_states_cache: i32,
-    lattices_rspecifier: String,
+    lattice_rspecifier: String,
     lm_fst_in: String,
-    lattices_wspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
     let lm = LanguageModel::Fst(FstLm::new(kaldi_fst::read_fst(&options.lm_fst_in)?));
-    lattices::rescore((&options.lattices_rspecifier, &options.lattices_wspecifier), &lm, options.lm_scale)
+    lattices::rescore((&options.lattice_rspecifier, &options.lattice_wspecifier), &lm, options.lm_scale)
 }
 
 pub fn main() -> ExitCode {

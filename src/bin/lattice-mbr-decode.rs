@@ -33,7 +33,7 @@ struct Options {
     /// If true, output times corresponding to one-best, not whole sausage.
     #[arg(long, default_value_t = false)]
     one_best_times: bool,
-    lattices_rspecifier: String,
+    lattice_rspecifier: String,
     transcriptions_wspecifier: String,
     bayes_risk_wspecifier: Option<String>,
     sausage_stats_wspecifier: Option<String>,
@@ -43,7 +43,7 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     let scale = Scale::new(f64::from(options.lm_scale), f64::from(options.acoustic_scale));
     lattices::open_symbols(&options.word_symbol_table)?;
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut words = lattices::open_writer::<I32VectorHolder>(Some(&options.transcriptions_wspecifier))?;
     let mut risks = lattices::open_writer::<FloatHolder>(options.bayes_risk_wspecifier.as_ref())?;
     let mut sausages = lattices::open_writer::<PosteriorHolder>(options.sausage_stats_wspecifier.as_ref())?;

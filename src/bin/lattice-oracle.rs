@@ -33,7 +33,7 @@ struct Options {
     /// If supplied, write the lattice that contains only the oracle path to the given wspecifier.
     #[arg(long, default_value = "")]
     write_lattices: String,
-    lattices_rspecifier: String,
+    test_lattice_rspecifier: String,
     reference_rspecifier: String,
     transcriptions_wspecifier: String,
     edit_distance_wspecifier: Option<String>,
@@ -42,7 +42,7 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     let symbols = lattices::open_symbols(&options.word_symbol_table)?;
     let wildcards = wildcards(&options, symbols.as_ref())?;
-    let input = Input::<LatticeHolder>::open(&options.lattices_rspecifier)?;
+    let input = Input::<LatticeHolder>::open(&options.test_lattice_rspecifier)?;
     let mut references = RandomReader::<I32VectorHolder>::open(&options.reference_rspecifier)?;
     let mut words = lattices::open_writer::<I32VectorHolder>(Some(&options.transcriptions_wspecifier))?;
     let mut edits = lattices::open_writer::<I32Holder>(options.edit_distance_wspecifier.as_ref())?;

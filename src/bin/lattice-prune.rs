@@ -21,8 +21,8 @@ struct Options {
     /// Pruning beam [applied after acoustic scaling]
     #[arg(long, default_value_t = 10.0)]
     beam: f32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -30,7 +30,7 @@ fn run(options: Options) -> Result<u8> {
     lattices::check_invertible(acoustic, 1.0)?;
     let scale = Scale::new(1.0, acoustic);
     let (mut states, mut arcs) = ([0usize; 2], [0usize; 2]);
-    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |key, lattice| {
         let mut lattice = lattices::scaled(lattice, scale);
         let before = (lattice.states.len(), lattice.num_arcs());

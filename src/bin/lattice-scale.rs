@@ -28,8 +28,8 @@ struct Options {
     /// Add this times original LM costs to acoustic costs
     #[arg(long, default_value_t = 0.0)]
     lm2acoustic_scale: f32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -39,7 +39,7 @@ fn run(options: Options) -> Result<u8> {
         lm_to_acoustic: f64::from(options.lm2acoustic_scale),
         acoustic: lattices::acoustic_scale(options.acoustic_scale, options.inv_acoustic_scale)?,
     };
-    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let (done, status) = if options.write_compact {
         let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, lattice| {
             Ok(Ok(lattices::scaled(lattice, scale)))

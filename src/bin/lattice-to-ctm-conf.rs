@@ -43,9 +43,9 @@ struct Options {
     /// Keep the inter-word <eps> bins in the 1-best output (ctm, <eps> can be a silence or a deleted word)
     #[arg(long, default_value_t = false)]
     print_silence: bool,
-    lattices_rspecifier: String,
+    lattice_rspecifier: String,
     /// [<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>
-    #[arg(required = true, num_args = 1..=3)]
+    #[arg(value_name = "[<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>", required = true, num_args = 1..=3)]
     others: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ fn run(options: Options) -> Result<u8> {
     let mut one_best = tables::open_optional::<I32VectorHolder>(open(0))?;
     let mut times = tables::open_optional::<F32PairVectorHolder>(open(1))?;
     let choices = mbr::Options { decode: options.decode_mbr, keep_silence: options.print_silence };
-    let input = Input::<CompactLatticeHolder>::open(&options.lattices_rspecifier)?;
+    let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut writer = KaldiWriter::create(ctm, false)?;
     let (mut done, mut num_words, mut risk) = (0, 0, 0.0_f32);
     input.for_each(|key, lattice| {

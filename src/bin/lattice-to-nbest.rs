@@ -33,8 +33,8 @@ struct Options {
     /// Seed for random number generator (only relevant if --random=true)
     #[arg(long, default_value_t = 0)]
     srand: i32,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -43,8 +43,8 @@ fn run(options: Options) -> Result<u8> {
     let scale = Scale::new(f64::from(options.lm_scale), f64::from(options.acoustic_scale));
     lattices::check_invertible(scale.acoustic, scale.lm)?;
     let mut random = CRand::new(options.srand);
-    let input = Input::<LatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = Output::<CompactLatticeHolder>::open(&options.lattices_wspecifier)?;
+    let input = Input::<LatticeHolder>::open(&options.lattice_rspecifier)?;
+    let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
     let mut done = 0;
     input.for_each(|key, lattice| {
         let mut lattice = lattices::scaled(lattice, scale);

@@ -20,13 +20,13 @@ struct Options {
     #[arg(long, default_value_t = true)]
     replace_words: bool,
     model: String,
-    lattices_rspecifier: String,
-    lattices_wspecifier: String,
+    lattice_rspecifier: String,
+    lattice_wspecifier: String,
 }
 
 fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
-    let (from, to) = (&options.lattices_rspecifier, &options.lattices_wspecifier);
+    let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, mut lattice| {
         if !options.replace_words {
             phones::replace_ids(&model, &mut lattice)?;

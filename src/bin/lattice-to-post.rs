@@ -21,16 +21,16 @@ struct Options {
     /// Scaling factor for "graph costs" (including LM costs)
     #[arg(long, default_value_t = 1.0)]
     lm_scale: f32,
-    lattices_rspecifier: String,
-    posteriors_wspecifier: String,
+    lats_rspecifier: String,
+    posts_wspecifier: String,
     loglikes_wspecifier: Option<String>,
 }
 
 fn run(options: Options) -> Result<u8> {
     let scale = Scale::new(f64::from(options.lm_scale), f64::from(options.acoustic_scale));
     lattices::check_invertible(scale.acoustic, 1.0)?;
-    let input = Input::<LatticeHolder>::open(&options.lattices_rspecifier)?;
-    let mut output = Output::<PosteriorHolder>::open(&options.posteriors_wspecifier)?;
+    let input = Input::<LatticeHolder>::open(&options.lats_rspecifier)?;
+    let mut output = Output::<PosteriorHolder>::open(&options.posts_wspecifier)?;
     let mut loglikes = lattices::open_writer::<FloatHolder>(options.loglikes_wspecifier.as_ref())?;
     let (mut log_like, mut acoustic, mut frames) = (0.0, 0.0, 0.0);
     input.for_each(|key, lattice| {
