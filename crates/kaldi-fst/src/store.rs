@@ -62,7 +62,7 @@ fn read_checked<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Re
         let (wanted, found) = (W::ARC_TYPE, &header.arc_type);
         return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
     }
-    read_after(r, &header, W::read)
+    read_after(r, header, W::read)
 }
 
 /// Reads what follows a header, whose type of arcs is not looked at; `weight` reads a weight.
