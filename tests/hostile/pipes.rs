@@ -87,7 +87,7 @@ fn single_files_from_pipes() {
     let net = network(&folder, 1);
     let output = run_on_path("nnet3-info", &[&format!("(cat {net}; exit 4) | cat |")]);
     error_line(&output, &["'(cat ", "; exit 4)' in the pipe", "exit status: 4"]);
-    let script = folder.write("x.scp", format!("u1 (echo '[ 1 2 ]'; exit 3) | cat |\nu2 echo '[ 1 2 ]' |\n"));
+    let script = folder.write("x.scp", "u1 (echo '[ 1 2 ]'; exit 3) | cat |\nu2 echo '[ 1 2 ]' |\n");
     let output = run_on_path("copy-vector", &[&format!("scp:{script}"), "ark:/dev/null"]);
     error_line(&output, &["x.scp, key 'u1'", "exit status: 3"]);
     let output = run_on_path("copy-vector", &[&format!("scp,p:{script}"), "ark,t:-"]);
