@@ -246,7 +246,7 @@ fn progress_on_a_terminal() {
     assert!(shown.contains("20 entries, "), "{shown:?}");
     // What stands on the terminal's line in the end: the bar is taken away before other lines.
     let line = |with: &str| {
-        let line = shown.lines().find(|line| line.contains(with)).unwrap_or_else(|| panic!("{shown:?}"));
+        let line = shown.lines().rfind(|line| line.contains(with)).unwrap_or_else(|| panic!("{shown:?}"));
         line.rsplit("\u{1b}[2K").next().unwrap().trim().to_owned()
     };
     assert_eq!(line("a line of the command"), "a line of the command", "{shown:?}");

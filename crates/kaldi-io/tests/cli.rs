@@ -222,7 +222,7 @@ fn standard_options() {
 
 #[test]
 fn help() {
-    for args in [&["--help"][..], &["-h"], &["--help=true", "x"], &["a", "b", "--HELP"]] {
+    for args in [&["--help"][..], &["-h"], &["--debug", "-h"], &["--help=true", "x"], &["a", "b", "--HELP"]] {
         let stop = go(args).unwrap_err();
         assert_eq!(
             (stop.status, &stop.error, stop.text.as_str()),

@@ -147,7 +147,8 @@ pub(super) fn normalize(command: &Command, argv: &[OsString]) -> Result<Argument
     let (texts, attached) = attach_values(command, texts.get(1..).unwrap_or_default());
     let mut normalizer = Normalizer { command, echo, options: Vec::new(), print_args: true };
 
-    if texts.first().is_some_and(|arg| arg == "-h") {
+    let is_option = |arg: &&String| arg.starts_with("--") && *arg != "--";
+    if texts.iter().find(|arg| !is_option(arg)).is_some_and(|arg| arg == "-h") {
         return Err(Stop::shows(help::usage(command)));
     }
     for arg in texts.iter().take_while(|arg| *arg != "--").filter(|arg| arg.starts_with("--")) {
