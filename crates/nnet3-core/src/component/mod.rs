@@ -4,55 +4,18 @@
 //! them. Formulas and file formats are those of the reference's `nnet-*-component` sources.
 
 pub mod affine;
+pub mod algorithms;
 pub mod attention;
-pub mod batch_norm;
-pub mod block_affine;
-#[cfg(test)]
-mod by_index;
-pub mod clip_gradient;
 pub mod composite;
-pub mod constant;
 pub mod convolution;
-pub mod convolution_model;
-pub mod convolution_plan;
-pub mod distribute;
 pub mod dropout;
 pub mod elementwise;
-pub mod fields;
-pub mod fit;
-pub mod fixed;
-pub mod general_dropout;
-pub mod gradient;
-pub mod grid;
-pub mod groups;
-pub mod gru;
-pub mod linear;
-pub mod lstm;
-pub mod nonlinear;
-pub mod nonlinear_stats;
+pub mod framework;
 pub mod normalize;
-pub mod parameter;
-pub mod parameters;
-pub mod per_element;
-pub mod pooling;
-pub mod preconditioners;
-pub mod registry;
-pub mod repeated;
-pub mod row_ranges;
-pub mod scale_and_offset;
-pub mod spec_augment;
+pub mod recurrent;
 pub mod statistics;
-pub mod summed;
-pub mod tally;
-pub mod tanh_stats;
-pub mod tdnn;
-pub mod tdnn_keys;
 #[cfg(test)]
 pub mod testing;
-pub mod time_height;
-pub mod truncation;
-pub mod updatable;
-pub mod winograd;
 
 use crate::error::Result;
 use crate::index::Index;
@@ -64,8 +27,22 @@ use std::any::Any;
 use std::fmt;
 use std::ops::BitOr;
 
+pub use affine::{block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
+pub use algorithms::{convolution_model, convolution_plan, grid, row_ranges, winograd};
+pub use convolution::time_height;
+pub use dropout::{general_dropout, spec_augment};
+pub use elementwise::{
+    constant, distribute, groups, nonlinear, nonlinear_stats, per_element, scale_and_offset,
+};
+pub use framework::{fields, fit, gradient, named, parameters, preconditioners, registry, tally, updatable};
+pub use normalize::batch_norm;
+pub use recurrent::{clip_gradient, gru, lstm, tanh_stats, truncation};
+pub use statistics::{pooling, summed};
+#[cfg(test)]
+pub use testing::by_index;
+
 pub use gradient::{Products, RowProducts, Rows, Update};
-pub use parameter::{Parameter, Parameters, ParametersMut, named};
+pub use named::{Parameter, Parameters, ParametersMut, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
 

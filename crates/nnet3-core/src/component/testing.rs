@@ -2,6 +2,8 @@
 //!
 //! [`check_component`] is the usual entry; [`Check`] sets rows, inputs and index lists where the defaults do not fit.
 
+pub mod by_index;
+
 use super::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update, registry};
 use crate::config::ConfigLine;
 use crate::error::Result;

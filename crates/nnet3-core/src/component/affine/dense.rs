@@ -1,0 +1,421 @@
+//! `AffineComponent` and `NaturalGradientAffineComponent`: y = W x + b.
+
+use crate::component::parameters::*;
+use crate::component::preconditioners::Preconditioning;
+use crate::component::preconditioners::{self, Preconditioners};
+use crate::component::updatable::{Updatable, UpdatableSettings};
+use crate::component::*;
+use crate::config::ConfigLine;
+use crate::text;
+use nnet3_matrix::Transpose::No;
+
+const PLAIN: &str = "AffineComponent";
+const NATURAL: &str = "NaturalGradientAffineComponent";
+
+const MATRIX: Key = Key {
+    name: "matrix",
+    kind: Kind::File,
+    default: "none",
+    meaning: "W and b as the last column; the dimensions are then optional and the other keys of initialisation refused",
+};
+const PARAM_STDDEV: Key = stddev_key("param-stddev", "1/sqrt(input-dim)");
+const BIAS_STDDEV: Key = stddev_key("bias-stddev", "1");
+
+pub const TYPES: &[ComponentType] = &[
+    ComponentType {
+        name: PLAIN,
+        purpose: "A linear function of the input plus a bias, with plain gradient updates.",
+        keys: &[INPUT_DIM, OUTPUT_DIM, MATRIX, PARAM_STDDEV, BIAS_STDDEV, ORTHONORMAL_CONSTRAINT],
+        updatable: true,
+        example: "input-dim=4 output-dim=3",
+        from_config: |line, random| Affine::from_config(line, random, false),
+        read: |r| Affine::read(r, false),
+    },
+    ComponentType {
+        name: NATURAL,
+        purpose: "A linear function of the input plus a bias, with natural gradient updates.",
+        keys: &[
+            INPUT_DIM,
+            OUTPUT_DIM,
+            MATRIX,
+            PARAM_STDDEV,
+            BIAS_STDDEV,
+            BIAS_MEAN,
+            ORTHONORMAL_CONSTRAINT,
+            preconditioners::KEYS[0],
+            preconditioners::KEYS[1],
+            preconditioners::KEYS[2],
+            preconditioners::KEYS[3],
+            preconditioners::KEYS[4],
+        ],
+        updatable: true,
+        example: "input-dim=4 output-dim=3",
+        from_config: |line, random| Affine::from_config(line, random, true),
+        read: |r| Affine::read(r, true),
+    },
+];
+
+/// Both types, which differ in the update only.
+#[derive(Clone, Debug)]
+pub struct Affine {
+    settings: UpdatableSettings,
+    /// O × I.
+    linear: Matrix,
+    /// 1 × O.
+    bias: Matrix,
+    orthonormal_constraint: f32,
+    /// None: `AffineComponent`.
+    natural_gradient: Option<Preconditioners>,
+}
+
+impl Affine {
+    /// An `AffineComponent`. Panics if the bias (1 × O) does not fit the linear part (O × I).
+    pub fn new(settings: UpdatableSettings, linear: Matrix, bias: Matrix) -> Affine {
+        let mut new = Affine {
+            settings,
+            linear: Matrix::empty(),
+            bias: Matrix::empty(),
+            orthonormal_constraint: 0.0,
+            natural_gradient: None,
+        };
+        new.set_params(linear, bias);
+        new
+    }
+
+    /// A `NaturalGradientAffineComponent` with default rate, ranks 20 and 80, update period 4.
+    pub fn with_natural_gradient(linear: Matrix, bias: Matrix) -> Affine {
+        let natural_gradient = Some(Preconditioners::new(20, 80, 4, 2000.0, 4.0));
+        Affine { natural_gradient, ..Affine::new(UpdatableSettings::default(), linear, bias) }
+    }
+
+    /// O × I.
+    pub fn linear_params(&self) -> &Matrix {
+        &self.linear
+    }
+
+    /// 1 × O.
+    pub fn bias_params(&self) -> &Matrix {
+        &self.bias
+    }
+
+    /// Other parameters, of other dimensions perhaps. Panics if they do not fit each other.
+    pub fn set_params(&mut self, linear: Matrix, bias: Matrix) {
+        assert!(
+            bias.rows() == 1 && bias.cols() == linear.rows() && !linear.is_empty(),
+            "{linear:?} and {bias:?}"
+        );
+        (self.linear, self.bias) = (linear, bias);
+    }
+
+    pub fn preconditioners(&self) -> Option<&Preconditioners> {
+        self.natural_gradient.as_ref()
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random, natural: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let (linear, bias) = match line.get_string("matrix") {
+            Some(file) => Affine::load(line, &file)?,
+            None => {
+                let shape = (line.require_dim("output-dim")?, line.require_dim("input-dim")?);
+                let bias_mean = if natural { line.get_f32("bias-mean")?.unwrap_or(0.0) } else { 0.0 };
+                random_linear_and_bias(line, random, shape, shape.0, 1.0, bias_mean)?
+            }
+        };
+        let mut new = Affine::new(settings, linear, bias);
+        new.orthonormal_constraint = line.get_f32("orthonormal-constraint")?.unwrap_or(0.0);
+        if natural {
+            new.natural_gradient =
+                Some(Preconditioners::from_config(line, new.input_dim(), new.output_dim())?);
+        }
+        Ok(Box::new(new))
+    }
+
+    fn load(line: &mut ConfigLine, file: &str) -> Result<(Matrix, Matrix)> {
+        let matrix = load_matrix(file)?;
+        if matrix.cols() < 2 {
+            return Err(
+                line.error(format!("matrix={file}: expected at least 2 columns, found {}", matrix.cols()))
+            );
+        }
+        let (rows, cols, data) = (matrix.rows(), matrix.cols() - 1, matrix.to_vec());
+        check_dim(line, "input-dim", cols)?;
+        check_dim(line, "output-dim", rows)?;
+        let linear = data.chunks_exact(cols + 1).flat_map(|row| &row[..cols]).copied().collect();
+        let bias = data.chunks_exact(cols + 1).map(|row| row[cols]).collect();
+        Ok((Matrix::from_vec(rows, cols, linear), Matrix::from_vec(1, rows, bias)))
+    }
+
+    fn read(r: &mut KaldiReader, natural: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        let (linear, bias) = read_linear_and_bias(r)?;
+        let mut new = Affine::new(settings, linear, bias);
+        if natural {
+            new.read_natural_gradient(r)?;
+        } else {
+            read_old_is_gradient(r, &mut new.settings)?;
+            new.read_orthonormal_constraint(r)?;
+            r.expect_token("</AffineComponent>")?;
+        }
+        Ok(Box::new(new))
+    }
+
+    fn read_orthonormal_constraint(&mut self, r: &mut KaldiReader) -> Result<()> {
+        self.orthonormal_constraint = fields::optional_f32(r, "<OrthonormalConstraint>", 0.0)?;
+        Ok(())
+    }
+
+    fn read_natural_gradient(&mut self, r: &mut KaldiReader) -> Result<()> {
+        let (rank_in, rank_out) = (fields::read_dim(r, "<RankIn>")?, fields::read_dim(r, "<RankOut>")?);
+        self.read_orthonormal_constraint(r)?;
+        let period = fields::read_dim(r, "<UpdatePeriod>")?;
+        let history = fields::read_f32(r, "<NumSamplesHistory>")?;
+        let alpha = fields::read_f32(r, "<Alpha>")?;
+        self.natural_gradient =
+            Some(Preconditioners::new(rank_in, rank_out, period, history, alpha).check(r)?);
+
+        // Older forms.
+        if r.accept_token("<MaxChangePerSample>")? {
+            r.read_f32()?;
+        }
+        read_old_is_gradient(r, &mut self.settings)?;
+        for token in ["<UpdateCount>", "<ActiveScalingCount>", "<MaxChangeScaleStats>"] {
+            if r.accept_token(token)? {
+                r.read_f64()?;
+            }
+        }
+        let end = r.read_token()?;
+        match end.contains("NaturalGradientAffineComponent>") {
+            true => Ok(()),
+            false => Err(r.error(format!("expected token '</{NATURAL}>', found '{end}'")).into()),
+        }
+    }
+}
+
+impl Component for Affine {
+    fn type_name(&self) -> &'static str {
+        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
+
+    fn input_dim(&self) -> usize {
+        self.linear.cols()
+    }
+    fn output_dim(&self) -> usize {
+        self.linear.rows()
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+            | Properties::UPDATABLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::BACKPROP_ADDS
+    }
+
+    fn info(&self, detailed: bool) -> String {
+        let mut out = self.settings.info(self);
+        if self.orthonormal_constraint != 0.0 {
+            out += &format!(", orthonormal-constraint={}", text::number(self.orthonormal_constraint as f64));
+        }
+        out += &text::matrix_stats("linear-params", &self.linear, detailed);
+        out += &text::mean_stats("bias", &self.bias.to_vec());
+        out + &self.natural_gradient.as_ref().map_or(String::new(), Preconditioners::info)
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, self.type_name())?;
+        write_linear_and_bias(w, &self.linear, &self.bias)?;
+        if let Some(natural_gradient) = &self.natural_gradient {
+            fields::write_dim(w, "<RankIn>", natural_gradient.input.rank)?;
+            fields::write_dim(w, "<RankOut>", natural_gradient.output.rank)?;
+        }
+        if self.orthonormal_constraint != 0.0 {
+            fields::write_f32(w, "<OrthonormalConstraint>", self.orthonormal_constraint)?;
+        }
+        if let Some(natural_gradient) = &self.natural_gradient {
+            fields::write_dim(w, "<UpdatePeriod>", natural_gradient.input.update_period)?;
+            fields::write_f32(w, "<NumSamplesHistory>", natural_gradient.input.num_samples_history)?;
+            fields::write_f32(w, "<Alpha>", natural_gradient.input.alpha)?;
+        }
+        w.write_token(&format!("</{}>", self.type_name()))?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        affine(context, output, input, self.linear.view(), self.bias.view());
+    }
+
+    fn as_affine(&self) -> Option<(View<'_>, View<'_>)> {
+        Some((self.linear.view(), self.bias.view()))
+    }
+
+    fn sets_in_deriv(&self) -> bool {
+        true
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let (input, deriv) = (args.in_value, args.out_deriv);
+        let products = RowProducts { input, deriv, first: &[0], stride: 1, taps: args.taps };
+        update.products(context, Products::Rows(products));
+        if let Some(in_deriv) = args.in_deriv {
+            let (linear, rows) = (self.linear.view(), in_deriv.rows());
+            let taps = args.taps.filter(|taps| taps.summed);
+            match taps.and_then(|taps| Some((taps, taps.filter(context.backend, rows, linear)?))) {
+                None => context.backend.gemm(in_deriv, 1.0, args.out_deriv, No, linear, No, args.beta()),
+                Some((taps, filter)) => {
+                    if args.sets {
+                        context.backend.set(in_deriv, 0.0);
+                    }
+                    filter.backward_data(context, &taps.of_mut(in_deriv), args.out_deriv, linear);
+                }
+            }
+        }
+    }
+
+    fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
+        Some((self.orthonormal_constraint, &mut self.linear))
+    }
+}
+
+impl Updatable for Affine {
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
+
+    fn preconditioning(&self) -> Preconditioning {
+        self.natural_gradient.map_or(Preconditioning::None, Preconditioning::BothSides)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+
+    #[test]
+    fn checks() {
+        check_component("type=AffineComponent input-dim=4 output-dim=3");
+        check_component(
+            "type=AffineComponent input-dim=1 output-dim=3 orthonormal-constraint=-1 max-change=0.5 \
+             l2-regularize=0.1 learning-rate-factor=2 learning-rate=0.3 param-stddev=2 bias-stddev=0",
+        );
+        check_component(
+            "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 orthonormal-constraint=1 rank-in=3 \
+             rank-out=7 update-period=2 num-samples-history=100 alpha=1 bias-mean=3",
+        );
+    }
+
+    #[test]
+    fn defaults() {
+        let c = component("type=NaturalGradientAffineComponent input-dim=100 output-dim=9");
+        let preconditioners = downcast::<Affine>(&*c).preconditioners().unwrap();
+        assert_eq!((preconditioners.input.rank, preconditioners.output.rank), (20, 5));
+        let stddev =
+            |values: &[f32]| (values.iter().map(|v| v * v).sum::<f32>() / values.len() as f32).sqrt();
+        let affine = component("type=AffineComponent input-dim=100 output-dim=400");
+        let affine = downcast::<Affine>(&*affine);
+        assert!((stddev(&affine.linear.to_vec()) - 0.1).abs() < 0.002);
+        assert!((stddev(&affine.bias.to_vec()) - 1.0).abs() < 0.2);
+        assert_eq!(affine.properties().0, 0x63);
+    }
+
+    #[test]
+    fn example_of_the_format() {
+        let text = "<AffineComponent> <LearningRateFactor> 0.5 <MaxChange> 0.5 <L2Regularize> 0.01 <LearningRate> 0.001 \
+                    <LinearParams>  [\n  1 2 \n  3 4 ]\n<BiasParams>  [ 5 6 ]\n<OrthonormalConstraint> 1 \
+                    </AffineComponent> ";
+        let mut c = from_text(text);
+        assert_eq!(written_text(&*c), text);
+        assert_eq!(c.as_updatable().unwrap().vectorize(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(c.orthonormal_constraint().unwrap().0, 1.0);
+        assert_eq!(
+            c.info(false),
+            "AffineComponent, input-dim=2, output-dim=2, learning-rate=0.001, l2-regularize=0.01, \
+             learning-rate-factor=0.5, max-change=0.5, orthonormal-constraint=1, linear-params-rms=2.739, \
+             linear-params-row-norms=[ 2.2 5.0 ], linear-params-col-norms=[ 3.2 4.5 ], bias-{mean,stddev}=5.5,0.5"
+        );
+        assert!(c.info(true).contains("linear-params-singular-values=[ 5.5 0.37 ], bias"));
+    }
+
+    #[test]
+    fn older_forms() {
+        let parameters = "<LinearParams> [ 1 2 ]\n<BiasParams> [ 5 ]\n";
+        let plain = from_text(&format!("<AffineComponent> {parameters}<IsGradient> T </AffineComponent> "));
+        assert!(plain.as_updatable().unwrap().settings().is_gradient);
+        let natural = from_text(&format!(
+            "<NaturalGradientAffineComponent> <LearningRate> 0.2 {parameters}<RankIn> 1 <RankOut> 2 <UpdatePeriod> 3 \
+             <NumSamplesHistory> 100 <Alpha> 4 <MaxChangePerSample> 0.1 <IsGradient> F <UpdateCount> 1 \
+             <ActiveScalingCount> 2 <MaxChangeScaleStats> 3 <NaturalGradientAffineComponent> "
+        ));
+        assert!(written_text(&*natural).ends_with("<Alpha> 4 </NaturalGradientAffineComponent> "));
+    }
+
+    #[test]
+    fn refuses() {
+        for (config, part) in [
+            ("type=AffineComponent input-dim=4", "'output-dim' is missing"),
+            ("type=AffineComponent output-dim=4", "'input-dim' is missing"),
+            ("type=AffineComponent input-dim=0 output-dim=1", "input-dim=0"),
+            ("type=AffineComponent input-dim=4 output-dim=1 bias-mean=1", "bias-mean=1"),
+            (
+                "type=AffineComponent input-dim=4 output-dim=1 param-stddev=-1",
+                "param-stddev must not be negative",
+            ),
+            ("type=AffineComponent input-dim=2000000000 output-dim=2000000000", "too many"),
+            ("type=AffineComponent input-dim=4 output-dim=1 learning-rate=-1", "learning-rate"),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 rank-in=0",
+                "rank-in must not be 0",
+            ),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 update-period=0",
+                "update-period=0",
+            ),
+            ("type=NaturalGradientAffineComponent input-dim=4 output-dim=1 alpha=-1", "alpha -1"),
+            (
+                "type=NaturalGradientAffineComponent input-dim=4 output-dim=1 num-samples-history=0",
+                "history 0",
+            ),
+        ] {
+            refused(config, part);
+        }
+        let read = |rest: &str| format!("<AffineComponent> <LearningRate> 0.1 {rest} </AffineComponent> ");
+        read_refused(&read("<LinearParams> [ 1 2 ]\n<BiasParams> [ 5 6 ]\n"), "1 rows, but <BiasParams> 2");
+        read_refused(&read("<LinearParams> [ ]\n<BiasParams> [ ]\n"), "<BiasParams> must not be empty");
+        read_refused(&read("<LinearParams> [ 1 2 ]\n"), "<BiasParams>");
+    }
+
+    #[test]
+    fn from_a_matrix_file() {
+        let path = std::env::temp_dir().join(format!("nnet3-affine-{}", std::process::id()));
+        std::fs::write(&path, " [\n 1 2 5\n 3 4 6 ]\n").unwrap();
+        let config = |rest: &str| format!("type=AffineComponent matrix={} {rest}", path.display());
+        let c = component(&config("input-dim=2"));
+        assert_eq!(c.as_updatable().unwrap().vectorize(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        refused(&config("input-dim=3"), "input-dim=3, but the file has 2");
+        refused(&config("param-stddev=1"), "param-stddev=1");
+        std::fs::write(&path, " [\n 1\n 3 ]\n").unwrap();
+        refused(&config(""), "at least 2 columns");
+        std::fs::remove_file(&path).unwrap();
+        refused(&config(""), "nnet3-affine");
+    }
+}

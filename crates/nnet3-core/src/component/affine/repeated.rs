@@ -1,0 +1,250 @@
+//! `RepeatedAffineComponent` and `NaturalGradientRepeatedAffineComponent`: one small affine function applied to each of
+//! R equal blocks of the input.
+
+use crate::component::parameters::*;
+use crate::component::preconditioners::NaturalGradientSettings;
+use crate::component::preconditioners::Preconditioning;
+use crate::component::updatable::{Updatable, UpdatableSettings};
+use crate::component::*;
+use crate::config::ConfigLine;
+use crate::text;
+use nnet3_matrix::Transpose::No;
+
+const PLAIN: &str = "RepeatedAffineComponent";
+const NATURAL: &str = "NaturalGradientRepeatedAffineComponent";
+
+const KEYS: &[Key] = &[
+    INPUT_DIM,
+    OUTPUT_DIM,
+    Key {
+        name: "num-repeats",
+        kind: Kind::Int,
+        default: "",
+        meaning: "number of blocks; divides both dimensions",
+    },
+    stddev_key("param-stddev", "1/sqrt(input-dim/num-repeats)"),
+    BIAS_MEAN,
+    stddev_key("bias-stddev", "0"),
+];
+const EXAMPLE: &str = "input-dim=6 output-dim=4 num-repeats=2 bias-stddev=1";
+
+pub const TYPES: &[ComponentType] = &[
+    ComponentType {
+        name: PLAIN,
+        purpose: "One affine function applied to equal blocks of the input.",
+        keys: KEYS,
+        updatable: true,
+        example: EXAMPLE,
+        from_config: |line, random| Repeated::from_config(line, random, false),
+        read: |r| Repeated::read(r, false),
+    },
+    ComponentType {
+        name: NATURAL,
+        purpose: "One affine function applied to equal blocks of the input, with natural gradient updates.",
+        keys: KEYS,
+        updatable: true,
+        example: EXAMPLE,
+        from_config: |line, random| Repeated::from_config(line, random, true),
+        read: |r| Repeated::read(r, true),
+    },
+];
+
+/// Both types, which differ in the update only. Inputs and outputs are contiguous, so that N rows of R blocks are
+/// N·R rows of one block.
+#[derive(Clone, Debug)]
+pub struct Repeated {
+    settings: UpdatableSettings,
+    /// O/R × I/R.
+    linear: Matrix,
+    /// 1 × O/R.
+    bias: Matrix,
+    num_repeats: usize,
+    /// Of the rows of one minibatch's gradient. None: `RepeatedAffineComponent`.
+    natural_gradient: Option<NaturalGradientSettings>,
+}
+
+impl Repeated {
+    fn new(
+        settings: UpdatableSettings,
+        (linear, bias): (Matrix, Matrix),
+        num_repeats: usize,
+        natural: bool,
+    ) -> Repeated {
+        let rank = (linear.cols() / 2).clamp(1, 40);
+        let natural_gradient = natural.then(|| NaturalGradientSettings::with_rank(rank, 4));
+        Repeated { settings, linear, bias, num_repeats, natural_gradient }
+    }
+
+    pub(in crate::component) fn parts(&self) -> (&UpdatableSettings, &Matrix, &Matrix, usize) {
+        (&self.settings, &self.linear, &self.bias, self.num_repeats)
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random, natural: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let repeats = line.require_dim("num-repeats")?;
+        let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
+        let cols = check_divides(line, "input-dim", input_dim, "num-repeats", repeats)?;
+        let rows = check_divides(line, "output-dim", output_dim, "num-repeats", repeats)?;
+        let bias_mean = line.get_f32("bias-mean")?.unwrap_or(0.0);
+        let params = random_linear_and_bias(line, random, (rows, cols), rows, 0.0, bias_mean)?;
+        Ok(Box::new(Repeated::new(settings, params, repeats, natural)))
+    }
+
+    fn read(r: &mut KaldiReader, natural: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        let repeats = fields::read_dim(r, "<NumRepeats>")?;
+        let mut new = Repeated::new(settings, read_linear_and_bias(r)?, repeats, natural);
+        read_old_is_gradient(r, &mut new.settings)?;
+        r.expect_token(&format!("</{}>", new.type_name()))?;
+        Ok(Box::new(new))
+    }
+
+    /// N rows of R blocks as N·R rows.
+    fn blocks<'a>(&self, view: View<'a>) -> View<'a> {
+        view.reshape(view.rows() * self.num_repeats, view.cols() / self.num_repeats)
+    }
+
+    fn blocks_mut<'a>(&self, view: ViewMut<'a>) -> ViewMut<'a> {
+        view.reshape(view.rows() * self.num_repeats, view.cols() / self.num_repeats)
+    }
+}
+
+impl Component for Repeated {
+    fn type_name(&self) -> &'static str {
+        if self.natural_gradient.is_some() { NATURAL } else { PLAIN }
+    }
+    fn parameters(&self) -> Parameters<'_> {
+        named([("linear", &self.linear), ("bias", &self.bias)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("linear", &mut self.linear), ("bias", &mut self.bias)])
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
+
+    fn input_dim(&self) -> usize {
+        self.linear.cols() * self.num_repeats
+    }
+    fn output_dim(&self) -> usize {
+        self.linear.rows() * self.num_repeats
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+            | Properties::UPDATABLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::BACKPROP_ADDS
+            | Properties::INPUT_CONTIGUOUS
+            | Properties::OUTPUT_CONTIGUOUS
+    }
+
+    fn info(&self, _: bool) -> String {
+        format!(
+            "{}, num-repeats={}{}{}",
+            self.settings.info(self),
+            self.num_repeats,
+            text::rms_stats("linear-params", &self.linear.to_vec()),
+            text::mean_stats("bias", &self.bias.to_vec())
+        )
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, self.type_name())?;
+        fields::write_dim(w, "<NumRepeats>", self.num_repeats)?;
+        write_linear_and_bias(w, &self.linear, &self.bias)?;
+        w.write_token(&format!("</{}>", self.type_name()))?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        let (input, output) = (self.blocks(input), self.blocks_mut(output));
+        affine(context, output, input, self.linear.view(), self.bias.view());
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        if let Some(in_deriv) = args.in_deriv {
+            let (in_deriv, deriv) = (self.blocks_mut(in_deriv), self.blocks(args.out_deriv));
+            context.backend.gemm(in_deriv, 1.0, deriv, No, self.linear.view(), No, 1.0);
+        }
+        let (input, deriv) = (self.blocks(args.in_value), self.blocks(args.out_deriv));
+        update.products(context, Products::row_by_row(input, deriv));
+    }
+}
+
+impl Updatable for Repeated {
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
+
+    fn preconditioning(&self) -> Preconditioning {
+        let rows = |settings| Preconditioning::Rows { settings, freezes: false };
+        self.natural_gradient.map_or(Preconditioning::None, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use crate::learning::both_sides::tests::{by_rows, follows};
+    use crate::natural_gradient::oracle::Dense;
+    use nalgebra::DMatrix;
+
+    #[test]
+    fn checks() {
+        for name in [PLAIN, NATURAL] {
+            check_component(&format!(
+                "type={name} input-dim=6 output-dim=4 num-repeats=2 bias-stddev=1 bias-mean=2"
+            ));
+            check_component(&format!("type={name} input-dim=3 output-dim=3 num-repeats=3 max-change=0.1"));
+            let text = |repeats: i32| {
+                format!(
+                    "<{name}> <LearningRate> 0.001 <NumRepeats> {repeats} <LinearParams> [ 1 2 ]\n<BiasParams> [ 3 ]\n\
+                     <IsGradient> T </{name}> "
+                )
+            };
+            assert!(from_text(&text(2)).as_updatable().unwrap().settings().is_gradient);
+            read_refused(&text(-2), "found -2");
+            refused(
+                &format!("type={name} input-dim=6 output-dim=4 num-repeats=3"),
+                "does not divide output-dim=4",
+            );
+            refused(&format!("type={name} input-dim=6 output-dim=4"), "'num-repeats' is missing");
+        }
+    }
+
+    #[test]
+    fn default_parameters() {
+        let c = component("type=RepeatedAffineComponent input-dim=6 output-dim=4 num-repeats=2");
+        let (_, linear, bias, _) = downcast::<Repeated>(&*c).parts();
+        assert_eq!((linear.rows(), linear.cols(), bias.to_vec()), (2, 3, vec![0.0; 2]));
+        assert_eq!(c.properties().0, 0xc63);
+    }
+
+    /// The preconditioner sees the rows of each minibatch's gradient.
+    #[test]
+    fn natural_gradient_updates() {
+        let mut rows = Dense::new(2, 6, 4, 2000.0, 4.0);
+        let blocks = |m: &DMatrix<f64>| DMatrix::from_row_slice(m.nrows() * 3, m.ncols() / 3, &by_rows(m));
+        let config = "type=NaturalGradientRepeatedAffineComponent input-dim=15 output-dim=24 num-repeats=3";
+        follows(config, 3e-6, &mut |x, e| {
+            let x = blocks(x).insert_column(5, 1.0);
+            let gradient = rows.precondition(&(blocks(e).transpose() * x), false);
+            let linear = by_rows(&gradient.columns(0, 5).into_owned());
+            linear.into_iter().chain(gradient.column(5).iter().copied()).collect()
+        });
+    }
+}

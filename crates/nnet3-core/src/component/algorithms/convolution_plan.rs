@@ -1,0 +1,482 @@
+//! How a convolution over time and height runs on matrices (`ConvolutionComputation` of the reference).
+//!
+//! Rows are ordered by time, then image. All input rows that one time offset reads are then a range of rows. Where the
+//! output has fewer times than the input, `ratio` consecutive input times of one image are consecutive rows, which are
+//! seen as one row of `ratio` times the height. Each *step* of the plan gathers the heights that one such range gives
+//! to each output height, and multiplies them with a range of columns of the parameters.
+
+use crate::component::convolution_model::ConvolutionModel;
+use crate::component::fit::{self, Fit};
+use crate::component::grid::{Grid, Times, error, gcd};
+use crate::component::{Context, PrecomputedIndexes, fields};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Backend, IndexTable, Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(in crate::component) const PRECOMPUTED_NAME: &str = "TimeHeightConvolutionComponentPrecomputedIndexes";
+
+/// The grids of these lists, extended to all times that some output reads.
+pub(in crate::component) fn padded_grid(
+    model: &ConvolutionModel,
+    inputs: &[Index],
+    outputs: &[Index],
+) -> Result<Grid> {
+    let grid = Grid::of(inputs, outputs)?;
+    let (mut input, mut output) = (grid.input, grid.output);
+    let times: Vec<i64> = model.time_offsets.iter().map(|&(time, _)| time as i64).collect();
+    let step = times.windows(2).fold(0, |step, pair| gcd(step, pair[1] - pair[0]));
+    if step != 0 {
+        let (first, last) = (output.start + times[0], output.last() + times[times.len() - 1]);
+        let step = gcd(gcd(input.step, step), output.step);
+        if input.start < first
+            || input.last() > last
+            || (input.start - first) % step != 0
+            || (last - first) % step != 0
+        {
+            return Err(misfit(&grid));
+        }
+        input = Times { start: first, step, count: 1 + (last - first) / step };
+    }
+    if output.step == 0 {
+        // One output time: any step fits.
+        output.step = input.step;
+    }
+    let mut reorder = 1;
+    if output.step != input.step {
+        if input.step == 0 || output.step % input.step != 0 {
+            return Err(misfit(&grid));
+        }
+        reorder = output.step / input.step;
+        input.round_up(reorder);
+    }
+    Ok(Grid { images: grid.images, input, output, reorder })
+}
+
+fn misfit(grid: &Grid) -> Error {
+    error(format!(
+        "a convolution's input times {:?} do not fit its output times {:?}",
+        grid.input, grid.output
+    ))
+}
+
+/// The products that compute the outputs of one pair of grids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    filters_in: usize,
+    filters_out: usize,
+    /// Of the model times `ratio`.
+    height_in: usize,
+    height_out: usize,
+    /// Of rows with `height_in`.
+    times_in: usize,
+    times_out: usize,
+    images: usize,
+    /// Largest matrix of gathered heights, (rows, columns); (0, 0) if none is needed.
+    temporary: (usize, usize),
+    /// Shared by copies.
+    steps: Arc<[Step]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Step {
+    /// Input time of the first output time.
+    time_shift: usize,
+    /// First column of the parameters.
+    params_start: usize,
+    /// For each output height, for each offset of this step: the input height, or -1.
+    height_map: Vec<i32>,
+    gather: Gather,
+}
+
+/// How the columns of a step come from those of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Gather {
+    /// They are the same.
+    All,
+    /// Some of them that follow each other.
+    Range(Range<usize>),
+    Map(IndexTable),
+}
+
+impl Gather {
+    fn new(height_map: &[i32], height_in: usize, filters: usize) -> Gather {
+        let first = height_map[0];
+        let contiguous =
+            first >= 0 && height_map.iter().enumerate().all(|(i, &h)| h == first.wrapping_add(i as i32));
+        if !contiguous {
+            let columns = |&height: &i32| {
+                (0..filters as i32).map(move |f| if height < 0 { -1 } else { height * filters as i32 + f })
+            };
+            return Gather::Map(IndexTable::new(height_map.iter().flat_map(columns).collect()));
+        }
+        match height_map.len() == height_in {
+            true => Gather::All,
+            false => Gather::Range(first as usize * filters..(first as usize + height_map.len()) * filters),
+        }
+    }
+}
+
+/// One step on some of the output times.
+struct Piece<'p> {
+    step: &'p Step,
+    inputs: Range<usize>,
+    outputs: Range<usize>,
+}
+
+impl Plan {
+    /// For a grid of [`padded_grid`].
+    pub fn new(model: &ConvolutionModel, grid: &Grid, max_memory_mb: f32) -> Result<Plan> {
+        let ratio = grid.reorder;
+        let mut plan = Plan {
+            filters_in: model.filters_in,
+            filters_out: model.filters_out,
+            height_in: model.height_in * ratio as usize,
+            height_out: model.height_out,
+            times_in: (grid.input.count / ratio) as usize,
+            times_out: grid.output.count as usize,
+            images: grid.images.len(),
+            temporary: (0, 0),
+            steps: Arc::new([]),
+        };
+        let mut places = Vec::new();
+        for &(time, _) in &model.offsets {
+            match grid.input.position(grid.output.start + time as i64) {
+                Some(position) if position >= 0 => places.push((position / ratio, position % ratio)),
+                _ => return Err(error(format!("a convolution's input does not have time offset {time}"))),
+            }
+        }
+        let (mut first, mut steps) = (0, Vec::new());
+        for chunk in places.chunk_by(|a, b| a.0 == b.0) {
+            let offsets = first..first + chunk.len();
+            steps.push(plan.step(model, &places, offsets)?);
+            first += chunk.len();
+        }
+        plan.steps = steps.into();
+        plan.choose_temporary(max_memory_mb);
+        Ok(plan)
+    }
+
+    /// The step of some offsets, which read the same (appended) time; `places` are such times and what is left.
+    fn step(&self, model: &ConvolutionModel, places: &[(i64, i64)], offsets: Range<usize>) -> Result<Step> {
+        let height = |output: usize, offset: usize| match model.height(output, model.offsets[offset].1) {
+            Some(height) => (places[offset].1 as usize * model.height_in + height) as i32,
+            None => -1,
+        };
+        let time_shift = places[offsets.start].0 as usize;
+        if time_shift + self.times_out > self.times_in {
+            return Err(error("a convolution's input has fewer times than its output reads".into()));
+        }
+        let height_map: Vec<i32> = (0..self.height_out)
+            .flat_map(|output| offsets.clone().map(move |offset| height(output, offset)))
+            .collect();
+        let gather = Gather::new(&height_map, self.height_in, self.filters_in);
+        Ok(Step { time_shift, params_start: offsets.start * self.filters_in, height_map, gather })
+    }
+
+    fn temporary_cols(&self) -> usize {
+        let gathered = self.steps.iter().filter(|step| step.gather != Gather::All);
+        gathered.map(|step| step.height_map.len() * self.filters_in).max().unwrap_or(0)
+    }
+
+    /// As many output times at once as fit into the memory limit, in pieces of equal length.
+    fn choose_temporary(&mut self, max_memory_mb: f32) {
+        let cols = self.temporary_cols();
+        if cols == 0 {
+            return;
+        }
+        let rows = self.times_out * self.images;
+        let megabytes = (4.0 * (rows as f64 / 1000.0) * (cols as f64 / 1000.0)) as f32;
+        let pieces = ((1.0 + (megabytes / max_memory_mb) as f64) as usize).clamp(1, self.times_out);
+        self.temporary = (self.times_out.div_ceil(pieces) * self.images, cols);
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let images = self.images;
+        let times = if self.temporary.0 == 0 { self.times_out } else { self.temporary.0 / images };
+        (0..self.times_out).step_by(times).flat_map(move |start| {
+            let end = (start + times).min(self.times_out);
+            self.steps.iter().map(move |step| Piece {
+                step,
+                inputs: (start + step.time_shift) * images..(end + step.time_shift) * images,
+                outputs: start * images..end * images,
+            })
+        })
+    }
+
+    fn input_shape(&self) -> (usize, usize) {
+        (self.times_in * self.images, self.height_in * self.filters_in)
+    }
+
+    /// Output heights as rows.
+    fn output_rows(&self, output: &View<'_>, rows: Range<usize>) -> (usize, usize) {
+        assert_eq!(output.cols(), self.height_out * self.filters_out, "columns of a convolution's output");
+        (rows.len() * self.height_out, self.filters_out)
+    }
+
+    /// output += convolution. Input and output are contiguous, as in the next two methods.
+    pub fn forward(&self, context: Context<'_>, output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
+        let (rows, cols) = self.input_shape();
+        let input = input.reshape(rows, cols);
+        let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
+        for Piece { step, inputs, outputs } in self.pieces() {
+            let (rows, filters) = self.output_rows(&output.as_view(), outputs.clone());
+            let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
+            let weights = params.col_range(self.params(step));
+            let output = output.row_range(outputs).reshape(rows, filters);
+            context.backend.gemm(output, 1.0, gathered, No, weights, Yes, 1.0);
+        }
+    }
+
+    /// Adds the derivative with respect to the input.
+    pub fn backward_data(
+        &self,
+        context: Context<'_>,
+        in_deriv: ViewMut<'_>,
+        out_deriv: View<'_>,
+        params: View<'_>,
+    ) {
+        let (backend, (rows, cols)) = (context.backend, self.input_shape());
+        let in_deriv = in_deriv.reshape(rows, cols);
+        let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
+        for Piece { step, inputs, outputs } in self.pieces() {
+            let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
+            let weights = params.col_range(self.params(step));
+            let into = in_deriv.row_range(inputs);
+            let deriv = out_deriv.row_range(outputs).reshape(rows, filters);
+            if step.gather == Gather::All {
+                backend.gemm(into.reshape(rows, weights.cols()), 1.0, deriv, No, weights, No, 1.0);
+                continue;
+            }
+            let gathered = self.part(step, into.rows(), temporary.view_mut());
+            backend.gemm(gathered.reshape(rows, weights.cols()), 1.0, deriv, No, weights, No, 0.0);
+            match &step.gather {
+                Gather::All => {}
+                Gather::Range(columns) => {
+                    backend.add(into.col_range(columns.clone()), 1.0, gathered.as_view())
+                }
+                Gather::Map(columns) => backend.add_to_cols(into, gathered.as_view(), columns),
+            }
+        }
+    }
+
+    /// Rows of output heights.
+    pub fn heights<'v>(&self, out_deriv: View<'v>) -> View<'v> {
+        let filters = self.filters_out;
+        out_deriv.reshape(out_deriv.rows() * out_deriv.cols() / filters, filters)
+    }
+
+    /// Adds `rate` × the derivative with respect to the parameters.
+    pub fn backward_params(
+        &self,
+        context: Context<'_>,
+        params_deriv: ViewMut<'_>,
+        rate: f32,
+        input: View<'_>,
+        out_deriv: View<'_>,
+    ) {
+        let (rows, cols) = self.input_shape();
+        let input = input.reshape(rows, cols);
+        let mut temporary = context.workspace.take(self.temporary.0, self.temporary.1);
+        for Piece { step, inputs, outputs } in self.pieces() {
+            let (rows, filters) = self.output_rows(&out_deriv, outputs.clone());
+            let gathered = self.gather(context.backend, step, input.row_range(inputs), temporary.view_mut());
+            let deriv = out_deriv.row_range(outputs).reshape(rows, filters);
+            context.backend.gemm(
+                params_deriv.col_range(self.params(step)),
+                rate,
+                deriv,
+                Yes,
+                gathered,
+                No,
+                1.0,
+            );
+        }
+    }
+
+    /// The step's columns of the parameters.
+    fn params(&self, step: &Step) -> Range<usize> {
+        step.params_start..step.params_start + step.height_map.len() / self.height_out * self.filters_in
+    }
+
+    /// Some memory of `temporary` for the step's columns.
+    fn part<'t>(&self, step: &Step, rows: usize, temporary: ViewMut<'t>) -> ViewMut<'t> {
+        let (len, cols) = (temporary.rows() * temporary.cols(), step.height_map.len() * self.filters_in);
+        temporary.reshape(1, len).col_range(0..rows * cols).reshape(rows, cols)
+    }
+
+    /// What the step reads of some input rows, output heights as rows.
+    fn gather<'t>(
+        &self,
+        backend: &dyn Backend,
+        step: &Step,
+        input: View<'t>,
+        temporary: ViewMut<'t>,
+    ) -> View<'t> {
+        let shape = (input.rows() * self.height_out, self.params(step).len());
+        match &step.gather {
+            Gather::All => return input.reshape(shape.0, shape.1),
+            Gather::Range(columns) => {
+                backend.copy(self.part(step, input.rows(), temporary), input.col_range(columns.clone()))
+            }
+            Gather::Map(columns) => {
+                backend.copy_cols(self.part(step, input.rows(), temporary), input, columns)
+            }
+        }
+        self.part(step, input.rows(), temporary).as_view().reshape(shape.0, shape.1)
+    }
+
+    /// Whether this plan, which may come from a file, is one of this model for these numbers of rows.
+    pub(in crate::component) fn check_fit(
+        &self,
+        model: &ConvolutionModel,
+        input_rows: usize,
+        output_rows: usize,
+    ) -> Fit {
+        fit::count("input filters", self.filters_in, model.filters_in)?;
+        fit::count("output filters", self.filters_out, model.filters_out)?;
+        fit::count("output heights", self.height_out, model.height_out)?;
+        fit::require(self.height_in.is_multiple_of(model.height_in), || {
+            let (found, expected) = (self.height_in, model.height_in);
+            format!("the precomputed indexes have input height {found}, not a multiple of {expected}")
+        })?;
+        let rows = |times: usize| times.saturating_mul(self.images);
+        fit::count(
+            "input rows",
+            rows(self.times_in).saturating_mul(self.height_in / model.height_in),
+            input_rows,
+        )?;
+        fit::count("output rows", rows(self.times_out), output_rows)?;
+        let cols = model.param_cols();
+        fit::require(self.steps.iter().all(|step| self.params(step).end <= cols), || {
+            format!("the precomputed indexes read beyond the {cols} columns of parameters")
+        })
+    }
+
+    // ---- file --------------------------------------------------------------------------------------------------
+
+    /// What makes a plan from a file unusable, if anything.
+    fn defect(&self) -> Option<&'static str> {
+        let Plan { filters_in, height_out, times_in, times_out, images, temporary, .. } = self;
+        let used = |step: &Step| step.height_map.iter().any(|&height| height >= 0);
+        let fits = |step: &Step| {
+            step.time_shift + times_out <= *times_in
+                && step.params_start.is_multiple_of(*filters_in)
+                && step.height_map.len().is_multiple_of(*height_out)
+        };
+        let (rows, cols) = *temporary;
+        let rows_fit = if cols == 0 { rows == 0 } else { rows > 0 && rows <= times_out * images };
+        if self.steps.is_empty() || !self.steps.iter().all(used) {
+            Some("a step of a convolution reads nothing")
+        } else if !self.steps.iter().all(fits) {
+            Some("a step of a convolution reads what the input does not have")
+        } else if cols != self.temporary_cols() || !rows_fit || !rows.is_multiple_of(*images) {
+            Some("the temporary matrix of a convolution has a wrong size")
+        } else {
+            None
+        }
+    }
+}
+
+/// Of all steps in a file together; more would only exhaust memory.
+const MOST_COLUMNS: u64 = 1 << 22;
+
+pub(in crate::component) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
+    r.expect_token("<Computation>")?;
+    r.expect_token("<ConvComputation>")?;
+    let [filters_in, filters_out] = read_sizes(r, "<NumFiltersInOut>")?;
+    let [height_in, height_out] = read_sizes(r, "<HeightInOut>")?;
+    let [times_in, times_out] = read_sizes(r, "<NumTInOut>")?;
+    let images = fields::read_dim(r, "<NumImages>")?;
+    r.expect_token("<TempRowsCols>")?;
+    let temporary = (read_size(r, "<TempRowsCols>")?, read_size(r, "<TempRowsCols>")?);
+    let num_steps = fields::read_dim(r, "<NumSteps>")?;
+    let mut steps = Vec::new();
+    let mut columns = 0;
+    for _ in 0..num_steps {
+        r.expect_token("<TimeShift>")?;
+        let time_shift = read_size(r, "<TimeShift>")?;
+        r.expect_token("<ParamsStartCol>")?;
+        let params_start = read_size(r, "<ParamsStartCol>")?;
+        r.expect_token("<HeightMap>")?;
+        let height_map = r.read_i32_vector()?;
+        columns += height_map.len() as u64 * filters_in as u64;
+        let heights = -1..height_in as i64;
+        fields::check(r, columns <= MOST_COLUMNS, || {
+            format!("{columns} columns of a convolution are too many")
+        })?;
+        let fits = !height_map.is_empty() && (height_in * filters_in) < 1 << 31;
+        fields::check(
+            r,
+            fits && height_map.iter().all(|&height| heights.contains(&(height as i64))),
+            || format!("<HeightMap>: expected heights from -1 to {}, found {height_map:?}", height_in - 1),
+        )?;
+        let gather = Gather::new(&height_map, height_in, filters_in);
+        steps.push(Step { time_shift, params_start, height_map, gather });
+    }
+    r.expect_token("</ConvComputation>")?;
+    r.expect_token("</TimeHeightConvolutionComponentPrecomputedIndexes>")?;
+    let plan = Plan {
+        filters_in,
+        filters_out,
+        height_in,
+        height_out,
+        times_in,
+        times_out,
+        images,
+        temporary,
+        steps: steps.into(),
+    };
+    match plan.defect() {
+        Some(defect) => Err(r.error(defect).into()),
+        None => Ok(Box::new(plan)),
+    }
+}
+
+/// A number that is not negative; `token` is for the message.
+fn read_size(r: &mut KaldiReader, token: &str) -> Result<usize> {
+    let value = r.read_i32()?;
+    usize::try_from(value).map_err(|_| r.error(format!("{token}: expected a size, found {value}")).into())
+}
+
+/// `token` and two numbers greater than 0.
+fn read_sizes(r: &mut KaldiReader, token: &str) -> Result<[usize; 2]> {
+    r.expect_token(token)?;
+    let sizes = [read_size(r, token)?, read_size(r, token)?];
+    fields::check(r, sizes[0] > 0 && sizes[1] > 0, || {
+        format!("{token}: expected sizes greater than 0, found {sizes:?}")
+    })?;
+    Ok(sizes)
+}
+
+impl PrecomputedIndexes for Plan {
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token(&format!("<{PRECOMPUTED_NAME}>"))?;
+        w.write_token("<Computation>")?;
+        w.write_token("<ConvComputation>")?;
+        for (token, sizes) in [
+            ("<NumFiltersInOut>", [self.filters_in, self.filters_out]),
+            ("<HeightInOut>", [self.height_in, self.height_out]),
+            ("<NumTInOut>", [self.times_in, self.times_out]),
+        ] {
+            fields::write_dim(w, token, sizes[0])?;
+            w.write_i32(sizes[1] as i32)?;
+        }
+        fields::write_dim(w, "<NumImages>", self.images)?;
+        fields::write_dim(w, "<TempRowsCols>", self.temporary.0)?;
+        w.write_i32(self.temporary.1 as i32)?;
+        fields::write_dim(w, "<NumSteps>", self.steps.len())?;
+        for step in &*self.steps {
+            fields::write_dim(w, "<TimeShift>", step.time_shift)?;
+            fields::write_dim(w, "<ParamsStartCol>", step.params_start)?;
+            w.write_token("<HeightMap>")?;
+            w.write_i32_vector(&step.height_map)?;
+        }
+        w.write_token("</ConvComputation>")?;
+        w.write_token(&format!("</{PRECOMPUTED_NAME}>"))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! How work is done that several components, or rules that learn, have in common. Nothing here knows a type of component.
+
+pub mod convolution_model;
+pub mod convolution_plan;
+pub mod grid;
+pub mod row_ranges;
+pub mod winograd;

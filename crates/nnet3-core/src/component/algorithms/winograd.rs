@@ -1,0 +1,563 @@
+//! Filters over time with as little as half of the multiplications.
+//!
+//! y(i) = Σ_k W_k x_k(i) for the two or three taps k of a TDNN, where x_{k+1}(i) = x_k(i + step): most inputs are read
+//! by several outputs. A *tile* is m outputs, `step` rows one after the other, and the n = m + taps - 1 inputs that they
+//! read. In place of m · taps products n will do (A. Toom, 1963; S. Winograd, "Arithmetic Complexity of Computations",
+//! 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015): a product of polynomials is known from its
+//! values at n - 1 points and its leading coefficient, and a filter is the transpose of such a product. Product j multiplies a sum of
+//! weights and a sum of inputs, and each output is a sum of products:
+//!
+//! m_j = (Σ_k G_jk W_k) (Σ_i B_ji x_i), y_o = Σ_j A_oj m_j.
+//!
+//! The derivatives go through the same tables, transposed. Results differ from those of the obvious products by rounding: for inputs
+//! of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is rounded relative to all inputs
+//! of its tile, also those that it does not read.
+
+mod form;
+
+use crate::component::Context;
+use form::{FORMS, Form, MOST_INPUTS, Term};
+use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
+
+/// Fewer tiles do not make up for the mixing of weights, nor fewer columns for the sums of rows.
+const LEAST_TILES: usize = 128;
+const LEAST_COLUMNS: usize = 64;
+/// How many rows' product with the weights takes as long as mixing weights once.
+const ROWS_OF_A_MIXTURE: usize = 32;
+/// How many multiplications of a product take as long as an element of a sum.
+const WORK_OF_A_TERM: usize = 6;
+/// Tiles that are worked on at a time. Scratch memory is for as many always: few sizes, few pages that are touched for the first
+/// time.
+const MOST_TILES: usize = 256;
+
+/// What is known of an affine component's input: its columns are those of two or three taps side by side, and what tap k + 1
+/// holds in row i, tap k holds in row i + step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taps {
+    pub count: usize,
+    pub step: usize,
+    /// Whether of the input's derivative only sums over elements matter of which the input has the same.
+    pub summed: bool,
+}
+
+impl Taps {
+    /// The filter that makes outputs of `linear`'s rows of an input with `linear`'s columns, if it pays.
+    pub fn filter(&self, backend: &dyn Backend, rows: usize, linear: View<'_>) -> Option<Filter> {
+        Filter::new(backend, self.count, self.step, rows, (linear.cols() / self.count, linear.rows()))
+    }
+
+    /// The taps of an input.
+    pub fn of<'v>(&self, input: View<'v>) -> [View<'v>; 3] {
+        std::array::from_fn(|k| if k < self.count { tap(input, k, self.count) } else { View::empty() })
+    }
+
+    /// The taps of an input's derivative; if there are two, the last one twice.
+    pub fn of_mut<'v>(&self, in_deriv: ViewMut<'v>) -> [ViewMut<'v>; 3] {
+        let dim = in_deriv.cols() / self.count;
+        std::array::from_fn(|k| k.min(self.count - 1)).map(|k| in_deriv.col_range(k * dim..(k + 1) * dim))
+    }
+}
+
+/// Which rows belong together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filter {
+    form: &'static Form,
+    /// Rows from an output of a tile to the next.
+    step: usize,
+    /// Outputs.
+    rows: usize,
+}
+
+/// Tiles whose first outputs are rows `row`, `row + stride`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    row: usize,
+    stride: usize,
+    tiles: usize,
+    /// Number of the first one in its portion.
+    first: usize,
+}
+
+impl Run {
+    /// The rows that are `later` rows after those of the tiles' first outputs.
+    fn after<'v>(&self, view: View<'v>, later: usize) -> View<'v> {
+        view.every(self.row + later, self.stride, self.tiles)
+    }
+
+    fn after_mut<'v>(&self, view: ViewMut<'v>, later: usize) -> ViewMut<'v> {
+        view.every(self.row + later, self.stride, self.tiles)
+    }
+
+    /// Numbers of its tiles in the portion.
+    fn numbers(&self) -> Range<usize> {
+        self.first..self.first + self.tiles
+    }
+}
+
+impl Filter {
+    /// The filter of this many taps, of `dim` columns each, for `rows` outputs of `out_dim` columns. None where it does not
+    /// pay, and where there are other than two or three taps.
+    pub fn new(
+        backend: &dyn Backend,
+        taps: usize,
+        step: usize,
+        rows: usize,
+        (dim, out_dim): (usize, usize),
+    ) -> Option<Filter> {
+        // Elsewhere than on the host, products are not what takes time.
+        backend.cached_elements()?;
+        if step == 0 || dim.min(out_dim) < LEAST_COLUMNS {
+            return None;
+        }
+        let filters = FORMS.iter().filter(|form| form.taps == taps).map(|form| Filter { form, step, rows });
+        filters
+            .filter(|filter| filter.tiles() >= LEAST_TILES)
+            .min_by_key(|filter| filter.cost(dim, out_dim))
+            .filter(|filter| filter.cost(dim, out_dim) < rows * taps * dim * out_dim)
+    }
+
+    /// In multiplications of a product.
+    fn cost(&self, dim: usize, out_dim: usize) -> usize {
+        let (form, tiles) = (self.form, self.tiles());
+        let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
+        let sums = terms(&form.inputs) * dim + terms(&form.outputs) * out_dim;
+        let rest = self.rows - tiles * form.outputs.len();
+        let products = tiles * form.products() + rest * form.taps + form.mixtures.len() * ROWS_OF_A_MIXTURE;
+        products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
+    }
+
+    /// Rows that `step` tiles fill without gaps.
+    fn block(&self) -> usize {
+        self.form.outputs.len() * self.step
+    }
+
+    /// Tiles after the last whole block.
+    fn late_tiles(&self) -> usize {
+        (self.rows % self.block()).saturating_sub(self.block() - self.step)
+    }
+
+    fn tiles(&self) -> usize {
+        self.rows / self.block() * self.step + self.late_tiles()
+    }
+
+    fn portions(&self) -> impl Iterator<Item = (usize, Runs)> + use<> {
+        let (step, block, tiles) = (self.step, self.block(), self.tiles());
+        (0..tiles).step_by(MOST_TILES).map(move |start| {
+            let end = tiles.min(start + MOST_TILES);
+            (end - start, Runs { step, block, start, next: start, end })
+        })
+    }
+
+    /// Rows that are in no tile.
+    fn rest(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (rows, step, late) = (self.rows, self.step, self.late_tiles());
+        let first = rows - rows % self.block();
+        let (parts, width) = if late == 0 { (1, self.block()) } else { (self.form.outputs.len(), step) };
+        let part = move |k| first + k * width + late..rows.min(first + (k + 1) * width);
+        (0..parts).map(part).filter(|rows| !rows.is_empty())
+    }
+
+    /// The tap that reads input `k` of a tile as its first output or a later one, and rows from the first output to that one.
+    fn reader(&self, k: usize) -> (usize, usize) {
+        let tap = k.min(self.form.taps - 1);
+        (tap, (k - tap) * self.step)
+    }
+
+    /// The weights of the products that have not those of a tap, one above the other.
+    fn mixed_weights<'w>(&self, context: Context<'w>, linear: View<'_>) -> Scratch<'w> {
+        let (form, rows) = (self.form, linear.rows());
+        let mut mixed = context.workspace.take(form.mixtures.len() * rows, linear.cols() / form.taps);
+        let all = mixed.view_mut();
+        for (j, factors) in form.mixtures.iter().enumerate() {
+            let taps = (0..form.taps).map(|k| (factors[k], tap(linear, k, form.taps)));
+            weighted_sum(context.backend, all.row_range(j * rows..(j + 1) * rows), taps, false);
+        }
+        mixed
+    }
+
+    /// The weights of product `j`.
+    fn weights<'v>(&self, linear: View<'v>, mixed: View<'v>, j: usize) -> View<'v> {
+        let (taps, rows) = (self.form.taps, linear.rows());
+        match j {
+            0 => tap(linear, 0, taps),
+            j if j + 1 == self.form.products() => tap(linear, taps - 1, taps),
+            j => mixed.row_range((j - 1) * rows..j * rows),
+        }
+    }
+
+    /// What product `k` of these tiles reads of their inputs.
+    fn sum_inputs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, taps: &[View<'_>]) {
+        for run in runs {
+            let inputs = self.form.inputs[k].iter().map(|&(factor, input)| {
+                let (tap, later) = self.reader(input);
+                (factor, run.after(taps[tap], later))
+            });
+            weighted_sum(backend, to.row_range(run.numbers()), inputs, false);
+        }
+    }
+
+    /// The derivative of product `k` of these tiles.
+    fn sum_derivs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, out_deriv: View<'_>) {
+        for run in runs {
+            let derivs = Form::with_term(&self.form.outputs, k)
+                .map(|(factor, output)| (factor, run.after(out_deriv, output * self.step)));
+            weighted_sum(backend, to.row_range(run.numbers()), derivs, false);
+        }
+    }
+
+    /// output = Σ_k x_k W_kᵀ + bias, or with `adds` output += that. `taps` are the x_k, R × D each, `linear` the W_k side by
+    /// side, O × K D; `bias`, 1 × O, may be empty.
+    pub fn forward(
+        &self,
+        context: Context<'_>,
+        output: ViewMut<'_>,
+        taps: &[View<'_>],
+        linear: View<'_>,
+        bias: View<'_>,
+        adds: bool,
+    ) {
+        let backend = context.backend;
+        let mixed = self.mixed_weights(context, linear);
+        let mut sums = context.workspace.take(MOST_TILES, taps[0].cols());
+        let mut products = context.workspace.take(self.form.products() * MOST_TILES, output.cols());
+        let (sums, products) = (sums.view_mut(), products.view_mut());
+        for (tiles, runs) in self.portions() {
+            let sums = sums.row_range(0..tiles);
+            let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
+            for k in 0..self.form.products() {
+                self.sum_inputs(backend, sums, k, runs, taps);
+                // Product 1 is in every output, with factor 1.
+                let with_bias = k == 1 && !bias.is_empty();
+                if with_bias {
+                    backend.set_rows(product(k), bias);
+                }
+                let beta = if with_bias { 1.0 } else { 0.0 };
+                let weights = self.weights(linear, mixed.view(), k);
+                backend.gemm(product(k), 1.0, sums.as_view(), No, weights, Yes, beta);
+            }
+            for run in runs {
+                for (later, terms) in self.form.outputs.iter().enumerate() {
+                    let terms = terms
+                        .iter()
+                        .map(|&(factor, k)| (factor, product(k).as_view().row_range(run.numbers())));
+                    weighted_sum(backend, run.after_mut(output, later * self.step), terms, adds);
+                }
+            }
+        }
+        for rows in self.rest() {
+            let output = output.row_range(rows.clone());
+            let mut beta = if adds { 1.0 } else { 0.0 };
+            if !bias.is_empty() {
+                match adds {
+                    true => backend.add_to_rows(output, 1.0, bias),
+                    false => backend.set_rows(output, bias),
+                }
+                beta = 1.0;
+            }
+            for (k, input) in taps.iter().enumerate().take(self.form.taps) {
+                let linear = tap(linear, k, self.form.taps);
+                backend.gemm(output, 1.0, input.row_range(rows.clone()), No, linear, Yes, beta);
+                beta = 1.0;
+            }
+        }
+    }
+
+    /// Adds the derivatives with respect to the inputs: to `in_derivs`, the rows that the taps have read.
+    pub fn backward_data(
+        &self,
+        context: Context<'_>,
+        in_derivs: &[ViewMut<'_>],
+        out_deriv: View<'_>,
+        linear: View<'_>,
+    ) {
+        let backend = context.backend;
+        let mixed = self.mixed_weights(context, linear);
+        let mut sums = context.workspace.take(MOST_TILES, out_deriv.cols());
+        let mut products = context.workspace.take(self.form.products() * MOST_TILES, in_derivs[0].cols());
+        let (sums, products) = (sums.view_mut(), products.view_mut());
+        for (tiles, runs) in self.portions() {
+            let sums = sums.row_range(0..tiles);
+            let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
+            for k in 0..self.form.products() {
+                self.sum_derivs(backend, sums, k, runs, out_deriv);
+                let weights = self.weights(linear, mixed.view(), k);
+                backend.gemm(product(k), 1.0, sums.as_view(), No, weights, No, 0.0);
+            }
+            for run in runs {
+                for input in 0..self.form.products() {
+                    let terms = Form::with_term(&self.form.inputs, input)
+                        .map(|(factor, k)| (factor, product(k).as_view().row_range(run.numbers())));
+                    let (tap, later) = self.reader(input);
+                    weighted_sum(backend, run.after_mut(in_derivs[tap], later), terms, true);
+                }
+            }
+        }
+        for rows in self.rest() {
+            for (k, in_deriv) in in_derivs.iter().enumerate().take(self.form.taps) {
+                let (in_deriv, derivs) =
+                    (in_deriv.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
+                backend.gemm(in_deriv, 1.0, derivs, No, tap(linear, k, self.form.taps), No, 1.0);
+            }
+        }
+    }
+
+    /// Adds `rate` × the derivative with respect to the weights to `linear_deriv`.
+    pub fn backward_params(
+        &self,
+        context: Context<'_>,
+        linear_deriv: ViewMut<'_>,
+        rate: f32,
+        out_deriv: View<'_>,
+        taps: &[View<'_>],
+    ) {
+        let backend = context.backend;
+        let (out_dim, dim) = (out_deriv.cols(), taps[0].cols());
+        let form = self.form;
+        let own = |k: usize| linear_deriv.col_range(k * dim..(k + 1) * dim);
+        let mut mixed = context.workspace.zeros(form.mixtures.len() * out_dim, dim);
+        let mixed = mixed.view_mut();
+        let mixture = |j: usize| mixed.row_range(j * out_dim..(j + 1) * out_dim);
+        let weights = |j: usize| match j {
+            0 => own(0),
+            j if j + 1 == form.products() => own(form.taps - 1),
+            j => mixture(j - 1),
+        };
+        let mut inputs = context.workspace.take(MOST_TILES, dim);
+        let mut derivs = context.workspace.take(MOST_TILES, out_dim);
+        let (inputs, derivs) = (inputs.view_mut(), derivs.view_mut());
+        for (tiles, runs) in self.portions() {
+            let (inputs, derivs) = (inputs.row_range(0..tiles), derivs.row_range(0..tiles));
+            for k in 0..form.products() {
+                self.sum_inputs(backend, inputs, k, runs, taps);
+                self.sum_derivs(backend, derivs, k, runs, out_deriv);
+                backend.gemm(weights(k), rate, derivs.as_view(), Yes, inputs.as_view(), No, 1.0);
+            }
+        }
+        for k in 0..form.taps {
+            let terms =
+                form.mixtures.iter().enumerate().map(|(j, factors)| (factors[k], mixture(j).as_view()));
+            weighted_sum(backend, own(k), terms, true);
+        }
+        for rows in self.rest() {
+            for (k, input) in taps.iter().enumerate().take(self.form.taps) {
+                let (input, derivs) = (input.row_range(rows.clone()), out_deriv.row_range(rows.clone()));
+                backend.gemm(own(k), rate, derivs, Yes, input, No, 1.0);
+            }
+        }
+    }
+}
+
+/// The runs of a portion.
+#[derive(Clone, Copy, Debug)]
+struct Runs {
+    step: usize,
+    block: usize,
+    /// Tiles of the portion.
+    start: usize,
+    end: usize,
+    next: usize,
+}
+
+impl Iterator for Runs {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        let (tile, left) = (self.next, self.end - self.next);
+        let row = tile / self.step * self.block + tile % self.step;
+        let (stride, tiles) = match self.step {
+            1 => (self.block, left),
+            step => (1, left.min(step - tile % step)),
+        };
+        self.next += tiles;
+        (tiles > 0).then_some(Run { row, stride, tiles, first: tile - self.start })
+    }
+}
+
+/// The columns of one of several taps.
+fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
+    let dim = linear.cols() / taps;
+    linear.col_range(k * dim..(k + 1) * dim)
+}
+
+/// As [`Backend::weighted_sum`], of at most [`MOST_INPUTS`] terms.
+fn weighted_sum<'v>(
+    backend: &dyn Backend,
+    to: ViewMut<'_>,
+    terms: impl Iterator<Item = (f32, View<'v>)>,
+    adds: bool,
+) {
+    let mut list = [(0.0, View::empty()); MOST_INPUTS];
+    let mut count = 0;
+    for term in terms {
+        list[count] = term;
+        count += 1;
+    }
+    backend.weighted_sum(to, &list[..count], adds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::Harness;
+    use crate::random::Random;
+    use nnet3_matrix::Matrix;
+
+    const DIM: usize = 5;
+    const OUT_DIM: usize = 4;
+
+    fn assert_close(found: &Matrix, expected: &Matrix, filter: &Filter) {
+        let (found, expected) = (found.to_vec(), expected.to_vec());
+        let size = expected.iter().fold(0.0f32, |size, x| size.max(x.abs()));
+        for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert!((found - expected).abs() <= 1e-5 * size, "{filter:?}, {i}: {found}, expected {expected}");
+        }
+    }
+
+    /// All that it does, against a product for each tap, in one matrix of inputs in which the taps are `step` rows apart.
+    fn check(filter: Filter) {
+        let (harness, random) = (Harness::new(), Random::new(filter.rows as i32));
+        let context = harness.context();
+        let backend = context.backend;
+        let normal = |rows, cols| Matrix::from_vec(rows, cols, random.normal_vec(rows * cols, 0.0, 1.0));
+        let Filter { form, step, rows } = filter;
+        let taps = form.taps;
+        let (input, linear) = (normal(rows + (taps - 1) * step, DIM), normal(OUT_DIM, taps * DIM));
+        let (bias, out_deriv) = (normal(1, OUT_DIM), normal(rows, OUT_DIM));
+        let tap_rows = |k: usize| k * step..k * step + rows;
+        let views: Vec<_> = (0..taps).map(|k| input.view().row_range(tap_rows(k))).collect();
+
+        for (bias, adds) in
+            [(bias.view(), false), (bias.view(), true), (View::empty(), false), (View::empty(), true)]
+        {
+            let mut found = normal(rows, OUT_DIM);
+            let mut expected =
+                if adds { found.clone() } else { Matrix::zeros(input.device(), rows, OUT_DIM) };
+            filter.forward(context, found.view_mut(), &views, linear.view(), bias, adds);
+            if !bias.is_empty() {
+                backend.add_to_rows(expected.view_mut(), 1.0, bias);
+            }
+            for (k, input) in views.iter().enumerate() {
+                backend.gemm(expected.view_mut(), 1.0, *input, No, tap(linear.view(), k, taps), Yes, 1.0);
+            }
+            assert_close(&found, &expected, &filter);
+        }
+
+        let mut found = normal(input.rows(), DIM);
+        let mut expected = found.clone();
+        let whole = found.view_mut();
+        let into: Vec<_> = (0..taps).map(|k| whole.row_range(tap_rows(k))).collect();
+        filter.backward_data(context, &into, out_deriv.view(), linear.view());
+        for k in 0..taps {
+            let into = expected.view_mut().row_range(tap_rows(k));
+            backend.gemm(into, 1.0, out_deriv.view(), No, tap(linear.view(), k, taps), No, 1.0);
+        }
+        assert_close(&found, &expected, &filter);
+
+        let mut found = normal(OUT_DIM, taps * DIM);
+        let mut expected = found.clone();
+        filter.backward_params(context, found.view_mut(), 0.3, out_deriv.view(), &views);
+        for (k, input) in views.iter().enumerate() {
+            let into = expected.view_mut().col_range(k * DIM..(k + 1) * DIM);
+            backend.gemm(into, 0.3, out_deriv.view(), Yes, *input, No, 1.0);
+        }
+        assert_close(&found, &expected, &filter);
+    }
+
+    #[test]
+    fn results_are_those_of_a_product_for_each_tap() {
+        for form in FORMS.iter() {
+            for step in 1..=5 {
+                for rows in 1..=40 {
+                    check(Filter { form, step, rows });
+                }
+            }
+            // Several portions.
+            for (step, rows) in [(1, 4 * MOST_TILES), (96, 3011), (3 * MOST_TILES, 10 * MOST_TILES)] {
+                check(Filter { form, step, rows });
+            }
+        }
+    }
+
+    /// Every row is in one tile, or in the rest.
+    #[test]
+    fn tiles_and_rest_are_all_rows() {
+        for form in FORMS.iter() {
+            for step in 1..=7 {
+                for rows in 0..=60 {
+                    let filter = Filter { form, step, rows };
+                    let mut seen = vec![0; rows];
+                    let mut tiles = 0;
+                    for (count, runs) in filter.portions() {
+                        tiles += count;
+                        for run in runs {
+                            let first = (0..run.tiles).map(|tile| run.row + tile * run.stride);
+                            let all =
+                                first.flat_map(|row| (0..form.outputs.len()).map(move |k| row + k * step));
+                            all.for_each(|row| seen[row] += 1);
+                        }
+                    }
+                    filter.rest().flatten().for_each(|row| seen[row] += 1);
+                    assert_eq!(seen, vec![1; rows], "{filter:?}");
+                    assert_eq!(tiles, filter.tiles());
+                }
+            }
+        }
+    }
+
+    /// The root mean squares of the errors are like those of a product for each tap.
+    #[test]
+    fn roundings_are_small() {
+        const DIM: usize = 128;
+        const ROWS: usize = 240;
+        let (harness, random) = (Harness::new(), Random::new(1));
+        let context = harness.context();
+        let normal = |rows, cols| random.normal_vec(rows * cols, 0.0, 1.0);
+        for form in FORMS.iter() {
+            let taps = form.taps;
+            let (input, linear) = (normal(ROWS + taps - 1, DIM), normal(OUT_DIM, taps * DIM));
+            let sum = |row: usize, out: usize| {
+                let terms = input[row * DIM..].iter().zip(&linear[out * taps * DIM..][..taps * DIM]);
+                terms.map(|(&x, &w)| x as f64 * w as f64).sum::<f64>()
+            };
+            let (x, w) = (
+                Matrix::from_vec(ROWS + taps - 1, DIM, input.clone()),
+                Matrix::from_vec(OUT_DIM, taps * DIM, linear.clone()),
+            );
+            let views: Vec<_> = (0..taps).map(|k| x.view().row_range(k..k + ROWS)).collect();
+            let mut filtered = Matrix::zeros(x.device(), ROWS, OUT_DIM);
+            let filter = Filter { form, step: 1, rows: ROWS };
+            filter.forward(context, filtered.view_mut(), &views, w.view(), View::empty(), false);
+            let mut plain = Matrix::zeros(x.device(), ROWS, OUT_DIM);
+            for (k, view) in views.iter().enumerate() {
+                context.backend.gemm(plain.view_mut(), 1.0, *view, No, tap(w.view(), k, taps), Yes, 1.0);
+            }
+            let error = |m: Matrix| {
+                let errors = m.to_vec().into_iter().enumerate();
+                errors.map(|(e, v)| (v as f64 - sum(e / OUT_DIM, e % OUT_DIM)).powi(2)).sum::<f64>().sqrt()
+            };
+            let (filtered, plain) = (error(filtered), error(plain));
+            assert!(
+                filtered < 4.0 * plain,
+                "{taps} taps, {} products: {filtered:e} {plain:e}",
+                form.products()
+            );
+        }
+    }
+
+    #[test]
+    fn only_where_it_pays() {
+        let new = |taps, step, rows, dims| Filter::new(&*nnet3_matrix::cpu(), taps, step, rows, dims);
+        assert!(new(3, 8, 1000, (128, 256)).is_some() && new(2, 1, 1000, (256, 128)).is_some());
+        assert_eq!(new(1, 8, 1000, (128, 128)), None);
+        assert_eq!(new(4, 8, 1000, (128, 128)), None);
+        assert_eq!(new(3, 0, 1000, (128, 128)), None);
+        assert_eq!(new(3, 8, 240, (128, 128)), None);
+        let outputs = |rows, dim| new(3, 100, rows, (dim, dim)).map(|filter| filter.form.outputs.len());
+        // All rows in tiles, or as many as possible.
+        assert_eq!([400, 600, 800, 900, 1200].map(|rows| outputs(rows, 256)), [2, 3, 4, 3, 4].map(Some));
+        // Sums count where rows are short.
+        assert_eq!((outputs(1200, 64), outputs(1200, 1024)), (Some(3), Some(4)));
+        assert_eq!(new(3, 8, 1000, (40, 1024)), None);
+    }
+}

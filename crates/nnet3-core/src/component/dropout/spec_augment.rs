@@ -1,0 +1,334 @@
+//! SpecAugmentTimeMaskComponent: zeroes random stretches of time (Park et al., "SpecAugment", 2019).
+
+use crate::component::fields::{self, key};
+use crate::component::parameters::copy_unless_same;
+use crate::component::registry::PrecomputedReader;
+use crate::component::{
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
+};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::index::Index;
+use crate::random::Random;
+use crate::text::number;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{View, ViewMut};
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "SpecAugmentTimeMaskComponent",
+    purpose: "Zeroes random stretches of time.",
+    keys: &[
+        key("dim", Kind::Int, "", "number of columns of input and output"),
+        key("zeroed-proportion", Kind::Float, "0.25", "proportion of rows that are zeroed, on average"),
+        key(
+            "time-mask-max-frames",
+            Kind::Int,
+            "10",
+            "length of the longest zeroed stretch, in rows; 2 or more",
+        ),
+    ],
+    updatable: false,
+    example: "dim=4 zeroed-proportion=0.5 time-mask-max-frames=2",
+    from_config: |line, _| TimeMask::from_config(line),
+    read: TimeMask::read,
+}];
+
+pub const PRECOMPUTED: &[PrecomputedReader] =
+    &[("SpecAugmentTimeMaskComponentPrecomputedIndexes", SequenceRows::read)];
+
+#[derive(Clone, Debug)]
+struct TimeMask {
+    dim: usize,
+    zeroed_proportion: f32,
+    max_frames: i32,
+    test_mode: bool,
+}
+
+impl TimeMask {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let dim = line.require_dim("dim")?;
+        let zeroed_proportion = line.get_f32("zeroed-proportion")?.unwrap_or(0.25);
+        let c = TimeMask {
+            dim,
+            zeroed_proportion: fields::proportion(line, "zeroed-proportion", zeroed_proportion)?,
+            max_frames: line.get_i32("time-mask-max-frames")?.unwrap_or(10),
+            test_mode: false,
+        };
+        if c.max_frames < 2 {
+            return Err(
+                line.error(format!("time-mask-max-frames must be at least 2, found {}", c.max_frames))
+            );
+        }
+        if c.zeroed_proportion > 0.0 && c.max_kept_frames() < 1 {
+            return Err(line.error("time-mask-max-frames is too small for this zeroed-proportion"));
+        }
+        Ok(Box::new(c))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let dim = fields::read_dim(r, "<Dim>")?;
+        let zeroed_proportion = fields::read_f32(r, "<ZeroedProportion>")?;
+        fields::check_proportion(r, "<ZeroedProportion>", zeroed_proportion)?;
+        let max_frames = fields::read_i32(r, "<TimeMaskMaxFrames>")?;
+        let c = TimeMask { dim, zeroed_proportion, max_frames, test_mode: r.accept_token("<TestMode>")? };
+        let valid = max_frames > 0 && (zeroed_proportion == 0.0 || c.max_kept_frames() > 0);
+        fields::check(r, valid, || {
+            format!(
+                "<TimeMaskMaxFrames>: {max_frames} is too small for <ZeroedProportion> {zeroed_proportion}"
+            )
+        })?;
+        r.expect_token("</SpecAugmentTimeMaskComponent>")?;
+        Ok(Box::new(c))
+    }
+
+    fn is_identity(&self) -> bool {
+        self.test_mode || self.zeroed_proportion == 0.0
+    }
+
+    /// Longest stretch between two zeroed ones.
+    fn max_kept_frames(&self) -> i32 {
+        let z = self.zeroed_proportion;
+        (self.max_frames as f32 * (1.0 - z) / z) as i32
+    }
+
+    /// One factor a row: alternating stretches of ones and zeros in each sequence.
+    fn draw_mask(&self, random: &Random, sequences: &SequenceRows, mask: &mut [f32]) {
+        mask.fill(0.0);
+        for rows in &sequences.rows {
+            let mut t = 0;
+            while t < rows.len() {
+                if t > 0 || random.with_probability(self.zeroed_proportion) {
+                    let kept = random.int(1, self.max_kept_frames()) as usize;
+                    for &row in rows.iter().skip(t).take(kept) {
+                        mask[row as usize] = 1.0;
+                    }
+                    t += kept;
+                }
+                t += random.int(1, self.max_frames) as usize;
+            }
+        }
+    }
+}
+
+/// The rows of each sequence in the order of t, sequences in the order of n.
+#[derive(Clone, Debug)]
+struct SequenceRows {
+    rows: Vec<Vec<i32>>,
+    num_rows: usize,
+}
+
+impl SequenceRows {
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
+        let count = fields::read_i32(r, "<Indexes>")?;
+        let mut rows = Vec::new();
+        for _ in 0..count {
+            rows.push(r.read_i32_vector()?);
+        }
+        let num_rows = rows.iter().map(Vec::len).sum();
+        let mut seen = vec![false; num_rows];
+        for &row in rows.iter().flatten() {
+            let place = usize::try_from(row).ok().and_then(|row| seen.get_mut(row));
+            fields::check(r, place.is_some_and(|seen| !std::mem::replace(seen, true)), || {
+                format!("<Indexes>: expected each of {num_rows} rows once, found row {row}")
+            })?;
+        }
+        r.expect_token("</SpecAugmentTimeMaskComponentPrecomputedIndexes>")?;
+        Ok(Box::new(SequenceRows { rows, num_rows }))
+    }
+}
+
+impl PrecomputedIndexes for SequenceRows {
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<SpecAugmentTimeMaskComponentPrecomputedIndexes>")?;
+        fields::write_dim(w, "<Indexes>", self.rows.len())?;
+        for rows in &self.rows {
+            w.write_i32_vector(rows)?;
+        }
+        w.write_token("</SpecAugmentTimeMaskComponentPrecomputedIndexes>")?;
+        Ok(())
+    }
+}
+
+impl Component for TimeMask {
+    fn type_name(&self) -> &'static str {
+        "SpecAugmentTimeMaskComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::RANDOM
+            | Properties::PROPAGATE_IN_PLACE
+            | Properties::BACKPROP_IN_PLACE
+            | Properties::USES_MEMO
+    }
+    fn info(&self, _detailed: bool) -> String {
+        format!(
+            "SpecAugmentTimeMaskComponent, dim={}, zeroed-proportion={}, time-mask-max-frames={}",
+            self.dim,
+            number(self.zeroed_proportion as f64),
+            self.max_frames
+        )
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<SpecAugmentTimeMaskComponent>")?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        fields::write_f32(w, "<ZeroedProportion>", self.zeroed_proportion)?;
+        fields::write_i32(w, "<TimeMaskMaxFrames>", self.max_frames)?;
+        if self.test_mode {
+            w.write_token("<TestMode>")?;
+        }
+        w.write_token("</SpecAugmentTimeMaskComponent>")?;
+        Ok(())
+    }
+
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        _outputs: &[Index],
+        _need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let mut order: Vec<usize> = (0..inputs.len()).collect();
+        order.sort_by_key(|&row| (inputs[row].n, inputs[row].t, row));
+        let sequences = order.chunk_by(|&a, &b| inputs[a].n == inputs[b].n);
+        let rows = sequences.map(|rows| rows.iter().map(|&row| row as i32).collect()).collect();
+        Ok(Some(Box::new(SequenceRows { rows, num_rows: inputs.len() })))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let sequences: &SequenceRows = fit::own(indexes)?;
+        fit::count("rows", sequences.num_rows, output_rows)
+    }
+
+    fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
+        if self.is_identity() { (0, 0) } else { (output_rows, 1) }
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        memo: ViewMut<'_>,
+    ) {
+        copy_unless_same(context, output, input);
+        if !self.is_identity() {
+            let sequences: &SequenceRows = precomputed(indexes);
+            let mut mask = context.workspace.floats(sequences.num_rows);
+            self.draw_mask(context.random, sequences, &mut mask);
+            context.backend.upload(memo, &mask);
+            context.backend.scale_rows(output, memo.as_view());
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        copy_unless_same(context, in_deriv, args.out_deriv);
+        if !args.memo.is_empty() {
+            context.backend.scale_rows(in_deriv, args.memo);
+        }
+    }
+
+    fn set_dropout_test_mode(&mut self, on: bool) -> bool {
+        self.test_mode = on;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+
+    fn rows(sequences: i32, times: i32) -> Vec<Index> {
+        (0..times).flat_map(|t| (0..sequences).map(move |n| Index::new(n, 3 * t, 0))).collect()
+    }
+
+    #[test]
+    fn derivatives_and_forms() {
+        for keys in ["", "zeroed-proportion=0", "zeroed-proportion=0.5 time-mask-max-frames=2"] {
+            let config = format!("type=SpecAugmentTimeMaskComponent dim=3 {keys}");
+            Check::new(&config).indexes(rows(3, 8), rows(3, 8)).run();
+            Check::new(&config)
+                .component(|c| assert!(c.set_dropout_test_mode(true)))
+                .indexes(rows(3, 8), rows(3, 8))
+                .run();
+        }
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        let refused =
+            |keys: &str, part: &str| refused(&format!("type=SpecAugmentTimeMaskComponent {keys}"), part);
+        refused("", "'dim' is missing");
+        refused("dim=3 zeroed-proportion=1.5", "from 0 to 1");
+        refused("dim=3 time-mask-max-frames=1", "at least 2");
+        refused("dim=3 zeroed-proportion=0.9 time-mask-max-frames=3", "too small");
+        refused("dim=3 test-mode=true", "test-mode");
+        read_refused(
+            "<SpecAugmentTimeMaskComponent> <Dim> 2 <ZeroedProportion> 0.5 <TimeMaskMaxFrames> 0 ",
+            "small",
+        );
+    }
+
+    #[test]
+    fn stretches() {
+        let (harness, indexes) = (Harness::new(), rows(50, 200));
+        let mut c = component(
+            "type=SpecAugmentTimeMaskComponent dim=1 zeroed-proportion=0.25 time-mask-max-frames=4",
+        );
+        let precomputed = c.precompute_indexes(&indexes, &indexes, true).unwrap();
+        let input = filled(indexes.len(), 1, 1.0);
+        let forward = harness.forward(&*c, precomputed.as_deref(), &input, indexes.len());
+        let output = forward.output.to_vec();
+        let deriv = harness.backward(&mut *c, precomputed.as_deref(), &input, &forward, &input, Update::None);
+        assert_eq!(output, deriv.to_vec(), "backprop uses the mask of propagate");
+
+        let zeros = output.iter().filter(|&&v| v == 0.0).count() as f32 / output.len() as f32;
+        assert!((0.22..0.32).contains(&zeros), "{zeros}");
+        let mut starts_with_one = 0;
+        for n in 0..50 {
+            let sequence: Vec<f32> = output.iter().copied().skip(n).step_by(50).collect();
+            starts_with_one += (sequence[0] == 1.0) as usize;
+            for run in sequence.chunk_by(|a, b| a == b) {
+                assert!(run.len() <= if run[0] == 0.0 { 4 } else { 12 }, "{run:?}");
+            }
+        }
+        assert!((3..25).contains(&starts_with_one), "{starts_with_one}");
+    }
+
+    #[test]
+    fn stored_indexes() {
+        let c = component("type=SpecAugmentTimeMaskComponent dim=4");
+        let indexes = c.precompute_indexes(&rows(2, 2), &rows(2, 2), true).unwrap().unwrap();
+        let mut w = KaldiWriter::in_memory(false);
+        indexes.write(&mut w).unwrap();
+        let text = "<SpecAugmentTimeMaskComponentPrecomputedIndexes> <Indexes> 2 [ 0 2 ]\n[ 1 3 ]\n\
+                    </SpecAugmentTimeMaskComponentPrecomputedIndexes> ";
+        let bytes = w.into_bytes();
+        assert_eq!(String::from_utf8(bytes.clone()).unwrap(), text);
+        let read = |bytes: Vec<u8>| {
+            let mut r = KaldiReader::from_bytes("test", bytes);
+            r.set_binary(false);
+            r.read_token().unwrap();
+            (PRECOMPUTED[0].1)(&mut r)
+        };
+        assert_eq!(format!("{:?}", read(bytes).unwrap()), format!("{indexes:?}"));
+        assert!(read(text.replace("[ 1 3 ]", "[ 1 4 ]").into_bytes()).is_err());
+        assert!(read(text.replace("[ 1 3 ]", "[ 1 2 ]").into_bytes()).is_err());
+    }
+}

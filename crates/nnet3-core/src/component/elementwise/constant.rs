@@ -1,0 +1,269 @@
+//! `ConstantFunctionComponent` and `ConstantComponent`: an output that depends on nothing, trainable or not. The first
+//! takes an input and ignores it; the second has no input at all.
+
+use crate::component::parameters::*;
+use crate::component::preconditioners::NaturalGradientSettings;
+use crate::component::preconditioners::Preconditioning;
+use crate::component::updatable::{Updatable, UpdatableSettings};
+use crate::component::*;
+use crate::config::ConfigLine;
+use crate::text;
+
+const FUNCTION: &str = "ConstantFunctionComponent";
+const CONSTANT: &str = "ConstantComponent";
+
+const IS_UPDATABLE: Key = Key {
+    name: "is-updatable",
+    kind: Kind::Bool,
+    default: "true",
+    meaning: "whether training changes the output",
+};
+const OUTPUT_MEAN: Key =
+    Key { name: "output-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial output" };
+const OUTPUT_STDDEV: Key = stddev_key("output-stddev", "0");
+
+pub const TYPES: &[ComponentType] = &[
+    ComponentType {
+        name: FUNCTION,
+        purpose: "A constant output, whatever the input.",
+        keys: &[INPUT_DIM, OUTPUT_DIM, IS_UPDATABLE, USE_NATURAL_GRADIENT, OUTPUT_MEAN, OUTPUT_STDDEV],
+        updatable: true,
+        example: "input-dim=4 output-dim=3 output-stddev=1",
+        from_config: |line, random| Constant::from_config(line, random, true),
+        read: |r| Constant::read(r, true),
+    },
+    ComponentType {
+        name: CONSTANT,
+        purpose: "A constant output that needs no input.",
+        keys: &[OUTPUT_DIM, IS_UPDATABLE, USE_NATURAL_GRADIENT, OUTPUT_MEAN, OUTPUT_STDDEV],
+        updatable: true,
+        example: "output-dim=3 output-stddev=1",
+        from_config: |line, random| Constant::from_config(line, random, false),
+        read: |r| Constant::read(r, false),
+    },
+];
+
+/// Both types.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    settings: UpdatableSettings,
+    /// None: `ConstantComponent`.
+    input_dim: Option<usize>,
+    /// 1 × O.
+    output: Matrix,
+    is_updatable: bool,
+    use_natural_gradient: bool,
+    natural_gradient: NaturalGradientSettings,
+}
+
+impl Constant {
+    fn from_config(line: &mut ConfigLine, random: &Random, has_input: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let output_dim = line.require_dim("output-dim")?;
+        let input_dim = if has_input { Some(line.require_dim("input-dim")?) } else { None };
+        let mean = line.get_f32("output-mean")?.unwrap_or(0.0);
+        let stddev = get_stddev(line, "output-stddev", 0.0)?;
+        Ok(Box::new(Constant {
+            settings,
+            input_dim,
+            output: normal_matrix(line, random, 1, output_dim, mean, stddev)?,
+            is_updatable: line.get_bool("is-updatable")?.unwrap_or(true),
+            use_natural_gradient: line.get_bool("use-natural-gradient")?.unwrap_or(true),
+            natural_gradient: NaturalGradientSettings::default(),
+        }))
+    }
+
+    fn read(r: &mut KaldiReader, has_input: bool) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        let input_dim = if has_input { Some(fields::read_dim(r, "<InputDim>")?) } else { None };
+        let output = read_parameter_row(r, "<Output>")?;
+        let is_updatable = fields::read_bool(r, "<IsUpdatable>")?;
+        let use_natural_gradient = fields::read_bool(r, "<UseNaturalGradient>")?;
+        let natural_gradient = NaturalGradientSettings::default();
+        let new =
+            Constant { settings, input_dim, output, is_updatable, use_natural_gradient, natural_gradient };
+        r.expect_token(&format!("</{}>", new.type_name()))?;
+        Ok(Box::new(new))
+    }
+}
+
+impl Component for Constant {
+    fn type_name(&self) -> &'static str {
+        if self.input_dim.is_some() { FUNCTION } else { CONSTANT }
+    }
+
+    /// Of `ConstantComponent`, which has no input, the output's.
+    fn input_dim(&self) -> usize {
+        self.input_dim.unwrap_or(self.output.cols())
+    }
+    fn output_dim(&self) -> usize {
+        self.output.cols()
+    }
+    fn properties(&self) -> Properties {
+        let updatable = Properties::UPDATABLE.when(self.is_updatable);
+        match self.input_dim {
+            Some(input_dim) => {
+                Properties::SIMPLE
+                    | Properties::BACKPROP_ADDS
+                    | updatable
+                    | Properties::PROPAGATE_IN_PLACE.when(input_dim == self.output.cols())
+            }
+            None => updatable,
+        }
+    }
+
+    fn info(&self, _: bool) -> String {
+        let input_dim = self.input_dim.map_or(String::new(), |dim| format!(", input-dim={dim}"));
+        format!(
+            "{}, {}{input_dim}, output-dim={}, is-updatable={}, use-natural-gradient={}{}",
+            self.settings.info(self),
+            self.type_name(),
+            self.output.cols(),
+            self.is_updatable,
+            self.use_natural_gradient,
+            text::mean_stats("output", &self.output.to_vec())
+        )
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, self.type_name())?;
+        if let Some(input_dim) = self.input_dim {
+            fields::write_dim(w, "<InputDim>", input_dim)?;
+        }
+        fields::write_row(w, "<Output>", &self.output)?;
+        fields::write_bool(w, "<IsUpdatable>", self.is_updatable)?;
+        fields::write_bool(w, "<UseNaturalGradient>", self.use_natural_gradient)?;
+        w.write_token(&format!("</{}>", self.type_name()))?;
+        Ok(())
+    }
+
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        if self.input_dim.is_some() {
+            inputs.push(output);
+        }
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        _: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        context.backend.set_rows(output, self.output.view());
+    }
+
+    /// The input derivative is zero, which is added to it.
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        if self.is_updatable {
+            update.rows(context, "bias", Rows::Sum(args.out_deriv));
+        }
+    }
+
+    /// The output is a bias without a linear part.
+    fn parameters(&self) -> Parameters<'_> {
+        if self.is_updatable { named([("bias", &self.output)]) } else { Parameters::new() }
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        if self.is_updatable { named([("bias", &mut self.output)]) } else { ParametersMut::new() }
+    }
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        if self.is_updatable { Vec::new() } else { vec![&mut self.output] }
+    }
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        if self.is_updatable { Some(self) } else { None }
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        if self.is_updatable { Some(self) } else { None }
+    }
+}
+
+impl Updatable for Constant {
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
+
+    fn preconditioning(&self) -> Preconditioning {
+        match self.use_natural_gradient {
+            true => Preconditioning::Rows { settings: self.natural_gradient, freezes: false },
+            false => Preconditioning::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use crate::learning::both_sides::tests::{col_sums, follows};
+    use crate::natural_gradient::oracle::Dense;
+
+    #[test]
+    fn checks() {
+        check_component("type=ConstantFunctionComponent input-dim=4 output-dim=3 output-stddev=1");
+        check_component(
+            "type=ConstantFunctionComponent input-dim=3 output-dim=3 output-mean=1 use-natural-gradient=false \
+             max-change=1 l2-regularize=2",
+        );
+        check_component("type=ConstantFunctionComponent input-dim=4 output-dim=3 is-updatable=false");
+        let properties = |config: &str| component(config).properties().0;
+        assert_eq!(properties("type=ConstantFunctionComponent input-dim=4 output-dim=3"), 0x23);
+        assert_eq!(
+            properties("type=ConstantFunctionComponent input-dim=3 output-dim=3 is-updatable=false"),
+            0x25
+        );
+        assert_eq!(properties("type=ConstantComponent output-dim=3"), 0x2);
+        refused("type=ConstantFunctionComponent output-dim=3", "'input-dim' is missing");
+        refused("type=ConstantFunctionComponent input-dim=3", "'output-dim' is missing");
+        refused("type=ConstantComponent output-dim=3 input-dim=3", "input-dim=3");
+    }
+
+    #[test]
+    fn a_constant_needs_no_input() {
+        let outputs: Vec<Index> = (0..5).map(|t| Index::new(0, t, 0)).collect();
+        let c = component("type=ConstantComponent output-dim=3 output-stddev=1");
+        let (mut inputs, mut used) = (Vec::new(), Vec::new());
+        c.input_indexes(outputs[0], &mut inputs);
+        assert!(c.is_computable(outputs[0], &|_| false, Some(&mut used)));
+        assert!(inputs.is_empty() && used.is_empty());
+        Check::new("type=ConstantComponent output-dim=3 output-stddev=1 max-change=1")
+            .indexes(inputs, outputs)
+            .run();
+    }
+
+    #[test]
+    fn fixed_ones_do_not_change() {
+        let mut c = component(
+            "type=ConstantFunctionComponent input-dim=4 output-dim=3 is-updatable=false output-mean=2",
+        );
+        assert!(c.as_updatable().is_none());
+        let before = written(&*c, true);
+        let other = c.clone();
+        c.scale(0.0);
+        c.add(2.0, &*other);
+        let (harness, input) = (Harness::new(), filled(2, 4, 1.0));
+        let forward = harness.forward(&*other, None, &input, 2);
+        assert_eq!(forward.output.to_vec(), [2.0; 6]);
+        harness.backward(
+            &mut *other.clone(),
+            None,
+            &input,
+            &forward,
+            &filled(2, 3, 1.0),
+            Update::to(&mut *c, &mut crate::learning::Plain),
+        );
+        assert_eq!(written(&*c, true), before);
+    }
+
+    #[test]
+    fn natural_gradient_updates() {
+        // Rank 40 becomes 6.
+        let mut rows = Dense::new(6, 7, 1, 2000.0, 4.0);
+        let config = "type=ConstantFunctionComponent input-dim=2 output-dim=7";
+        follows(config, 3e-6, &mut |_, e| col_sums(&rows.precondition(e, false)));
+    }
+}

@@ -1,0 +1,419 @@
+//! Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax components: nonlinearities without parameters that keep
+//! activation statistics and, for the element-wise ones, repair saturated units.
+
+use crate::component::nonlinear_stats::{KEYS, NonlinearStats, REPAIR_PROBABILITY};
+use crate::component::parameters::{cached_rows, in_blocks_mut};
+use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    ElementWise(Activation),
+    Softmax,
+    LogSoftmax,
+}
+
+const SIGMOID: Function = Function::ElementWise(Activation::Sigmoid);
+const TANH: Function = Function::ElementWise(Activation::Tanh);
+const RELU: Function = Function::ElementWise(Activation::Relu);
+
+/// The smallest output of Softmax.
+const SOFTMAX_FLOOR: f32 = 1e-20;
+
+macro_rules! component_type {
+    ($function:expr, $name:literal, $purpose:literal, $example:literal) => {
+        ComponentType {
+            name: $name,
+            purpose: $purpose,
+            keys: KEYS,
+            updatable: false,
+            example: $example,
+            from_config: |line, _| Nonlinear::from_config($function, line),
+            read: |r| Nonlinear::read($function, r),
+        }
+    };
+}
+
+pub const TYPES: &[ComponentType] = &[
+    component_type!(
+        SIGMOID,
+        "SigmoidComponent",
+        "Logistic function 1 / (1 + exp(-x)) of each element.",
+        "dim=6"
+    ),
+    component_type!(TANH, "TanhComponent", "Hyperbolic tangent of each element.", "dim=6"),
+    component_type!(RELU, "RectifiedLinearComponent", "max(x, 0) of each element.", "dim=6 block-dim=3"),
+    component_type!(Function::Softmax, "SoftmaxComponent", "Softmax of each row.", "dim=6"),
+    component_type!(
+        Function::LogSoftmax,
+        "LogSoftmaxComponent",
+        "Logarithm of the softmax of each row.",
+        "dim=6"
+    ),
+];
+
+/// A nonlinearity of rows of `stats.dim` columns.
+#[derive(Clone, Debug)]
+struct Nonlinear {
+    function: Function,
+    stats: NonlinearStats,
+}
+
+impl Nonlinear {
+    fn new(function: Function, stats: NonlinearStats) -> Nonlinear {
+        Nonlinear { function, stats }
+    }
+
+    fn from_config(function: Function, line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let stats = NonlinearStats::from_config(line)?;
+        let has_upper = stats.self_repair_upper_threshold.is_some() && stats.self_repair_scale != 0.0;
+        if has_upper && matches!(function, SIGMOID | TANH) {
+            return Err(line.error("self-repair-upper-threshold has no meaning for this type: leave it out"));
+        }
+        Ok(Box::new(Nonlinear::new(function, stats)))
+    }
+
+    fn read(function: Function, r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let stats = NonlinearStats::read(r, type_name(function))?;
+        Ok(Box::new(Nonlinear::new(function, stats)))
+    }
+
+    /// Chooses the units whose average derivative is too small (or too large), if this minibatch repairs any: `terms` says
+    /// which, where the result has a size.
+    fn choose_repairs(
+        &mut self,
+        context: Context<'_>,
+        activation: Activation,
+        terms: ViewMut<'_>,
+    ) -> Repairs {
+        let stats = &mut self.stats;
+        let relu = activation == Activation::Relu;
+        if !stats.repairs_now(context) {
+            return Repairs { processed: if relu { 0.0 } else { stats.dim as f64 }, size: None };
+        }
+        let default_lower = if activation == Activation::Tanh { 0.2 } else { 0.05 };
+        let lower = stats.self_repair_lower_threshold.unwrap_or(default_lower) as f64;
+        let upper = stats.self_repair_upper_threshold.unwrap_or(0.95) as f64;
+        let size = stats.self_repair_scale / REPAIR_PROBABILITY;
+        let band = match relu {
+            true => Band { low: lower.min(upper), high: lower.max(upper) },
+            // Below it, not at it.
+            false => Band { low: lower.next_down(), high: f64::INFINITY },
+        };
+        stats.compare_derivatives(context, terms, band);
+        Repairs { processed: terms.cols() as f64, size: Some(size) }
+    }
+}
+
+/// Pushes the inputs of the units that `terms` says towards where the average derivative is not too small (or too large).
+fn add_repairs(
+    context: Context<'_>,
+    activation: Activation,
+    block_dim: usize,
+    (size, terms): (f32, View<'_>),
+    out_value: View<'_>,
+    in_deriv: ViewMut<'_>,
+) {
+    let backend = context.backend;
+    match activation {
+        Activation::Sigmoid => {
+            backend.add_scaled_cols(in_deriv, -2.0 * size, terms, out_value);
+            backend.add_to_rows(in_deriv, size, terms);
+        }
+        Activation::Tanh => backend.add_scaled_cols(in_deriv, -size, terms, out_value),
+        Activation::Relu => backend.add_to_rows(in_blocks_mut(in_deriv, block_dim), size, terms),
+    }
+}
+
+/// What self-repair looked at, and the size of what it adds, if it does.
+struct Repairs {
+    processed: f64,
+    size: Option<f32>,
+}
+
+fn type_name(function: Function) -> &'static str {
+    match function {
+        SIGMOID => "SigmoidComponent",
+        TANH => "TanhComponent",
+        RELU => "RectifiedLinearComponent",
+        Function::Softmax => "SoftmaxComponent",
+        Function::LogSoftmax => "LogSoftmaxComponent",
+    }
+}
+
+impl Component for Nonlinear {
+    fn type_name(&self) -> &'static str {
+        type_name(self.function)
+    }
+
+    fn input_dim(&self) -> usize {
+        self.stats.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.stats.dim
+    }
+
+    fn properties(&self) -> Properties {
+        let common = Properties::SIMPLE | Properties::BACKPROP_NEEDS_OUTPUT | Properties::STORES_STATS;
+        common
+            | Properties::PROPAGATE_IN_PLACE.when(self.function != Function::LogSoftmax)
+            | Properties::BACKPROP_IN_PLACE.when(self.function == Function::Softmax)
+            | Properties::INPUT_CONTIGUOUS
+                .when(self.function == RELU && self.stats.block_dim != self.stats.dim)
+    }
+
+    fn info(&self, _detailed: bool) -> String {
+        self.stats.info(self.type_name())
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.stats.write(w, self.type_name())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        match self.function {
+            Function::ElementWise(activation) => context.backend.activate(output, input, activation),
+            Function::Softmax => {
+                context.backend.softmax(output, input);
+                context.backend.map(output, output.as_view(), Map::Floor(SOFTMAX_FLOOR));
+            }
+            Function::LogSoftmax => context.backend.log_softmax(output, input),
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+        let Function::ElementWise(activation) = self.function else {
+            // Before the derivative, which may take the place of out_deriv.
+            if let Some(target) = update.target(self) {
+                target.stats.store_backprop(context, args.out_deriv);
+            }
+            let Some(in_deriv) = args.in_deriv else { return };
+            return match self.function {
+                Function::Softmax => {
+                    context.backend.softmax_backward(in_deriv, args.out_value, args.out_deriv)
+                }
+                _ => context.backend.log_softmax_backward(in_deriv, args.out_value, args.out_deriv),
+            };
+        };
+        let Some(in_deriv) = args.in_deriv else { return };
+        if update.is_none() {
+            return context.backend.activate_backward(in_deriv, args.out_value, args.out_deriv, activation);
+        }
+        let units = if activation == Activation::Relu { self.stats.block_dim } else { self.stats.dim };
+        // Before chance and statistics decide, so that the pool has it in every later run.
+        let mut terms = context.workspace.take(1, units);
+        let repairs = self.choose_repairs(context, activation, terms.view_mut());
+        let repair = repairs.size.map(|size| (size, terms.view()));
+        let block_dim = self.stats.block_dim;
+        let Some(target) = update.target(self) else { return };
+        target.stats.count_repair(context, repairs.processed, repair.map(|(_, terms)| terms));
+        let stores = target.stats.begin_backprop(context, args.out_deriv.rows());
+        for rows in cached_rows(context.backend, in_deriv.rows(), in_deriv.cols()) {
+            let (out_value, out_deriv) =
+                (args.out_value.row_range(rows.clone()), args.out_deriv.row_range(rows.clone()));
+            let in_deriv = in_deriv.row_range(rows);
+            context.backend.activate_backward(in_deriv, out_value, out_deriv, activation);
+            if let Some(repair) = repair {
+                add_repairs(context, activation, block_dim, repair, out_value, in_deriv);
+            }
+            if stores {
+                target.stats.add_backprop(context, out_deriv);
+            }
+        }
+    }
+
+    /// The element-wise ones store on one call out of two, and always on the first; LogSoftmax never does.
+    fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, _memo: View<'_>) {
+        match self.function {
+            Function::ElementWise(activation) => {
+                if context.random.int(0, 1) != 0 || self.stats.count().is_zero() {
+                    self.stats.store(context, output, Some(activation));
+                }
+            }
+            Function::Softmax => self.stats.store(context, output, None),
+            Function::LogSoftmax => {}
+        }
+    }
+
+    fn zero_stats(&mut self) {
+        self.stats.zero();
+    }
+    fn scale_stats(&mut self, factor: f32) {
+        self.stats.scale(factor);
+    }
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+        self.stats.add(alpha, &crate::component::downcast::<Nonlinear>(other).stats);
+    }
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.stats.scale_by(backend, factor);
+    }
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        self.stats.add_by(backend, alpha, &crate::component::downcast::<Nonlinear>(other).stats);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use nnet3_matrix::Matrix;
+
+    fn away_from_zero(input: &mut [f32]) {
+        for v in input.iter_mut().filter(|v| v.abs() < 0.05) {
+            *v = 0.3;
+        }
+    }
+
+    #[test]
+    fn derivatives_and_forms() {
+        check_component("type=SigmoidComponent dim=6 self-repair-lower-threshold=0.1");
+        check_component("type=TanhComponent dim=6 self-repair-scale=0.001");
+        check_component_with("type=RectifiedLinearComponent dim=6", away_from_zero);
+        check_component_with("type=RectifiedLinearComponent dim=6 block-dim=2", away_from_zero);
+        check_component("type=SoftmaxComponent dim=6");
+        check_component("type=LogSoftmaxComponent dim=6");
+    }
+
+    #[test]
+    fn refuses_bad_configs() {
+        refused("type=SigmoidComponent", "'dim' is missing");
+        refused("type=SigmoidComponent dim=0", "greater than 0");
+        refused("type=TanhComponent dim=6 block-dim=4", "does not divide");
+        refused("type=TanhComponent dim=6 foo=4", "foo=4");
+        refused("type=RectifiedLinearComponent dim=6 self-repair-scale=0.1", "self-repair-scale");
+        refused("type=RectifiedLinearComponent dim=6 self-repair-scale=nan", "self-repair-scale");
+        refused("type=TanhComponent dim=6 self-repair-upper-threshold=0.5 self-repair-scale=0.01", "upper");
+    }
+
+    #[test]
+    fn refuses_bad_files() {
+        read_refused("<TanhComponent> <Dim> -1 ", "found -1");
+        read_refused("<TanhComponent> <Dim> 2 <ValueAvg>  [ 1 ]\n", "<ValueAvg>: expected 2");
+        read_refused("<RectifiedLinearComponent> <Dim> 4 <BlockDim> 3 ", "divide");
+        read_refused(
+            "<TanhComponent> <Dim> 2 <ValueAvg>  [ ]\n<DerivAvg>  [ ]\n<Count> 0 </SigmoidComponent> ",
+            "found",
+        );
+    }
+
+    #[test]
+    fn reads_older_forms() {
+        let text = "<TanhComponent> <Dim> 2 <ValueAvg>  [ 0.5 -1 ]\n<DerivAvg>  [ 0.25 0.125 ]\n<Count> 8 ";
+        let old = from_text(&format!("{text}</TanhComponent> "));
+        let expected = format!(
+            "{text}<OderivRms>  [ ]\n<OderivCount> 0 <NumDimsSelfRepaired> 0 <NumDimsProcessed> 0 </TanhComponent> "
+        );
+        assert_eq!(written_text(&*old), expected);
+        let later = from_text(&format!("{text}<NumDimsProcessed> 4 <SelfRepairScale> 0.5 </TanhComponent> "));
+        assert!(written_text(&*later).contains("<NumDimsProcessed> 4 <SelfRepairScale> 0.5 "));
+        assert_eq!(
+            later.info(false),
+            "TanhComponent, dim=2, self-repair-scale=0.5, count=8, self-repaired-proportion=0, \
+             value-avg=[ 0.50 -1.0 ], deriv-avg=[ 0.25 0.12 ]"
+        );
+    }
+
+    fn store(component: &mut dyn Component, harness: &Harness, rows: usize, values: &[f32]) {
+        let output = Matrix::from_vec(rows, values.len() / rows, values.to_vec());
+        component.store_stats(harness.context(), View::empty(), output.view(), View::empty());
+    }
+
+    #[test]
+    fn statistics_by_hand() {
+        let harness = Harness::new();
+        let mut tanh = component("type=TanhComponent dim=2");
+        store(&mut *tanh, &harness, 2, &[0.5, -1.0, 0.5, 0.0]);
+        let text = written_text(&*tanh);
+        assert!(text.contains("<ValueAvg>  [ 0.5 -0.5 ]\n<DerivAvg>  [ 0.75 0.5 ]\n<Count> 2 "), "{text}");
+
+        let mut softmax = component("type=SoftmaxComponent dim=2");
+        for _ in 0..3 {
+            store(&mut *softmax, &harness, 1, &[0.25, 0.75]);
+        }
+        let text = written_text(&*softmax);
+        assert!(text.contains("<ValueAvg>  [ 0.25 0.75 ]\n<DerivAvg>  [ ]\n<Count> 3 "), "{text}");
+
+        let mut sum = softmax.clone();
+        sum.add(2.0, &*softmax);
+        assert!(written_text(&*sum).contains("<ValueAvg>  [ 0.25 0.75 ]\n<DerivAvg>  [ ]\n<Count> 9 "));
+        sum.zero_stats();
+        assert!(written_text(&*sum).contains("<ValueAvg>  [ 0 0 ]\n<DerivAvg>  [ ]\n<Count> 0 "));
+
+        let mut log_softmax = component("type=LogSoftmaxComponent dim=2");
+        store(&mut *log_softmax, &harness, 1, &[-1.0, -2.0]);
+        assert!(written_text(&*log_softmax).contains("<Count> 0 "));
+    }
+
+    #[test]
+    fn stores_on_half_of_the_calls() {
+        let harness = Harness::new();
+        let mut relu = component("type=RectifiedLinearComponent dim=1");
+        for _ in 0..2000 {
+            store(&mut *relu, &harness, 1, &[1.0]);
+        }
+        let count = crate::component::downcast::<Nonlinear>(&*relu).stats.count().value();
+        assert!((900.0..1100.0).contains(&count), "{count}");
+    }
+
+    /// Backprop with statistics, until self-repair happened; the derivative it added.
+    fn repaired(text: &str, output: &[f32]) -> (Vec<f32>, String) {
+        let harness = Harness::new();
+        let mut c = from_text(text);
+        let zeros = filled(1, output.len(), 0.0);
+        let forward =
+            Forward { output: Matrix::from_vec(1, output.len(), output.to_vec()), memo: Matrix::empty() };
+        loop {
+            let deriv = harness.backward(&mut *c, None, &zeros, &forward, &zeros, Update::Own).to_vec();
+            if deriv.iter().any(|&d| d != 0.0) {
+                return (deriv, written_text(&*c));
+            }
+        }
+    }
+
+    #[test]
+    fn self_repair_by_hand() {
+        let stats =
+            "<ValueAvg>  [ 0 0 0 0 ]\n<DerivAvg>  [ 0.01 0.5 0.97 0.02 ]\n<Count> 10 <SelfRepairScale> 0.01 ";
+        let output = [0.75, 0.5, 0.5, 0.25];
+        let form = |name: &str, extra: &str| format!("<{name}> <Dim> 4 {extra}{stats}</{name}> ");
+        let (sigmoid, text) = repaired(&form("SigmoidComponent", ""), &output);
+        assert_near(&sigmoid, &[-0.01, 0.0, 0.0, 0.01], 1e-6, "sigmoid");
+        assert!(text.contains("<NumDimsSelfRepaired> 2 "), "{text}");
+        let (tanh, _) = repaired(&form("TanhComponent", ""), &output);
+        assert_near(&tanh, &[-0.015, 0.0, 0.0, -0.005], 1e-6, "tanh");
+        let (relu, text) = repaired(&form("RectifiedLinearComponent", ""), &output);
+        assert_near(&relu, &[0.02, 0.0, -0.02, 0.02], 1e-6, "relu");
+        assert!(text.contains("<NumDimsSelfRepaired> 3 <NumDimsProcessed> 4 "), "{text}");
+        // Averages over the two blocks: 0.49 and 0.26, of which the first is above the threshold set here.
+        let stats = stats.replace("<SelfRepairScale>", "<SelfRepairUpperThreshold> 0.4 <SelfRepairScale>");
+        let name = "RectifiedLinearComponent";
+        let (relu, text) = repaired(&format!("<{name}> <Dim> 4 <BlockDim> 2 {stats}</{name}> "), &output);
+        assert_near(&relu, &[-0.02, 0.0, -0.02, 0.0], 1e-6, "relu in blocks");
+        assert!(text.contains("<NumDimsSelfRepaired> 1 <NumDimsProcessed> 2 "), "{text}");
+    }
+
+    #[test]
+    fn output_derivative_statistics() {
+        let harness = Harness::new();
+        let mut c = component("type=LogSoftmaxComponent dim=2");
+        let input = filled(2, 2, 0.0);
+        let forward = harness.forward(&*c, None, &input, 2);
+        let out_deriv = Matrix::from_vec(2, 2, vec![3.0, 0.0, 3.0, 4.0]);
+        harness.backward(&mut *c, None, &input, &forward, &out_deriv, Update::None);
+        assert!(written_text(&*c).contains("<OderivCount> 0 "));
+        harness.backward(&mut *c, None, &input, &forward, &out_deriv, Update::Own);
+        let text = written_text(&*c);
+        assert!(text.contains("<OderivRms>  [ 3 2.828427 ]\n<OderivCount> 2 "), "{text}");
+    }
+}

@@ -1,0 +1,330 @@
+//! What Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax share: dimension, self-repair settings and activation
+//! statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
+
+use crate::component::fields::{self, key};
+use crate::component::tally::Tally;
+use crate::component::{Context, Key, Kind, parameters};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::text::{number, summarize};
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::text::format_g;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Accumulator, Activation, Backend, Band, ColumnTerm, Count, Factor, View, ViewMut};
+
+pub const KEYS: &[Key] = &[
+    key("dim", Kind::Int, "", "number of columns of input and output"),
+    key("block-dim", Kind::Int, "dim", "self-repair sees blocks of this many columns (RectifiedLinear only)"),
+    key(
+        "self-repair-lower-threshold",
+        Kind::Float,
+        "unset",
+        "average derivative below which units are repaired",
+    ),
+    key(
+        "self-repair-upper-threshold",
+        Kind::Float,
+        "unset",
+        "average derivative above which units are repaired (RectifiedLinear only)",
+    ),
+    key("self-repair-scale", Kind::Float, "0", "size of the repair term, below 0.1; 0 is none"),
+];
+
+/// How files and configs say that a threshold is not set.
+const UNSET: f32 = -1000.0;
+
+fn threshold(value: f32) -> Option<f32> {
+    if value == UNSET { None } else { Some(value) }
+}
+
+/// Dimension, self-repair settings and statistics of a nonlinearity.
+#[derive(Clone, Debug)]
+pub struct NonlinearStats {
+    pub dim: usize,
+    /// Divides `dim`; self-repair of RectifiedLinear treats the columns as blocks of this size.
+    pub block_dim: usize,
+    pub self_repair_lower_threshold: Option<f32>,
+    pub self_repair_upper_threshold: Option<f32>,
+    pub self_repair_scale: f32,
+    /// Sums of outputs over `count` rows. Empty, as the other sums, until the first use.
+    value_sum: Accumulator,
+    deriv_sum: Accumulator,
+    count: Tally,
+    /// Sums of squared output derivatives over `oderiv_count` rows.
+    oderiv_sumsq: Accumulator,
+    oderiv_count: Tally,
+    /// One sum.
+    dims_self_repaired: Accumulator,
+    dims_processed: Tally,
+}
+
+impl NonlinearStats {
+    pub fn from_config(line: &mut ConfigLine) -> Result<NonlinearStats> {
+        let (dim, block_dim) = parameters::get_dim_and_block_dim(line)?;
+        let lower = line.get_f32("self-repair-lower-threshold")?.and_then(threshold);
+        let upper = line.get_f32("self-repair-upper-threshold")?.and_then(threshold);
+        let scale = line.get_f32("self-repair-scale")?.unwrap_or(0.0);
+        if !(0.0..0.1).contains(&scale) {
+            return Err(
+                line.error(format!("self-repair-scale must be at least 0 and below 0.1, found {scale}"))
+            );
+        }
+        Ok(NonlinearStats {
+            self_repair_lower_threshold: lower,
+            self_repair_upper_threshold: upper,
+            self_repair_scale: scale,
+            ..NonlinearStats::new(dim, block_dim)
+        })
+    }
+
+    fn new(dim: usize, block_dim: usize) -> NonlinearStats {
+        NonlinearStats {
+            dim,
+            block_dim,
+            self_repair_lower_threshold: None,
+            self_repair_upper_threshold: None,
+            self_repair_scale: 0.0,
+            value_sum: Accumulator::default(),
+            deriv_sum: Accumulator::default(),
+            count: Tally::default(),
+            oderiv_sumsq: Accumulator::default(),
+            oderiv_count: Tally::default(),
+            dims_self_repaired: Accumulator::zeros(1),
+            dims_processed: Tally::default(),
+        }
+    }
+
+    // ---- on disk -----------------------------------------------------------------------------------------------
+
+    /// Reads from `<Dim>` to `</type_name>`. Accepted older forms: without `<BlockDim>`, without the statistics of
+    /// output derivatives, without any of the fields after them.
+    pub fn read(r: &mut KaldiReader, type_name: &str) -> Result<NonlinearStats> {
+        let dim = fields::read_dim(r, "<Dim>")?;
+        let mut s = NonlinearStats::new(dim, dim);
+        if r.accept_token("<BlockDim>")? {
+            s.block_dim = fields::dim(r, "<BlockDim>")?;
+            fields::check_block(r, dim, s.block_dim)?;
+        }
+        s.value_sum = Accumulator::from_vec(fields::read_stats(r, "<ValueAvg>", dim)?);
+        s.deriv_sum = Accumulator::from_vec(fields::read_stats(r, "<DerivAvg>", dim)?);
+        let (count, mut oderiv_count) = (fields::read_f64(r, "<Count>")?, 0.0);
+        if r.accept_token("<OderivRms>")? {
+            let rms = fields::stats(r, "<OderivRms>", dim)?;
+            s.oderiv_sumsq = Accumulator::from_vec(rms.iter().map(|v| v * v).collect());
+            oderiv_count = fields::read_f64(r, "<OderivCount>")?;
+        }
+        s.value_sum.scale(count);
+        s.deriv_sum.scale(count);
+        s.oderiv_sumsq.scale(oderiv_count);
+        (s.count, s.oderiv_count) = (Tally::new(count), Tally::new(oderiv_count));
+        if r.accept_token("<NumDimsSelfRepaired>")? {
+            s.dims_self_repaired = Accumulator::from_vec(vec![r.read_f64()?]);
+        }
+        if r.accept_token("<NumDimsProcessed>")? {
+            s.dims_processed = Tally::new(r.read_f64()?);
+        }
+        s.self_repair_lower_threshold =
+            threshold(fields::optional_f32(r, "<SelfRepairLowerThreshold>", UNSET)?);
+        s.self_repair_upper_threshold =
+            threshold(fields::optional_f32(r, "<SelfRepairUpperThreshold>", UNSET)?);
+        s.self_repair_scale = fields::optional_f32(r, "<SelfRepairScale>", 0.0)?;
+        r.expect_token(&format!("</{type_name}>"))?;
+        Ok(s)
+    }
+
+    pub fn write(&self, w: &mut KaldiWriter, type_name: &str) -> Result<()> {
+        w.write_token(&format!("<{type_name}>"))?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        if self.block_dim != self.dim {
+            fields::write_dim(w, "<BlockDim>", self.block_dim)?;
+        }
+        let (count, oderiv_count) = (self.count.value(), self.oderiv_count.value());
+        fields::write_vector(w, "<ValueAvg>", &fields::averages(&self.value_sum, count))?;
+        fields::write_vector(w, "<DerivAvg>", &fields::averages(&self.deriv_sum, count))?;
+        fields::write_f64(w, "<Count>", count)?;
+        let mean_squares = fields::averages(&self.oderiv_sumsq, oderiv_count);
+        let rms: Vec<f32> = mean_squares.iter().map(|v| v.max(0.0).sqrt()).collect();
+        fields::write_vector(w, "<OderivRms>", &rms)?;
+        fields::write_f64(w, "<OderivCount>", oderiv_count)?;
+        fields::write_f64(w, "<NumDimsSelfRepaired>", self.dims_self_repaired.values()[0])?;
+        fields::write_f64(w, "<NumDimsProcessed>", self.dims_processed.value())?;
+        if let Some(value) = self.self_repair_lower_threshold {
+            fields::write_f32(w, "<SelfRepairLowerThreshold>", value)?;
+        }
+        if let Some(value) = self.self_repair_upper_threshold {
+            fields::write_f32(w, "<SelfRepairUpperThreshold>", value)?;
+        }
+        if self.self_repair_scale != 0.0 {
+            fields::write_f32(w, "<SelfRepairScale>", self.self_repair_scale)?;
+        }
+        w.write_token(&format!("</{type_name}>"))?;
+        Ok(())
+    }
+
+    pub fn info(&self, type_name: &str) -> String {
+        let mut out = format!("{type_name}, dim={}", self.dim);
+        if self.block_dim != self.dim {
+            out += &format!(", block-dim={}", self.block_dim);
+        }
+        let settings = [
+            ("lower-threshold", self.self_repair_lower_threshold),
+            ("upper-threshold", self.self_repair_upper_threshold),
+            ("scale", Some(self.self_repair_scale).filter(|&scale| scale != 0.0)),
+        ];
+        for (name, value) in settings {
+            if let Some(value) = value {
+                out += &format!(", self-repair-{name}={}", number(value as f64));
+            }
+        }
+        let [count, oderiv_count, processed] =
+            [&self.count, &self.oderiv_count, &self.dims_processed].map(Tally::value);
+        if count > 0.0 && self.value_sum.len() == self.dim {
+            let repaired = match processed > 0.0 {
+                true => self.dims_self_repaired.values()[0] / processed,
+                false => 0.0,
+            };
+            out += &format!(", count={}, self-repaired-proportion={}", format_g(count, 3), number(repaired));
+            out += &format!(", value-avg={}", summarize(&fields::averages(&self.value_sum, count)));
+            if self.deriv_sum.len() == self.dim {
+                out += &format!(", deriv-avg={}", summarize(&rounded(&self.deriv_sum, count, |v| v)));
+            }
+        }
+        if oderiv_count > 0.0 && self.oderiv_sumsq.len() == self.dim {
+            let rms = rounded(&self.oderiv_sumsq, oderiv_count, |v| v.max(0.0).sqrt());
+            out += &format!(", oderiv-rms={}, oderiv-count={}", summarize(&rms), number(oderiv_count));
+        }
+        out
+    }
+
+    // ---- statistics --------------------------------------------------------------------------------------------
+
+    pub fn count(&self) -> &Tally {
+        &self.count
+    }
+
+    /// Adds the rows of `output`, and of the derivative of `activation` there if given.
+    pub fn store(&mut self, context: Context<'_>, output: View<'_>, activation: Option<Activation>) {
+        if self.value_sum.len() != self.dim {
+            self.value_sum = Accumulator::zeros(self.dim);
+            self.count = Tally::default();
+        }
+        if activation.is_some() && self.deriv_sum.len() != self.dim {
+            self.deriv_sum = Accumulator::zeros(self.dim);
+            self.value_sum.scale(0.0);
+            self.count = Tally::default();
+        }
+        self.count.increase(output.rows() as f64);
+        for rows in parameters::cached_rows(context.backend, output.rows(), output.cols()) {
+            let output = output.row_range(rows);
+            context.backend.accumulate(&mut self.value_sum, 0, output, ColumnTerm::Value);
+            if let Some(activation) = activation {
+                let term = ColumnTerm::Derivative(activation);
+                context.backend.accumulate(&mut self.deriv_sum, 0, output, term);
+            }
+        }
+    }
+
+    /// Adds the squares of output derivatives, on three calls out of four; always on the first.
+    pub fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+        if self.begin_backprop(context, out_deriv.rows()) {
+            self.add_backprop(context, out_deriv);
+        }
+    }
+
+    /// Whether [`NonlinearStats::store_backprop`] adds something this time. Then the rows have been counted, and are to be
+    /// given to [`NonlinearStats::add_backprop`], all at once or part by part.
+    pub fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
+        if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
+            return false;
+        }
+        if self.oderiv_sumsq.len() != self.dim {
+            self.oderiv_sumsq = Accumulator::zeros(self.dim);
+            self.oderiv_count = Tally::default();
+        }
+        self.oderiv_count.increase(rows as f64);
+        true
+    }
+
+    pub fn add_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+        context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
+    }
+
+    /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.
+    pub fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
+        self.dims_processed.increase(processed);
+        if let Some(terms) = terms {
+            context.backend.accumulate_dot(&mut self.dims_self_repaired, 0, 1.0, terms, terms);
+        }
+    }
+
+    /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
+    pub fn repairs_now(&self, context: Context<'_>) -> bool {
+        self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY
+    }
+
+    fn can_repair(&self) -> bool {
+        self.self_repair_scale != 0.0 && !self.count.is_zero() && self.deriv_sum.len() == self.dim
+    }
+
+    /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
+    /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
+    pub fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
+        let blocks = self.dim / terms.cols();
+        let count = match self.count.known() {
+            Some(count) => Count::Known(count),
+            None => Count::Sum(self.count.on_device(), 0),
+        };
+        context.backend.compare_averages(terms, &mut self.deriv_sum, 0, blocks, count, band);
+    }
+
+    pub fn zero(&mut self) {
+        self.scale(0.0);
+    }
+
+    pub fn scale(&mut self, factor: f32) {
+        let factor = factor as f64;
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(factor));
+        self.counts_mut().into_iter().for_each(|count| count.scale(factor));
+    }
+
+    pub fn add(&mut self, alpha: f32, other: &NonlinearStats) {
+        let alpha = alpha as f64;
+        self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha, more));
+        self.counts_mut().into_iter().zip(other.counts()).for_each(|(count, more)| count.add(alpha, more));
+    }
+
+    /// As [`NonlinearStats::scale`] by a number that the device knows.
+    pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
+        self.counts_mut().into_iter().for_each(|count| count.scale_by(backend, factor));
+    }
+
+    /// As [`NonlinearStats::add`] with an alpha that the device knows; 0 adds nothing.
+    pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &NonlinearStats) {
+        let sums = self.sums_mut().into_iter().zip(other.sums());
+        sums.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
+        let counts = self.counts_mut().into_iter().zip(other.counts());
+        counts.for_each(|(count, more)| count.add_by(backend, alpha, more));
+    }
+
+    fn sums(&self) -> [&Accumulator; 4] {
+        [&self.value_sum, &self.deriv_sum, &self.oderiv_sumsq, &self.dims_self_repaired]
+    }
+    fn sums_mut(&mut self) -> [&mut Accumulator; 4] {
+        [&mut self.value_sum, &mut self.deriv_sum, &mut self.oderiv_sumsq, &mut self.dims_self_repaired]
+    }
+    fn counts(&self) -> [&Tally; 3] {
+        [&self.count, &self.oderiv_count, &self.dims_processed]
+    }
+    fn counts_mut(&mut self) -> [&mut Tally; 3] {
+        [&mut self.count, &mut self.oderiv_count, &mut self.dims_processed]
+    }
+}
+
+/// Proportion of minibatches with self-repair; its terms are divided by this.
+pub const REPAIR_PROBABILITY: f32 = 0.5;
+
+/// Averages formed in double precision.
+fn rounded(sums: &Accumulator, count: f64, f: impl Fn(f64) -> f64) -> Vec<f32> {
+    sums.values().iter().map(|&sum| f(sum / count) as f32).collect()
+}

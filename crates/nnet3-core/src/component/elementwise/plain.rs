@@ -1,0 +1,378 @@
+//! NoOp, ElementwiseProduct and Permute components: columns passed on, multiplied or reordered; no parameters.
+
+use crate::component::fields::{self, key};
+use crate::component::parameters::copy_unless_same;
+use crate::component::{
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::text::number;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{IndexTable, View, ViewMut};
+
+pub const TYPES: &[ComponentType] = &[
+    ComponentType {
+        name: "NoOpComponent",
+        purpose: "Passes its input on; may scale derivatives.",
+        keys: &[
+            key("dim", Kind::Int, "", "number of columns of input and output"),
+            key("backprop-scale", Kind::Float, "1", "multiplies derivatives"),
+        ],
+        updatable: false,
+        example: "dim=4 backprop-scale=0.5",
+        from_config: |line, _| NoOp::from_config(line),
+        read: NoOp::read,
+    },
+    ComponentType {
+        name: "ElementwiseProductComponent",
+        purpose: "Product of blocks of columns, element by element.",
+        keys: &[
+            key("input-dim", Kind::Int, "", "columns of the input, 2 or more times output-dim"),
+            key("output-dim", Kind::Int, "", "columns of the output and of each block"),
+        ],
+        updatable: false,
+        example: "input-dim=6 output-dim=3",
+        from_config: |line, _| ElementwiseProduct::from_config(line),
+        read: ElementwiseProduct::read,
+    },
+    ComponentType {
+        name: "PermuteComponent",
+        purpose: "Reorders columns.",
+        keys: &[key(
+            "column-map",
+            Kind::IntList,
+            "",
+            "for each output column the input column: a permutation of 0, 1, …",
+        )],
+        updatable: false,
+        example: "column-map=2,0,1,3",
+        from_config: |line, _| Permute::from_config(line),
+        read: Permute::read,
+    },
+];
+
+#[derive(Clone, Debug)]
+struct NoOp {
+    dim: usize,
+    backprop_scale: f32,
+}
+
+impl NoOp {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let dim = line.require_dim("dim")?;
+        let backprop_scale = line.get_f32("backprop-scale")?.unwrap_or(1.0);
+        Ok(Box::new(NoOp { dim, backprop_scale }))
+    }
+
+    /// Accepts the older form, with statistics of a nonlinearity.
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let dim = fields::read_dim(r, "<Dim>")?;
+        let mut backprop_scale = 1.0;
+        if r.accept_token("<ValueAvg>")? {
+            crate::component::read_row(r)?;
+            fields::read_row(r, "<DerivAvg>")?;
+            fields::read_f32(r, "<Count>")?;
+            if r.accept_token("<OderivRms>")? {
+                crate::component::read_row(r)?;
+                fields::read_f32(r, "<OderivCount>")?;
+            }
+            fields::optional_f32(r, "<NumDimsSelfRepaired>", 0.0)?;
+            fields::optional_f32(r, "<NumDimsProcessed>", 0.0)?;
+        } else {
+            backprop_scale = fields::read_f32(r, "<BackpropScale>")?;
+        }
+        r.expect_token("</NoOpComponent>")?;
+        Ok(Box::new(NoOp { dim, backprop_scale }))
+    }
+}
+
+impl Component for NoOp {
+    fn type_name(&self) -> &'static str {
+        "NoOpComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE | Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
+    }
+    fn info(&self, _detailed: bool) -> String {
+        let mut out = format!("NoOpComponent, dim={}", self.dim);
+        if self.backprop_scale != 1.0 {
+            out += &format!(", backprop-scale={}", number(self.backprop_scale as f64));
+        }
+        out
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<NoOpComponent>")?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        fields::write_f32(w, "<BackpropScale>", self.backprop_scale)?;
+        w.write_token("</NoOpComponent>")?;
+        Ok(())
+    }
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        copy_unless_same(context, output, input);
+    }
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        match self.backprop_scale == 1.0 {
+            true => copy_unless_same(context, in_deriv, args.out_deriv),
+            false => context.backend.copy_scaled(in_deriv, self.backprop_scale, args.out_deriv),
+        }
+    }
+}
+
+/// The input is blocks of `output_dim` columns, two or more.
+#[derive(Clone, Debug)]
+struct ElementwiseProduct {
+    input_dim: usize,
+    output_dim: usize,
+}
+
+impl ElementwiseProduct {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let (input_dim, output_dim) = fields::divided_dims(line)?;
+        match input_dim > output_dim {
+            true => Ok(Box::new(ElementwiseProduct { input_dim, output_dim })),
+            false => Err(line.error("input-dim must be 2 or more times output-dim")),
+        }
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let (input_dim, output_dim) = fields::read_divided_dims(r)?;
+        r.expect_token("</ElementwiseProductComponent>")?;
+        Ok(Box::new(ElementwiseProduct { input_dim, output_dim }))
+    }
+
+    fn block<'a>(&self, input: View<'a>, i: usize) -> View<'a> {
+        input.col_range(i * self.output_dim..(i + 1) * self.output_dim)
+    }
+
+    /// dst = the product of all factors.
+    fn product<'a>(
+        &self,
+        context: Context<'_>,
+        dst: ViewMut<'_>,
+        mut factors: impl Iterator<Item = View<'a>>,
+    ) {
+        match (factors.next(), factors.next()) {
+            (Some(a), Some(b)) => context.backend.product(dst, a, b),
+            (Some(a), None) => context.backend.copy(dst, a),
+            (None, _) => unreachable!("a product of no factors"),
+        }
+        for factor in factors {
+            context.backend.multiply(dst, factor);
+        }
+    }
+}
+
+impl Component for ElementwiseProduct {
+    fn type_name(&self) -> &'static str {
+        "ElementwiseProductComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.input_dim
+    }
+    fn output_dim(&self) -> usize {
+        self.output_dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE | Properties::BACKPROP_NEEDS_INPUT
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<ElementwiseProductComponent>")?;
+        fields::write_dims(w, self.input_dim, self.output_dim)?;
+        w.write_token("</ElementwiseProductComponent>")?;
+        Ok(())
+    }
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        let blocks = self.input_dim / self.output_dim;
+        self.product(context, output, (0..blocks).map(|i| self.block(input, i)));
+    }
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let blocks = self.input_dim / self.output_dim;
+        for i in 0..blocks {
+            let others = (0..blocks).filter(|&j| j != i).map(|j| self.block(args.in_value, j));
+            let columns = i * self.output_dim..(i + 1) * self.output_dim;
+            self.product(context, in_deriv.col_range(columns), std::iter::once(args.out_deriv).chain(others));
+        }
+    }
+}
+
+/// Output column i is input column map\[i\].
+#[derive(Clone, Debug)]
+struct Permute {
+    map: IndexTable,
+    inverse: IndexTable,
+}
+
+impl Permute {
+    /// `None` if `map` is no permutation of 0, 1, ….
+    fn new(map: Vec<i32>) -> Option<Permute> {
+        let mut inverse = vec![-1; map.len()];
+        for (i, &column) in map.iter().enumerate() {
+            let place = usize::try_from(column).ok().and_then(|column| inverse.get_mut(column))?;
+            if *place != -1 {
+                return None;
+            }
+            *place = i as i32;
+        }
+        (!map.is_empty()).then(|| Permute { map: IndexTable::new(map), inverse: IndexTable::new(inverse) })
+    }
+
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let Some(map) = line.get_i32_list("column-map")? else {
+            return Err(line.error("'column-map' is missing"));
+        };
+        match Permute::new(map) {
+            Some(permute) => Ok(Box::new(permute)),
+            None => Err(line.error("column-map must be a permutation of 0, 1, … up to its length less 1")),
+        }
+    }
+
+    /// Accepts the older binary form, a vector of floats whose last element is unreliable.
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        r.expect_token("<ColumnMap>")?;
+        let map = if r.binary() && r.peek_byte()? == Some(b'F') {
+            let floats = kaldi_io::matrix::read_vector::<f32>(r)?;
+            let mut map: Vec<i32> = floats.iter().map(|v| (v + 0.5) as i32).collect();
+            let last = map.len() as i32 - 1;
+            map.iter_mut().last().into_iter().for_each(|column| *column = last);
+            map
+        } else {
+            r.read_i32_vector()?
+        };
+        r.expect_token("</PermuteComponent>")?;
+        match Permute::new(map) {
+            Some(permute) => Ok(Box::new(permute)),
+            None => Err(r.error("<ColumnMap>: expected a permutation of 0, 1, …").into()),
+        }
+    }
+}
+
+impl Component for Permute {
+    fn type_name(&self) -> &'static str {
+        "PermuteComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.map.len()
+    }
+    fn output_dim(&self) -> usize {
+        self.map.len()
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE
+    }
+    fn info(&self, _detailed: bool) -> String {
+        const LISTED: usize = 5;
+        let first: String =
+            self.map.values().iter().take(LISTED).map(|column| format!("{column} ")).collect();
+        let more = if self.map.len() > LISTED { "... " } else { "" };
+        format!("PermuteComponent, dim={} , column-map=[ {first}{more}]", self.map.len())
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<PermuteComponent>")?;
+        w.write_token("<ColumnMap>")?;
+        w.write_i32_vector(self.map.values())?;
+        w.write_token("</PermuteComponent>")?;
+        Ok(())
+    }
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        context.backend.copy_cols(output, input, &self.map);
+    }
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        if let Some(in_deriv) = args.in_deriv {
+            context.backend.copy_cols(in_deriv, args.out_deriv, &self.inverse);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::component::testing::*;
+
+    #[test]
+    fn derivatives_and_forms() {
+        check_component("type=NoOpComponent dim=4");
+        check_component("type=ElementwiseProductComponent input-dim=6 output-dim=3");
+        check_component("type=ElementwiseProductComponent input-dim=6 output-dim=2");
+        check_component("type=PermuteComponent column-map=5,0,2,1,3,4");
+    }
+
+    #[test]
+    fn scaled_derivatives() {
+        let harness = Harness::new();
+        let mut c = component("type=NoOpComponent dim=2 backprop-scale=0.5");
+        round_trip(&*c);
+        assert_eq!(c.info(false), "NoOpComponent, dim=2, backprop-scale=0.5");
+        let ones = filled(1, 2, 1.0);
+        let forward = harness.forward(&*c, None, &ones, 1);
+        let deriv = harness.backward(&mut *c, None, &ones, &forward, &ones, crate::component::Update::None);
+        assert_eq!(deriv.to_vec(), [0.5, 0.5]);
+    }
+
+    #[test]
+    fn reads_older_forms() {
+        let expected = "<NoOpComponent> <Dim> 2 <BackpropScale> 1 </NoOpComponent> ";
+        let stats = "<ValueAvg>  [ 1 2 ]\n<DerivAvg>  [ ]\n<Count> 3 ";
+        for old in
+            ["", "<OderivRms>  [ 1 2 ]\n<OderivCount> 3 ", "<NumDimsSelfRepaired> 0 <NumDimsProcessed> 1 "]
+        {
+            let c = from_text(&format!("<NoOpComponent> <Dim> 2 {stats}{old}</NoOpComponent> "));
+            assert_eq!(written_text(&*c), expected);
+        }
+        let mut old = b"<PermuteComponent> <ColumnMap> FV \x04\x03\0\0\0".to_vec();
+        for value in [1.0f32, 0.0, 0.0] {
+            old.extend(value.to_le_bytes());
+        }
+        old.extend(b"</PermuteComponent> ");
+        let c = try_read(&old, true).unwrap();
+        assert_eq!(written_text(&*c), "<PermuteComponent> <ColumnMap> [ 1 0 2 ]\n</PermuteComponent> ");
+        assert_eq!(c.info(false), "PermuteComponent, dim=3 , column-map=[ 1 0 2 ]");
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        refused("type=NoOpComponent backprop-scale=1", "'dim' is missing");
+        refused("type=ElementwiseProductComponent input-dim=6", "'output-dim' is missing");
+        refused("type=ElementwiseProductComponent input-dim=6 output-dim=6", "2 or more");
+        refused("type=ElementwiseProductComponent input-dim=6 output-dim=4", "does not divide");
+        for map in ["", "0,0", "1,2", "-1,0", "0,3"] {
+            refused(&format!("type=PermuteComponent column-map={map}"), "permutation");
+        }
+        refused("type=PermuteComponent column-map=0,x", "list of integers");
+        read_refused("<PermuteComponent> <ColumnMap> [ 0 2 ]\n</PermuteComponent> ", "permutation");
+        read_refused("<PermuteComponent> <ColumnMap> [ ]\n</PermuteComponent> ", "permutation");
+        read_refused("<ElementwiseProductComponent> <InputDim> 4 <OutputDim> 0 ", "greater than 0");
+    }
+}

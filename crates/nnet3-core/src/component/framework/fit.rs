@@ -1,0 +1,42 @@
+//! Whether precomputed indexes fit a component. Those that the compiler made do; those of a computation from a file may
+//! have been made for another network.
+
+use crate::component::PrecomputedIndexes;
+use crate::component::row_ranges::Ranges;
+use std::any::Any;
+
+/// What is wrong, in words.
+pub type Fit<T = ()> = std::result::Result<T, String>;
+
+/// The component's own precomputed indexes, if that is what they are.
+pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> Fit<&T> {
+    let indexes = indexes.ok_or("the component needs precomputed indexes")?;
+    let own = (indexes as &dyn Any).downcast_ref();
+    own.ok_or_else(|| "the precomputed indexes are those of another type of component".to_string())
+}
+
+/// `what` are counted, such as "input rows".
+pub fn count(what: &str, for_many: usize, given: usize) -> Fit {
+    require(for_many == given, || {
+        format!("the precomputed indexes are for {for_many} {what}, but there are {given}")
+    })
+}
+
+/// For components whose output rows are their input rows.
+pub fn same_rows(input_rows: usize, output_rows: usize) -> Fit {
+    require(input_rows == output_rows, || {
+        format!("{input_rows} input rows and {output_rows} output rows of a component that treats row by row")
+    })
+}
+
+/// `what` has a range for each of `count` rows, all of them within `rows` rows.
+pub fn ranges(what: &str, ranges: &Ranges, count: usize, rows: usize) -> Fit {
+    self::count(what, ranges.count(), count)?;
+    require(ranges.are_within(rows), || {
+        format!("the precomputed indexes name rows beyond the {rows} that there are")
+    })
+}
+
+pub fn require(condition: bool, message: impl FnOnce() -> String) -> Fit {
+    if condition { Ok(()) } else { Err(message()) }
+}

@@ -1,0 +1,11 @@
+//! What all components share: the registry of types, config keys and files, parameters by name, gradients.
+
+pub mod fields;
+pub mod fit;
+pub mod gradient;
+pub mod named;
+pub mod parameters;
+pub mod preconditioners;
+pub mod registry;
+pub mod tally;
+pub mod updatable;

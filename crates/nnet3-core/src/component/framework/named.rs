@@ -1,0 +1,117 @@
+//! Parameters of components as named tensors, and what is done with all of them alike.
+
+use crate::component::Component;
+use nnet3_matrix::{Backend, Device, Factor, Matrix};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::borrow::Cow;
+
+/// A tensor that is learned.
+#[derive(Clone, Debug)]
+pub struct Parameter<M> {
+    /// `linear`, `bias`, `scale`, `offset` or `peephole`; of a composite component's parts `1.linear` and so on.
+    pub name: Cow<'static, str>,
+    /// Without elements where the component does without this parameter: a `TdnnComponent` may have no bias.
+    pub value: M,
+}
+
+impl<M> Parameter<M> {
+    /// The same parameter as seen from the composite component whose part `i` has it.
+    pub(in crate::component) fn of_part(self, i: usize) -> Parameter<M> {
+        Parameter { name: Cow::Owned(format!("{}.{}", i + 1, self.name)), value: self.value }
+    }
+}
+
+/// Most components have at most two; then listing them allocates nothing.
+pub type Parameters<'a> = SmallVec<[Parameter<&'a Matrix>; 2]>;
+pub type ParametersMut<'a> = SmallVec<[Parameter<&'a mut Matrix>; 2]>;
+
+/// Parameters with these names.
+pub fn named<M, const N: usize>(parameters: [(&'static str, M); N]) -> SmallVec<[Parameter<M>; 2]> {
+    let named = |(name, value)| Parameter { name: Cow::Borrowed(name), value };
+    parameters.into_iter().map(named).collect()
+}
+
+/// Corresponding parameters of two components. Panics if they have others: callers combine networks of one structure
+/// (checked before).
+pub(in crate::component) fn same_parameters<M>(
+    own: SmallVec<[Parameter<M>; 2]>,
+    others: Parameters<'_>,
+) -> impl Iterator<Item = (M, &Matrix)> {
+    assert_eq!(own.len(), others.len(), "components with different parameters");
+    own.into_iter().zip(others).map(|(own, other)| {
+        assert_eq!(own.name, other.name);
+        (own.value, other.value)
+    })
+}
+
+/// What is done with parameters and statistics together.
+impl dyn Component {
+    /// Parameters and statistics times `factor`; 0 gives exact zeros.
+    pub fn scale(&mut self, factor: f32) {
+        self.parameters_mut().into_iter().for_each(|p| p.value.scale(factor));
+        self.scale_stats(factor);
+    }
+
+    /// Parameters and statistics += `alpha` × those of `other`, which has the same type.
+    pub fn add(&mut self, alpha: f32, other: &dyn Component) {
+        let pairs = same_parameters(self.parameters_mut(), other.parameters());
+        pairs.for_each(|(own, other)| own.add(alpha, other));
+        self.add_stats(alpha, other);
+    }
+
+    /// As `scale` by a number that the device knows, and nobody waits for.
+    pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.parameters_mut().into_iter().for_each(|p| p.value.scale_by(factor));
+        self.scale_stats_by(backend, factor);
+    }
+
+    /// As `add` with an alpha that the device knows, and nobody waits for; 0 adds nothing.
+    pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let pairs = same_parameters(self.parameters_mut(), other.parameters());
+        pairs.for_each(|(own, other)| own.add_by(alpha, other));
+        self.add_stats_by(backend, alpha, other);
+    }
+
+    /// Moves all matrices to `device`, unless they are there.
+    pub fn to_device(&mut self, device: &Device) {
+        let moved = |matrix: &mut Matrix| {
+            if matrix.device().id() != device.id() {
+                *matrix = matrix.to_device(device);
+            }
+        };
+        self.parameters_mut().into_iter().for_each(|p| moved(p.value));
+        self.constants_mut().into_iter().for_each(moved);
+    }
+
+    /// Moves all matrices to where those of `other` are, which are left without use. `other` has the same type and
+    /// the same parameters, of any dimensions.
+    pub fn take_place_of(&mut self, other: &mut dyn Component) {
+        let put = |own: &mut Matrix, other: &mut Matrix| {
+            let device = other.device().clone();
+            if (own.rows(), own.cols()) == (other.rows(), other.cols()) {
+                device.upload(other.view_mut(), &own.to_vec());
+                std::mem::swap(own, other);
+            } else {
+                *own = own.to_device(&device);
+            }
+        };
+        let parameters = self.parameters_mut().into_iter().zip(other.parameters_mut());
+        parameters.for_each(|(own, other)| put(own.value, other.value));
+        self.constants_mut().into_iter().zip(other.constants_mut()).for_each(|(own, other)| put(own, other));
+    }
+
+    /// This component as a `T`, if it is one.
+    pub fn downcast_ref<T: Component>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    pub fn downcast_mut<T: Component>(&mut self) -> Option<&mut T> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+
+    /// Whether this component is a `T`.
+    pub fn is<T: Component>(&self) -> bool {
+        (self as &dyn Any).is::<T>()
+    }
+}

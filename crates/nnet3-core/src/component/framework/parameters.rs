@@ -1,0 +1,246 @@
+//! What components with a few parameter matrices share: their config keys, file form and plain functions.
+
+use crate::component::updatable::UpdatableSettings;
+use crate::component::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::random::Random;
+use crate::text::number;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Backend, Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
+
+/// More parameters in one matrix are taken for a mistake in a config line.
+const MOST_PARAMETERS: usize = 1 << 30;
+
+// ---- config lines ----------------------------------------------------------------------------------------------
+
+pub(in crate::component) const INPUT_DIM: Key =
+    Key { name: "input-dim", kind: Kind::Int, default: "", meaning: "columns of the input" };
+pub(in crate::component) const OUTPUT_DIM: Key =
+    Key { name: "output-dim", kind: Kind::Int, default: "", meaning: "columns of the output" };
+pub(in crate::component) const DIM: Key =
+    Key { name: "dim", kind: Kind::Int, default: "", meaning: "columns of input and output" };
+pub(in crate::component) const BLOCK_DIM: Key = Key {
+    name: "block-dim",
+    kind: Kind::Int,
+    default: "dim",
+    meaning: "divides dim; the parameters of one block are used for all",
+};
+pub(in crate::component) const BIAS_MEAN: Key =
+    Key { name: "bias-mean", kind: Kind::Float, default: "0", meaning: "mean of the initial bias" };
+pub(in crate::component) const ORTHONORMAL_CONSTRAINT: Key = Key {
+    name: "orthonormal-constraint",
+    kind: Kind::Float,
+    default: "0",
+    meaning: "training keeps the linear part semi-orthogonal times this; -1 lets the scale float; 0 is off",
+};
+pub(in crate::component) const USE_NATURAL_GRADIENT: Key = Key {
+    name: "use-natural-gradient",
+    kind: Kind::Bool,
+    default: "true",
+    meaning: "precondition the gradient by an online estimate of the Fisher matrix",
+};
+
+/// A key of a standard deviation.
+pub(in crate::component) const fn stddev_key(name: &'static str, default: &'static str) -> Key {
+    Key { name, kind: Kind::Float, default, meaning: "standard deviation of these initial parameters" }
+}
+
+/// A number that must not be negative.
+pub fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
+    let value = line.get_f32(key)?.unwrap_or(default);
+    match value >= 0.0 {
+        true => Ok(value),
+        false => Err(line.error(format!("{key} must not be negative, found {value}"))),
+    }
+}
+
+/// Refuses sizes that no real component has, before memory is asked for.
+pub fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
+    match rows.checked_mul(cols) {
+        Some(size) if size < MOST_PARAMETERS => Ok(()),
+        _ => Err(line.error(format!("{rows} x {cols} parameters are too many"))),
+    }
+}
+
+/// `rows × cols` normal numbers.
+pub fn normal_matrix(
+    line: &ConfigLine,
+    random: &Random,
+    rows: usize,
+    cols: usize,
+    mean: f32,
+    stddev: f32,
+) -> Result<Matrix> {
+    check_size(line, rows, cols)?;
+    Ok(Matrix::from_vec(rows, cols, random.normal_rows(rows, cols, mean, stddev)))
+}
+
+/// `key` must be absent or equal to `actual`, the dimension of the matrix from a file.
+pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> {
+    match line.get_dim(key)? {
+        Some(given) if given != actual => {
+            Err(line.error(format!("{key}={given}, but the file has {actual}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `parts` must divide `whole`, the value of `key`.
+pub fn check_divides(
+    line: &ConfigLine,
+    key: &str,
+    whole: usize,
+    parts_key: &str,
+    parts: usize,
+) -> Result<usize> {
+    match whole.is_multiple_of(parts) {
+        true => Ok(whole / parts),
+        false => Err(line.error(format!("{parts_key}={parts} does not divide {key}={whole}"))),
+    }
+}
+
+/// `dim` and `block-dim`, which divides it.
+pub fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
+    let dim = line.require_dim("dim")?;
+    let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
+    check_divides(line, "dim", dim, "block-dim", block_dim)?;
+    Ok((dim, block_dim))
+}
+
+/// A vector that is not empty from the file of a config line.
+pub fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
+    let row = load_row(file)?;
+    match row.is_empty() {
+        true => Err(line.error(format!("the vector in {file} is empty"))),
+        false => Ok(row),
+    }
+}
+
+/// Random linear part (`rows × cols`) and bias from `param-stddev` and `bias-stddev`.
+pub fn random_linear_and_bias(
+    line: &mut ConfigLine,
+    random: &Random,
+    (rows, cols): (usize, usize),
+    bias_dim: usize,
+    bias_stddev: f32,
+    bias_mean: f32,
+) -> Result<(Matrix, Matrix)> {
+    let stddev = get_stddev(line, "param-stddev", (1.0 / (cols as f64).sqrt()) as f32)?;
+    let bias_stddev = get_stddev(line, "bias-stddev", bias_stddev)?;
+    let linear = normal_matrix(line, random, rows, cols, 0.0, stddev)?;
+    let bias = normal_matrix(line, random, 1, bias_dim, bias_mean, bias_stddev)?;
+    Ok((linear, bias))
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------
+
+/// `token` and a vector that is not empty.
+pub fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
+    let row = fields::read_row(r, token)?;
+    fields::check(r, !row.is_empty(), || format!("{token} must not be empty"))?;
+    Ok(row)
+}
+
+/// `<LinearParams>` and `<BiasParams>`, which fit each other.
+pub fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
+    r.expect_token("<LinearParams>")?;
+    let linear = read_matrix(r)?;
+    let bias = read_parameter_row(r, "<BiasParams>")?;
+    let (rows, dim) = (linear.rows(), bias.cols());
+    fields::check(r, rows == dim, || {
+        format!("<LinearParams> has {rows} rows, but <BiasParams> {dim} elements")
+    })?;
+    Ok((linear, bias))
+}
+
+pub fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: &Matrix) -> Result<()> {
+    w.write_token("<LinearParams>")?;
+    write_matrix(w, linear)?;
+    fields::write_row(w, "<BiasParams>", bias)
+}
+
+/// Files of an older form have `<IsGradient>` after the parameters.
+pub fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
+    if r.accept_token("<IsGradient>")? {
+        settings.is_gradient = r.read_bool()?;
+    }
+    Ok(())
+}
+
+// ---- running ---------------------------------------------------------------------------------------------------
+
+/// output = input · linearᵀ + bias.
+pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
+    for rows in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
+        let output = output.row_range(rows.clone());
+        context.backend.set_rows(output, bias);
+        context.backend.gemm(output, 1.0, input.row_range(rows), No, linear, Yes, 1.0);
+    }
+}
+
+/// The rows of a product with `cols` columns that is written over something or several times, in blocks that stay in a
+/// cache meanwhile; one block where there is no such cache, or where the sums, of `terms` each, take so long that memory
+/// does not count.
+pub fn row_blocks(
+    backend: &dyn Backend,
+    rows: usize,
+    cols: usize,
+    terms: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    const MOST_TERMS: usize = 256;
+    let step = match backend.cached_elements() {
+        Some(block) if terms <= MOST_TERMS && rows * cols > 4 * block => {
+            (block / cols.max(1)).clamp(64, 1024).next_multiple_of(16)
+        }
+        _ => rows.max(1),
+    };
+    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
+/// The rows of matrices of `cols` columns that several primitives go over, in blocks that stay in a cache meanwhile; one
+/// block where there is no such cache.
+pub fn cached_rows(
+    backend: &dyn Backend,
+    rows: usize,
+    cols: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    // Sums over rows are formed 64 at a time.
+    let step = match backend.cached_elements() {
+        Some(elements) => (elements / 4 / cols.max(1)).next_multiple_of(64).max(64),
+        None => rows.max(1),
+    };
+    (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+}
+
+/// dst = src, unless they are the same memory.
+pub fn copy_unless_same(context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
+    if !dst.same_start(&src) {
+        context.backend.copy(dst, src);
+    }
+}
+
+/// Rows cut into pieces of `block_dim` columns; the view is contiguous if that is not all of them.
+pub fn in_blocks(view: View<'_>, block_dim: usize) -> View<'_> {
+    match view.cols() == block_dim {
+        true => view,
+        false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
+    }
+}
+
+pub fn in_blocks_mut(view: ViewMut<'_>, block_dim: usize) -> ViewMut<'_> {
+    match view.cols() == block_dim {
+        true => view,
+        false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
+    }
+}
+
+// ---- info ------------------------------------------------------------------------------------------------------
+
+/// `, NAME-min=m, NAME-max=m`.
+pub fn range_stats(name: &str, values: &[f32]) -> String {
+    let min = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let max = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    format!(", {name}-min={}, {name}-max={}", number(min as f64), number(max as f64))
+}

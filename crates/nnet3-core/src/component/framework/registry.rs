@@ -1,0 +1,148 @@
+//! The one list of all component types: creating them from config lines and reading them from files.
+
+use crate::component::{Component, PrecomputedIndexes};
+use crate::config::ConfigLine;
+use crate::error::{Error, Result};
+use crate::random::Random;
+use kaldi_io::reader::KaldiReader;
+use std::sync::Arc;
+
+/// How a value of a config key is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Float,
+    Bool,
+    IntList,
+    String,
+    /// A file or pipe to read.
+    File,
+}
+
+/// A key of a component's config line, for the documentation and its tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Empty if the key is required.
+    pub default: &'static str,
+    pub meaning: &'static str,
+}
+
+/// A component type.
+pub struct ComponentType {
+    pub name: &'static str,
+    /// One sentence.
+    pub purpose: &'static str,
+    /// Keys besides the common ones of updatable components ([`crate::component::updatable::KEYS`]).
+    pub keys: &'static [Key],
+    pub updatable: bool,
+    /// Keys that make a small valid component, for documentation and tests.
+    pub example: &'static str,
+    /// Reads all its keys; the caller refuses the rest.
+    pub from_config: fn(&mut ConfigLine, &Random) -> Result<Box<dyn Component>>,
+    /// Reads the body; the opening token has been consumed, the closing one is consumed here.
+    pub read: fn(&mut KaldiReader) -> Result<Box<dyn Component>>,
+}
+
+/// The name in files and the reader of what a component precomputes; each family exports its own as `PRECOMPUTED`.
+pub type PrecomputedReader = (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
+
+/// All types, by family.
+pub fn types() -> impl Iterator<Item = &'static ComponentType> {
+    const FAMILIES: &[&[ComponentType]] = &[
+        crate::component::attention::TYPES,
+        crate::component::time_height::TYPES,
+        crate::component::convolution::TYPES,
+        crate::component::gru::TYPES,
+        crate::component::lstm::TYPES,
+        crate::component::tdnn::TYPES,
+        crate::component::nonlinear::TYPES,
+        crate::component::pooling::TYPES,
+        crate::component::statistics::TYPES,
+        crate::component::distribute::TYPES,
+        crate::component::truncation::TYPES,
+        crate::component::spec_augment::TYPES,
+        crate::component::general_dropout::TYPES,
+        crate::component::dropout::TYPES,
+        crate::component::fixed::TYPES,
+        crate::component::clip_gradient::TYPES,
+        crate::component::groups::TYPES,
+        crate::component::elementwise::TYPES,
+        crate::component::normalize::TYPES,
+        crate::component::batch_norm::TYPES,
+        crate::component::composite::TYPES,
+        crate::component::constant::TYPES,
+        crate::component::scale_and_offset::TYPES,
+        crate::component::per_element::TYPES,
+        crate::component::block_affine::TYPES,
+        crate::component::repeated::TYPES,
+        crate::component::linear::TYPES,
+        crate::component::affine::TYPES,
+    ];
+    FAMILIES.iter().flat_map(|family| family.iter())
+}
+
+pub fn find(name: &str) -> Option<&'static ComponentType> {
+    types().find(|t| t.name == name)
+}
+
+/// The component of a config line whose `name` and `type` keys have been consumed.
+pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+    let Some(component_type) = find(type_name) else {
+        return Err(line.error(unknown_type(type_name)));
+    };
+    let component =
+        (component_type.from_config)(line, random).map_err(|e| in_line(component_type, line, e))?;
+    line.finish()?;
+    Ok(component)
+}
+
+/// An error about a file that a config line names gets the key and the line.
+fn in_line(component_type: &ComponentType, line: &ConfigLine, error: Error) -> Error {
+    let Error::Io(error) = error else { return error };
+    let is_file = |key: &&Key| key.kind == Kind::File && line.has(key.name);
+    let names: Vec<&str> = component_type.keys.iter().filter(is_file).map(|key| key.name).collect();
+    line.error(format!("{}: {}", names.join(", "), error.chain()))
+}
+
+/// A component from its opening token on.
+pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+    let token = r.read_token()?;
+    let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
+    match find(name) {
+        Some(component_type) => (component_type.read)(r),
+        None => Err(r.error(format!("expected a component, found {}", unknown_type(name))).into()),
+    }
+}
+
+/// What a component precomputed, from its opening token on; for stored computations.
+pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
+    const READERS: &[&[PrecomputedReader]] = &[
+        crate::component::attention::PRECOMPUTED,
+        crate::component::distribute::PRECOMPUTED,
+        crate::component::general_dropout::PRECOMPUTED,
+        crate::component::pooling::PRECOMPUTED,
+        crate::component::spec_augment::PRECOMPUTED,
+        crate::component::statistics::PRECOMPUTED,
+        crate::component::tdnn::PRECOMPUTED,
+        crate::component::time_height::PRECOMPUTED,
+        crate::component::truncation::PRECOMPUTED,
+    ];
+    let token = r.read_token()?;
+    let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
+    match READERS.iter().flat_map(|family| family.iter()).find(|(known, _)| *known == name) {
+        Some((_, read)) => Ok(Arc::from(read(r)?)),
+        None => Err(r.error(format!("unknown kind of precomputed indexes '{name}'")).into()),
+    }
+}
+
+fn unknown_type(name: &str) -> String {
+    let distance = |t: &&ComponentType| strsim::damerau_levenshtein(t.name, name);
+    let full = format!("{name}Component");
+    let near = find(&full).or_else(|| types().min_by_key(distance).filter(|t| distance(t) <= 4));
+    match near {
+        Some(near) => format!("unknown component type '{name}'; did you mean {}?", near.name),
+        None => format!("unknown component type '{name}'"),
+    }
+}

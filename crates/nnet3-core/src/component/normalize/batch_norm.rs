@@ -1,0 +1,436 @@
+//! BatchNormComponent: each column normalised to zero mean and a given root-mean-square, over the rows of a minibatch
+//! in training and by stored statistics in test mode. No trainable parameters.
+
+use crate::component::fields::{self, key};
+use crate::component::parameters::{copy_unless_same, in_blocks, in_blocks_mut};
+use crate::component::tally::Tally;
+use crate::component::{
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::text::{number, summarize};
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Accumulator, Backend, Factor, Map, Matrix, View, ViewMut};
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "BatchNormComponent",
+    purpose: "Normalises each column over the minibatch; no trainable scale or offset.",
+    keys: &[
+        key("dim", Kind::Int, "", "number of columns of input and output"),
+        key("block-dim", Kind::Int, "dim", "statistics are shared by blocks of this many columns"),
+        key("epsilon", Kind::Float, "0.001", "added to variances"),
+        key("target-rms", Kind::Float, "1", "root-mean-square of the output"),
+        key("test-mode", Kind::Bool, "false", "normalise by the stored statistics"),
+    ],
+    updatable: false,
+    example: "dim=6 block-dim=3 target-rms=0.5",
+    from_config: |line, _| BatchNorm::from_config(line),
+    read: BatchNorm::read,
+}];
+
+/// Rows of `dim` columns, seen as `dim / block_dim` times as many rows of `block_dim` columns.
+#[derive(Clone, Debug)]
+pub struct BatchNorm {
+    dim: usize,
+    block_dim: usize,
+    epsilon: f32,
+    target_rms: f32,
+    test_mode: bool,
+    /// Number of rows (of a block) in the sums.
+    count: Tally,
+    sum: Accumulator,
+    sumsq: Accumulator,
+    /// Test mode only, else empty: output = scale ⊙ input + offset.
+    scale: Matrix,
+    offset: Matrix,
+}
+
+/// The memo's rows.
+const MEAN: usize = 0;
+const MEAN_SQUARE: usize = 1;
+const SCALE: usize = 2;
+
+impl BatchNorm {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let dim = line.require_dim("dim")?;
+        let block_dim = match line.get_i32("block-dim")? {
+            None | Some(-1) => dim,
+            Some(block) if block > 0 && dim.is_multiple_of(block as usize) => block as usize,
+            Some(block) => {
+                return Err(line.error(format!("block-dim={block}: expected a divisor of dim={dim}")));
+            }
+        };
+        let epsilon = fields::get_positive(line, "epsilon", 1e-3)?;
+        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
+        let mut c = BatchNorm {
+            dim,
+            block_dim,
+            epsilon,
+            target_rms,
+            test_mode: line.get_bool("test-mode")?.unwrap_or(false),
+            count: Tally::default(),
+            sum: Accumulator::zeros(block_dim),
+            sumsq: Accumulator::zeros(block_dim),
+            scale: Matrix::empty(),
+            offset: Matrix::empty(),
+        };
+        c.derive();
+        Ok(Box::new(c))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let dim = fields::read_dim(r, "<Dim>")?;
+        let block_dim = fields::read_dim(r, "<BlockDim>")?;
+        fields::check_block(r, dim, block_dim)?;
+        let epsilon = fields::read_f32(r, "<Epsilon>")?;
+        let target_rms = fields::read_f32(r, "<TargetRms>")?;
+        fields::check_positive(r, "<Epsilon>", epsilon)?;
+        fields::check_positive(r, "<TargetRms>", target_rms)?;
+        let test_mode = fields::read_bool(r, "<TestMode>")?;
+        let count = fields::read_f64(r, "<Count>")?;
+        let mean = fields::read_stats(r, "<StatsMean>", block_dim)?;
+        let variance = fields::read_stats(r, "<StatsVar>", block_dim)?;
+        r.expect_token("</BatchNormComponent>")?;
+        fields::check(r, mean.len() == variance.len() && (count == 0.0 || !mean.is_empty()), || {
+            format!("statistics of {count} rows are missing")
+        })?;
+        let sumsq = mean.iter().zip(&variance).map(|(m, v)| (v + m * m) * count).collect();
+        let sum = mean.iter().map(|m| m * count).collect();
+        let mut c = BatchNorm {
+            dim,
+            block_dim,
+            epsilon,
+            target_rms,
+            test_mode,
+            count: Tally::new(count),
+            sum: Accumulator::from_vec(sum),
+            sumsq: Accumulator::from_vec(sumsq),
+            scale: Matrix::empty(),
+            offset: Matrix::empty(),
+        };
+        c.derive();
+        Ok(Box::new(c))
+    }
+
+    /// Mean and variance (not floored) as the file has them.
+    fn averages(&self) -> (Vec<f32>, Vec<f32>) {
+        let count = self.count.value();
+        let mean = fields::averages(&self.sum, count);
+        let mut variance = fields::averages(&self.sumsq, count);
+        if count != 0.0 {
+            for (v, m) in variance.iter_mut().zip(&mean) {
+                *v -= m * m;
+            }
+        }
+        (mean, variance)
+    }
+
+    /// Sets scale and offset from the statistics in test mode, else empties them. Without statistics it takes zero
+    /// mean and unit variance; the reference makes up random ones.
+    fn derive(&mut self) {
+        let device = self.scale.device().clone();
+        if !self.test_mode {
+            (self.scale, self.offset) = (Matrix::zeros(&device, 0, 0), Matrix::zeros(&device, 0, 0));
+            return;
+        }
+        let (mut scale, mut offset) = (Vec::new(), Vec::new());
+        let (sum, sumsq, count) = (self.sum.values(), self.sumsq.values(), self.count.value());
+        for i in 0..self.block_dim {
+            // Without statistics the sums may be empty.
+            let (mean, square) = match count {
+                0.0 => (0.0, 1.0),
+                count => (sum[i] / count, sumsq[i] / count),
+            };
+            let variance = (square - mean * mean).max(0.0) as f32;
+            let s = self.target_rms / (variance + self.epsilon).sqrt();
+            scale.push(s);
+            offset.push(-(mean as f32) * s);
+        }
+        self.scale = Matrix::from_slice(&device, 1, self.block_dim, &scale);
+        self.offset = Matrix::from_slice(&device, 1, self.block_dim, &offset);
+    }
+
+    /// The transform of test mode, tiled over the blocks: output = scale ⊙ input + offset, each of `input_dim`
+    /// elements; none outside of test mode.
+    pub fn test_transform(&self) -> Option<(Vec<f32>, Vec<f32>)> {
+        let blocks = self.dim / self.block_dim;
+        self.test_mode.then(|| (self.scale.to_vec().repeat(blocks), self.offset.to_vec().repeat(blocks)))
+    }
+}
+
+impl Component for BatchNorm {
+    fn type_name(&self) -> &'static str {
+        "BatchNormComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+
+    fn properties(&self) -> Properties {
+        let contiguous = Properties::INPUT_CONTIGUOUS | Properties::OUTPUT_CONTIGUOUS;
+        Properties::SIMPLE
+            | Properties::BACKPROP_NEEDS_OUTPUT
+            | Properties::PROPAGATE_IN_PLACE
+            | Properties::BACKPROP_IN_PLACE
+            | contiguous.when(self.block_dim < self.dim)
+            | (Properties::USES_MEMO | Properties::STORES_STATS).when(!self.test_mode)
+    }
+
+    fn info(&self, _detailed: bool) -> String {
+        let mut out = format!(
+            "BatchNormComponent, dim={}, block-dim={}, epsilon={}, target-rms={}, count={}, test-mode={}",
+            self.dim,
+            self.block_dim,
+            number(self.epsilon as f64),
+            number(self.target_rms as f64),
+            number(self.count.value()),
+            self.test_mode
+        );
+        if self.count.value() > 0.0 {
+            let (mean, variance) = self.averages();
+            let stddev: Vec<f32> = variance.iter().map(|v| v.max(0.0).sqrt()).collect();
+            out += &format!(", data-mean={}, data-stddev={}", summarize(&mean), summarize(&stddev));
+        }
+        out
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<BatchNormComponent>")?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        fields::write_dim(w, "<BlockDim>", self.block_dim)?;
+        fields::write_f32(w, "<Epsilon>", self.epsilon)?;
+        fields::write_f32(w, "<TargetRms>", self.target_rms)?;
+        fields::write_bool(w, "<TestMode>", self.test_mode)?;
+        fields::write_f64(w, "<Count>", self.count.value())?;
+        let (mean, variance) = self.averages();
+        fields::write_vector(w, "<StatsMean>", &mean)?;
+        fields::write_vector(w, "<StatsVar>", &variance)?;
+        w.write_token("</BatchNormComponent>")?;
+        Ok(())
+    }
+
+    fn memo_shape(&self, _indexes: Option<&dyn PrecomputedIndexes>, _output_rows: usize) -> (usize, usize) {
+        if self.test_mode { (0, 0) } else { (3, self.block_dim) }
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        memo: ViewMut<'_>,
+    ) {
+        let (input, output) = (in_blocks(input, self.block_dim), in_blocks_mut(output, self.block_dim));
+        let backend = context.backend;
+        if self.test_mode {
+            return backend.affine_cols(output, input, self.scale.view(), self.offset.view());
+        }
+        let (mean, square, scale) = (memo.row(MEAN), memo.row(MEAN_SQUARE), memo.row(SCALE));
+        let (mean_view, scale_view) = (mean.as_view(), scale.as_view());
+        let per_row = 1.0 / input.rows() as f32;
+        backend.col_sums_and_dots(mean, per_row, square, per_row, input, input);
+        let factor = 1.0 / (self.target_rms * self.target_rms);
+        backend.copy_scaled(scale, factor, square.as_view());
+        backend.add_product(scale, -factor, mean_view, mean_view);
+        backend.map(scale, scale_view, Map::Floor(0.0));
+        backend.map(scale, scale_view, Map::Affine { scale: 1.0, offset: factor * self.epsilon });
+        backend.map(scale, scale_view, Map::Power(-0.5));
+
+        backend.normalize_cols(output, input, mean_view, scale_view);
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let (in_deriv, out_deriv) =
+            (in_blocks_mut(in_deriv, self.block_dim), in_blocks(args.out_deriv, self.block_dim));
+        let backend = context.backend;
+        if self.test_mode {
+            copy_unless_same(context, in_deriv, out_deriv);
+            return backend.scale_cols(in_deriv, self.scale.view());
+        }
+        let out_value = in_blocks(args.out_value, self.block_dim);
+        let (scale, rows) = (args.memo.row(SCALE), out_value.rows() as f32);
+        // Both sums before in_deriv is set: it may be the place of out_deriv.
+        let mut sums = context.workspace.take(2, self.block_dim);
+        let sums = sums.view_mut();
+        let (through_variance, mean) = (sums.row(0), sums.row(1));
+        let factor = -1.0 / (self.target_rms * self.target_rms * rows);
+        backend.col_sums_and_dots(mean, 1.0 / rows, through_variance, factor, out_value, out_deriv);
+        backend.multiply(through_variance, scale);
+        let (mean, factor) = (mean.as_view(), through_variance.as_view());
+        backend.normalize_cols_and_add(in_deriv, out_deriv, mean, scale, factor, out_value);
+    }
+
+    fn store_stats(&mut self, context: Context<'_>, _input: View<'_>, output: View<'_>, memo: View<'_>) {
+        let rows = (output.rows() * output.cols() / self.block_dim) as f64;
+        self.count.increase(rows);
+        if self.sum.is_empty() {
+            (self.sum, self.sumsq) = (Accumulator::zeros(self.block_dim), Accumulator::zeros(self.block_dim));
+        }
+        for (sums, memo_row) in [(&mut self.sum, MEAN), (&mut self.sumsq, MEAN_SQUARE)] {
+            context.backend.accumulate_row(sums, 0, rows, memo.row(memo_row));
+        }
+    }
+
+    /// Nothing in test mode: the statistics are the transform.
+    fn zero_stats(&mut self) {
+        if !self.test_mode {
+            self.scale_stats(0.0);
+        }
+    }
+
+    /// Does not change the transform of test mode.
+    fn scale_stats(&mut self, factor: f32) {
+        let factor = factor as f64;
+        self.count.scale(factor);
+        self.sum.scale(factor);
+        self.sumsq.scale(factor);
+    }
+
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+        let other: &BatchNorm = crate::component::downcast(other);
+        let alpha = alpha as f64;
+        self.count.add(alpha, &other.count);
+        self.sum.add(alpha, &other.sum);
+        self.sumsq.add(alpha, &other.sumsq);
+        self.derive();
+    }
+
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.count.scale_by(backend, factor);
+        backend.scale_sums_by(&mut self.sum, factor);
+        backend.scale_sums_by(&mut self.sumsq, factor);
+    }
+
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other: &BatchNorm = crate::component::downcast(other);
+        if other.count.is_zero() {
+            return;
+        }
+        self.count.add_by(backend, alpha, &other.count);
+        backend.add_sums_by(&mut self.sum, alpha, &other.sum);
+        backend.add_sums_by(&mut self.sumsq, alpha, &other.sumsq);
+        // Test mode, in which it would wait for the sums, stores none.
+        self.derive();
+    }
+
+    fn constants_mut(&mut self) -> Vec<&mut Matrix> {
+        vec![&mut self.scale, &mut self.offset]
+    }
+
+    fn set_batchnorm_test_mode(&mut self, on: bool) -> bool {
+        self.test_mode = on;
+        self.derive();
+        true
+    }
+
+    fn scale_batchnorm_stats(&mut self, factor: f32) {
+        self.scale_stats(factor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+
+    #[test]
+    fn derivatives_and_forms() {
+        check_component("type=BatchNormComponent dim=4");
+        check_component("type=BatchNormComponent dim=6 block-dim=2 target-rms=0.5 epsilon=0.1");
+        check_component("type=BatchNormComponent dim=6 block-dim=-1 test-mode=true");
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        refused("type=BatchNormComponent", "'dim' is missing");
+        refused("type=BatchNormComponent dim=6 block-dim=4", "divisor");
+        refused("type=BatchNormComponent dim=6 epsilon=0", "epsilon must be");
+        refused("type=BatchNormComponent dim=6 target-rms=nan", "target-rms must be");
+        let form = |mean: &str, count: i32| {
+            format!(
+                "<BatchNormComponent> <Dim> 2 <BlockDim> 2 <Epsilon> 0.1 <TargetRms> 1 <TestMode> F <Count> {count} \
+                 <StatsMean> {mean}\n<StatsVar> [ ]\n</BatchNormComponent> "
+            )
+        };
+        read_refused(&form("[ 1 ]", 0), "<StatsMean>: expected 2");
+        read_refused(&form("[ 1 2 ]", 3), "missing");
+        from_text(&form("[ ]", 0));
+    }
+
+    /// Two columns with means 2, -1 and variances 1, 4.
+    const DATA: [f32; 4] = [1.0, 1.0, 3.0, -3.0];
+
+    fn trained() -> Box<dyn Component> {
+        let harness = Harness::new();
+        let mut c = component("type=BatchNormComponent dim=2 epsilon=0.21 target-rms=1.1");
+        let input = Matrix::from_vec(2, 2, DATA.to_vec());
+        let forward = harness.forward(&*c, None, &input, 2);
+        let near = [-1.0, 2.2 / 4.21f32.sqrt(), 1.0, -2.2 / 4.21f32.sqrt()];
+        assert_near(&forward.output.to_vec(), &near, 1e-6, "output");
+        c.store_stats(harness.context(), View::empty(), forward.output.view(), forward.memo.view());
+        c
+    }
+
+    #[test]
+    fn statistics_and_test_mode() {
+        let mut c = trained();
+        let expected = "<Count> 2 <StatsMean>  [ 2 -1 ]\n<StatsVar>  [ 1 4 ]\n";
+        assert!(written_text(&*c).contains(expected), "{}", written_text(&*c));
+        assert!(
+            c.info(false)
+                .ends_with("count=2, test-mode=false, data-mean=[ 2.0 -1.0 ], data-stddev=[ 1.0 2.0 ]")
+        );
+
+        let harness = Harness::new();
+        let input = Matrix::from_vec(2, 2, DATA.to_vec());
+        let output = harness.forward(&*c, None, &input, 2).output.to_vec();
+        assert!(c.set_batchnorm_test_mode(true));
+        assert_near(&harness.forward(&*c, None, &input, 2).output.to_vec(), &output, 1e-6, "test mode");
+        round_trip(&*c);
+        let same = c.clone();
+        c.add(1.0, &*same);
+        c.scale_batchnorm_stats(0.25);
+        c.zero_stats();
+        assert!(written_text(&*c).contains("<Count> 1 <StatsMean>  [ 2 -1 ]\n<StatsVar>  [ 1 4 ]\n"));
+        c.set_batchnorm_test_mode(false);
+        c.zero_stats();
+        assert!(written_text(&*c).contains("<Count> 0 <StatsMean>  [ 0 0 ]\n<StatsVar>  [ 0 0 ]\n"));
+    }
+
+    #[test]
+    fn blocks_share_statistics() {
+        let harness = Harness::new();
+        let mut c = component("type=BatchNormComponent dim=4 block-dim=2");
+        let forward = harness.forward(&*c, None, &Matrix::from_vec(1, 4, DATA.to_vec()), 1);
+        c.store_stats(harness.context(), View::empty(), forward.output.view(), forward.memo.view());
+        assert!(written_text(&*c).contains("<Count> 2 <StatsMean>  [ 2 -1 ]\n<StatsVar>  [ 1 4 ]\n"));
+    }
+
+    #[test]
+    fn transform_for_merging() {
+        let mut c = trained();
+        c.set_batchnorm_test_mode(true);
+        let c: &BatchNorm = crate::component::downcast(&*c);
+        let (scale, offset) = c.test_transform().unwrap();
+        assert_near(&scale, &[1.0, 1.1 / 4.21f32.sqrt()], 1e-6, "scale");
+        assert_near(&offset, &[-2.0, 1.1 / 4.21f32.sqrt()], 1e-6, "offset");
+    }
+    /// A file may hold no statistics at all, as the reference writes them before the first minibatch.
+    #[test]
+    fn test_mode_without_statistics() {
+        let component = from_text(
+            "<BatchNormComponent> <Dim> 2 <BlockDim> 2 <Epsilon> 1e-30 <TargetRms> 1 <TestMode> T <Count> 0 <StatsMean> [ ]\n\
+             <StatsVar> [ ]\n</BatchNormComponent> ",
+        );
+        let input = Matrix::from_vec(1, 2, vec![3.0, -4.0]);
+        assert_eq!(Harness::new().forward(&*component, None, &input, 1).output.to_vec(), [3.0, -4.0]);
+    }
+}

@@ -1,0 +1,284 @@
+//! NormalizeComponent: each row (or block of a row) scaled to a given root-mean-square.
+
+use crate::component::fields::{self, key};
+use crate::component::parameters;
+use crate::component::{
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::text::number;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Map, View, ViewMut};
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "NormalizeComponent",
+    purpose: "Scales each row to a given root-mean-square.",
+    keys: &[
+        key("dim", Kind::Int, "", "number of columns of the input"),
+        key("input-dim", Kind::Int, "dim", "another name of dim; give one of the two"),
+        key("block-dim", Kind::Int, "dim", "blocks of this many columns are scaled one by one"),
+        key("target-rms", Kind::Float, "1", "root-mean-square of the output"),
+        key(
+            "add-log-stddev",
+            Kind::Bool,
+            "false",
+            "appends the logarithm of the input's root-mean-square to each block",
+        ),
+    ],
+    updatable: false,
+    example: "dim=6 block-dim=3 add-log-stddev=true",
+    from_config: |line, _| Normalize::from_config(line),
+    read: Normalize::read,
+}];
+
+/// Smallest squared norm, relative to that of the output: 2^-66, whose root a float holds exactly.
+const FLOOR: f32 = 1.0 / (1u128 << 66) as f32;
+
+#[derive(Clone, Debug)]
+struct Normalize {
+    input_dim: usize,
+    block_dim: usize,
+    target_rms: f32,
+    add_log_stddev: bool,
+}
+
+impl Normalize {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let input_dim = match line.get_dim("dim")? {
+            Some(dim) => dim,
+            None if line.has("input-dim") => line.require_dim("input-dim")?,
+            None => return Err(line.error("'dim' (or 'input-dim') is missing")),
+        };
+        let block_dim = line.get_dim("block-dim")?.unwrap_or(input_dim);
+        parameters::check_divides(line, "dim", input_dim, "block-dim", block_dim)?;
+        let target_rms = fields::get_positive(line, "target-rms", 1.0)?;
+        let add_log_stddev = line.get_bool("add-log-stddev")?.unwrap_or(false);
+        Ok(Box::new(Normalize { input_dim, block_dim, target_rms, add_log_stddev }))
+    }
+
+    /// Accepts `<Dim>` for `<InputDim>`, files without `<TargetRms>` (1) or `<AddLogStddev>`, and with statistics.
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let older = r.accept_token("<Dim>")?;
+        let input_dim = if older { fields::dim(r, "<Dim>")? } else { fields::read_dim(r, "<InputDim>")? };
+        let block_dim = if r.accept_token("<BlockDim>")? { fields::dim(r, "<BlockDim>")? } else { input_dim };
+        fields::check_block(r, input_dim, block_dim)?;
+        let target_rms = fields::optional_f32(r, "<TargetRms>", 1.0)?;
+        fields::check_positive(r, "<TargetRms>", target_rms)?;
+        let add_log_stddev = fields::optional_bool(r, "<AddLogStddev>")?;
+        if r.accept_token("<ValueAvg>")? {
+            crate::component::read_row(r)?;
+            fields::read_row(r, "<DerivAvg>")?;
+            fields::read_f64(r, "<Count>")?;
+        }
+        r.expect_token("</NormalizeComponent>")?;
+        Ok(Box::new(Normalize { input_dim, block_dim, target_rms, add_log_stddev }))
+    }
+
+    fn num_blocks(&self) -> usize {
+        self.input_dim / self.block_dim
+    }
+
+    /// One block a row; the second part is the column of logarithms, if any.
+    fn in_blocks<'a>(&self, m: View<'a>) -> (View<'a>, Option<View<'a>>) {
+        let blocks = self.num_blocks();
+        let m = if blocks == 1 { m } else { m.reshape(m.rows() * blocks, m.cols() / blocks) };
+        let log = (m.cols() > self.block_dim).then(|| m.col_range(self.block_dim..m.cols()));
+        (m.col_range(0..self.block_dim), log)
+    }
+
+    fn in_blocks_mut<'a>(&self, m: ViewMut<'a>) -> (ViewMut<'a>, Option<ViewMut<'a>>) {
+        let blocks = self.num_blocks();
+        let m = if blocks == 1 { m } else { m.reshape(m.rows() * blocks, m.cols() / blocks) };
+        let log = (m.cols() > self.block_dim).then(|| m.col_range(self.block_dim..m.cols()));
+        (m.col_range(0..self.block_dim), log)
+    }
+
+    /// Squared norms of the rows of x relative to those of the output, and from them the factors of the rows.
+    fn factors(&self, context: Context<'_>, power: ViewMut<'_>, factor: ViewMut<'_>, x: View<'_>) {
+        context.backend.row_dots(power, self.relative(), x, x, 0.0);
+        context.backend.map(factor, power.as_view(), Map::Floor(FLOOR));
+        context.backend.map(factor, factor.as_view(), Map::Power(-0.5));
+    }
+
+    fn relative(&self) -> f32 {
+        1.0 / (self.block_dim as f32 * self.target_rms * self.target_rms)
+    }
+}
+
+/// Row `i` of a scratch matrix, as a column.
+fn column(m: ViewMut<'_>, i: usize) -> ViewMut<'_> {
+    m.row(i).reshape(m.cols(), 1)
+}
+
+impl Component for Normalize {
+    fn type_name(&self) -> &'static str {
+        "NormalizeComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.input_dim
+    }
+    fn output_dim(&self) -> usize {
+        self.input_dim + if self.add_log_stddev { self.num_blocks() } else { 0 }
+    }
+
+    fn properties(&self) -> Properties {
+        let in_place = Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE;
+        let contiguous = Properties::INPUT_CONTIGUOUS | Properties::OUTPUT_CONTIGUOUS;
+        Properties::SIMPLE
+            | Properties::BACKPROP_NEEDS_INPUT
+            | Properties::BACKPROP_ADDS
+            | in_place.when(!self.add_log_stddev)
+            | contiguous.when(self.block_dim != self.input_dim)
+    }
+
+    fn info(&self, _detailed: bool) -> String {
+        let mut out = format!(
+            "NormalizeComponent, input-dim={}, output-dim={}, target-rms={}, add-log-stddev={}",
+            self.input_dim,
+            self.output_dim(),
+            number(self.target_rms as f64),
+            self.add_log_stddev
+        );
+        if self.block_dim != self.input_dim {
+            out += &format!(", block-dim={}", self.block_dim);
+        }
+        out
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<NormalizeComponent>")?;
+        fields::write_dim(w, "<InputDim>", self.input_dim)?;
+        if self.block_dim != self.input_dim {
+            fields::write_dim(w, "<BlockDim>", self.block_dim)?;
+        }
+        fields::write_f32(w, "<TargetRms>", self.target_rms)?;
+        fields::write_bool(w, "<AddLogStddev>", self.add_log_stddev)?;
+        w.write_token("</NormalizeComponent>")?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        let (x, _) = self.in_blocks(input);
+        let (y, log) = self.in_blocks_mut(output);
+        let backend = context.backend;
+        let mut columns = context.workspace.take(2, x.rows());
+        let columns = columns.view_mut();
+        let factor = column(columns, 1);
+        self.factors(context, column(columns, 0), factor, x);
+        parameters::copy_unless_same(context, y, x);
+        backend.scale_rows(y, factor.as_view());
+        if let Some(log) = log {
+            backend.map(log, factor.as_view(), Map::Log { floor: f32::MIN_POSITIVE });
+            backend.map(log, log.as_view(), Map::Affine { scale: -1.0, offset: self.target_rms.ln() });
+        }
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
+        let Some(in_deriv) = args.in_deriv else { return };
+        let (x, _) = self.in_blocks(args.in_value);
+        let (e, log_deriv) = self.in_blocks(args.out_deriv);
+        let (d, _) = self.in_blocks_mut(in_deriv);
+        let backend = context.backend;
+        let mut columns = context.workspace.take(4, x.rows());
+        let columns = columns.view_mut();
+        let [power, factor, along_x, scratch] = [0, 1, 2, 3].map(|i| column(columns, i));
+        self.factors(context, power, factor, x);
+
+        // d = factor · e + along_x · x, where along_x is -factor³ (e · x) / (block_dim · target_rms²), or 0 where the
+        // norm is floored.
+        backend.row_dots(along_x, -self.relative(), e, x, 0.0);
+        for _ in 0..3 {
+            backend.multiply(along_x, factor.as_view());
+        }
+        backend.map(scratch, power.as_view(), Map::Affine { scale: 1.0, offset: -FLOOR });
+        backend.map(scratch, scratch.as_view(), Map::Heaviside);
+        backend.multiply(along_x, scratch.as_view());
+        if let Some(log_deriv) = log_deriv {
+            let square = Map::Affine { scale: 1.0 / self.relative(), offset: 0.0 };
+            backend.map(scratch, power.as_view(), square);
+            backend.map(scratch, scratch.as_view(), Map::Floor(FLOOR * self.block_dim as f32));
+            backend.map(scratch, scratch.as_view(), Map::Inverse);
+            backend.add_product(along_x, 1.0, scratch.as_view(), log_deriv);
+        }
+        if d.same_start(&e) {
+            backend.scale_rows(d, factor.as_view());
+        } else {
+            backend.add_scaled_rows(d, 1.0, factor.as_view(), e);
+        }
+        backend.add_scaled_rows(d, 1.0, along_x.as_view(), x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use nnet3_matrix::Matrix;
+
+    #[test]
+    fn derivatives_and_forms() {
+        check_component("type=NormalizeComponent dim=5");
+        check_component("type=NormalizeComponent input-dim=6 block-dim=3 target-rms=0.5");
+        check_component("type=NormalizeComponent dim=5 add-log-stddev=true");
+        // The logarithm of the size of a pair near zero has derivatives that differences are too coarse for.
+        Check::new("type=NormalizeComponent dim=6 block-dim=2 add-log-stddev=true target-rms=2")
+            .input(|x| x.iter_mut().for_each(|x| *x += 0.5f32.copysign(*x)))
+            .run();
+    }
+
+    #[test]
+    fn figures_by_hand() {
+        let harness = Harness::new();
+        let c = component("type=NormalizeComponent dim=4 block-dim=2 add-log-stddev=true target-rms=2");
+        let input = Matrix::from_vec(1, 4, vec![3.0, 4.0, 0.0, 0.0]);
+        let output = harness.forward(&*c, None, &input, 1).output.to_vec();
+        let rms = 12.5f32.sqrt();
+        let floored = 2.0 * (FLOOR as f64).sqrt() as f32;
+        assert_near(&output, &[6.0 / rms, 8.0 / rms, rms.ln(), 0.0, 0.0, floored.ln()], 1e-6, "output");
+    }
+
+    #[test]
+    fn derivative_at_zero() {
+        let harness = Harness::new();
+        let mut c = component("type=NormalizeComponent dim=2");
+        let zero = filled(1, 2, 0.0);
+        let forward = harness.forward(&*c, None, &zero, 1);
+        let deriv = harness.backward(&mut *c, None, &zero, &forward, &filled(1, 2, 1.0), Update::None);
+        assert_eq!(deriv.to_vec(), [(1u64 << 33) as f32; 2]);
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        refused("type=NormalizeComponent", "'dim'");
+        refused("type=NormalizeComponent dim=4 input-dim=4", "input-dim=4");
+        refused("type=NormalizeComponent dim=4 block-dim=3", "does not divide");
+        refused("type=NormalizeComponent dim=4 target-rms=0", "target-rms");
+        read_refused("<NormalizeComponent> <InputDim> 0 ", "<InputDim>: expected");
+        read_refused("<NormalizeComponent> <Dim> 2 <TargetRms> -1 ", "<TargetRms>: expected");
+    }
+
+    #[test]
+    fn reads_older_forms() {
+        let expected =
+            "<NormalizeComponent> <InputDim> 2 <TargetRms> 1 <AddLogStddev> F </NormalizeComponent> ";
+        for old in [
+            "<Dim> 2 ",
+            "<Dim> 2 <TargetRms> 1 ",
+            "<Dim> 2 <ValueAvg>  [ ]\n<DerivAvg>  [ ]\n<Count> 0 ",
+            "<InputDim> 2 <TargetRms> 1 <AddLogStddev> F <ValueAvg>  [ 1 1 ]\n<DerivAvg>  [ ]\n<Count> 3 ",
+        ] {
+            let c = from_text(&format!("<NormalizeComponent> {old}</NormalizeComponent> "));
+            assert_eq!(written_text(&*c), expected);
+        }
+    }
+}

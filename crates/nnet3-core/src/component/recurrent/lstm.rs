@@ -1,0 +1,499 @@
+//! `LstmNonlinearityComponent`: the part of an LSTM cell with peepholes that is not a matrix product (Hochreiter and
+//! Schmidhuber, 1997; Gers, Schraudolph and Schmidhuber, 2002).
+
+use crate::component::fields::{self, key};
+use crate::component::parameters::{get_stddev, normal_matrix};
+use crate::component::preconditioners::NaturalGradientSettings;
+use crate::component::preconditioners::Preconditioning;
+use crate::component::updatable::{Updatable, UpdatableSettings};
+use crate::component::*;
+use crate::config::ConfigLine;
+use crate::text::{number, rms_stats, summarize};
+use kaldi_io::text::format_g;
+use nnet3_matrix::{Accumulator, Band, Count};
+
+const NAME: &str = "LstmNonlinearityComponent";
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: NAME,
+    purpose: "The nonlinear part of an LSTM cell with peepholes; columns of the input: i, f, c, o, previous cell, \
+              and three dropout factors if use-dropout; of the output: cell, m.",
+    keys: &[
+        key("cell-dim", Kind::Int, "", "number of cells"),
+        key("use-dropout", Kind::Bool, "false", "three more input columns scale i, f and o, row by row"),
+        key("param-stddev", Kind::Float, "1", "standard deviation of the initial peephole weights"),
+        key(
+            "tanh-self-repair-threshold",
+            Kind::Float,
+            "0.2",
+            "average derivative below which tanh units are repaired, 0 to 1",
+        ),
+        key(
+            "sigmoid-self-repair-threshold",
+            Kind::Float,
+            "0.05",
+            "average derivative below which sigmoid units are repaired, 0 to 0.25",
+        ),
+        key("self-repair-scale", Kind::Float, "1e-05", "size of the repair term, 0 to 0.1"),
+    ],
+    updatable: true,
+    example: "cell-dim=3",
+    from_config: LstmNonlinearity::from_config,
+    read: LstmNonlinearity::read,
+}];
+
+/// The nonlinearities, in the order of all statistics: i, f, g = tanh(c part), o, h = tanh(c).
+const UNITS: [&str; 5] = ["i_t_sigmoid", "f_t_sigmoid", "c_t_tanh", "o_t_sigmoid", "m_t_tanh"];
+
+/// Columns i, f, c, o, previous cell (C each), and three factors with dropout, to columns cell, m (C each).
+#[derive(Clone, Debug)]
+pub struct LstmNonlinearity {
+    settings: UpdatableSettings,
+    /// 3 × C: peepholes from the previous cell to i and f, and from the cell to o.
+    params: Matrix,
+    use_dropout: bool,
+    /// Sums over rows, unit by unit (5 · C).
+    value_sum: Accumulator,
+    deriv_sum: Accumulator,
+    /// For each unit a threshold, then for each unit a scale.
+    self_repair: [f32; 10],
+    /// For each unit, over rows: cells under repair; and at [`COUNT`] the rows.
+    totals: Accumulator,
+}
+
+/// No keys, and not in files.
+const NATURAL_GRADIENT: NaturalGradientSettings = NaturalGradientSettings {
+    rank: 20,
+    update_period: 2,
+    num_samples_history: 1000.0,
+    num_minibatches_history: 0.0,
+    alpha: 4.0,
+};
+
+/// Place in [`LstmNonlinearity::totals`], after those of the units.
+const COUNT: usize = UNITS.len();
+
+impl LstmNonlinearity {
+    fn new(settings: UpdatableSettings, params: Matrix, use_dropout: bool, self_repair: [f32; 10]) -> Self {
+        let cells = params.cols();
+        LstmNonlinearity {
+            settings,
+            params,
+            use_dropout,
+            value_sum: Accumulator::zeros(5 * cells),
+            deriv_sum: Accumulator::zeros(5 * cells),
+            self_repair,
+            totals: Accumulator::zeros(UNITS.len() + 1),
+        }
+    }
+
+    fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::from_config(line)?;
+        let cells = line.require_dim("cell-dim")?;
+        let use_dropout = line.get_bool("use-dropout")?.unwrap_or(false);
+        let stddev = get_stddev(line, "param-stddev", 1.0)?;
+        let mut get = |key: &str, default: f32, most: f32| -> Result<f32> {
+            let value = line.get_f32(key)?.unwrap_or(default);
+            match (0.0..=most).contains(&value) {
+                true => Ok(value),
+                false => Err(line.error(format!("{key} must be from 0 to {most}, found {value}"))),
+            }
+        };
+        let tanh = get("tanh-self-repair-threshold", 0.2, 1.0)?;
+        let sigmoid = get("sigmoid-self-repair-threshold", 0.05, 0.25)?;
+        let scale = get("self-repair-scale", 1e-5, 0.1)?;
+        let params = normal_matrix(line, random, 3, cells, 0.0, stddev)?;
+        let self_repair = [sigmoid, sigmoid, tanh, sigmoid, tanh, scale, scale, scale, scale, scale];
+        Ok(Box::new(LstmNonlinearity::new(settings, params, use_dropout, self_repair)))
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let settings = UpdatableSettings::read(r)?;
+        r.expect_token("<Params>")?;
+        let params = read_matrix(r)?;
+        let (rows, cells) = (params.rows(), params.cols());
+        fields::check(r, rows == 3 && cells > 0, || {
+            format!("<Params>: expected 3 rows, found {rows} x {cells}")
+        })?;
+        let value_avg = read_averages(r, "<ValueAvg>", cells)?;
+        let deriv_avg = read_averages(r, "<DerivAvg>", cells)?;
+        let self_repair = read_array(r, "<SelfRepairConfig>")?;
+        let self_repair_prob: [f32; 5] = read_array(r, "<SelfRepairProb>")?;
+        let use_dropout = fields::optional_bool(r, "<UseDropout>")?;
+        let count = fields::read_f64(r, "<Count>")?;
+        r.expect_token("</LstmNonlinearityComponent>")?;
+
+        let mut new = LstmNonlinearity::new(settings, params, use_dropout, self_repair);
+        (new.value_sum, new.deriv_sum) = (value_avg, deriv_avg);
+        new.value_sum.scale(count);
+        new.deriv_sum.scale(count);
+        let repaired = self_repair_prob.map(|p| p as f64 * (count * cells as f64));
+        new.totals = Accumulator::from_vec([&repaired[..], &[count]].concat());
+        Ok(Box::new(new))
+    }
+
+    fn cells(&self) -> usize {
+        self.params.cols()
+    }
+
+    /// Decides from the statistics so far which cells' units are repaired: those are 1 in `chosen` (5 × C), others 0.
+    fn choose_repairs(&mut self, context: Context<'_>, chosen: ViewMut<'_>) {
+        let cells = self.cells();
+        for unit in 0..UNITS.len() {
+            // One more, so that there is no division by zero.
+            let count = Count::OneMore(&mut self.totals, COUNT);
+            // Below it, not at it.
+            let low = (self.self_repair[unit] as f64).next_down();
+            let (sums, band) = (&mut self.deriv_sum, Band { low, high: f64::INFINITY });
+            context.backend.compare_averages(chosen.row(unit), sums, unit * cells, 1, count, band);
+        }
+    }
+
+    fn count(&self) -> f64 {
+        self.totals.values()[COUNT]
+    }
+
+    fn unit_info(&self, unit: usize) -> String {
+        let (threshold, scale) = (self.self_repair[unit] as f64, self.self_repair[5 + unit] as f64);
+        let mut out = format!(
+            ", {}={{ self-repair-lower-threshold={}, self-repair-scale={}",
+            UNITS[unit],
+            number(threshold),
+            number(scale)
+        );
+        let totals = self.totals.values();
+        let (repaired, count) = (totals[unit], totals[COUNT]);
+        if count != 0.0 {
+            let cells = self.cells();
+            let proportion = (repaired / (count * cells as f64)) as f32;
+            let average = |sums: &Accumulator| {
+                summarize(&fields::averages(sums, count)[unit * cells..(unit + 1) * cells])
+            };
+            out += &format!(
+                ", self-repaired-proportion={}, value-avg={}, deriv-avg={}",
+                number(proportion as f64),
+                average(&self.value_sum),
+                average(&self.deriv_sum)
+            );
+        }
+        out + " }"
+    }
+
+    fn sums(&self) -> [&Accumulator; 3] {
+        [&self.value_sum, &self.deriv_sum, &self.totals]
+    }
+
+    fn sums_mut(&mut self) -> [&mut Accumulator; 3] {
+        [&mut self.value_sum, &mut self.deriv_sum, &mut self.totals]
+    }
+}
+
+/// 5 × C averages, row by row.
+fn read_averages(r: &mut KaldiReader, token: &str, cells: usize) -> Result<Accumulator> {
+    r.expect_token(token)?;
+    let m = kaldi_io::matrix::DenseMatrix::<f64>::read(r)?;
+    let (rows, cols) = (m.rows, m.cols);
+    fields::check(r, rows == 5 && cols == cells, || {
+        format!("{token}: expected 5 x {cells}, found {rows} x {cols}")
+    })?;
+    Ok(Accumulator::from_vec(m.data))
+}
+
+fn read_array<const N: usize>(r: &mut KaldiReader, token: &str) -> Result<[f32; N]> {
+    r.expect_token(token)?;
+    let values = kaldi_io::matrix::read_vector::<f32>(r)?;
+    let found = values.len();
+    values.try_into().map_err(|_| r.error(format!("{token}: expected {N} elements, found {found}")).into())
+}
+
+impl Component for LstmNonlinearity {
+    fn type_name(&self) -> &'static str {
+        "LstmNonlinearityComponent"
+    }
+
+    fn parameters(&self) -> Parameters<'_> {
+        named([("peephole", &self.params)])
+    }
+    fn parameters_mut(&mut self) -> ParametersMut<'_> {
+        named([("peephole", &mut self.params)])
+    }
+    fn input_dim(&self) -> usize {
+        5 * self.cells() + if self.use_dropout { 3 } else { 0 }
+    }
+    fn output_dim(&self) -> usize {
+        2 * self.cells()
+    }
+    fn properties(&self) -> Properties {
+        Properties::SIMPLE | Properties::UPDATABLE | Properties::BACKPROP_NEEDS_INPUT
+    }
+
+    fn info(&self, _: bool) -> String {
+        let mut out = self.settings.info(self);
+        out += &format!(", cell-dim={}, use-dropout={}", self.cells(), self.use_dropout);
+        for (name, row) in ["w_ic", "w_fc", "w_oc"].iter().zip(self.params.to_vec().chunks(self.cells())) {
+            out += &rms_stats(name, row);
+        }
+        let count = self.count();
+        if count > 0.0 {
+            out += &format!(", count={}", format_g(count, 3));
+        }
+        (0..UNITS.len()).for_each(|unit| out += &self.unit_info(unit));
+        out
+    }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        self.settings.write(w, NAME)?;
+        w.write_token("<Params>")?;
+        write_matrix(w, &self.params)?;
+        let mut totals = self.totals.values().into_owned();
+        let count = totals.pop().expect("the last one is the count");
+        for (token, sums) in [("<ValueAvg>", &self.value_sum), ("<DerivAvg>", &self.deriv_sum)] {
+            w.write_token(token)?;
+            let data = fields::averages(sums, count);
+            kaldi_io::matrix::DenseMatrix { rows: 5, cols: self.cells(), data }.write(w)?;
+        }
+        fields::write_vector(w, "<SelfRepairConfig>", &self.self_repair)?;
+        let proportions = fields::averages(&Accumulator::from_vec(totals), count * self.cells() as f64);
+        fields::write_vector(w, "<SelfRepairProb>", &proportions)?;
+        if self.use_dropout {
+            fields::write_bool(w, "<UseDropout>", true)?;
+        }
+        fields::write_f64(w, "<Count>", count)?;
+        w.write_token("</LstmNonlinearityComponent>")?;
+        Ok(())
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        context.backend.lstm_cell(output, input, self.params.view());
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
+        let (backend, cells) = (context.backend, self.cells());
+        let rows = args.in_value.rows() as f64;
+        let mut amounts = context.workspace.take(UNITS.len(), cells);
+        self.choose_repairs(context, amounts.view_mut());
+        for unit in 0..UNITS.len() {
+            let amounts = amounts.view_mut().row(unit);
+            if let Some(target) = update.reborrow().target(self) {
+                let chosen = amounts.as_view();
+                backend.accumulate_dot(&mut target.totals, unit, rows, chosen, chosen);
+            }
+            backend.scale(amounts, self.self_repair[UNITS.len() + unit]);
+        }
+        let mut nothing = context.workspace.take(0, 0);
+        let in_deriv = args.in_deriv.unwrap_or(nothing.view_mut());
+        let run =
+            |derivs: ViewMut<'_>, params: View<'_>, sums: Option<(&mut Accumulator, &mut Accumulator)>| {
+                backend.lstm_cell_backward(
+                    args.in_value,
+                    params,
+                    args.out_deriv,
+                    amounts.view(),
+                    in_deriv,
+                    derivs,
+                    sums,
+                )
+            };
+
+        // The sums leave the target while the cells run: it may be this object, whose parameters are read.
+        let Some(target) = update.reborrow().target(self) else {
+            let mut nothing = context.workspace.take(0, 0);
+            return run(nothing.view_mut(), self.params.view(), None);
+        };
+        let (mut values, mut derivs) =
+            (std::mem::take(&mut target.value_sum), std::mem::take(&mut target.deriv_sum));
+        let mut gradient = context.workspace.zeros(3, cells);
+        run(gradient.view_mut(), self.params.view(), Some((&mut values, &mut derivs)));
+
+        let target = update.reborrow().target(self).expect("there was one");
+        (target.value_sum, target.deriv_sum) = (values, derivs);
+        let mut one = context.workspace.take(1, 1);
+        backend.set(one.view_mut(), 1.0);
+        backend.accumulate_row(&mut target.totals, COUNT, rows, one.view());
+        update.dense(context, "peephole", gradient.view_mut());
+    }
+
+    fn zero_stats(&mut self) {
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(0.0));
+    }
+
+    fn scale_stats(&mut self, factor: f32) {
+        self.sums_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
+    }
+
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+        let other = downcast::<Self>(other);
+        self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha as f64, more));
+    }
+
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
+    }
+
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let other = downcast::<Self>(other);
+        let pairs = self.sums_mut().into_iter().zip(other.sums());
+        pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
+    }
+
+    fn as_updatable(&self) -> Option<&dyn Updatable> {
+        Some(self)
+    }
+    fn as_updatable_mut(&mut self) -> Option<&mut dyn Updatable> {
+        Some(self)
+    }
+}
+
+impl Updatable for LstmNonlinearity {
+    fn settings(&self) -> &UpdatableSettings {
+        &self.settings
+    }
+    fn settings_mut(&mut self) -> &mut UpdatableSettings {
+        &mut self.settings
+    }
+
+    fn preconditioning(&self) -> Preconditioning {
+        Preconditioning::Rows { settings: NATURAL_GRADIENT, freezes: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use crate::learning::Rules;
+    use crate::random::Random;
+
+    const NO_REPAIR: &str = "self-repair-scale=0";
+
+    #[test]
+    fn derivatives_and_files() {
+        for keys in ["", "use-dropout=true learning-rate-factor=2 max-change=0.5", "param-stddev=0.3"] {
+            for cells in [1, 3, 70] {
+                let rows = if cells > 10 { 1 } else { 4 };
+                let config = format!("type=LstmNonlinearityComponent cell-dim={cells} {NO_REPAIR} {keys}");
+                // The dropout factors are constants: the component leaves their derivatives alone.
+                if keys.contains("dropout") {
+                    round_trip(&*component(&config));
+                } else {
+                    Check::new(&config).rows(rows).run();
+                }
+            }
+        }
+    }
+
+    /// The same sums, from the formulas of the cell in double precision.
+    fn values_and_derivs(input: &[f32], params: &[f32]) -> ([f64; 5], [f64; 5], [f64; 2]) {
+        let x: Vec<f64> = input.iter().map(|&v| v as f64).collect();
+        let w: Vec<f64> = params.iter().map(|&v| v as f64).collect();
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let (i, f, g) = (sigmoid(x[0] + w[0] * x[4]), sigmoid(x[1] + w[1] * x[4]), x[2].tanh());
+        let keep = if x.len() > 5 { [x[5], x[6], x[7]] } else { [1.0; 3] };
+        let c = f * keep[1] * x[4] + i * keep[0] * g;
+        let o = sigmoid(x[3] + w[2] * c);
+        let h = c.tanh();
+        let s = |y: f64| y * (1.0 - y);
+        let t = |y: f64| 1.0 - y * y;
+        ([i, f, g, o, h], [s(i), s(f), t(g), s(o), t(h)], [c, o * keep[2] * h])
+    }
+
+    #[test]
+    fn statistics_and_repair_by_hand() {
+        let random = Random::new(2);
+        let harness = Harness::new();
+        let mut new =
+            component("type=LstmNonlinearityComponent cell-dim=1 use-dropout=true self-repair-scale=0.1");
+        let input = random_matrix(&random, 8, 8);
+        let deriv = random_matrix(&random, 8, 2);
+        let forward = harness.forward(&*new, None, &input, 8);
+        let params = downcast::<LstmNonlinearity>(&*new).params.to_vec();
+        let (mut values, mut derivs) = ([0.0; 5], [0.0; 5]);
+        for (x, y) in input.to_vec().chunks(8).zip(forward.output.to_vec().chunks(2)) {
+            let (v, d, out) = values_and_derivs(x, &params);
+            (0..5).for_each(|k| (values[k] += v[k], derivs[k] += d[k]).0);
+            (0..2).for_each(|k| assert!((out[k] - y[k] as f64).abs() < 1e-5));
+        }
+        // No rows so far: everything is below its threshold. With the statistics of the first call nothing is.
+        let first = harness.backward(&mut *new, None, &input, &forward, &deriv, Update::Own);
+        let lstm = downcast::<LstmNonlinearity>(&*new);
+        assert_eq!(*lstm.totals.values(), [8.0; 6]);
+        for k in 0..5 {
+            assert!((lstm.value_sum.values()[k] - values[k]).abs() < 1e-4);
+            assert!((lstm.deriv_sum.values()[k] - derivs[k]).abs() < 1e-4);
+            assert!(derivs[k] / 9.0 > lstm.self_repair[k] as f64);
+        }
+        let info = new.info(false);
+        assert!(
+            info.contains(", count=8, i_t_sigmoid={ self-repair-lower-threshold=0.05, self-repair-scale=0.1"),
+            "{info}"
+        );
+        assert!(info.contains("self-repaired-proportion=1, value-avg=["), "{info}");
+
+        let mut plain = new.clone_box();
+        downcast_mut::<LstmNonlinearity>(&mut *plain).params = Matrix::from_vec(3, 1, params);
+        let second = harness.backward(&mut *plain, None, &input, &forward, &deriv, Update::None);
+        let (first, second) = (first.to_vec(), second.to_vec());
+        for ((a, b), x) in first.chunks(8).zip(second.chunks(8)).zip(input.to_vec().chunks(8)) {
+            // The o part sees only its own repair term; g also those of what follows it.
+            let (v, ..) = values_and_derivs(x, &downcast::<LstmNonlinearity>(&*plain).params.to_vec());
+            let expected = -0.1 * (2.0 * v[3] - 1.0);
+            assert!(((a[3] - b[3]) as f64 - expected).abs() < 1e-5, "{} {expected}", a[3] - b[3]);
+        }
+        round_trip(&*new);
+        new.zero_stats();
+        assert!(!new.info(false).contains("count="));
+    }
+
+    #[test]
+    fn natural_gradient_and_statistics_go_to_the_target() {
+        let random = Random::new(2);
+        let harness = Harness::new();
+        let new = component("type=LstmNonlinearityComponent cell-dim=4");
+        let mut delta = new.clone_box();
+        delta.scale(0.0);
+        let (input, deriv) = (random_matrix(&random, 3, 20), random_matrix(&random, 3, 8));
+        let forward = harness.forward(&*new, None, &input, 3);
+        let before = written(&*new, true);
+        let mut own = new.clone_box();
+        let mut rules = Rules::of(&*delta);
+        harness.backward(&mut *own, None, &input, &forward, &deriv, Update::to(&mut *delta, &mut rules));
+        assert_eq!(written(&*own, true), before);
+        assert_eq!(downcast::<LstmNonlinearity>(&*delta).count(), 3.0);
+        own.add(2.0, &*delta);
+        assert_eq!(downcast::<LstmNonlinearity>(&*own).totals.values()[..5], [24.0; 5]);
+        assert!(delta.as_updatable().unwrap().vectorize().iter().any(|&p| p != 0.0));
+    }
+
+    #[test]
+    fn wrong_configs_and_files_are_refused() {
+        let base = "type=LstmNonlinearityComponent cell-dim=2";
+        refused("type=LstmNonlinearityComponent", "'cell-dim' is missing");
+        for (keys, part) in [
+            ("use-dropout=1", "use-dropout"),
+            ("param-stddev=-1", "param-stddev"),
+            ("tanh-self-repair-threshold=1.5", "from 0 to 1"),
+            ("sigmoid-self-repair-threshold=0.3", "from 0 to 0.25"),
+            ("self-repair-scale=0.2", "from 0 to 0.1"),
+            ("dim=3", "dim=3"),
+        ] {
+            refused(&format!("{base} {keys}"), part);
+        }
+        let text = written_text(&*component("type=LstmNonlinearityComponent cell-dim=1 param-stddev=0"));
+        read_refused(&text.replacen("  0 \n  0 \n  0 ]", "  0 \n  0 ]", 1), "expected 3 rows, found 2 x 1");
+        read_refused(
+            &text.replace("<SelfRepairProb>  [ 0 0 0 0 0 ]", "<SelfRepairProb>  [ 0 ]"),
+            "expected 5 elements",
+        );
+        read_refused(
+            &text.replace("<ValueAvg>  [\n  0 \n", "<ValueAvg>  [\n"),
+            "expected 5 x 1, found 4 x 1",
+        );
+    }
+}

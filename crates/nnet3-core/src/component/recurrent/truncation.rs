@@ -1,0 +1,408 @@
+//! BackpropTruncationComponent: limits derivatives by row norm, and from time to time zeroes large ones, so that the
+//! derivatives of recurrent networks do not explode.
+
+use crate::component::fields::{self, key};
+use crate::component::parameters::copy_unless_same;
+use crate::component::registry::PrecomputedReader;
+use crate::component::tally::Tally;
+use crate::component::{
+    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, fit,
+    precomputed,
+};
+use crate::config::ConfigLine;
+use crate::error::Result;
+use crate::index::Index;
+use crate::text::number;
+use kaldi_io::reader::KaldiReader;
+use kaldi_io::text::format_g;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, IndexTable, Map, View, ViewMut};
+
+pub const TYPES: &[ComponentType] = &[ComponentType {
+    name: "BackpropTruncationComponent",
+    purpose: "Multiplies by a number and limits derivatives, for recurrent networks.",
+    keys: &[
+        key("dim", Kind::Int, "", "number of columns of input and output"),
+        key("scale", Kind::Float, "1", "multiplies outputs and derivatives"),
+        key("clipping-threshold", Kind::Float, "30", "largest norm of a row of derivatives; 0 is no limit"),
+        key(
+            "zeroing-threshold",
+            Kind::Float,
+            "15",
+            "norm above which rows at boundaries are zeroed; 0 is never",
+        ),
+        key("zeroing-interval", Kind::Int, "20", "a boundary comes after this many frames"),
+        key("recurrence-interval", Kind::Int, "1", "frames between a frame and the one it depends on"),
+    ],
+    updatable: false,
+    example: "dim=4 scale=0.5 zeroing-interval=3",
+    from_config: |line, _| Truncation::from_config(line),
+    read: Truncation::read,
+}];
+
+pub const PRECOMPUTED: &[PrecomputedReader] =
+    &[("BackpropTruncationComponentPrecomputedIndexes", Zeroing::read)];
+
+/// What a threshold of 0 means.
+const NO_LIMIT: f32 = 1e10;
+
+#[derive(Clone, Debug)]
+struct Truncation {
+    dim: usize,
+    scale: f32,
+    clipping_threshold: f32,
+    zeroing_threshold: f32,
+    zeroing_interval: i32,
+    recurrence_interval: i32,
+    stats: Stats,
+}
+
+#[derive(Clone, Debug)]
+struct Stats {
+    /// Rows that were clipped, and those (of `boundaries`) that were zeroed.
+    changed: Accumulator,
+    /// All rows.
+    count: Tally,
+    boundaries: Tally,
+}
+
+/// Places in [`Stats::changed`].
+const CLIPPED: usize = 0;
+const ZEROED: usize = 1;
+
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats { changed: Accumulator::zeros(2), count: Tally::default(), boundaries: Tally::default() }
+    }
+}
+
+impl Truncation {
+    fn from_config(line: &mut ConfigLine) -> Result<Box<dyn Component>> {
+        let dim = line.require_dim("dim")?;
+        let interval = |line: &mut ConfigLine, key: &str, default| -> Result<i32> {
+            Ok(line.get_dim(key)?.map_or(default, |value| value as i32))
+        };
+        Ok(Box::new(Truncation {
+            dim,
+            scale: fields::get_positive(line, "scale", 1.0)?,
+            clipping_threshold: fields::get_at_least(line, "clipping-threshold", 0.0, 30.0)?,
+            zeroing_threshold: fields::get_at_least(line, "zeroing-threshold", 0.0, 15.0)?,
+            zeroing_interval: interval(line, "zeroing-interval", 20)?,
+            recurrence_interval: interval(line, "recurrence-interval", 1)?,
+            stats: Stats::default(),
+        }))
+    }
+
+    /// `<Scale>` may be missing (1).
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
+        let c = Truncation {
+            dim: fields::read_dim(r, "<Dim>")?,
+            scale: fields::optional_f32(r, "<Scale>", 1.0)?,
+            clipping_threshold: fields::read_f32(r, "<ClippingThreshold>")?,
+            zeroing_threshold: fields::read_f32(r, "<ZeroingThreshold>")?,
+            zeroing_interval: fields::read_dim(r, "<ZeroingInterval>")? as i32,
+            recurrence_interval: fields::read_dim(r, "<RecurrenceInterval>")? as i32,
+            stats: Stats {
+                changed: Accumulator::from_vec(vec![
+                    fields::read_f64(r, "<NumElementsClipped>")?,
+                    fields::read_f64(r, "<NumElementsZeroed>")?,
+                ]),
+                count: Tally::new(fields::read_f64(r, "<NumElementsProcessed>")?),
+                boundaries: Tally::new(fields::read_f64(r, "<NumZeroingBoundaries>")?),
+            },
+        };
+        r.expect_token("</BackpropTruncationComponent>")?;
+        Ok(Box::new(c))
+    }
+
+    fn scaled(&self, context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
+        match self.scale == 1.0 {
+            true => copy_unless_same(context, dst, src),
+            false => context.backend.copy_scaled(dst, self.scale, src),
+        }
+    }
+}
+
+/// Rows at boundaries.
+#[derive(Clone, Debug)]
+struct Zeroing {
+    /// -1 for a row at a boundary, else 0.
+    zeroing: Vec<f32>,
+    /// Number of rows at boundaries.
+    sum: f32,
+    /// 0 for a row at a boundary, -1 for none.
+    rows: IndexTable,
+}
+
+impl Zeroing {
+    fn new(zeroing: Vec<f32>, sum: f32) -> Zeroing {
+        let rows = zeroing.iter().map(|&zeroing| if zeroing == 0.0 { -1 } else { 0 });
+        Zeroing { rows: IndexTable::new(rows.collect()), zeroing, sum }
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
+        r.expect_token("<Zeroing>")?;
+        let zeroing = kaldi_io::matrix::read_vector(r)?;
+        let sum = fields::read_f32(r, "<ZeroingSum>")?;
+        r.expect_token("</BackpropTruncationComponentPrecomputedIndexes>")?;
+        Ok(Box::new(Zeroing::new(zeroing, sum)))
+    }
+}
+
+impl PrecomputedIndexes for Zeroing {
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<BackpropTruncationComponentPrecomputedIndexes>")?;
+        fields::write_vector(w, "<Zeroing>", &self.zeroing)?;
+        fields::write_f32(w, "<ZeroingSum>", self.sum)?;
+        w.write_token("</BackpropTruncationComponentPrecomputedIndexes>")?;
+        Ok(())
+    }
+}
+
+impl Component for Truncation {
+    fn type_name(&self) -> &'static str {
+        "BackpropTruncationComponent"
+    }
+
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+    fn output_dim(&self) -> usize {
+        self.dim
+    }
+    fn properties(&self) -> Properties {
+        Properties::PROPAGATE_IN_PLACE | Properties::BACKPROP_IN_PLACE
+    }
+    fn info(&self, _detailed: bool) -> String {
+        let Stats { changed, count, boundaries } = &self.stats;
+        let (changed, count, boundaries) = (changed.values(), count.value(), boundaries.value());
+        let proportion = |part: f64, whole: f64| number(if whole > 0.0 { part / whole } else { 0.0 });
+        format!(
+            "BackpropTruncationComponent, dim={}, scale={}, count={}, recurrence-interval={}, \
+             clipping-threshold={}, clipped-proportion={}, zeroing-threshold={}, zeroing-interval={}, \
+             zeroed-proportion={}, count-zeroing-boundaries={}",
+            self.dim,
+            number(self.scale as f64),
+            format_g(count, 3),
+            self.recurrence_interval,
+            number(self.clipping_threshold as f64),
+            proportion(changed[CLIPPED], count),
+            number(self.zeroing_threshold as f64),
+            self.zeroing_interval,
+            proportion(changed[ZEROED], boundaries),
+            boundaries as i32
+        )
+    }
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<BackpropTruncationComponent>")?;
+        fields::write_dim(w, "<Dim>", self.dim)?;
+        fields::write_f32(w, "<Scale>", self.scale)?;
+        fields::write_f32(w, "<ClippingThreshold>", self.clipping_threshold)?;
+        fields::write_f32(w, "<ZeroingThreshold>", self.zeroing_threshold)?;
+        fields::write_i32(w, "<ZeroingInterval>", self.zeroing_interval)?;
+        fields::write_i32(w, "<RecurrenceInterval>", self.recurrence_interval)?;
+        let changed = self.stats.changed.values();
+        fields::write_f64(w, "<NumElementsClipped>", changed[CLIPPED])?;
+        fields::write_f64(w, "<NumElementsZeroed>", changed[ZEROED])?;
+        fields::write_f64(w, "<NumElementsProcessed>", self.stats.count.value())?;
+        fields::write_f64(w, "<NumZeroingBoundaries>", self.stats.boundaries.value())?;
+        w.write_token("</BackpropTruncationComponent>")?;
+        Ok(())
+    }
+
+    /// A row is at a boundary if a multiple of the interval lies between it and the frame that it depends on; n shifts
+    /// the boundaries, so that they are not the same in all sequences.
+    fn precompute_indexes(
+        &self,
+        _inputs: &[Index],
+        outputs: &[Index],
+        _need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        let at_boundary = |output: &Index| {
+            let t = output.t as i64 - output.n as i64;
+            let interval = |t: i64| t.div_euclid(self.zeroing_interval as i64);
+            interval(t) != interval(t - self.recurrence_interval as i64)
+        };
+        let zeroing: Vec<f32> = outputs.iter().map(|o| if at_boundary(o) { -1.0 } else { 0.0 }).collect();
+        let sum = -zeroing.iter().sum::<f32>();
+        Ok(Some(Box::new(Zeroing::new(zeroing, sum))))
+    }
+
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        _backprop: bool,
+    ) -> fit::Fit {
+        fit::same_rows(input_rows, output_rows)?;
+        let boundaries: &Zeroing = fit::own(indexes)?;
+        fit::count("rows", boundaries.zeroing.len(), output_rows)
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        _indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _memo: ViewMut<'_>,
+    ) {
+        self.scaled(context, output, input);
+    }
+
+    fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>) {
+        let Some(d) = args.in_deriv else { return };
+        let boundaries: &Zeroing = precomputed(args.indexes);
+        let backend = context.backend;
+        self.scaled(context, d, args.out_deriv);
+        let [clipping, zeroing] =
+            [self.clipping_threshold, self.zeroing_threshold].map(|t| if t > 0.0 { t } else { NO_LIMIT });
+
+        let mut columns = context.workspace.take(3, d.rows());
+        let columns = columns.view_mut();
+        let [norm, zeroed, at_boundary] = [0, 1, 2].map(|i| columns.row(i).reshape(d.rows(), 1));
+        backend.row_dots(norm, 1.0, d.as_view(), d.as_view(), 0.0);
+        // -1 for the rows to zero.
+        let mut one = context.workspace.take(1, 1);
+        backend.set(one.view_mut(), 1.0);
+        backend.copy_rows(at_boundary, -1.0, one.view(), &boundaries.rows);
+        backend.map(zeroed, norm.as_view(), Map::Affine { scale: 1.0, offset: -zeroing * zeroing });
+        backend.map(zeroed, zeroed.as_view(), Map::Heaviside);
+        backend.multiply(zeroed, at_boundary.as_view());
+
+        if let Some(Truncation { stats, .. }) = update.target(self) {
+            let clipped = ColumnTerm::AtLeast(clipping * clipping);
+            backend.accumulate(&mut stats.changed, CLIPPED, norm.as_view(), clipped);
+            // The square of -1 is 1.
+            backend.accumulate(&mut stats.changed, ZEROED, zeroed.as_view(), ColumnTerm::Square);
+            stats.count.increase(d.rows() as f64);
+            stats.boundaries.increase(boundaries.sum as f64);
+        }
+
+        backend.map(zeroed, zeroed.as_view(), Map::Affine { scale: 1.0, offset: 1.0 });
+        let relative = Map::Affine { scale: 1.0 / (clipping * clipping), offset: 0.0 };
+        backend.map(norm, norm.as_view(), relative);
+        backend.map(norm, norm.as_view(), Map::Floor(1.0));
+        backend.map(norm, norm.as_view(), Map::Power(-0.5));
+        backend.multiply(norm, zeroed.as_view());
+        backend.scale_rows(d, norm.as_view());
+    }
+
+    fn zero_stats(&mut self) {
+        self.scale_stats(0.0);
+    }
+    fn scale_stats(&mut self, factor: f32) {
+        let factor = factor as f64;
+        self.stats.changed.scale(factor);
+        [&mut self.stats.count, &mut self.stats.boundaries].into_iter().for_each(|count| count.scale(factor));
+    }
+    fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
+        let other: &Truncation = crate::component::downcast(other);
+        let (alpha, stats) = (alpha as f64, &mut self.stats);
+        stats.changed.add(alpha, &other.stats.changed);
+        stats.count.add(alpha, &other.stats.count);
+        stats.boundaries.add(alpha, &other.stats.boundaries);
+    }
+
+    fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
+        let Stats { changed, count, boundaries } = &mut self.stats;
+        backend.scale_sums_by(changed, factor);
+        [count, boundaries].into_iter().for_each(|count| count.scale_by(backend, factor));
+    }
+
+    fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
+        let (stats, more) = (&mut self.stats, &crate::component::downcast::<Truncation>(other).stats);
+        backend.add_sums_by(&mut stats.changed, alpha, &more.changed);
+        stats.count.add_by(backend, alpha, &more.count);
+        stats.boundaries.add_by(backend, alpha, &more.boundaries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::testing::*;
+    use nnet3_matrix::Matrix;
+
+    fn rows(times: i32) -> Vec<Index> {
+        (-2..times).map(|t| Index::new(0, t, 0)).collect()
+    }
+
+    #[test]
+    fn derivatives_and_forms() {
+        Check::new("type=BackpropTruncationComponent dim=3").indexes(rows(4), rows(4)).run();
+        let config =
+            "type=BackpropTruncationComponent dim=3 scale=0.5 clipping-threshold=0 zeroing-threshold=0";
+        Check::new(config).indexes(rows(4), rows(4)).run();
+    }
+
+    #[test]
+    fn refuses_bad_input() {
+        let refused =
+            |keys: &str, part: &str| refused(&format!("type=BackpropTruncationComponent {keys}"), part);
+        refused("", "'dim' is missing");
+        refused("dim=3 scale=0", "scale must be greater than 0");
+        refused("dim=3 clipping-threshold=-1", "clipping-threshold");
+        refused("dim=3 zeroing-interval=0", "zeroing-interval=0");
+        refused("dim=3 recurrence-interval=-2", "recurrence-interval=-2");
+        let start = "<BackpropTruncationComponent> <Dim> 2 <ClippingThreshold> 1 <ZeroingThreshold> 1 ";
+        read_refused(&format!("{start}<ZeroingInterval> 0 "), "<ZeroingInterval>");
+    }
+
+    #[test]
+    fn reads_older_form() {
+        let rest = "<ClippingThreshold> 30 <ZeroingThreshold> 15 <ZeroingInterval> 20 <RecurrenceInterval> 3 \
+                    <NumElementsClipped> 1 <NumElementsZeroed> 2 <NumElementsProcessed> 12345 \
+                    <NumZeroingBoundaries> 8 </BackpropTruncationComponent> ";
+        let c = from_text(&format!("<BackpropTruncationComponent> <Dim> 2 {rest}"));
+        assert_eq!(written_text(&*c), format!("<BackpropTruncationComponent> <Dim> 2 <Scale> 1 {rest}"));
+        assert_eq!(
+            c.info(false),
+            "BackpropTruncationComponent, dim=2, scale=1, count=1.23e+04, recurrence-interval=3, \
+             clipping-threshold=30, clipped-proportion=8.10045e-05, zeroing-threshold=15, zeroing-interval=20, \
+             zeroed-proportion=0.25, count-zeroing-boundaries=8"
+        );
+    }
+
+    fn stored(indexes: &dyn PrecomputedIndexes) -> String {
+        let mut w = KaldiWriter::in_memory(false);
+        indexes.write(&mut w).unwrap();
+        String::from_utf8(w.into_bytes()).unwrap()
+    }
+
+    #[test]
+    fn truncates_by_hand() {
+        let config = "type=BackpropTruncationComponent dim=2 scale=0.5 clipping-threshold=2.5 \
+                      zeroing-threshold=1.5 zeroing-interval=3 recurrence-interval=1";
+        let (harness, mut c) = (Harness::new(), component(config));
+        let outputs: Vec<Index> =
+            [(0, -3), (0, -2), (0, 0), (1, 1), (1, 3)].map(|(n, t)| Index::new(n, t, 0)).into();
+        let indexes = c.precompute_indexes(&outputs, &outputs, true).unwrap().unwrap();
+        let text = "<BackpropTruncationComponentPrecomputedIndexes> <Zeroing>  [ -1 0 -1 -1 0 ]\n\
+                    <ZeroingSum> 3 </BackpropTruncationComponentPrecomputedIndexes> ";
+        assert_eq!(stored(&*indexes), text);
+        let mut r = KaldiReader::from_bytes("test", text.into());
+        r.set_binary(false);
+        r.read_token().unwrap();
+        assert_eq!(stored(&*(PRECOMPUTED[0].1)(&mut r).unwrap()), text);
+
+        // After scaling by 0.5 the rows have norms 5, 5, 1, 2, 2.
+        let derivs = Matrix::from_vec(5, 2, vec![6.0, 8.0, 6.0, 8.0, 2.0, 0.0, 0.0, 4.0, 0.0, 4.0]);
+        let forward = harness.forward(&*c, Some(&*indexes), &filled(5, 2, 2.0), 5);
+        assert_eq!(forward.output.to_vec(), [1.0; 10]);
+        let own = Update::Own;
+        let d =
+            harness.backward(&mut *c, Some(&*indexes), &filled(5, 2, 2.0), &forward, &derivs, own).to_vec();
+        assert_near(&d, &[0.0, 0.0, 1.5, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0], 1e-6, "derivative");
+        let counts =
+            "<NumElementsClipped> 2 <NumElementsZeroed> 2 <NumElementsProcessed> 5 <NumZeroingBoundaries> 3 ";
+        assert!(written_text(&*c).contains(counts), "{}", written_text(&*c));
+        let same = c.clone();
+        c.add(3.0, &*same);
+        c.scale(0.25);
+        assert!(written_text(&*c).contains(counts));
+        c.zero_stats();
+        assert!(written_text(&*c).contains("<NumElementsProcessed> 0 "));
+    }
+}
