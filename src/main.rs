@@ -33,8 +33,11 @@ fn out_of_memory(bytes: usize) {
     std::process::exit(i32::from(cli::FAILED));
 }
 
+/// A program's `main`.
+type Main = fn() -> ExitCode;
+
 /// Name and `main` of every program, in the order of the names.
-static PROGRAMS: &[(&str, fn() -> ExitCode)] = include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+static PROGRAMS: &[(&str, Main)] = include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
 const USAGE: &str = "\
 Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains it
@@ -42,7 +45,7 @@ Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains i
        nnet3 --install FOLDER        makes links in FOLDER, by which programs are called as PROGRAM
 ";
 
-fn find(name: &str) -> Option<fn() -> ExitCode> {
+fn find(name: &str) -> Option<Main> {
     let place = PROGRAMS.binary_search_by_key(&name, |(name, _)| name).ok()?;
     Some(PROGRAMS[place].1)
 }

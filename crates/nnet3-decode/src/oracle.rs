@@ -77,7 +77,7 @@ pub fn oracle(lattice: &Lattice, reference: &[i32], wildcards: &[i32]) -> Result
     let mut at = (last, reference.len());
     while let Some((state, words, position)) = best[at.0 as usize * width + at.1].and_then(|best| best.before)
     {
-        arcs.extend(position.map(|position| lattice.state(state).arcs[position].clone()));
+        arcs.extend(position.map(|position| lattice.state(state).arcs[position]));
         at = (state, words);
     }
     arcs.reverse();

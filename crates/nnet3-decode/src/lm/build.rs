@@ -116,10 +116,10 @@ impl Builder {
                 let longer = [&words[..], &[word]].concat();
                 let info = match places.get(&longer[..]) {
                     None => leaf(self.ngrams[&longer].log_prob),
-                    Some(&child) if child - place <= FARTHEST => (child - place) as i32 * 2 | 1,
+                    Some(&child) if child - place <= FARTHEST => ((child - place) as i32 * 2) | 1,
                     Some(&child) => {
                         far.push(child as i64 + 1);
-                        -((far.len() as i32 - 1) * 2 | 1)
+                        -(((far.len() as i32 - 1) * 2) | 1)
                     }
                 };
                 children.push((word, info));
