@@ -2,13 +2,15 @@
 
 use anyhow::{Context, Result};
 
-use crate::options::compute::{CachingOptions, OptimizationOptions};
+use crate::options::compute::{CachingOptions, OptimizationOptions, compiler_defaults};
 use nnet3_core::compile::CachingCompiler;
 use nnet3_core::computation::Computation;
 use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::execute::Program;
+use nnet3_core::lower::Watch;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
+use nnet3_matrix::Device;
 use std::sync::Arc;
 
 impl From<&OptimizationOptions> for OptimizeOptions {
@@ -44,9 +46,15 @@ pub fn new(optimization: &OptimizationOptions, caching: &CachingOptions) -> Cach
 }
 
 /// The program of a stored computation (text or binary), which must fit the network.
-pub fn load(nnet: &Nnet, rxfilename: &str) -> Result<Arc<Program>> {
+pub fn load(nnet: &Nnet, rxfilename: &str, device: &Device) -> Result<Arc<Program>> {
     let computation = Computation::load(rxfilename)?;
     let fits = check(nnet, &computation, CheckOptions { unused_variables: false, ..CheckOptions::default() });
     fits.with_context(|| format!("{rxfilename} does not fit the network"))?;
-    Ok(Arc::new(Program::new(nnet, computation)?))
+    lower(nnet, computation, device)
+}
+
+/// The program of a computation on `device`; with `--verbose=3` checked after every pass over its operations.
+pub fn lower(nnet: &Nnet, computation: Computation, device: &Device) -> Result<Arc<Program>> {
+    let mut watch = Watch { check: compiler_defaults().check_all, ..Watch::default() };
+    Ok(Arc::new(Program::for_device(nnet, computation, device, &mut watch)?))
 }

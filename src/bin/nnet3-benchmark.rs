@@ -73,7 +73,7 @@ fn benchmark(options: Options) -> Result<u8> {
     nnet3_matrix::set_num_threads(options.num_threads);
     let nnet = load(&options.nnet, &Random::new(options.srand))?;
     let request = ComputationRequest::load(&options.request)?;
-    let mut compiler = nnet3::compiler::new(&options.optimization, &options.compiler);
+    let mut compiler = nnet3::compiler::new(&options.optimization, &options.compiler).for_device(&device);
     let started = Instant::now();
     let program = compiler.program(&nnet, &request)?;
     let plan = compiler.timing().indexes;

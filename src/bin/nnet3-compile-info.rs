@@ -3,12 +3,13 @@
 use anyhow::{Result, bail};
 use kaldi_io::writer::KaldiWriter;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
+use nnet3_core::compile::cache::Stage;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::Program;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions, Times};
 use nnet3_core::nnet::Nnet;
-use nnet3_core::optimize::Stage;
+use nnet3_core::optimize;
 use nnet3_core::request::ComputationRequest;
 use std::io::Write;
 use std::process::ExitCode;
@@ -37,11 +38,14 @@ struct Options {
     /// compile time) instead of the commands
     #[arg(long, default_value_t = false)]
     summary: bool,
-    /// Print a table instead of the commands: for each optimization pass commands, matrices and bytes before and after, and
-    /// its time
+    /// Print tables instead of the commands: for each optimization pass commands, matrices and bytes before and after, and
+    /// its time; for each pass of lowering operations, what they read and write, and their products before and after
     #[arg(long, default_value_t = false)]
     passes: bool,
-    /// Run it with random inputs; the commands are printed with their times and rates, and tables by kind of command
+    /// Print the operations that run instead of the commands: what these were lowered to
+    #[arg(long, default_value_t = false)]
+    lowered: bool,
+    /// Run it with random inputs; the operations that run are printed with their times and rates, and tables by kind of command
     #[arg(long, default_value_t = false)]
     profile: bool,
     /// How long --profile=true goes on running it
@@ -113,7 +117,7 @@ impl Options {
     /// The program, and the times that it took, if it was compiled.
     fn program(&self, nnet: &Nnet, passes: &mut Passes) -> Result<(Arc<Program>, Option<Times>)> {
         if !self.computation.is_empty() {
-            return Ok((nnet3::compiler::load(nnet, &self.computation)?, None));
+            return Ok((nnet3::compiler::load(nnet, &self.computation, &nnet3_matrix::cpu())?, None));
         }
         let request = self.request(nnet)?;
         let started = Instant::now();
@@ -127,9 +131,15 @@ impl Options {
             (program, compiler.timing().indexes)
         } else {
             let computation = compile(nnet, std::slice::from_ref(&request))?;
-            passes.add(Stage { name: "compile", computation: &computation, time: started.elapsed() });
+            let time = started.elapsed();
+            passes.add(Stage::Computation(optimize::Stage {
+                name: "compile",
+                computation: &computation,
+                time,
+            }));
             let planning = Instant::now();
-            (Arc::new(Program::new(nnet, computation)?), planning.elapsed())
+            let program = nnet3::compiler::lower(nnet, computation, &nnet3_matrix::cpu())?;
+            (program, planning.elapsed())
         };
         Ok((program, Some(Times { compile: started.elapsed() - plan, plan })))
     }
@@ -148,6 +158,7 @@ impl Options {
                 let summary = if summary { inspection.summary() } else { String::new() };
                 summary + &passes.map_or(String::new(), Passes::table) + &inspection.profile_tables()
             }
+            _ if self.lowered && inspection.profile.is_none() => inspection.lowered(),
             _ => inspection.text(),
         })
     }

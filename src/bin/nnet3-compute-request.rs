@@ -90,14 +90,19 @@ fn run(options: Options) -> anyhow::Result<u8> {
     if !options.gradient.is_empty() && !has_gradient {
         anyhow::bail!("--gradient is given, but {} does not ask for the model's derivative", options.request);
     }
+    let device = options.device.select(&options.use_gpu)?;
+    let compiler = nnet3::compiler::new(&options.optimization, &options.compiler);
     let program = match options.optimize {
-        _ if !options.computation.is_empty() => nnet3::compiler::load(&nnet, &options.computation)?,
-        true => nnet3::compiler::new(&options.optimization, &options.compiler).program(&nnet, &request)?,
-        false => Arc::new(Program::new(&nnet, compile(&nnet, std::slice::from_ref(&request))?)?),
+        _ if !options.computation.is_empty() => nnet3::compiler::load(&nnet, &options.computation, &device)?,
+        true => compiler.for_device(&device).program(&nnet, &request)?,
+        false => {
+            let computation = compile(&nnet, std::slice::from_ref(&request))?;
+            nnet3::compiler::lower(&nnet, computation, &device)?
+        }
     };
     let inputs = read_table(&options.inputs)?;
     let output_derivs = if derivatives { read_table(&options.output_derivs)? } else { NamedMatrices::new() };
-    let mut executor = Executor::new(&options.device.select(&options.use_gpu)?);
+    let mut executor = Executor::new(&device);
     options.computing.observe(&mut executor);
     let random = Random::new(options.srand);
     let results = run_request(&nnet, &request, &program, &mut executor, &inputs, &output_derivs, &random)?;

@@ -11,6 +11,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::Computation;
 use nnet3_core::execute::{Executor, Program};
+use nnet3_core::lower::Watch;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;
@@ -169,7 +170,8 @@ fn run_computation(
     let (random, tolerance) = (Random::new(0), widening * derivative_tolerance(case, device));
     let (of_outputs, absolute) = ((widening * 1e-4, widening * 1e-5), widening * 1e-4);
     let mut executor = Executor::new(device);
-    let program = Arc::new(Program::new(nnet, computation)?);
+    let mut watch = Watch { check: true, ..Watch::default() };
+    let program = Arc::new(Program::for_device(nnet, computation, device, &mut watch)?);
     let results = run_request(nnet, request, &program, &mut executor, &inputs, &output_derivs, &random)?;
     for (name, expected) in read_table(&case.join("outputs.ark"))? {
         let ours = results.outputs.get(&name).ok_or_else(|| format!("no output '{name}'"))?;

@@ -21,6 +21,7 @@ pub mod graph;
 pub mod index;
 pub mod inspect;
 pub mod learning;
+pub mod lower;
 pub mod natural_gradient;
 pub mod nnet;
 pub mod optimize;

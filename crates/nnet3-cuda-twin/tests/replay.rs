@@ -5,6 +5,7 @@ use kaldi_io::holder::MatrixHolder;
 use kaldi_io::table::SequentialReader;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::{Executor, Model, Program};
+use nnet3_core::lower::Watch;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;
@@ -25,20 +26,20 @@ fn the_twin_has_all_kernels() {
     assert_eq!(ours, theirs);
 }
 
-fn network_and_program(case: &Path) -> (Nnet, ComputationRequest, Arc<Program>) {
+fn network_and_program(case: &Path, device: &Device) -> (Nnet, ComputationRequest, Arc<Program>) {
     let file = |name: &str| case.join(name).to_string_lossy().into_owned();
     let nnet = Nnet::load(&file("model.raw")).unwrap();
     let request = ComputationRequest::load(&file("request.txt")).unwrap();
     let mut computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     optimize(&OptimizeOptions::default(), &nnet, request.max_output_time().unwrap(), &mut computation)
         .unwrap();
-    let program = Arc::new(Program::new(&nnet, computation).unwrap());
+    let program = Arc::new(Program::for_device(&nnet, computation, device, &mut Watch::default()).unwrap());
     (nnet, request, program)
 }
 
 /// Outputs of several forward runs of one program with the same inputs.
 fn runs(case: &Path, device: &Device, count: usize) -> Vec<Vec<f32>> {
-    let (mut nnet, request, program) = network_and_program(case);
+    let (mut nnet, request, program) = network_and_program(case, device);
     nnet.to_device(device);
     let inputs = format!("ark:{}", case.join("inputs.ark").display());
     let mut executor = Executor::new(device);
@@ -90,7 +91,8 @@ fn replayed_segments_give_the_same_bytes() {
 #[test]
 fn plans_that_do_not_fit_are_refused() {
     let case = &cases()[0];
-    let (_, _, program) = network_and_program(case);
+    let twin: Device = Arc::new(GpuBackend::new(Twin::new(true)).unwrap());
+    let (_, _, program) = network_and_program(case, &twin);
     let needed = program.plan().arena_bytes() as u64;
     let memory = Memory { free: needed / 2, total: 2 * needed };
     let device: Device = Arc::new(GpuBackend::new(Twin::with_memory(memory)).unwrap());

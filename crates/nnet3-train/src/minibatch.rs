@@ -31,7 +31,8 @@ pub struct Runner {
 
 impl Runner {
     pub fn new(options: &CompileOptions, executor: Executor) -> Runner {
-        let compiler = CachingCompiler::new(options.compiler.clone(), options.optimize.clone());
+        let compiler = CachingCompiler::new(options.compiler.clone(), options.optimize.clone())
+            .for_device(executor.device());
         Runner { compiler, executor }
     }
 

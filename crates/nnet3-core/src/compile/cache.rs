@@ -6,11 +6,13 @@ use crate::computation::check::{CheckOptions, check};
 use crate::error::Result;
 use crate::execute::Program;
 use crate::fast_hash::FastMap;
+use crate::lower::{self, Watch};
 use crate::nnet::Nnet;
-use crate::optimize::{Observer, OptimizeOptions, Stage, optimize_observed};
+use crate::optimize::{self, OptimizeOptions, optimize_observed};
 use crate::request::ComputationRequest;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::Device;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,8 @@ pub struct CompilerOptions {
     pub use_shortcut: bool,
     /// Number of compiled requests to keep, at least 1; the least recently used go first.
     pub cache_capacity: usize,
-    /// Run the checker before optimisation, after every pass and on what was expanded, not only on what optimisation leaves.
+    /// Run the checker before optimisation, after every pass and on what was expanded, not only on what optimisation leaves, and
+    /// the one of lowered operations after every pass over these.
     pub check_all: bool,
 }
 
@@ -39,7 +42,7 @@ pub struct Timing {
     pub optimize: Duration,
     pub expand: Duration,
     pub check: Duration,
-    /// Memory plan and index tables.
+    /// Memory plan, lowering and index tables.
     pub indexes: Duration,
     /// Reading and writing caches; not part of the total.
     pub io: Duration,
@@ -79,6 +82,17 @@ impl Timing {
     }
 }
 
+/// What has been done on the way to a program.
+pub enum Stage<'a> {
+    /// To the computation.
+    Computation(optimize::Stage<'a>),
+    /// To the operations.
+    Lowering(lower::Stage),
+}
+
+/// Is called after each stage.
+pub type Observer<'a> = &'a mut dyn FnMut(Stage<'_>);
+
 /// A computation that is to be run, or that others were expanded from.
 enum Compiled {
     Program(Arc<Program>),
@@ -107,9 +121,11 @@ pub struct CachingCompiler {
     uses: u64,
     timing: Timing,
     keep_debug_info: bool,
+    device: Device,
 }
 
 impl CachingCompiler {
+    /// Makes programs for the host.
     pub fn new(options: CompilerOptions, optimize: OptimizeOptions) -> CachingCompiler {
         CachingCompiler {
             options: CompilerOptions { cache_capacity: options.cache_capacity.max(1), ..options },
@@ -118,7 +134,13 @@ impl CachingCompiler {
             uses: 0,
             timing: Timing::default(),
             keep_debug_info: false,
+            device: nnet3_matrix::cpu(),
         }
+    }
+
+    /// Makes programs for `device` from now on.
+    pub fn for_device(self, device: &Device) -> CachingCompiler {
+        CachingCompiler { device: device.clone(), ..self }
     }
 
     /// Expanded computations say what their rows are; useful only for printing.
@@ -128,16 +150,26 @@ impl CachingCompiler {
 
     /// The program of a request, compiled if need be.
     pub fn program(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Result<Arc<Program>> {
-        self.program_observed(nnet, request, &mut |_| ())
+        self.make(nnet, request, &mut |_| (), false)
     }
 
-    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand` and `plan`, those that
-    /// are done.
+    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand`, those over lowered operations and
+    /// `plan`, as far as they are done.
     pub fn program_observed(
         &mut self,
         nnet: &Nnet,
         request: &ComputationRequest,
         observer: Observer<'_>,
+    ) -> Result<Arc<Program>> {
+        self.make(nnet, request, observer, true)
+    }
+
+    fn make(
+        &mut self,
+        nnet: &Nnet,
+        request: &ComputationRequest,
+        observer: Observer<'_>,
+        observed: bool,
     ) -> Result<Arc<Program>> {
         let computation = match self.find(request) {
             Some(Compiled::Program(program)) => return Ok(program.clone()),
@@ -150,10 +182,22 @@ impl CachingCompiler {
             None => self.create(nnet, request, observer)?,
         };
         let planning = Instant::now();
-        let program = Arc::new(Program::new(nnet, computation)?);
-        let time = planning.elapsed();
+        let mut passes: Vec<lower::Stage> = Vec::new();
+        let mut note = |stage| passes.push(stage);
+        let mut watch = Watch { check: self.options.check_all, ..Watch::default() };
+        if observed {
+            watch.observer = Some(&mut note);
+        }
+        let program = Arc::new(Program::for_device(nnet, computation, &self.device, &mut watch)?);
+        let checking = watch.time;
+        let time = planning.elapsed().saturating_sub(checking);
         self.timing.indexes += time;
-        observer(Stage { name: "plan", computation: program.computation(), time });
+        self.timing.check += checking;
+        let computation = program.computation();
+        let lowering = passes.iter().map(|pass| pass.time).sum();
+        passes.into_iter().for_each(|pass| observer(Stage::Lowering(pass)));
+        let time = time.saturating_sub(lowering);
+        observer(Stage::Computation(optimize::Stage { name: "plan", computation, time }));
         self.timing.total += start.elapsed();
         self.insert(request.clone(), Compiled::Program(program.clone()));
         Ok(program)
@@ -196,7 +240,7 @@ impl CachingCompiler {
         let Ok(expanded) = expanded else {
             return Ok(None);
         };
-        observer(Stage { name: "expand", computation: &expanded, time });
+        observer(Stage::Computation(optimize::Stage { name: "expand", computation: &expanded, time }));
         if self.options.check_all {
             self.check(nnet, &expanded, CheckOptions::default())?;
         }
@@ -213,7 +257,7 @@ impl CachingCompiler {
         let mut computation = compile(nnet, std::slice::from_ref(request))?;
         let time = start.elapsed();
         self.timing.compile += time;
-        observer(Stage { name: "compile", computation: &computation, time });
+        observer(Stage::Computation(optimize::Stage { name: "compile", computation: &computation, time }));
         if self.options.check_all {
             // Passes put results where others are no longer needed; before them nothing is written twice.
             self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
@@ -226,7 +270,7 @@ impl CachingCompiler {
             max_time,
             &mut computation,
             self.options.check_all,
-            observer,
+            &mut |stage| observer(Stage::Computation(stage)),
         )?;
         self.timing.optimize += start.elapsed();
         self.check(nnet, &computation, CheckOptions::default())?;

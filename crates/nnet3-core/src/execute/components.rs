@@ -1,15 +1,17 @@
-//! The commands that run components.
+//! The operations that run components, or products of their parameters.
 
-use super::shortcuts::Shortcut;
 use super::{Executor, Model, Program};
-use crate::component::{self, Backprop, Context, Update};
-use crate::computation::{Command, Propagate, SubmatrixId, command};
+use crate::component::parameters::affine;
+use crate::component::{self, Backprop, Context, PrecomputedIndexes, Update};
+use crate::computation::{self, PrecomputedId, SubmatrixId};
 use crate::index::ComponentId;
 use crate::learning::Plain;
 use crate::learning::second_thread::Handover;
+use crate::lower::{self, Affine, FilterProduct, Mode, Share};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::View;
+use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Executor {
@@ -20,28 +22,24 @@ impl Executor {
     pub(super) fn propagate(
         &self,
         program: &Program,
-        c: usize,
-        component: ComponentId,
-        present: &Command,
+        &lower::Propagate { args, mode }: &lower::Propagate,
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let &Command::Propagate(Propagate { precomputed, input, output, store_stats, .. }) = present else {
-            return;
-        };
+        let computation::Propagate { component, precomputed, input, output, store_stats, .. } = args;
         let context = self.context(random);
         let indexes = program.precomputed(precomputed);
         let in_value = input.map_or(View::empty(), |i| self.view(program, i).as_view());
         let out_value = self.view(program, output);
-        let memo = self.memo(program, c);
+        let memo = self.memo(program);
         let run = model.nnet().component(component);
-        match (self.windows(program, c), self.shortcut(program, c)) {
-            (Some(windows), _) => {
+        match mode {
+            Mode::Ordinary => run.propagate(context, indexes, in_value, out_value, memo),
+            Mode::Sets => run.propagate_setting(context, indexes, in_value, out_value, memo),
+            Mode::Summed { windows } => {
+                let windows = self.windows(program, windows);
                 component::summed::propagate(run, context, indexes, windows, in_value, out_value)
             }
-            (None, Shortcut::Sets) => run.propagate_setting(context, indexes, in_value, out_value, memo),
-            _ if self.product(context, program, c, run) => {}
-            _ => run.propagate(context, indexes, in_value, out_value, memo),
         }
         if store_stats {
             let in_value = if input == Some(output) { View::empty() } else { in_value };
@@ -59,16 +57,19 @@ impl Executor {
         }
     }
 
+    fn windows<'p>(&self, program: &'p Program, id: PrecomputedId) -> &'p dyn PrecomputedIndexes {
+        program.precomputed(Some(id)).unwrap_or_else(|| unreachable!("the pass has looked at the windows"))
+    }
+
     pub(super) fn backprop(
         &self,
         program: &Arc<Program>,
-        c: usize,
-        component: ComponentId,
-        present: &Command,
+        &lower::Backprop { args, mode, taps }: &lower::Backprop,
         model: &mut Model<'_>,
         random: &Random,
     ) {
-        let &Command::Backprop(command::Backprop {
+        let computation::Backprop {
+            component,
             precomputed,
             in_value,
             out_value,
@@ -76,15 +77,7 @@ impl Executor {
             in_deriv,
             update_model,
             ..
-        }) = present
-        else {
-            return;
-        };
-        let shortcut = self.shortcut(program, c);
-        let in_deriv = match *shortcut {
-            Shortcut::AddsTo(dest) => Some(dest),
-            _ => in_deriv,
-        };
+        } = args;
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
         let second_thread = self.second_thread();
@@ -120,14 +113,58 @@ impl Executor {
             in_value: optional(in_value),
             out_value: optional(out_value),
             out_deriv: self.view(program, out_deriv).as_view(),
-            memo: self.memo(program, c).as_view(),
+            memo: self.memo(program).as_view(),
             in_deriv: in_deriv.map(|d| self.view(program, d)),
-            sets: matches!(shortcut, Shortcut::Sets),
-            taps: program.shortcuts.taps(c).filter(|_| !self.literal),
+            sets: mode == Mode::Sets,
+            taps,
         };
-        match self.windows(program, c) {
-            Some(windows) => component::summed::backprop(own, self.context(random), args, windows),
-            None => own.backprop(self.context(random), args, update),
+        match mode {
+            Mode::Ordinary | Mode::Sets => own.backprop(self.context(random), args, update),
+            Mode::Summed { windows } => {
+                let windows = self.windows(program, windows);
+                component::summed::backprop(own, self.context(random), args, windows)
+            }
+        }
+    }
+
+    pub(super) fn affine(&self, program: &Program, product: &Affine, nnet: &Nnet, random: &Random) {
+        let (linear, bias) = parameters(nnet, product.component);
+        let linear = linear.col_range(product.columns.clone());
+        let (input, output) =
+            (self.view(program, product.input).as_view(), self.view(program, product.output));
+        match product.adds {
+            true => self.device.gemm(output, 1.0, input, No, linear, Yes, 1.0),
+            false => affine(self.context(random), output, input, linear, bias),
+        }
+    }
+
+    pub(super) fn filter(&self, program: &Program, product: &FilterProduct, nnet: &Nnet, random: &Random) {
+        let (linear, bias) = parameters(nnet, product.component);
+        let mut taps = [View::empty(); 3];
+        for (tap, &source) in taps.iter_mut().zip(&product.sources) {
+            *tap = self.view(program, source).as_view();
+        }
+        let output = self.view(program, product.output);
+        product.filter.forward(self.context(random), output, &taps, linear, bias, false);
+    }
+
+    pub(super) fn share(&self, program: &Program, share: &Share, nnet: &Nnet, random: &Random) {
+        let (linear, bias) = parameters(nnet, share.component);
+        let source = self.view(program, share.source).as_view();
+        let mut result = self.workspace.hand_out(source.rows(), linear.rows());
+        let linear = linear.col_range(share.columns.clone());
+        affine(self.context(random), result.view_mut(), source, linear, bias);
+        self.shares.borrow_mut().push((share.share, result));
+    }
+
+    pub(super) fn copy_share(&self, share: usize, rows: Range<usize>, dest: ViewMut<'_>, last: bool) {
+        let mut shares = self.shares.borrow_mut();
+        let Some(place) = shares.iter().position(|&(n, _)| n == share) else {
+            unreachable!("share {share} is worked out before it is copied")
+        };
+        self.device.copy(dest, shares[place].1.view().row_range(rows));
+        if last {
+            self.workspace.take_back(shares.swap_remove(place).1);
         }
     }
 }
@@ -137,4 +174,9 @@ fn no_backward_pass(nnet: &Nnet, component: ComponentId) -> ! {
         "backward pass of {} with a model that collects no gradients",
         nnet.component_name(component)
     )
+}
+
+fn parameters(nnet: &Nnet, component: ComponentId) -> (View<'_>, View<'_>) {
+    let component = nnet.component(component);
+    component.as_affine().unwrap_or_else(|| unreachable!("these are products of affine components"))
 }

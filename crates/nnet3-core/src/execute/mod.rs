@@ -1,42 +1,31 @@
 //! Runs programs: the loop with a match.
 //!
-//! A [`Program`] is a computation bound to a plan and to index tables. An [`Executor`] owns the arena and runs one
+//! A [`Program`] is a computation with a plan, index tables and the operations it has been lowered to. An [`Executor`] owns the arena and runs one
 //! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
 //! first run of a program nothing is allocated.
 
-mod additions;
-mod ahead;
 mod components;
-mod events;
 mod observe;
-mod products;
 mod program;
-mod shortcuts;
-mod steps;
-mod summed;
-mod taps;
 mod trace;
-mod zeroing;
 
 pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;
 
-use crate::component::PrecomputedIndexes;
-use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
+use crate::computation::SubmatrixId;
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::learning::second_thread::UpdateThread;
 use crate::learning::{Delta, SecondThread};
+use crate::lower::{Blocks, Lowered, Op};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::{Arena, Device, Matrix, Memory, View, ViewMut, Workspace};
-use shortcuts::{Run, Shortcut};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use zeroing::Part;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
@@ -60,32 +49,22 @@ impl Model<'_> {
     }
 }
 
-/// Whether a command may do other work in the next run: statistics are stored now and then, updates depend on learning
-/// rates and on earlier statistics.
-fn varies(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Propagate(Propagate { store_stats: true, .. })
-            | Command::Backprop(Backprop { update_model: true, .. })
-    )
-}
-
 /// Runs programs in one arena, from one thread.
 pub struct Executor {
     device: Device,
     arena: Arena,
     workspace: Workspace,
     program: Option<Arc<Program>>,
+    /// The operation that comes next.
     next: usize,
     /// Nodes of the present exchange whose matrices the user has supplied.
     supplied: RefCell<Vec<(SubmatrixId, NodeId)>>,
     observer: Option<Box<dyn Observer>>,
-    /// See [`Observer::literal`].
+    /// Whether the commands run as they are, see [`Observer::literal`].
     literal: bool,
-    observed: bool,
     updates: Option<UpdateThread>,
-    /// What has been worked out for products to come, by its number in the program.
-    ahead: RefCell<Vec<(usize, Matrix)>>,
+    /// What has been worked out for products to come, by its number ([`Op::Share`]).
+    shares: RefCell<Vec<(usize, Matrix)>>,
 }
 
 impl Executor {
@@ -99,14 +78,13 @@ impl Executor {
             supplied: RefCell::default(),
             observer: None,
             literal: false,
-            observed: false,
             updates: None,
-            ahead: RefCell::default(),
+            shares: RefCell::default(),
         }
     }
 
     /// Whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward pass; the
-    /// results are the same. On the host only, and not while somebody observes.
+    /// results are the same. On the host only, and not for an observer that wants commands as they are.
     pub fn update_on_second_thread(&mut self, when: SecondThread) {
         self.updates = if self.device.id() == 0 { UpdateThread::start(&self.device, when) } else { None };
     }
@@ -123,9 +101,14 @@ impl Executor {
         &self.workspace
     }
 
-    /// Makes `program` the one to run, from its beginning. A program that the device has no memory for is an error.
+    /// Makes `program` the one to run, from its beginning. A program that the device has no memory for is an error, and so is
+    /// one for another kind of device.
     pub fn start(&mut self, program: &Arc<Program>) -> Result<()> {
         let plan = program.plan();
+        if !program.is_for(&*self.device) {
+            let name = self.device.name();
+            return Err(Error::Execution(format!("the program was made for another device than '{name}'")));
+        }
         if self.arena.len() < plan.elements {
             self.program = None;
             self.arena = Arena::new(&self.device, 0);
@@ -138,8 +121,9 @@ impl Executor {
             self.arena = Arena::new(&self.device, plan.elements);
         }
         self.program = Some(program.clone());
-        self.ahead.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
+        self.shares.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
         self.next = 0;
+        self.literal = self.observer.as_ref().is_some_and(|observer| observer.literal());
         self.supplied.borrow_mut().clear();
         Ok(())
     }
@@ -148,47 +132,46 @@ impl Executor {
         self.program.as_ref().ok_or_else(|| Error::Execution("no program has been started".to_string()))
     }
 
-    /// The commands of the present exchange: those at the counter that wait for the user.
-    fn exchange<'p>(&self, computation: &'p Computation) -> &'p [Command] {
-        let rest = &computation.commands[self.next.min(computation.commands.len())..];
-        let waits = |c: &Command| {
-            matches!(c, Command::AcceptInput { .. } | Command::ProvideOutput { .. } | Command::Marker)
-        };
-        let count = rest.iter().position(|c| !waits(c)).unwrap_or(rest.len());
+    /// The operations that run.
+    fn list<'p>(&self, program: &'p Program) -> &'p Lowered {
+        if self.literal { program.literal() } else { program.lowered() }
+    }
+
+    /// The operations of the present exchange: those at the counter that wait for the user.
+    fn exchange<'p>(&self, program: &'p Program) -> &'p [Op] {
+        let ops = self.list(program).ops();
+        let rest = &ops[self.next.min(ops.len())..];
+        let count = rest.iter().position(|op| !op.waits()).unwrap_or(rest.len());
         &rest[..count]
     }
 
-    /// An input node whose value (or output node whose derivative) has to be given before the next [`Executor::run`].
-    pub fn wants(&self) -> Option<NodeId> {
-        let program = self.program.as_ref()?;
-        self.exchange(program.computation()).iter().find_map(|c| match *c {
-            Command::AcceptInput { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {
-                Some(node)
+    /// What the present exchange still wants.
+    fn wanted(&self, program: &Program) -> impl Iterator<Item = (SubmatrixId, NodeId)> {
+        self.exchange(program).iter().filter_map(|op| match *op {
+            Op::Accept { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {
+                Some((matrix, node))
             }
             _ => None,
         })
     }
 
+    /// An input node whose value (or output node whose derivative) has to be given before the next [`Executor::run`].
+    pub fn wants(&self) -> Option<NodeId> {
+        self.wanted(self.program.as_ref()?).next().map(|(_, node)| node)
+    }
+
     /// Whether all has been run: what is left can only be fetched.
     pub fn finished(&self) -> bool {
-        self.program.as_ref().is_none_or(|program| {
-            let computation = program.computation();
-            self.next + self.exchange(computation).len() >= computation.commands.len()
-        })
+        self.program
+            .as_ref()
+            .is_none_or(|program| self.next + self.exchange(program).len() >= self.list(program).ops().len())
     }
 
     /// Where the input of this node (or the derivative of this output node) is to be written, rows in the request's
     /// order. The caller fills it before [`Executor::run`].
     pub fn input(&self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {
         let program = self.program()?.clone();
-        let wanted = self.exchange(program.computation()).iter().find_map(|c| match *c {
-            Command::AcceptInput { matrix, node: n }
-                if nnet.node_name(n) == node && !self.supplied.borrow().contains(&(matrix, n)) =>
-            {
-                Some((matrix, n))
-            }
-            _ => None,
-        });
+        let wanted = self.wanted(&program).find(|&(_, n)| nnet.node_name(n) == node);
         let Some((matrix, node_id)) = wanted else {
             return Err(Error::Execution(format!("the computation does not expect '{node}' at this point")));
         };
@@ -223,8 +206,8 @@ impl Executor {
     /// the next run.
     pub fn output(&self, nnet: &Nnet, node: &str) -> Result<View<'_>> {
         let program = self.program()?;
-        let found = self.exchange(program.computation()).iter().find_map(|c| match *c {
-            Command::ProvideOutput { matrix, node: n } if nnet.node_name(n) == node => Some(matrix),
+        let found = self.exchange(program).iter().find_map(|op| match *op {
+            Op::Provide { matrix, node: n } if nnet.node_name(n) == node => Some(matrix),
             _ => None,
         });
         match found {
@@ -260,37 +243,37 @@ impl Executor {
         random: &Random,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        self.literal = observer.as_ref().is_some_and(|observer| observer.literal());
-        self.observed = observer.is_some();
+        if let Some(observer) = &observer {
+            self.be_literal(observer.literal())?;
+        }
         let program = self.program()?.clone();
-        let computation = program.computation();
-        if self.next >= computation.commands.len() {
+        let ops = self.list(&program).ops();
+        if self.next >= ops.len() {
             return Err(Error::Execution("the computation has already finished".to_string()));
         }
-        let exchange = self.exchange(computation);
-        for command in exchange {
-            if let Command::AcceptInput { matrix, node } = *command
-                && !self.supplied.borrow().contains(&(matrix, node))
-            {
-                let name = model.nnet().node_name(node);
-                return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
-            }
+        if let Some((_, node)) = self.wanted(&program).next() {
+            let name = model.nnet().node_name(node);
+            return Err(Error::Execution(format!("'{name}' has not been given to the computation")));
         }
-        self.next += exchange.len();
+        self.next += self.exchange(&program).len();
         self.supplied.borrow_mut().clear();
         self.device.mark();
-        while let Some(command) = computation.commands.get(self.next) {
-            let varies = varies(command);
+        while let Some(op) = ops.get(self.next) {
+            match op {
+                Op::Accept { .. } | Op::Provide { .. } => break,
+                Op::Goto { target } => {
+                    self.next = *target;
+                    continue;
+                }
+                _ => {}
+            }
+            let varies = op.varies();
             if varies {
                 self.device.mark();
             }
-            match *command {
-                Command::AcceptInput { .. } | Command::ProvideOutput { .. } => break,
-                Command::Goto { target } => self.next = target,
-                _ => match &mut observer {
-                    None => self.execute(&program, self.next, command, model, random),
-                    Some(observer) => self.execute_observed(&program, model, random, &mut **observer),
-                },
+            match &mut observer {
+                None => self.execute(&program, op, model, random),
+                Some(observer) => self.execute_observed(&program, op, model, random, &mut **observer),
             }
             if varies {
                 self.device.mark();
@@ -304,26 +287,37 @@ impl Executor {
         Ok(())
     }
 
+    /// Which operations run is settled when a program begins.
+    fn be_literal(&mut self, literal: bool) -> Result<()> {
+        if literal != self.literal && self.next > 0 {
+            let what = "whether the commands run as they are cannot change while a program runs";
+            return Err(Error::Execution(what.to_string()));
+        }
+        self.literal = literal;
+        Ok(())
+    }
+
     fn execute_observed(
         &self,
         program: &Arc<Program>,
+        op: &Op,
         model: &mut Model<'_>,
         random: &Random,
         observer: &mut dyn Observer,
     ) {
-        let command = self.next;
-        observer.before(&Moment { program, command, nnet: model.nnet(), executor: self });
+        observer.before(&Moment { program, op: self.next, nnet: model.nnet(), executor: self });
         self.device.synchronize();
         let start = Instant::now();
-        self.execute(program, command, &program.computation().commands[command], model, random);
+        self.execute(program, op, model, random);
         self.device.synchronize();
         let time = start.elapsed();
-        observer.after(&Moment { program, command, nnet: model.nnet(), executor: self }, time);
+        observer.after(&Moment { program, op: self.next, nnet: model.nnet(), executor: self }, time);
     }
 
-    /// Where changes of parameters may be worked out: with [`Executor::update_on_second_thread`], and not while observed.
+    /// Where changes of parameters may be worked out: with [`Executor::update_on_second_thread`], and not if the
+    /// commands run as they are.
     fn second_thread(&self) -> Option<&UpdateThread> {
-        self.updates.as_ref().filter(|_| !self.observed)
+        self.updates.as_ref().filter(|_| !self.literal)
     }
 
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {
@@ -331,153 +325,82 @@ impl Executor {
         self.arena.view(offset, rows, cols, stride)
     }
 
-    fn memo(&self, program: &Program, command: usize) -> ViewMut<'_> {
-        match program.plan().memo(command) {
+    /// The memo of the propagate or backprop that runs.
+    fn memo(&self, program: &Program) -> ViewMut<'_> {
+        match program.plan().memo(self.list(program).command(self.next)) {
             Some(memo) => self.arena.view(memo.offset, memo.rows, memo.cols, memo.cols),
             None => self.arena.view(0, 0, 0, 0),
         }
     }
 
-    fn execute(
-        &self,
-        program: &Arc<Program>,
-        c: usize,
-        command: &Command,
-        model: &mut Model<'_>,
-        random: &Random,
-    ) {
+    fn execute(&self, program: &Arc<Program>, op: &Op, model: &mut Model<'_>, random: &Random) {
         let backend = &*self.device;
         let view = |id: SubmatrixId| self.view(program, id);
         let source = |id: SubmatrixId| view(id).as_view();
         let arena = self.arena.whole();
-        if let Some((run, step)) = self.run_in_blocks(program, c) {
-            if run.commands[0] == c {
-                self.execute_run(program, run, step);
+        match *op {
+            Op::Nothing | Op::Marker => {}
+            Op::Set { .. } | Op::Copy { .. } | Op::Add { .. } => self.execute_on(program, op, 0..usize::MAX),
+            Op::Blocks(ref blocks) => self.execute_blocks(program, blocks),
+            Op::Propagate(ref propagate) => self.propagate(program, propagate, model, random),
+            Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
+            Op::Affine(ref affine) => self.affine(program, affine, model.nnet(), random),
+            Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),
+            Op::Share(ref share) => self.share(program, share, model.nnet(), random),
+            Op::CopyShare { share, ref rows, dest, last } => {
+                self.copy_share(share, rows.clone(), view(dest), last)
             }
-            return;
-        }
-        let is_copy = matches!(command, Command::Copy { .. });
-        if matches!(self.shortcut(program, c), Shortcut::Nothing)
-            || is_copy && self.is_read_in_place(program, c)
-        {
-            return;
-        }
-        match *command {
-            Command::SetConst { .. } | Command::Add { .. } => self.execute_on(program, c, 0..usize::MAX),
-            Command::Copy { .. } | Command::CopyRows { .. } => self.copy(program, command, c),
-            Command::Propagate(Propagate { component, .. }) => {
-                self.propagate(program, c, component, command, model, random)
+            Op::CopyRows { dest, src, rows, alpha } => {
+                backend.copy_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
-            Command::Backprop(Backprop { component, .. }) => {
-                self.backprop(program, c, component, command, model, random)
-            }
-            Command::AddRows { dest, src, rows, alpha } => {
+            Op::AddRows { dest, src, rows, alpha } => {
                 backend.add_rows(view(dest), alpha, source(src), program.index_table(rows))
             }
-            Command::CopyRowsMulti { dest, rows, alpha } => {
+            Op::CopyRowsMulti { dest, rows, alpha } => {
                 backend.copy_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
             }
-            Command::AddRowsMulti { dest, rows, alpha } => {
+            Op::AddRowsMulti { dest, rows, alpha } => {
                 backend.add_rows_multi(view(dest), alpha, arena.as_view(), program.offset_table(rows))
             }
-            Command::CopyToRowsMulti { src, rows } => {
+            Op::CopyToRowsMulti { src, rows } => {
                 backend.copy_to_rows_multi(arena, source(src), program.offset_table(rows))
             }
-            Command::AddToRowsMulti { src, rows, alpha } => {
+            Op::AddToRowsMulti { src, rows, alpha } => {
                 backend.add_to_rows_multi(arena, alpha, source(src), program.offset_table(rows))
             }
-            Command::AddRowRanges { dest, src, ranges, alpha } => {
+            Op::AddRowRanges { dest, src, ranges, alpha } => {
                 backend.add_row_ranges(view(dest), alpha, source(src), program.range_table(ranges))
             }
-            Command::Swap { first, second } if program.is_looped() => {
-                backend.copy(view(first), source(second))
-            }
-            // The plan has given both matrices their place; compression would save memory that the arena does not need.
-            Command::Swap { .. }
-            | Command::Allocate { .. }
-            | Command::Deallocate { .. }
-            | Command::Compress { .. }
-            | Command::Decompress { .. }
-            | Command::NoOp
-            | Command::NoOpPermanent
-            | Command::Marker
-            | Command::Label => {}
-            Command::AcceptInput { .. } | Command::ProvideOutput { .. } | Command::Goto { .. } => {
-                unreachable!("handled by the loop")
+            Op::Accept { .. } | Op::Provide { .. } | Op::Goto { .. } => unreachable!("handled by the loop"),
+        }
+    }
+
+    fn execute_blocks(&self, program: &Program, blocks: &Blocks) {
+        let rows = program.computation().matrix(blocks.matrix).rows;
+        for first in (0..rows).step_by(blocks.rows) {
+            for op in &blocks.ops {
+                self.execute_on(program, op, first..rows.min(first + blocks.rows));
             }
         }
     }
 
-    fn shortcut<'p>(&self, program: &'p Program, c: usize) -> &'p Shortcut {
-        if self.literal { &Shortcut::None } else { program.shortcuts.at(c) }
-    }
-
-    /// The windows of a summed matrix that a command reads or writes. Elsewhere than on the host it is not summed: there a
-    /// call for each window is what takes time.
-    fn windows<'p>(&self, program: &'p Program, c: usize) -> Option<&'p dyn PrecomputedIndexes> {
-        let windows = program.shortcuts.windows(c).filter(|_| !self.literal)?;
-        self.device.cached_elements().and(program.precomputed(Some(windows)))
-    }
-
-    /// The run that a command belongs to, and how many rows of it to do at a time, if that is what pays.
-    fn run_in_blocks<'p>(&self, program: &'p Program, c: usize) -> Option<(&'p Run, usize)> {
-        let run = program.shortcuts.run(c).filter(|_| !self.literal)?;
-        // The matrix, and about as much of what is added to it.
-        let block = self.device.cached_elements()? / 4;
-        let matrix = program.computation().matrix(run.matrix);
-        let pays = matrix.rows * matrix.cols > 4 * block;
-        pays.then(|| (run, (block / matrix.cols).max(1)))
-    }
-
-    fn execute_run(&self, program: &Program, run: &Run, step: usize) {
-        let rows = program.computation().matrix(run.matrix).rows;
-        for first in (0..rows).step_by(step) {
-            for &c in &run.commands {
-                self.execute_on(program, c, first..rows.min(first + step));
-            }
-        }
-    }
-
-    /// A command that sets, copies to or adds to rows, for those rows of the destination's matrix only.
-    fn execute_on(&self, program: &Program, c: usize, rows: Range<usize>) {
-        let (backend, computation) = (&*self.device, program.computation());
-        let chosen = |s: SubmatrixId, of: SubmatrixId| {
-            let to = computation.submatrix(of);
-            let first = rows.start.clamp(to.row_offset, to.row_offset + to.rows);
-            let end = rows.end.clamp(first, to.row_offset + to.rows);
-            self.view(program, s).row_range(first - to.row_offset..end - to.row_offset)
+    /// An operation that sets, copies to or adds to rows, for those rows of the destination's matrix only.
+    fn execute_on(&self, program: &Program, op: &Op, rows: Range<usize>) {
+        let backend = &*self.device;
+        let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {
+            unreachable!("{op:?} by rows")
         };
-        match (&computation.commands[c], self.shortcut(program, c)) {
-            (&Command::SetConst { dest, value }, Shortcut::Zero(parts)) => {
-                let part = Part::of(computation, dest);
-                let rows = Part { rows, cols: part.cols.clone() };
-                for zero in parts.iter().map(|zero| zero.common(&rows)).filter(|zero| !zero.is_empty()) {
-                    let shift = |range: &Range<usize>, by: usize| range.start - by..range.end - by;
-                    let view = self.view(program, dest).row_range(shift(&zero.rows, part.rows.start));
-                    backend.set(view.col_range(shift(&zero.cols, part.cols.start)), value);
-                }
-            }
-            (&Command::SetConst { dest, value }, _) => backend.set(chosen(dest, dest), value),
-            (&Command::Copy { dest, src, alpha: 1.0 }, _) => {
-                backend.copy(chosen(dest, dest), chosen(src, dest).as_view())
-            }
-            (&Command::Copy { dest, src, alpha }, _) => {
-                backend.copy_scaled(chosen(dest, dest), alpha, chosen(src, dest).as_view())
-            }
-            (&Command::Add { dest, src, alpha }, _) => {
-                backend.add(chosen(dest, dest), alpha, chosen(src, dest).as_view())
-            }
-            (command, _) => unreachable!("{command:?} in a run"),
-        }
-    }
-
-    fn copy(&self, program: &Program, command: &Command, c: usize) {
-        match *command {
-            Command::CopyRows { dest, src, rows, alpha } => {
-                let (dest, src) = (self.view(program, dest), self.view(program, src).as_view());
-                self.device.copy_rows(dest, alpha, src, program.index_table(rows))
-            }
-            _ => self.execute_on(program, c, 0..usize::MAX),
+        let to = program.lowered().submatrix(program.computation(), dest);
+        let first = rows.start.clamp(to.row_offset, to.row_offset + to.rows);
+        let end = rows.end.clamp(first, to.row_offset + to.rows);
+        let rows = first - to.row_offset..end - to.row_offset;
+        let chosen = |s: SubmatrixId| self.view(program, s).row_range(rows.clone());
+        match *op {
+            Op::Copy { dest, src, alpha: 1.0 } => backend.copy(chosen(dest), chosen(src).as_view()),
+            Op::Copy { dest, src, alpha } => backend.copy_scaled(chosen(dest), alpha, chosen(src).as_view()),
+            Op::Add { dest, src, alpha } => backend.add(chosen(dest), alpha, chosen(src).as_view()),
+            Op::Set { dest, value } => backend.set(chosen(dest), value),
+            _ => {}
         }
     }
 }

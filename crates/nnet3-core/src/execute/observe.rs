@@ -2,36 +2,47 @@
 
 use super::{Executor, Program};
 use crate::computation::SubmatrixId;
+use crate::lower::Op;
 use crate::nnet::Nnet;
 use nnet3_matrix::{Backend, View};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Is told of every command that is executed, exchanges with the user and jumps excepted. See [`Executor::observe`] and
+/// Is told of every operation that runs, exchanges with the user and jumps excepted. See [`Executor::observe`] and
 /// [`Executor::run_observed`].
 pub trait Observer: Send {
-    /// The command is about to run.
+    /// The operation is about to run.
     fn before(&mut self, at: &Moment<'_>);
-    /// Whether every command is to do what it says. Otherwise matrices are left as they are, or are partly written, where
-    /// nothing depends on it.
+    /// Whether the commands are to run as they are, an operation each, instead of the lowered operations. These leave
+    /// matrices as they are, or write parts of them, where nothing depends on it. Asked when a program begins to run.
     fn literal(&self) -> bool {
-        true
+        false
     }
-    /// The command has run, and took `time`.
+    /// The operation has run, and took `time`.
     fn after(&mut self, at: &Moment<'_>, time: Duration);
 }
 
 /// What an observer may look at.
 pub struct Moment<'a> {
     pub program: &'a Arc<Program>,
-    /// Position of the command in the computation.
-    pub command: usize,
+    /// Position of the operation among those that run: [`Program::lowered`], or [`Program::literal`].
+    pub op: usize,
     /// The network that runs forward.
     pub nnet: &'a Nnet,
     pub(super) executor: &'a Executor,
 }
 
 impl Moment<'_> {
+    /// The operation itself.
+    pub fn operation(&self) -> &Op {
+        &self.executor.list(self.program).ops()[self.op]
+    }
+
+    /// Position in the computation of the command at whose turn the operation runs.
+    pub fn command(&self) -> usize {
+        self.executor.list(self.program).command(self.op)
+    }
+
     /// The contents of a sub-matrix.
     pub fn value(&self, id: SubmatrixId) -> View<'_> {
         self.executor.view(self.program, id).as_view()

@@ -1,15 +1,15 @@
-//! A computation bound to a memory plan, with its index tables ready.
+//! A computation bound to a memory plan and to the operations of a device, with its index tables ready.
 
-use super::shortcuts::Shortcuts;
-use super::zeroing::Part;
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Command, Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, SubmatrixId,
+    Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, RowOf, Submatrix, SubmatrixId,
 };
 use crate::error::Result;
+use crate::lower::{Lowered, Watch, lower};
 use crate::nnet::Nnet;
 use crate::plan::{Plan, plan};
-use nnet3_matrix::{IndexTable, OffsetTable};
+use nnet3_matrix::{Backend, Device, IndexTable, OffsetTable};
+use std::sync::OnceLock;
 
 pub struct Program {
     computation: Computation,
@@ -17,21 +17,40 @@ pub struct Program {
     indexes: Vec<IndexTable>,
     offsets: Vec<OffsetTable>,
     ranges: Vec<IndexTable>,
-    looped: bool,
-    pub(super) shortcuts: Shortcuts,
+    lowered: Lowered,
+    /// If somebody has asked for it.
+    literal: OnceLock<Lowered>,
+    cached_elements: Option<usize>,
 }
 
 impl Program {
-    /// Plans the memory and makes the tables.
+    /// A program for the host: plans the memory, lowers the commands and makes the tables.
     pub fn new(nnet: &Nnet, computation: Computation) -> Result<Program> {
+        Program::for_device(nnet, computation, &nnet3_matrix::cpu(), &mut Watch::default())
+    }
+
+    /// As [`Program::new`] for a device, and watched.
+    pub fn for_device(
+        nnet: &Nnet,
+        computation: Computation,
+        device: &Device,
+        watch: &mut Watch<'_>,
+    ) -> Result<Program> {
         let plan = plan(nnet, &computation)?;
         let indexes = computation.indexes.iter().map(|list| IndexTable::shared(list.clone())).collect();
         let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
         let ranges = computation.ranges.iter().map(flat).collect();
-        let looped = matches!(computation.commands.last(), Some(Command::Goto { .. }));
-        let shortcuts = Shortcuts::of(nnet, &computation);
-        let mut program =
-            Program { computation, plan, indexes, offsets: Vec::new(), ranges, looped, shortcuts };
+        let lowered = lower(nnet, &computation, &**device, watch)?;
+        let mut program = Program {
+            computation,
+            plan,
+            indexes,
+            offsets: Vec::new(),
+            ranges,
+            lowered,
+            literal: OnceLock::new(),
+            cached_elements: device.cached_elements(),
+        };
         program.offsets =
             program.computation.multi_indexes.iter().map(|list| program.offsets_of(list)).collect();
         Ok(program)
@@ -55,20 +74,25 @@ impl Program {
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
-    pub(super) fn is_looped(&self) -> bool {
-        self.looped
+    /// What runs.
+    pub fn lowered(&self) -> &Lowered {
+        &self.lowered
+    }
+    /// What runs for an observer that wants the commands as they are.
+    pub fn literal(&self) -> &Lowered {
+        self.literal.get_or_init(|| Lowered::literal(&self.computation))
+    }
+    /// Whether the operations are meant for such a device.
+    pub(super) fn is_for(&self, device: &dyn Backend) -> bool {
+        self.cached_elements == device.cached_elements()
     }
 
     /// Offset in the arena, rows, columns and stride of a sub-matrix.
     pub fn place(&self, id: SubmatrixId) -> (usize, usize, usize, usize) {
-        self.place_of(self.computation.matrix_of(id), &Part::of(&self.computation, id))
-    }
-
-    /// The same of a part of a matrix.
-    pub(super) fn place_of(&self, matrix: MatrixId, part: &Part) -> (usize, usize, usize, usize) {
+        let &Submatrix { matrix, row_offset, rows, col_offset, cols } =
+            self.lowered.submatrix(&self.computation, id);
         let stride = self.computation.matrix(matrix).cols;
-        let offset = self.plan.matrix_offsets[matrix.index()] + part.rows.start * stride + part.cols.start;
-        (offset, part.rows.len(), part.cols.len(), stride)
+        (self.plan.matrix_offsets[matrix.index()] + row_offset * stride + col_offset, rows, cols, stride)
     }
 
     pub(super) fn index_table(&self, id: IndexesId) -> &IndexTable {

@@ -31,6 +31,10 @@ impl<F: FnMut(&str)> Trace<F> {
 }
 
 impl<F: FnMut(&str) + Send> Observer for Trace<F> {
+    fn literal(&self) -> bool {
+        true
+    }
+
     fn before(&mut self, at: &Moment<'_>) {
         if !self.program.as_ref().is_some_and(|known| Arc::ptr_eq(known, at.program)) {
             (self.log)(print::preamble(at.program.computation(), &print::Names::of(at.nnet)).trim_end());
@@ -44,7 +48,7 @@ impl<F: FnMut(&str) + Send> Observer for Trace<F> {
     }
 
     fn after(&mut self, at: &Moment<'_>, time: Duration) {
-        let mut line = print::line(at.program.computation(), &print::Names::of(at.nnet), at.command);
+        let mut line = print::line(at.program.computation(), &print::Names::of(at.nnet), at.command());
         line += "\t|\t";
         for (written, before) in &self.written {
             let name = match written {
@@ -61,7 +65,7 @@ impl<F: FnMut(&str) + Send> Observer for Trace<F> {
 /// Matrices by number, then parts, then parameters.
 fn written(at: &Moment<'_>) -> Vec<Written> {
     let computation = at.program.computation();
-    let command = &computation.commands[at.command];
+    let command = &computation.commands[at.command()];
     let mut accesses = Vec::new();
     submatrix_accesses(at.nnet, computation, command, &mut accesses);
     let mut parts: Vec<SubmatrixId> =

@@ -106,7 +106,7 @@ impl<'a> GroupedForward<'a> {
             reach: Reach::new(nnet, chunking.frame_subsampling_factor),
             chunking,
             scaling,
-            compiler,
+            compiler: compiler.for_device(device),
             left_context,
             right_context,
             executors: (0..threads.max(1)).map(|_| Executor::new(device)).collect(),

@@ -7,6 +7,7 @@ use crate::compile::looped::{
 };
 use crate::error::{Error, Result};
 use crate::execute::{Executor, Model, Program};
+use crate::lower::Watch;
 use crate::nnet::Nnet;
 use crate::optimize::OptimizeOptions;
 use crate::random::Random;
@@ -61,7 +62,8 @@ impl LoopedForward {
             num_sequences: 1,
         };
         let requests = looped_requests(&nnet, &options)?;
-        let program = Arc::new(Program::new(&nnet, compile_looped(&nnet, optimize, &requests)?)?);
+        let computation = compile_looped(&nnet, optimize, &requests)?;
+        let program = Arc::new(Program::for_device(&nnet, computation, device, &mut Watch::default())?);
         let (executor, random) = (Executor::new(device), Random::new(0));
         Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random })
     }

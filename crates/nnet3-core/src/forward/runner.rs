@@ -53,7 +53,7 @@ impl<'a> Runner<'a> {
         frame_subsampling_factor: i32,
         compiler: CachingCompiler,
     ) -> Self {
-        let executor = Executor::new(device);
+        let (compiler, executor) = (compiler.for_device(device), Executor::new(device));
         Runner { nnet, frame_subsampling_factor, compiler, executor, random: Random::new(0) }
     }
 

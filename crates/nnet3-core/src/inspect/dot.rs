@@ -46,6 +46,7 @@ impl Inspection<'_> {
     /// A cluster for each segment. Gives the numbers of the commands that are shown.
     fn command_ellipses(&self, out: &mut String) -> Vec<usize> {
         let computation = self.program.computation();
+        let extended = self.program.lowered().extended(computation);
         let names = print::Names::of(self.nnet);
         let mut shown = Vec::new();
         let mut segment = 0;
@@ -69,11 +70,11 @@ impl Inspection<'_> {
                 _ => {
                     let mut lines =
                         vec![format!("c{c}: {}", cut(&print::command(computation, &names, command)))];
-                    let nodes = self.nodes_of(command).join(", ");
+                    let nodes = self.nodes_of(computation, command).join(", ");
                     if !nodes.is_empty() {
                         lines.push(cut(&nodes));
                     }
-                    if let Some(work) = self.work(c) {
+                    if let Some(work) = self.work_at(&extended, c) {
                         let rate = work.gflops().map_or(String::new(), |rate| format!(", {rate:.1} GFLOP/s"));
                         lines.push(format!("{:.4} ms{rate}", milliseconds(work.time)));
                     }

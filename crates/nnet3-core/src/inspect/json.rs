@@ -1,10 +1,11 @@
 //! The computation as JSON, for programs. `docs/compiler.md` describes the fields.
 
-use super::text::name;
+use super::text::{name, op_kind};
 use super::{Inspection, milliseconds};
-use crate::computation::{MatrixId, print};
+use crate::computation::{Computation, MatrixId, print};
 use crate::flops;
 use crate::index::print_cindexes;
+use crate::lower::{Cost, Op};
 use crate::optimize::analysis::submatrix_accesses;
 
 /// A value, as it is written.
@@ -89,12 +90,24 @@ impl Inspection<'_> {
     /// One object: `summary`, `matrices`, `commands`, and `passes` if they were observed. Ends in a newline.
     pub fn json(&self) -> String {
         let computation = self.program.computation();
+        let extended = self.program.lowered().extended(computation);
         let number = |(key, value): (&'static str, String)| (key, Json::Number(value));
         let mut items = vec![
             ("summary", Json::Object(self.summary_items().into_iter().map(number).collect())),
             ("matrices", Json::List((1..computation.matrices.len()).map(|m| self.matrix_json(m)).collect())),
-            ("commands", Json::List((0..computation.commands.len()).map(|c| self.command_json(c)).collect())),
+            (
+                "commands",
+                Json::List(
+                    (0..computation.commands.len()).map(|c| self.command_json(&extended, c)).collect(),
+                ),
+            ),
         ];
+        if self.profile.is_some() {
+            let names = print::Names::of(self.nnet);
+            let ops = self.program.lowered().ops().iter().enumerate();
+            let rows = ops.filter_map(|(i, op)| self.operation_json(&extended, &names, i, op));
+            items.push(("operations", Json::List(rows.collect())));
+        }
         if let Some(passes) = self.passes {
             let rows = passes.list.iter().map(|pass| {
                 Json::Object(vec![
@@ -106,11 +119,53 @@ impl Inspection<'_> {
                 ])
             });
             items.push(("passes", Json::List(rows.collect())));
+            let cost = |cost: &Cost| {
+                Json::Object(vec![
+                    ("operations", Json::size(cost.operations)),
+                    ("bytes", Json::integer(cost.bytes)),
+                    ("gemm-flops", Json::integer(cost.flops)),
+                ])
+            };
+            let rows = passes.lowering.iter().map(|pass| {
+                Json::Object(vec![
+                    ("name", Json::text(pass.name)),
+                    ("before", cost(&pass.before)),
+                    ("after", cost(&pass.after)),
+                    ("ms", Json::real(milliseconds(pass.time))),
+                ])
+            });
+            items.push(("lowering", Json::List(rows.collect())));
         }
         let mut out = String::new();
         Json::Object(items).write(0, 2, &mut out);
         out.push('\n');
         out
+    }
+
+    /// An operation that has run.
+    fn operation_json(
+        &self,
+        extended: &Computation,
+        names: &print::Names<'_>,
+        i: usize,
+        op: &Op,
+    ) -> Option<Json> {
+        let work = self.work(extended, i)?;
+        let mut items = vec![
+            ("command", Json::size(self.program.lowered().command(i))),
+            ("kind", Json::text(op_kind(self.nnet, op))),
+            ("text", Json::text(op.text(extended, names))),
+            ("nodes", Json::texts(self.nodes_of_op(extended, op))),
+            ("bytes", Json::integer(work.bytes)),
+        ];
+        if work.flops > 0 {
+            items.push(("gemm-flops", Json::integer(work.flops)));
+        }
+        items.push(("ms", Json::real(milliseconds(work.time))));
+        if let Some(rate) = work.gflops() {
+            items.push(("gflops", Json::real(rate)));
+        }
+        Some(Json::Object(items))
     }
 
     fn matrix_json(&self, m: usize) -> Json {
@@ -132,7 +187,7 @@ impl Inspection<'_> {
         Json::Object(items)
     }
 
-    fn command_json(&self, c: usize) -> Json {
+    fn command_json(&self, extended: &Computation, c: usize) -> Json {
         let computation = self.program.computation();
         let command = &computation.commands[c];
         let names = print::Names::of(self.nnet);
@@ -147,7 +202,7 @@ impl Inspection<'_> {
         let mut items = vec![
             ("kind", Json::text(name(command))),
             ("text", Json::text(print::command(computation, &names, command))),
-            ("nodes", Json::texts(self.nodes_of(command))),
+            ("nodes", Json::texts(self.nodes_of(computation, command))),
             ("reads", list(|reads, _| reads)),
             ("writes", list(|_, writes| writes)),
         ];
@@ -155,7 +210,7 @@ impl Inspection<'_> {
         if flops > 0 {
             items.push(("gemm-flops", Json::integer(flops)));
         }
-        if let Some(work) = self.work(c) {
+        if let Some(work) = self.work_at(extended, c) {
             items.push(("ms", Json::real(milliseconds(work.time))));
             work.gflops().into_iter().for_each(|rate| items.push(("gflops", Json::real(rate))));
         }

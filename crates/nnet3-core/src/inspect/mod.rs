@@ -12,10 +12,11 @@ pub use benchmark::{Benchmark, BenchmarkOptions};
 pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
 
-use crate::computation::{Backprop, Command, MatrixId, Propagate, SubmatrixId};
+use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::execute::Program;
 use crate::flops;
 use crate::index::NodeId;
+use crate::lower::Op;
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
@@ -24,8 +25,7 @@ use std::time::Duration;
 pub struct Times {
     /// From the request to the computation, optimised and checked: what the reference calls compilation.
     pub compile: Duration,
-    /// Memory plan, index tables, and what is to be done otherwise than the commands say. The reference finds memory while it
-    /// runs.
+    /// Memory plan, index tables, lowering. The reference finds memory while it runs.
     pub plan: Duration,
 }
 
@@ -38,7 +38,7 @@ pub struct Inspection<'a> {
     pub times: Option<Times>,
     /// What the stages of compiling did, if they were observed.
     pub passes: Option<&'a Passes>,
-    /// Times of the commands, if it has been run.
+    /// Times of the operations, if it has been run.
     pub profile: Option<&'a Profile>,
 }
 
@@ -69,14 +69,15 @@ impl Inspection<'_> {
 
     /// Names of the nodes that a command works for: those of the rows that it writes, as far as debug info tells and,
     /// for a component's command, as they use that component.
-    fn nodes_of(&self, command: &Command) -> Vec<&str> {
+    fn nodes_of(&self, computation: &Computation, command: &Command) -> Vec<&str> {
+        let rows_of = |s: SubmatrixId| rows_of(computation, s);
         let nodes = match *command {
             Command::AcceptInput { node, .. } | Command::ProvideOutput { node, .. } => vec![node],
             Command::Propagate(Propagate { component, output, .. }) => {
-                self.of_component(component, self.rows_of(output))
+                self.of_component(component, rows_of(output))
             }
             Command::Backprop(Backprop { component, out_deriv, .. }) => {
-                self.of_component(component, self.rows_of(out_deriv))
+                self.of_component(component, rows_of(out_deriv))
             }
             Command::SetConst { dest, .. }
             | Command::Copy { dest, .. }
@@ -85,26 +86,43 @@ impl Inspection<'_> {
             | Command::AddRows { dest, .. }
             | Command::CopyRowsMulti { dest, .. }
             | Command::AddRowsMulti { dest, .. }
-            | Command::AddRowRanges { dest, .. } => self.rows_of(dest),
+            | Command::AddRowRanges { dest, .. } => rows_of(dest),
             Command::CopyToRowsMulti { rows, .. } | Command::AddToRowsMulti { rows, .. } => {
-                let list = &self.program.computation().multi_indexes[rows.index()];
+                let list = &computation.multi_indexes[rows.index()];
                 let mut places: Vec<SubmatrixId> = list.iter().flatten().map(|&(s, _)| s).collect();
                 places.sort_unstable();
                 places.dedup();
-                sorted(places.into_iter().flat_map(|s| self.rows_of(s)).collect())
+                sorted(places.into_iter().flat_map(|s| rows_of(s)).collect())
             }
             _ => Vec::new(),
         };
+        self.named(nodes)
+    }
+
+    fn named(&self, nodes: Vec<NodeId>) -> Vec<&str> {
         nodes.into_iter().map(|node| self.nnet.node_name(node)).collect()
     }
 
-    /// The nodes of the rows of a sub-matrix.
-    fn rows_of(&self, s: SubmatrixId) -> Vec<NodeId> {
-        let computation = self.program.computation();
-        let s = computation.submatrix(s);
-        let info = computation.debug_info.get(s.matrix.index());
-        let rows = info.and_then(|info| info.cindexes.get(s.row_offset..s.row_offset + s.rows));
-        sorted(rows.unwrap_or_default().iter().map(|c| c.node).collect())
+    /// The same of an operation; `computation` is [`crate::lower::Lowered::extended`].
+    fn nodes_of_op(&self, computation: &Computation, op: &Op) -> Vec<&str> {
+        let of_output =
+            |component, output| self.named(self.of_component(component, rows_of(computation, output)));
+        match op {
+            Op::Propagate(propagate) => self.nodes_of(computation, &Command::Propagate(propagate.args)),
+            Op::Backprop(backprop) => self.nodes_of(computation, &Command::Backprop(backprop.args)),
+            Op::Affine(affine) => of_output(affine.component, affine.output),
+            Op::Filter(filter) => of_output(filter.component, filter.output),
+            Op::Share(share) => self.named(self.of_component(share.component, Vec::new())),
+            Op::CopyShare { dest, .. } => self.named(rows_of(computation, *dest)),
+            Op::Blocks(blocks) => {
+                let mut nodes: Vec<&str> =
+                    blocks.ops.iter().flat_map(|op| self.nodes_of_op(computation, op)).collect();
+                nodes.sort_unstable();
+                nodes.dedup();
+                nodes
+            }
+            op => op.command().map_or(Vec::new(), |command| self.nodes_of(computation, &command)),
+        }
     }
 
     /// Those of `nodes` that use the component, or all that do. (Where matrices have been merged, debug info is that of
@@ -137,6 +155,14 @@ impl Inspection<'_> {
         let last = computation.commands[first + 1..].iter().position(ends).map(|c| first + 1 + c);
         Some((first, last.unwrap_or(computation.commands.len() - 1)))
     }
+}
+
+/// The nodes of the rows of a sub-matrix.
+fn rows_of(computation: &Computation, s: SubmatrixId) -> Vec<NodeId> {
+    let s = computation.submatrix(s);
+    let info = computation.debug_info.get(s.matrix.index());
+    let rows = info.and_then(|info| info.cindexes.get(s.row_offset..s.row_offset + s.rows));
+    sorted(rows.unwrap_or_default().iter().map(|c| c.node).collect())
 }
 
 fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {

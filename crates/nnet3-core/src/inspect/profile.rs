@@ -1,9 +1,9 @@
-//! Runs a program with random inputs and takes the time of every command.
+//! Runs a program with random inputs and takes the time of every operation.
 
 use super::trial::Trial;
-use crate::computation::Command;
 use crate::error::Result;
 use crate::execute::{Moment, Observer, Program};
+use crate::lower::Op;
 use crate::nnet::Nnet;
 use nnet3_matrix::Device;
 use std::sync::Arc;
@@ -23,24 +23,20 @@ impl Default for ProfileOptions {
     }
 }
 
-/// Times of commands.
+/// Times of lowered operations.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// Runs that were counted.
     pub runs: usize,
-    /// For each command: how often it ran and for how long, in all runs. (Commands of a loop run several times.)
-    pub commands: Vec<(usize, Duration)>,
+    /// For each operation: how often it ran and for how long, in all runs. (Those of a loop run several times.)
+    pub ops: Vec<(usize, Duration)>,
 }
 
 impl Observer for Profile {
     fn before(&mut self, _: &Moment<'_>) {}
 
-    fn literal(&self) -> bool {
-        false
-    }
-
     fn after(&mut self, at: &Moment<'_>, time: Duration) {
-        let (count, sum) = &mut self.commands[at.command];
+        let (count, sum) = &mut self.ops[at.op];
         *count += 1;
         *sum += time;
     }
@@ -56,8 +52,8 @@ impl Profile {
         options: &ProfileOptions,
     ) -> Result<Profile> {
         let mut trial = Trial::new(nnet, device, options.natural_gradient);
-        let count = program.computation().commands.len();
-        let new = || Profile { runs: 0, commands: vec![(0, Duration::ZERO); count] };
+        let count = program.lowered().ops().len();
+        let new = || Profile { runs: 0, ops: vec![(0, Duration::ZERO); count] };
         new().run(&mut trial, program)?;
         let (mut profile, started) = (new(), Instant::now());
         while profile.runs == 0 || started.elapsed() < options.time {
@@ -67,7 +63,7 @@ impl Profile {
     }
 
     fn run(&mut self, trial: &mut Trial, program: &Arc<Program>) -> Result<()> {
-        let markers = program.computation().commands.iter().filter(|c| **c == Command::Marker);
+        let markers = program.lowered().ops().iter().filter(|op| **op == Op::Marker);
         trial.start(program)?;
         for _ in 0..=markers.count() {
             if trial.executor.finished() {
@@ -79,9 +75,9 @@ impl Profile {
         Ok(())
     }
 
-    /// Mean time of a run of the command; none if it is not executed.
-    pub fn mean(&self, command: usize) -> Option<Duration> {
-        let (count, time) = self.commands[command];
+    /// Mean time of a run of the operation; none if it is not executed.
+    pub fn mean(&self, op: usize) -> Option<Duration> {
+        let (count, time) = self.ops[op];
         (count > 0).then(|| time / u32::try_from(self.runs).unwrap_or(u32::MAX))
     }
 }

@@ -1,10 +1,10 @@
 //! The listing, with times; tables by kind of command.
 
 use super::{Inspection, milliseconds};
-use crate::computation::{Backprop, Command, Computation, Propagate, print};
-use crate::flops;
+use crate::computation::{Command, Computation, print};
+use crate::index::ComponentId;
+use crate::lower::{Cost, Op};
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, submatrix_accesses};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -45,39 +45,46 @@ impl Work {
 }
 
 impl Inspection<'_> {
-    /// The listing in the reference's notation. With a profile each line that is executed begins with milliseconds,
-    /// GFLOP/s of matrix products and GB/s of memory read and written, and ends with the nodes that it works for; tables
-    /// follow.
+    /// The listing in the reference's notation. With a profile, the operations that run instead: each line begins with
+    /// milliseconds, GFLOP/s of matrix products and GB/s of memory read and written, and ends with the nodes that it works
+    /// for; tables follow.
     pub fn text(&self) -> String {
         let (computation, names) = (self.program.computation(), print::Names::of(self.nnet));
         if self.profile.is_none() {
             return print::print(computation, &names);
         }
+        let lowered = self.program.lowered();
+        let extended = lowered.extended(computation);
         let mut out = print::preamble(computation, &names);
-        let _ = writeln!(out, "# {:>7} {:>8} {:>8}  command", "ms", "GFLOP/s", "GB/s");
-        for c in 0..computation.commands.len() {
-            let columns = self.work(c).map_or(String::new(), |work| work.rates());
-            let nodes = self.nodes_of(&computation.commands[c]).join(", ");
+        let _ = writeln!(out, "# {:>7} {:>8} {:>8}  operation", "ms", "GFLOP/s", "GB/s");
+        for (i, op) in lowered.ops().iter().enumerate() {
+            let columns = self.work(&extended, i).map_or(String::new(), |work| work.rates());
+            let nodes = self.nodes_of_op(&extended, op).join(", ");
             let nodes = if nodes.is_empty() { nodes } else { format!("  # {nodes}") };
-            let _ = writeln!(out, "{columns:27}  {}{nodes}", print::line(computation, &names, c));
+            let _ = writeln!(out, "{columns:27}  {}{nodes}", lowered.line(&extended, &names, i));
         }
         out + &self.profile_tables()
     }
 
-    /// Of the profile: a row for each kind of command, the slowest first, and the sums of the segments.
+    /// The operations that run.
+    pub fn lowered(&self) -> String {
+        self.program.lowered().text(self.nnet, self.program.computation())
+    }
+
+    /// Of the profile: a row for each kind of operation, the slowest first, and the sums of the segments.
     pub fn profile_tables(&self) -> String {
-        let computation = self.program.computation();
         let Some(profile) = self.profile else {
             return String::new();
         };
+        let extended = self.program.lowered().extended(self.program.computation());
         let mut kinds: BTreeMap<String, Work> = BTreeMap::new();
         let mut segments = vec![Work::default()];
-        for (c, command) in computation.commands.iter().enumerate() {
-            if *command == Command::Marker {
+        for (i, op) in self.program.lowered().ops().iter().enumerate() {
+            if *op == Op::Marker {
                 segments.push(Work::default());
             }
-            if let Some(work) = self.work(c) {
-                kinds.entry(kind(self.nnet, command)).or_default().add(work);
+            if let Some(work) = self.work(&extended, i) {
+                kinds.entry(op_kind(self.nnet, op)).or_default().add(work);
                 segments.iter_mut().last().into_iter().for_each(|segment| segment.add(work));
             }
         }
@@ -95,32 +102,30 @@ impl Inspection<'_> {
         };
         rows.iter().for_each(|(name, work)| row(name, work));
         segments.retain(|segment| segment.calls > 0);
+        let backward = extended.commands.iter().any(|c| matches!(c, Command::Backprop(_)));
         for (i, segment) in segments.iter().enumerate() {
-            let backward = computation.commands.iter().any(|c| matches!(c, Command::Backprop(_)));
             row(&segment_name(i, segments.len(), backward), segment);
         }
         row(&format!("total, mean of {} runs", profile.runs), &total);
         out
     }
 
-    /// What a command does in one run of the program; none if it is not executed or was not observed.
-    pub(super) fn work(&self, c: usize) -> Option<Work> {
-        let computation = self.program.computation();
-        let command = &computation.commands[c];
-        let does_nothing = matches!(
-            command,
-            Command::Allocate { .. }
-                | Command::Deallocate { .. }
-                | Command::Compress { .. }
-                | Command::Decompress { .. }
-                | Command::NoOp
-                | Command::NoOpPermanent
-                | Command::Marker
-                | Command::Label
-        );
-        let time = self.profile?.mean(c).filter(|_| !does_nothing)?;
-        let flops = flops::of_command(self.nnet, computation, command);
-        Some(Work { calls: 1, time, flops, bytes: bytes_touched(self.nnet, computation, command) })
+    /// What an operation does in one run of the program; none if it was not observed. `computation` is
+    /// [`crate::lower::Lowered::extended`].
+    pub(super) fn work(&self, computation: &Computation, i: usize) -> Option<Work> {
+        let op = &self.program.lowered().ops()[i];
+        let time = self.profile?.mean(i).filter(|_| !matches!(op, Op::Nothing | Op::Marker))?;
+        let Cost { bytes, flops, .. } = Cost::of_op(self.nnet, computation, op);
+        Some(Work { calls: 1, time, flops, bytes })
+    }
+
+    /// What is done at the turn of a command; none if nothing is, or if it was not observed.
+    pub(super) fn work_at(&self, computation: &Computation, c: usize) -> Option<Work> {
+        let turn = self.program.lowered().at_turn(c);
+        turn.filter_map(|i| self.work(computation, i)).reduce(|mut sum, work| {
+            sum.add(work);
+            sum
+        })
     }
 }
 
@@ -132,18 +137,21 @@ fn segment_name(i: usize, count: usize, backward: bool) -> String {
     }
 }
 
-/// `AffineComponent.Propagate`, or what the listing calls the command.
-fn kind(nnet: &Nnet, command: &Command) -> String {
-    let name = match command {
-        Command::Propagate(Propagate { component, .. }) => {
-            return format!("{}.Propagate", nnet.component(*component).type_name());
-        }
-        Command::Backprop(Backprop { component, .. }) => {
-            return format!("{}.Backprop", nnet.component(*component).type_name());
-        }
-        other => name(other),
-    };
-    name.to_string()
+/// `AffineComponent.Propagate`, or what the listing calls the command that does the same.
+pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
+    let of = |component: ComponentId, what: &str| format!("{}.{what}", nnet.component(component).type_name());
+    match op {
+        Op::Propagate(propagate) => of(propagate.args.component, "Propagate"),
+        Op::Backprop(backprop) => of(backprop.args.component, "Backprop"),
+        Op::Affine(affine) => of(affine.component, "Affine"),
+        Op::Filter(filter) => of(filter.component, "Filter"),
+        Op::Share(share) => of(share.component, "Share"),
+        Op::CopyShare { .. } => "CopyShare".to_string(),
+        Op::Blocks(_) => "Blocks".to_string(),
+        Op::Nothing => "Nothing".to_string(),
+        Op::Goto { .. } => "Goto".to_string(),
+        op => op.command().as_ref().map_or("", name).to_string(),
+    }
 }
 
 /// The kind of a command, in the reference's words where it has some.
@@ -174,30 +182,4 @@ pub(super) fn name(command: &Command) -> &'static str {
         Command::Label => "NoOperationLabel",
         Command::Goto { .. } => "Goto",
     }
-}
-
-/// Of the matrices named: once what is read, once what is written. Of matrices in a list of rows the listed rows only.
-fn bytes_touched(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
-    let row_bytes = |cols: usize| 4 * cols as u64;
-    let listed = match *command {
-        Command::CopyRowsMulti { dest: s, rows, .. }
-        | Command::CopyToRowsMulti { src: s, rows }
-        | Command::AddRowsMulti { dest: s, rows, .. }
-        | Command::AddToRowsMulti { src: s, rows, .. } => Some((s, rows)),
-        _ => None,
-    };
-    if let Some((s, rows)) = listed {
-        let s = computation.submatrix(s);
-        let present = computation.multi_indexes[rows.index()].iter().flatten().count() as u64;
-        let added = matches!(command, Command::AddRowsMulti { .. } | Command::AddToRowsMulti { .. });
-        return row_bytes(s.cols) * present * if added { 3 } else { 2 };
-    }
-    let mut accesses = Vec::new();
-    submatrix_accesses(nnet, computation, command, &mut accesses);
-    let times = |kind| if kind == AccessKind::ReadWrite { 2 } else { 1 };
-    let bytes = |s| {
-        let s = computation.submatrix(s);
-        row_bytes(s.cols) * s.rows as u64
-    };
-    accesses.into_iter().map(|(s, kind)| times(kind) * bytes(s)).sum()
 }

@@ -8,6 +8,7 @@ use nnet3_core::execute::Program;
 use nnet3_core::flops;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};
+use nnet3_core::lower::{Cost, Lowered};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +55,17 @@ fn passes_lead_from_nothing_to_the_program() {
         assert_eq!(last.matrices, computation.matrices.len() - 1);
         assert_eq!(last.bytes, computation.peak_bytes());
         let table = passes.table();
-        assert_eq!(table.lines().count(), passes.list.len() + 2);
+        assert_eq!(table.lines().count(), passes.list.len() + passes.lowering.len() + 3);
+        let lowering: Vec<&str> = passes.lowering.iter().map(|pass| pass.name).collect();
+        let all = ["accumulate", "zeroing", "common-share", "precompute", "sum-statistics", "filter-forward"];
+        assert_eq!(lowering, [&all[..], &["filter-backward", "blocks"]].concat());
+        for pair in passes.lowering.windows(2) {
+            assert_eq!(pair[0].after, pair[1].before);
+        }
+        let (first, last) = (passes.lowering[0].before, passes.lowering[7].after);
+        let cost = |lowered: &Lowered| Cost::of(&nnet, program.computation(), lowered);
+        assert_eq!((first, last), (cost(program.literal()), cost(program.lowered())));
+        assert!(last.operations < first.operations && last.bytes < first.bytes);
         let merging = table.lines().find(|line| line.starts_with("merge-variables")).unwrap();
         let merged = passes.list.iter().find(|pass| pass.name == "merge-variables").unwrap();
         let change = format!(" {} -> {} ", merged.before.commands, merged.after.commands);
@@ -69,24 +80,28 @@ fn profiles_cover_what_is_executed() {
     let profile = profile(&nnet, &program);
     assert!(profile.runs >= 1);
     let computation = program.computation();
-    let exchange = |c: &Command| {
-        matches!(c, Command::AcceptInput { .. } | Command::ProvideOutput { .. } | Command::Marker)
-    };
-    for (c, command) in computation.commands.iter().enumerate() {
-        assert_eq!(profile.mean(c).is_none(), exchange(command), "{command:?}");
+    let lowered = program.lowered();
+    for (i, op) in lowered.ops().iter().enumerate() {
+        assert_eq!(profile.mean(i).is_none(), op.waits(), "{op:?}");
     }
     let inspection = Inspection { profile: Some(&profile), ..inspect(&nnet, &program) };
     let text = inspection.text();
-    // The reference's lines, between times and names of nodes.
-    let names = print::Names::of(&nnet);
-    for c in 0..computation.commands.len() {
-        let line = print::line(computation, &names, c);
+    // The lines of operations, between times and names of nodes. Where they are as the command says, it is the reference's.
+    let (extended, names) = (lowered.extended(computation), print::Names::of(&nnet));
+    let mut literal = 0;
+    for (i, op) in lowered.ops().iter().enumerate() {
+        let line = lowered.line(&extended, &names, i);
         assert!(text.lines().any(|l| l.contains(&line)), "{line}");
+        if op.command() == Some(computation.commands[lowered.command(i)]) {
+            assert_eq!(line, print::line(computation, &names, lowered.command(i)));
+            literal += 1;
+        }
     }
+    assert!(literal > lowered.ops().len() / 2);
+    assert_eq!(text.lines().filter(|line| line.contains(" c70: ")).count(), 0);
     let with = |part: &str| text.lines().find(|line| line.contains(part)).unwrap();
     assert!(with("fin.Propagate(").ends_with("  # fin"), "{text}");
     assert!(with("m10.CopyRowsMulti(").ends_with("  # fin_input"), "{text}");
-    assert!(with("c70: m16 = []").starts_with("          "), "{text}");
     // Rates are those of the products that commands do.
     let propagate = with("fin.Propagate(");
     let column = |i: usize| propagate.split_whitespace().nth(i).unwrap().parse::<f64>().unwrap();
@@ -95,7 +110,9 @@ fn profiles_cover_what_is_executed() {
     );
     let gflop = flops::of_command(&nnet, computation, &computation.commands[c.unwrap()]) as f64 / 1e9;
     assert_eq!(gflop, 2.0 * 8.0 * 3.0 * 2.0 / 1e9);
-    let rate = gflop / profile.mean(c.unwrap()).unwrap().as_secs_f64();
+    let turn = lowered.at_turn(c.unwrap());
+    assert_eq!(turn.len(), 1);
+    let rate = gflop / profile.mean(turn.start).unwrap().as_secs_f64();
     assert!((column(1) - rate).abs() <= 0.0051, "{propagate} {rate}");
 
     let tables = inspection.profile_tables();

@@ -5,6 +5,7 @@ use nnet3_core::Random;
 use nnet3_core::compile::compile;
 use nnet3_core::computation::{Command, print};
 use nnet3_core::execute::{Executor, Moment, Observer, Program, Trace};
+use nnet3_core::lower::Op;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::run_request::run_request;
 use std::sync::{Arc, Mutex};
@@ -78,32 +79,46 @@ fn lines_show_what_commands_change() {
     assert!(line_of(" = []").contains("= []\t|\t\t|\t time: "));
 }
 
-/// Commands before and after which it was called.
+/// Operations before and after which it was called.
 #[derive(Default)]
-struct Order(Vec<(usize, bool)>);
+struct Order {
+    literal: bool,
+    calls: Vec<(usize, bool)>,
+}
 
 impl Observer for Order {
     fn before(&mut self, at: &Moment<'_>) {
-        self.0.push((at.command, false));
+        self.calls.push((at.op, false));
+    }
+    fn literal(&self) -> bool {
+        self.literal
     }
     fn after(&mut self, at: &Moment<'_>, _: Duration) {
-        self.0.push((at.command, true));
+        self.calls.push((at.op, true));
     }
 }
 
 #[test]
-fn observers_see_each_command_in_order() {
+fn observers_see_each_operation_in_order() {
     let nnet = nnet(CONFIG);
     let request = forward_only(&training_request(1, -1..2, 0..1));
     let computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
     let program = Arc::new(Program::new(&nnet, computation).unwrap());
     let mut executor = Executor::new(&nnet3_matrix::cpu());
-    executor.start(&program).unwrap();
-    executor.accept_input(&nnet, "input", 3, 2, &[1.0; 6]).unwrap();
-    let mut order = Order::default();
     let mut model = nnet3_core::execute::Model::Frozen(&nnet);
-    executor.run_observed(&mut model, &Random::new(0), &mut order).unwrap();
-    let commands = &program.computation().commands;
-    let last = commands.iter().position(|c| matches!(c, Command::ProvideOutput { .. })).unwrap();
-    assert_eq!(order.0, (1..last).flat_map(|c| [(c, false), (c, true)]).collect::<Vec<_>>());
+    for literal in [true, false] {
+        executor.start(&program).unwrap();
+        executor.accept_input(&nnet, "input", 3, 2, &[1.0; 6]).unwrap();
+        let mut order = Order { literal, ..Order::default() };
+        executor.run_observed(&mut model, &Random::new(0), &mut order).unwrap();
+        let list = if literal { program.literal() } else { program.lowered() };
+        let last = list.ops().iter().position(|op| matches!(op, Op::Provide { .. })).unwrap();
+        assert_eq!(order.calls, (1..last).flat_map(|c| [(c, false), (c, true)]).collect::<Vec<_>>());
+        // What runs cannot change in between.
+        let mut other = Order { literal: !literal, ..Order::default() };
+        let error = executor.run_observed(&mut model, &Random::new(0), &mut other).unwrap_err().to_string();
+        assert!(error.contains("cannot change while a program runs"), "{error}");
+    }
+    assert_eq!(program.literal().ops().len(), program.computation().commands.len());
+    assert!(program.lowered().ops().len() < program.literal().ops().len());
 }

@@ -122,9 +122,15 @@ impl Filter {
         let (form, tiles) = (self.form, self.tiles());
         let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
         let sums = terms(&form.inputs) * dim + terms(&form.outputs) * out_dim;
-        let rest = self.rows - tiles * form.outputs.len();
-        let products = tiles * form.products() + rest * form.taps + form.mixtures.len() * ROWS_OF_A_MIXTURE;
+        let products = self.products() + form.mixtures.len() * ROWS_OF_A_MIXTURE;
         products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
+    }
+
+    /// Rows that are multiplied with the weights of one tap, or as many; obviously it is rows · taps.
+    pub fn products(&self) -> usize {
+        let (form, tiles) = (self.form, self.tiles());
+        let rest = self.rows - tiles * form.outputs.len();
+        tiles * form.products() + rest * form.taps
     }
 
     /// Rows that `step` tiles fill without gaps.

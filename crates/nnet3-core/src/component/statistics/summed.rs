@@ -31,6 +31,11 @@ pub fn can_sum(
         && follow_each_other(&windows.forward, frames)
 }
 
+/// Whether this is a pooling. Backward it looks at the counts (column 0) of its input only.
+pub fn is_pooling(component: &dyn Component) -> bool {
+    component.is::<Pooling>()
+}
+
 /// Whether each of `frames` is in one window.
 fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
     let mut end = 0;

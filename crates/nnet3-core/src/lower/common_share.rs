@@ -1,11 +1,14 @@
 //! Recurrent steps. A network such as an LSTM layer multiplies, step by step, what it gets from below together with what
 //! the step before has left. What comes from below is often known for all steps before the first: its share of the
-//! products can be worked out at once, and parameters need not come from memory again for every step.
+//! products is worked out at once, and parameters need not come from memory again for every step. The two shares are rounded
+//! before they are added.
 
-use super::events::{Event, Events, What, between};
-use super::zeroing::Part;
+use super::Lowering;
+use super::dataflow::{Effect, Event, Events, Rect, Region, between};
+use super::op::{Affine, Op};
 use crate::computation::{Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::fast_hash::FastMap;
+use crate::index::ComponentId;
 use crate::nnet::Nnet;
 use std::ops::Range;
 
@@ -19,30 +22,28 @@ pub(super) const LEAST_COLUMNS: usize = 32;
 /// input. When their turn comes, the products add to their rows what the columns `rest` contribute, and the copies do
 /// nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Steps {
-    pub products: Vec<usize>,
-    pub copies: Vec<usize>,
-    pub input: Area,
-    pub output: Area,
+struct Steps {
+    component: ComponentId,
+    products: Vec<usize>,
+    copies: Vec<usize>,
+    input: Region,
+    output: Region,
     /// Columns of the component's input. One of these ranges begins with 0, the other one follows.
-    pub known: Range<usize>,
-    pub rest: Range<usize>,
+    known: Range<usize>,
+    rest: Range<usize>,
 }
 
-/// Part of a matrix.
-#[derive(Clone, Debug)]
-pub(super) struct Area {
-    pub matrix: MatrixId,
-    pub part: Part,
-}
-
-impl Area {
-    pub fn of(computation: &Computation, s: SubmatrixId) -> Area {
-        Area { matrix: computation.matrix_of(s), part: Part::of(computation, s) }
-    }
-
-    fn with_rows(&self, rows: Range<usize>) -> Area {
-        Area { matrix: self.matrix, part: Part { rows, cols: self.part.cols.clone() } }
+pub(super) fn run(lowering: &mut Lowering<'_>) {
+    let found = steps(lowering.nnet, lowering.computation, &lowering.events, |c| lowering.is_literal(c));
+    for Steps { component, products, copies, input, output, known, rest } in found {
+        for copy in copies {
+            lowering.insert(products[0], lowering.ops[copy].clone());
+            lowering.remove(copy);
+        }
+        let (input, output) = (lowering.part(&input.columns(&known)), lowering.part(&output));
+        let share = Affine { component, columns: known, input, output, adds: false };
+        lowering.insert(products[0], Op::Affine(share));
+        products.iter().for_each(|&product| lowering.add_rest(product, &rest));
     }
 }
 
@@ -55,14 +56,15 @@ struct Step {
 
 /// Products of one component between the same columns of the same two matrices, in order.
 struct Group {
+    component: ComponentId,
     /// Of the first.
-    input: Area,
-    output: Area,
+    input: Region,
+    output: Region,
     steps: Vec<Step>,
 }
 
 /// All of them. `is_free` tells commands that are to be done just as they say.
-pub(super) fn steps(
+fn steps(
     nnet: &Nnet,
     computation: &Computation,
     events: &Events,
@@ -76,13 +78,13 @@ pub(super) fn steps(
         if !is_free(c) || nnet.component(component).as_affine().is_none() {
             continue;
         }
-        let (input, output) = (Area::of(computation, input), Area::of(computation, output));
-        let columns = [&input, &output].map(|area| (area.matrix, area.part.cols.clone()));
+        let (input, output) = (Region::of(computation, input), Region::of(computation, output));
+        let columns = [&input, &output].map(|area| (area.matrix, area.rect.cols.clone()));
         let number = *numbers.entry((component, columns)).or_insert(groups.len());
-        let step = Step { command: c, input: input.part.rows.clone(), output: output.part.rows.clone() };
+        let step = Step { command: c, input: input.rect.rows.clone(), output: output.rect.rows.clone() };
         match groups.get_mut(number) {
             Some(group) => group.steps.push(step),
-            None => groups.push(Group { input, output, steps: vec![step] }),
+            None => groups.push(Group { component, input, output, steps: vec![step] }),
         }
     }
     groups.retain(|group| group.steps.len() >= LEAST_STEPS && group.input.matrix != group.output.matrix);
@@ -111,7 +113,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
             return None;
         }
         let Writes { copies, late } = self.writes(group, &input)?;
-        let width = input.part.cols.len();
+        let width = input.rect.cols.len();
         let (known, rest) = match late.start >= width - late.end {
             true => (0..late.start, late.start..width),
             false => (late.end..width, 0..late.end),
@@ -119,44 +121,53 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         let is_known = |(_, columns): &(usize, Range<usize>)| within(columns, &known);
         let copies = copies.into_iter().filter(is_known).map(|(c, _)| c).collect();
         let products = group.steps.iter().map(|step| step.command).collect();
-        (known.len() >= LEAST_COLUMNS).then_some(Steps { products, copies, input, output, known, rest })
+        let component = group.component;
+        (known.len() >= LEAST_COLUMNS).then_some(Steps {
+            component,
+            products,
+            copies,
+            input,
+            output,
+            known,
+            rest,
+        })
     }
 
     /// Whether, once the first product has been done, no row of the output is touched before its own one.
-    fn rows_wait_for_their_products(&self, group: &Group, output: &Area) -> bool {
-        let first_row = output.part.rows.start;
-        let mut products = vec![0; output.part.rows.len()];
+    fn rows_wait_for_their_products(&self, group: &Group, output: &Region) -> bool {
+        let first_row = output.rect.rows.start;
+        let mut products = vec![0; output.rect.rows.len()];
         for step in &group.steps {
             products[step.output.start - first_row..step.output.end - first_row].fill(step.command);
         }
         between(self.events, output.matrix, group.between()).iter().all(|event| {
-            touched(event.what).is_some_and(|s| {
-                let part = Part::of(self.computation, s).common(&output.part);
-                part.cols.is_empty()
-                    || part.rows.into_iter().all(|i| products[i - first_row] <= event.command())
+            touched(event.effect).is_some_and(|s| {
+                let rect = Rect::of(self.computation, s).common(&output.rect);
+                rect.cols.is_empty()
+                    || rect.rows.into_iter().all(|i| products[i - first_row] <= event.command())
             })
         })
     }
 
     /// None if the matrix does not stay where it is, or if the steps do not depend on each other.
-    fn writes(&self, group: &Group, input: &Area) -> Option<Writes> {
-        let (first_row, first_col) = (input.part.rows.start, input.part.cols.start);
+    fn writes(&self, group: &Group, input: &Region) -> Option<Writes> {
+        let (first_row, first_col) = (input.rect.rows.start, input.rect.cols.start);
         let first = group.steps[0].command;
         let Writes { mut copies, mut late } = Writes { copies: Vec::new(), late: 0..0 };
         // By row, columns that have been read or written; perhaps more.
-        let mut used = vec![0..0; input.part.rows.len()];
+        let mut used = vec![0..0; input.rect.rows.len()];
         let mut changes = FastMap::default();
         for event in between(self.events, input.matrix, first..group.between().end) {
-            let whole = Part::of(self.computation, touched(event.what)?);
-            let part = whole.common(&input.part);
-            if part.is_empty() {
+            let whole = Rect::of(self.computation, touched(event.effect)?);
+            let rect = whole.common(&input.rect);
+            if rect.is_empty() {
                 continue;
             }
-            let columns = part.cols.start - first_col..part.cols.end - first_col;
-            let used = &mut used[part.rows.start - first_row..part.rows.end - first_row];
-            if !matches!(event.what, What::Reads(_)) {
+            let columns = rect.cols.start - first_col..rect.cols.end - first_col;
+            let used = &mut used[rect.rows.start - first_row..rect.rows.end - first_row];
+            if !matches!(event.effect, Effect::Reads(_)) {
                 let could_be_first = (self.is_free)(event.command())
-                    && whole == part
+                    && whole == rect
                     && used.iter().all(|used| !overlap(used, &columns))
                     && self.copies_what_is_there(event.command(), input.matrix, first, &mut changes);
                 match could_be_first {
@@ -183,14 +194,15 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         let (Command::Copy { src, .. } | Command::CopyRows { src, .. }) = self.computation.commands[c] else {
             return false;
         };
-        let source = Area::of(self.computation, src);
+        let source = Region::of(self.computation, src);
         let changes = changes.entry(source.matrix).or_insert_with(|| {
             let all = between(self.events, source.matrix, first..self.computation.commands.len());
-            all.iter().filter(|event| !matches!(event.what, What::Reads(_))).copied().collect()
+            all.iter().filter(|event| !matches!(event.effect, Effect::Reads(_))).copied().collect()
         });
         let before = changes.partition_point(|event| event.command() < c);
         let elsewhere = |event: &Event| {
-            touched(event.what).is_some_and(|s| Part::of(self.computation, s).common(&source.part).is_empty())
+            touched(event.effect)
+                .is_some_and(|s| Rect::of(self.computation, s).common(&source.rect).is_empty())
         };
         // What changed last is most often what is copied.
         source.matrix != to && changes[..before].iter().rev().all(elsewhere)
@@ -199,7 +211,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
 
 impl Group {
     /// All rows of input and output, if they follow each other without gaps, in both alike.
-    fn whole(&self) -> Option<(Area, Area)> {
+    fn whole(&self) -> Option<(Region, Region)> {
         let mut rows: Vec<_> = self.steps.iter().map(|step| (&step.input, &step.output)).collect();
         rows.sort_unstable_by_key(|(input, _)| input.start);
         let follow = |a: &Range<usize>, b: &Range<usize>| a.end == b.start;
@@ -220,10 +232,10 @@ impl Group {
 }
 
 /// What is read or written, if the matrix stays where it is.
-fn touched(what: What) -> Option<SubmatrixId> {
-    match what {
-        What::Reads(s) | What::Sets(s) | What::Changes(s) => Some(s),
-        What::Allocates | What::Deallocates | What::SwapsWith(_) => None,
+fn touched(effect: Effect) -> Option<SubmatrixId> {
+    match effect {
+        Effect::Reads(s) | Effect::Sets(s) | Effect::Changes(s) => Some(s),
+        Effect::Allocates | Effect::Deallocates | Effect::SwapsWith(_) => None,
     }
 }
 
@@ -242,8 +254,8 @@ fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::events;
-    use super::super::shortcuts::tests::recurrent;
+    use super::super::dataflow::events;
+    use super::super::tests::recurrent;
     use super::*;
 
     fn found(nnet: &Nnet, computation: &Computation) -> Vec<Steps> {

@@ -1,47 +1,50 @@
-//! Statistics of single frames that only a pooling looks at: what is between the two can be summed already
-//! (see [`crate::component::summed`]).
+//! Statistics of single frames that only a pooling looks at: what is between extraction and pooling is summed already, over
+//! the pooling's windows (see [`crate::component::summed`]). Sums are rounded in another order.
 
-use super::additions::forgets;
-use super::events::{Event, Events, What};
+use super::Lowering;
+use super::dataflow::{Effect, Event, Events, forgets};
+use super::op::Mode;
 use crate::component::summed::can_sum;
 use crate::computation::{Backprop, Command, Computation, PrecomputedId, Propagate, SubmatrixId};
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
 
-/// An extraction and a pooling, or backward a pooling and an extraction, with a matrix between them that the first sets, and
-/// that nobody reads but the second (and for counts alone, which are as always, the pooling's backprop).
+/// Two commands, one after the other: an extraction and a pooling, or backward a pooling and an extraction. The first writes a
+/// matrix that only the second reads; the pooling's backprop may also read its counts, which are as always.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
-    pub commands: [usize; 2],
+struct Pair {
+    commands: [usize; 2],
     /// Of the pooling.
-    pub windows: PrecomputedId,
+    windows: PrecomputedId,
 }
 
-/// All of them.
-pub(super) fn pairs<'a>(
-    nnet: &'a Nnet,
-    computation: &'a Computation,
-    events: &'a Events,
-) -> impl Iterator<Item = Pair> + 'a {
-    (0..events.count()).filter_map(|matrix| pair(nnet, computation, events, matrix))
+pub(super) fn run(lowering: &mut Lowering<'_>) {
+    let (nnet, computation, events) = (lowering.nnet, lowering.computation, &lowering.events);
+    let pairs: Vec<Pair> =
+        (0..events.count()).filter_map(|matrix| pair(nnet, computation, events, matrix)).collect();
+    for Pair { commands, windows } in pairs {
+        for c in commands {
+            lowering.set_mode(c, Mode::Summed { windows });
+        }
+    }
 }
 
 fn pair(nnet: &Nnet, computation: &Computation, events: &Events, matrix: usize) -> Option<Pair> {
     let commands = &computation.commands;
     let command = |event: &Event| &commands[event.command()];
     let of_matrix = events.of(matrix);
-    let writer = of_matrix.iter().position(|event| matches!(event.what, What::Changes(_)))?;
+    let writer = of_matrix.iter().position(|event| matches!(event.effect, Effect::Changes(_)))?;
     let [zeroing, first, second, later @ ..] = of_matrix.get(writer.checked_sub(1)?..)? else { return None };
     let Command::SetConst { dest: between, value: 0.0 } = *command(zeroing) else { return None };
     let alone = computation.is_whole(between)
-        && first.what == What::Changes(between)
-        && second.what == What::Reads(between);
+        && first.effect == Effect::Changes(between)
+        && second.effect == Effect::Reads(between);
     if !alone {
         return None;
     }
     let found = couple(command(first), command(second), between)?;
-    let counts_only = |event: &Event| match event.what {
-        What::Reads(_) => found.forward && reads_input_only(command(event), found.pooling, between),
+    let counts_only = |event: &Event| match event.effect {
+        Effect::Reads(_) => found.forward && reads_input_only(command(event), found.pooling, between),
         _ => forgets(computation, events, *event),
     };
     let part = |component, indexes: Option<PrecomputedId>| {
@@ -105,8 +108,9 @@ fn reads_input_only(command: &Command, of: ComponentId, value: SubmatrixId) -> b
 
 #[cfg(test)]
 mod tests {
-    use super::super::Program;
-    use super::super::shortcuts::tests::compare;
+    use super::super::tests::{compare, count};
+    use super::super::{Backprop, Mode, Op, Propagate};
+    use crate::execute::Program;
 
     /// Statistics of 4 columns, pooled in a window that starts at each multiple of 20.
     fn config(extraction: &str, pooling: &str, pooled: usize, more: &str) -> String {
@@ -126,9 +130,15 @@ mod tests {
 
     const OUTPUT: &str = "output-node name=output input=b";
 
-    /// How many commands write or read summed matrices.
+    /// How many operations write or read summed matrices.
     fn summing(program: &Program) -> usize {
-        (0..program.computation().commands.len()).filter(|&c| program.shortcuts.windows(c).is_some()).count()
+        count(program.lowered(), |op| {
+            matches!(
+                op,
+                Op::Propagate(Propagate { mode: Mode::Summed { .. }, .. })
+                    | Op::Backprop(Backprop { mode: Mode::Summed { .. }, .. })
+            )
+        })
     }
 
     /// Windows that touch, of more frames than are summed at a time, and with frames between them that are in none.

@@ -1,14 +1,15 @@
 //! Recurrent steps that are only run forward. Each has matrices of its own, into which some rows of one matrix are copied
 //! beside what the step before has left. That matrix is there before the first step: its share of the products of some
-//! steps can be worked out at once, and parameters need not be rearranged again for every step. (Steps of a training have
-//! one matrix, see [`super::steps`].)
+//! steps is worked out at once, and parameters need not be rearranged again for every step. Nobody needs the copies then. The
+//! two shares are rounded before they are added. (Steps of a training have one matrix, see [`super::common_share`].)
 
-use super::events::{Events, What, between};
-use super::steps::{Area, LEAST_COLUMNS, LEAST_STEPS};
-use super::taps::{copied_from, is_seen_by, stays};
-use super::zeroing::Part;
+use super::Lowering;
+use super::common_share::{LEAST_COLUMNS, LEAST_STEPS};
+use super::dataflow::{Effect, Events, Rect, Region, between, copied_from, is_read_only_by, stays};
+use super::op::{Op, Share};
 use crate::computation::{Command, Computation, Propagate, SubmatrixId};
 use crate::fast_hash::FastMap;
+use crate::index::ComponentId;
 use crate::nnet::Nnet;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -18,42 +19,63 @@ const MOST_ROWS: usize = 512;
 
 /// Products of one affine component.
 #[derive(Clone, Debug)]
-pub(super) struct Ahead {
+struct Precomputed {
+    component: ComponentId,
     /// Commands, in order, and which rows of `source` they need.
-    pub products: Vec<(usize, Range<usize>)>,
+    products: Vec<(usize, Range<usize>)>,
     /// Nobody needs them.
-    pub copies: Vec<usize>,
-    pub source: Area,
+    copies: Vec<usize>,
+    source: Region,
     /// Columns of the component's input. One of these ranges begins with 0, the other one follows.
-    pub known: Range<usize>,
-    pub rest: Range<usize>,
+    known: Range<usize>,
+    rest: Range<usize>,
+}
+
+pub(super) fn run(lowering: &mut Lowering<'_>) {
+    let found =
+        precomputed(lowering.nnet, lowering.computation, &lowering.events, |c| lowering.is_literal(c));
+    for (share, found) in found.into_iter().enumerate() {
+        let Precomputed { component, products, copies, source, known, rest } = found;
+        let source = lowering.part(&source);
+        lowering.insert(products[0].0, Op::Share(Share { share, component, columns: known, source }));
+        for (i, (product, rows)) in products.iter().enumerate() {
+            let Op::Propagate(propagate) = &lowering.ops[*product] else { continue };
+            let (dest, last) = (propagate.args.output, i + 1 == products.len());
+            lowering.insert(*product, Op::CopyShare { share, rows: rows.clone(), dest, last });
+            lowering.add_rest(*product, &rest);
+        }
+        copies.iter().for_each(|&copy| lowering.remove(copy));
+    }
 }
 
 /// A product, and the copy of what is known.
 struct Product {
+    component: ComponentId,
     command: usize,
     copy: usize,
-    source: Area,
+    source: Region,
     known: Range<usize>,
     rest: Range<usize>,
 }
 
 /// All of them. `is_free` tells commands that are to be done just as they say.
-pub(super) fn ahead(
+fn precomputed(
     nnet: &Nnet,
     computation: &Computation,
     events: &Events,
     is_free: impl Fn(usize) -> bool,
-) -> Vec<Ahead> {
+) -> Vec<Precomputed> {
     let (mut groups, mut numbers): (Vec<Vec<Product>>, _) = (Vec::new(), FastMap::default());
     for (c, command) in computation.commands.iter().enumerate() {
         let Command::Propagate(Propagate { component, input: Some(input), .. }) = *command else { continue };
         if !is_free(c) || nnet.component(component).as_affine().is_none() {
             continue;
         }
-        for product in products(computation, events, input, c).filter(|product| is_free(product.copy)) {
+        for product in
+            products(computation, events, component, input, c).filter(|product| is_free(product.copy))
+        {
             let key =
-                (component, product.source.matrix, product.source.part.cols.clone(), product.known.clone());
+                (component, product.source.matrix, product.source.rect.cols.clone(), product.known.clone());
             let number = *numbers.entry(key).or_insert(groups.len());
             match groups.get_mut(number) {
                 Some(group) => group.push(product),
@@ -64,7 +86,7 @@ pub(super) fn ahead(
     // A product can be in two groups: what is known of it most of counts.
     groups.sort_by_key(|group| Reverse(group[0].known.len()));
     let mut taken = vec![false; computation.commands.len()];
-    let mut found: Vec<Ahead> = Vec::new();
+    let mut found: Vec<Precomputed> = Vec::new();
     for group in groups.iter().filter(|group| group.len() >= LEAST_STEPS) {
         let mut rest = &group[..];
         while !rest.is_empty() {
@@ -85,36 +107,37 @@ pub(super) fn ahead(
 fn products<'a>(
     computation: &'a Computation,
     events: &'a Events,
+    component: ComponentId,
     input: SubmatrixId,
     command: usize,
 ) -> impl Iterator<Item = Product> + 'a {
-    let Area { matrix, part } = Area::of(computation, input);
+    let Region { matrix, rect } = Region::of(computation, input);
     let earlier = between(events, matrix, 0..command).iter().rev();
-    let alive = earlier.take_while(|event| !matches!(event.what, What::Allocates));
+    let alive = earlier.take_while(|event| !matches!(event.effect, Effect::Allocates));
     alive.filter_map(move |event| {
-        let What::Sets(dest) = event.what else { return None };
-        let block = Area::of(computation, dest);
-        let (rows, cols) = (&block.part.rows, &block.part.cols);
-        let at_an_end = (cols.start == part.cols.start) != (cols.end == part.cols.end);
-        if *rows != part.rows || !at_an_end || cols.len() < LEAST_COLUMNS {
+        let Effect::Sets(dest) = event.effect else { return None };
+        let block = Region::of(computation, dest);
+        let (rows, cols) = (&block.rect.rows, &block.rect.cols);
+        let at_an_end = (cols.start == rect.cols.start) != (cols.end == rect.cols.end);
+        if *rows != rect.rows || !at_an_end || cols.len() < LEAST_COLUMNS {
             return None;
         }
         let (copy, source) = copied_from(computation, events, &block, command)?;
-        let alone = copy == event.command() && is_seen_by(computation, events, &block, copy, command);
+        let alone = copy == event.command() && is_read_only_by(computation, events, &block, copy, command);
         if !alone || source.matrix == matrix {
             return None;
         }
-        let known = cols.start - part.cols.start..cols.end - part.cols.start;
-        let rest = if known.start == 0 { known.end..part.cols.len() } else { 0..known.start };
-        Some(Product { command, copy, source, known, rest })
+        let known = cols.start - rect.cols.start..cols.end - rect.cols.start;
+        let rest = if known.start == 0 { known.end..rect.cols.len() } else { 0..known.start };
+        Some(Product { component, command, copy, source, known, rest })
     })
 }
 
 /// How many products, from the first on, read rows that follow each other, up or down, and are not too many.
 fn portion(products: &[Product]) -> usize {
-    let mut rows = products[0].source.part.rows.clone();
+    let mut rows = products[0].source.rect.rows.clone();
     let joins = |product: &&Product| {
-        let own = &product.source.part.rows;
+        let own = &product.source.rect.rows;
         let follows = own.start == rows.end || own.end == rows.start;
         rows = rows.start.min(own.start)..rows.end.max(own.end);
         follows && rows.len() <= MOST_ROWS
@@ -128,21 +151,22 @@ fn source_stays(computation: &Computation, events: &Events, products: &[Product]
     products.iter().all(|product| stays(computation, events, &product.source, first..last + 1))
 }
 
-fn joined(products: &[Product]) -> Ahead {
-    let rows = || products.iter().map(|product| &product.source.part.rows);
+fn joined(products: &[Product]) -> Precomputed {
+    let rows = || products.iter().map(|product| &product.source.rect.rows);
     let first = rows().map(|rows| rows.start).min().unwrap_or(0);
     let end = rows().map(|rows| rows.end).max().unwrap_or(0);
-    let Product { source, known, rest, .. } = &products[0];
-    Ahead {
+    let Product { component, source, known, rest, .. } = &products[0];
+    Precomputed {
+        component: *component,
         products: products
             .iter()
             .zip(rows())
             .map(|(p, rows)| (p.command, rows.start - first..rows.end - first))
             .collect(),
         copies: products.iter().map(|product| product.copy).collect(),
-        source: Area {
+        source: Region {
             matrix: source.matrix,
-            part: Part { rows: first..end, cols: source.part.cols.clone() },
+            rect: Rect { rows: first..end, cols: source.rect.cols.clone() },
         },
         known: known.clone(),
         rest: rest.clone(),
@@ -151,21 +175,21 @@ fn joined(products: &[Product]) -> Ahead {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::events;
-    use super::super::shortcuts::tests::recurrent_forward;
+    use super::super::dataflow::events;
+    use super::super::tests::recurrent_forward;
     use super::*;
 
     fn found(nnet: &Nnet, computation: &Computation) -> Vec<usize> {
-        let all = ahead(nnet, computation, &events(nnet, computation), |_| true);
-        all.iter().map(|ahead| ahead.products.len()).collect()
+        let all = precomputed(nnet, computation, &events(nnet, computation), |_| true);
+        all.iter().map(|found| found.products.len()).collect()
     }
 
     /// Commands that would see or spoil what is done otherwise.
     #[test]
     fn nobody_notices() {
         let (nnet, computation) = recurrent_forward("a, IfDefined(Offset(d, -1))");
-        let base = ahead(&nnet, &computation, &events(&nnet, &computation), |_| true);
-        let [Ahead { products, copies, .. }] = &base[..] else { panic!("{base:?}") };
+        let base = precomputed(&nnet, &computation, &events(&nnet, &computation), |_| true);
+        let [Precomputed { products, copies, .. }] = &base[..] else { panic!("{base:?}") };
         assert_eq!((products.len(), copies.len()), (7, 7));
         let Command::Copy { dest, src, .. } = computation.commands[copies[5]] else {
             panic!("{:?}", computation.commands[copies[5]])
@@ -204,7 +228,7 @@ mod tests {
         let commands = computation.commands.iter().enumerate();
         let mut list: Vec<Product> = commands
             .filter_map(|(c, command)| Some((c, input(command)?)))
-            .flat_map(|(c, input)| products(&computation, &all, input, c))
+            .flat_map(|(c, input)| products(&computation, &all, ComponentId(0), input, c))
             .collect();
         assert_eq!((list.len(), portion(&list)), (7, 7));
         list.reverse();

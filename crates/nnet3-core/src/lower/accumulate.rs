@@ -1,29 +1,37 @@
-//! Derivatives that a backprop adds to a matrix of zeros, which is then added to another one: the backprop can add to that
-//! one at once.
+//! Derivatives that a backprop adds to a matrix of zeros, which is then added to another one: the backprop adds to that one
+//! at once. The sum is rounded in another order.
 
-use super::events::{Event, Events, What};
+use super::Lowering;
+use super::dataflow::{Effect, Event, Events, forgets};
+use super::op::Op;
 use crate::component::Properties;
 use crate::computation::{Backprop, Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
 
 /// A zeroing, a backprop and an addition of which the backprop alone is left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Addition {
-    pub zeroing: usize,
-    pub backprop: usize,
-    pub addition: usize,
+struct Addition {
+    zeroing: usize,
+    backprop: usize,
+    addition: usize,
     /// What the backprop adds to.
-    pub dest: SubmatrixId,
+    dest: SubmatrixId,
 }
 
-/// All of them.
-pub(super) fn additions<'a>(
-    nnet: &'a Nnet,
-    computation: &'a Computation,
-    events: &'a Events,
-) -> impl Iterator<Item = Addition> + 'a {
-    let sequences = events.iter().flat_map(|events| events.windows(4));
-    sequences.filter_map(|sequence| addition(nnet, computation, events, sequence))
+pub(super) fn run(lowering: &mut Lowering<'_>) {
+    let (nnet, computation) = (lowering.nnet, lowering.computation);
+    let sequences = lowering.events.iter().flat_map(|events| events.windows(4));
+    let found: Vec<Addition> =
+        sequences.filter_map(|sequence| addition(nnet, computation, &lowering.events, sequence)).collect();
+    for Addition { zeroing, backprop, addition, dest } in found {
+        let mut op = lowering.ops[backprop].clone();
+        if let Op::Backprop(backprop) = &mut op {
+            backprop.args.in_deriv = Some(dest);
+        }
+        lowering.replace(backprop, op);
+        lowering.remove(zeroing);
+        lowering.remove(addition);
+    }
 }
 
 fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &[Event]) -> Option<Addition> {
@@ -35,7 +43,7 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
     };
     let Command::Add { dest, src, alpha: 1.0 } = commands[addition.command()] else { return None };
     let fits = computation.is_whole(zeroed)
-        && backprop.what == What::Changes(zeroed)
+        && backprop.effect == Effect::Changes(zeroed)
         && in_deriv == Some(zeroed)
         && src == zeroed
         && forgets(computation, events, after);
@@ -56,20 +64,4 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
         addition: addition.command(),
         dest,
     })
-}
-
-/// Whether the contents of a matrix are lost at this event: it goes, or its storage becomes that of a matrix that is set
-/// before anything else happens to it.
-pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
-    match event.what {
-        What::Deallocates => true,
-        What::SwapsWith(other) => {
-            let next = events.of(other.index()).iter().find(|next| next.command() > event.command());
-            next.is_some_and(|next| match next.what {
-                What::Sets(s) => computation.is_whole(s),
-                _ => false,
-            })
-        }
-        _ => false,
-    }
 }

@@ -1,35 +1,67 @@
 //! Inputs of affine components that are made of the rows of one matrix at several times, side by side: filters over time,
 //! which take fewer multiplications than products (see [`crate::component::winograd`]), and need no copies where only the
-//! product reads them.
+//! product reads them. Results are rounded otherwise.
 
-use super::events::{Event, Events, What, between};
-use super::steps::Area;
-use super::zeroing::Part;
-use crate::component::winograd::Taps;
+use super::Lowering;
+use super::dataflow::{Effect, Events, Rect, Region, between, copied_from, is_read_only_by, stays};
+use super::op::{FilterProduct, Op};
+use crate::component::winograd::{Filter, Taps};
 use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
+use crate::index::ComponentId;
 use crate::nnet::Nnet;
-use std::ops::Range;
 
 /// A propagate of an affine component.
 #[derive(Clone, Debug)]
-pub(super) struct Splice {
-    pub propagate: usize,
-    pub taps: Taps,
+struct Splice {
+    propagate: usize,
+    component: ComponentId,
+    output: SubmatrixId,
+    taps: Taps,
     /// Where each tap is.
-    pub sources: Vec<Area>,
+    sources: Vec<Region>,
     /// Commands that nobody needs where the sources are read.
-    pub copies: Vec<usize>,
+    copies: Vec<usize>,
+}
+
+/// Propagates, where a filter pays.
+pub(super) fn run_forward(lowering: &mut Lowering<'_>) {
+    let found = splices(lowering.nnet, lowering.computation, &lowering.events, |c| lowering.is_literal(c));
+    for Splice { propagate, component, output, taps, sources, copies } in found {
+        let Rect { rows, cols } = &sources[0].rect;
+        let dims = (cols.len(), lowering.computation.submatrix(output).cols);
+        let filter = Filter::new(lowering.device, taps.count, taps.step, rows.len(), dims);
+        if let Some(filter) = filter {
+            let sources = sources.iter().map(|source| lowering.part(source)).collect();
+            lowering.replace(propagate, Op::Filter(FilterProduct { component, filter, sources, output }));
+            copies.iter().for_each(|&copy| lowering.remove(copy));
+        }
+    }
+}
+
+/// Backprops: the component is told, and chooses.
+pub(super) fn run_backward(lowering: &mut Lowering<'_>) {
+    let (nnet, computation) = (lowering.nnet, lowering.computation);
+    for (c, command) in computation.commands.iter().enumerate() {
+        let (Command::Backprop(args), Op::Backprop(backprop)) = (command, &lowering.ops[c]) else { continue };
+        if args.in_deriv != backprop.args.in_deriv {
+            continue;
+        }
+        let taps = backward(nnet, computation, &lowering.events, c);
+        if taps.is_some() {
+            lowering.replace(c, Op::Backprop(super::Backprop { taps, ..*backprop }));
+        }
+    }
 }
 
 /// All of them. `is_free` tells commands that are to be done just as they say.
-pub(super) fn splices(
+fn splices(
     nnet: &Nnet,
     computation: &Computation,
     events: &Events,
     is_free: impl Fn(usize) -> bool,
 ) -> Vec<Splice> {
     let splice = |(c, command): (usize, &Command)| {
-        let Command::Propagate(Propagate { component, input: Some(input), .. }) = *command else {
+        let Command::Propagate(Propagate { component, input: Some(input), output, .. }) = *command else {
             return None;
         };
         nnet.component(component).as_affine().filter(|_| is_free(c))?;
@@ -39,13 +71,13 @@ pub(super) fn splices(
             true => (found.sources, found.copies),
             false => (blocks.cloned().collect(), Vec::new()),
         };
-        Some(Splice { propagate: c, taps: found.taps, sources, copies })
+        Some(Splice { propagate: c, component, output, taps: found.taps, sources, copies })
     };
     computation.commands.iter().enumerate().filter_map(splice).collect()
 }
 
 /// The taps that the input value of a backprop is made of, if it is.
-pub(super) fn backward(nnet: &Nnet, computation: &Computation, events: &Events, c: usize) -> Option<Taps> {
+fn backward(nnet: &Nnet, computation: &Computation, events: &Events, c: usize) -> Option<Taps> {
     let Command::Backprop(Backprop { component, in_value: Some(in_value), in_deriv, .. }) =
         computation.commands[c]
     else {
@@ -62,9 +94,9 @@ struct Found {
     before: usize,
     taps: Taps,
     /// The columns of each tap.
-    blocks: Vec<Area>,
+    blocks: Vec<Region>,
     /// What they are copies of; a block that has not been copied is its own source.
-    sources: Vec<Area>,
+    sources: Vec<Region>,
     /// Whether the sources still hold what has been copied.
     in_place: bool,
     copies: Vec<usize>,
@@ -102,57 +134,27 @@ fn find(computation: &Computation, events: &Events, s: SubmatrixId, before: usiz
 }
 
 /// The columns of a sub-matrix in `count` parts of one width.
-fn columns(computation: &Computation, s: SubmatrixId, count: usize) -> Option<Vec<Area>> {
-    let Area { matrix, part } = Area::of(computation, s);
-    let width = part.cols.len() / count;
+fn columns(computation: &Computation, s: SubmatrixId, count: usize) -> Option<Vec<Region>> {
+    let Region { matrix, rect } = Region::of(computation, s);
+    let width = rect.cols.len() / count;
     let block = |k: usize| {
-        let first = part.cols.start + k * width;
-        Area { matrix, part: Part { rows: part.rows.clone(), cols: first..first + width } }
+        let first = rect.cols.start + k * width;
+        Region { matrix, rect: Rect { rows: rect.rows.clone(), cols: first..first + width } }
     };
-    (width > 0 && width * count == part.cols.len()).then(|| (0..count).map(block).collect())
+    (width > 0 && width * count == rect.cols.len()).then(|| (0..count).map(block).collect())
 }
 
 /// Rows from each area to the next, if they are otherwise the same.
-fn step_of(areas: &[Area]) -> Option<usize> {
-    let step = areas[1].part.rows.start.checked_sub(areas[0].part.rows.start).filter(|&step| step > 0)?;
-    let follows = |pair: &[Area]| {
+fn step_of(areas: &[Region]) -> Option<usize> {
+    let step = areas[1].rect.rows.start.checked_sub(areas[0].rect.rows.start).filter(|&step| step > 0)?;
+    let follows = |pair: &[Region]| {
         let [a, b] = pair else { return false };
         a.matrix == b.matrix
-            && a.part.cols == b.part.cols
-            && a.part.rows.start + step == b.part.rows.start
-            && a.part.rows.len() == b.part.rows.len()
+            && a.rect.cols == b.rect.cols
+            && a.rect.rows.start + step == b.rect.rows.start
+            && a.rect.rows.len() == b.rect.rows.len()
     };
     areas.windows(2).all(follows).then_some(step)
-}
-
-/// Whether nobody writes there during these commands, and the matrix stays where it is.
-pub(super) fn stays(computation: &Computation, events: &Events, area: &Area, commands: Range<usize>) -> bool {
-    between(events, area.matrix, commands).iter().all(|event| match event.what {
-        What::Reads(_) => true,
-        What::Sets(s) | What::Changes(s) => Part::of(computation, s).common(&area.part).is_empty(),
-        _ => false,
-    })
-}
-
-/// The copy that has last written this before some command, and what it has copied.
-pub(super) fn copied_from(
-    computation: &Computation,
-    events: &Events,
-    area: &Area,
-    before: usize,
-) -> Option<(usize, Area)> {
-    let writes = |event: &&Event| match event.what {
-        What::Reads(_) => false,
-        What::Sets(s) | What::Changes(s) => !Part::of(computation, s).common(&area.part).is_empty(),
-        _ => true,
-    };
-    let copy = between(events, area.matrix, 0..before).iter().rev().find(writes)?.command();
-    match computation.commands[copy] {
-        Command::Copy { dest, src, alpha: 1.0 } if Part::of(computation, dest) == area.part => {
-            Some((copy, Area::of(computation, src)))
-        }
-        _ => None,
-    }
 }
 
 impl Found {
@@ -166,45 +168,12 @@ impl Found {
         let mut copies = self.copies.iter();
         self.in_place
             && self.blocks.iter().zip(&self.sources).all(|(block, source)| {
-                let is_own = block.matrix == source.matrix && block.part == source.part;
+                let is_own = block.matrix == source.matrix && block.rect == source.rect;
                 is_own
                     || copies.next().is_some_and(|&copy| {
-                        is_free(copy) && is_seen_by(computation, events, block, copy, self.before)
+                        is_free(copy) && is_read_only_by(computation, events, block, copy, self.before)
                     })
             })
-    }
-}
-
-/// Whether what a copy has written is looked at by one command only, and then forgotten.
-pub(super) fn is_seen_by(
-    computation: &Computation,
-    events: &Events,
-    block: &Area,
-    copy: usize,
-    reader: usize,
-) -> bool {
-    let touches = |what| match what {
-        What::Reads(s) | What::Sets(s) | What::Changes(s) => {
-            !Part::of(computation, s).common(&block.part).is_empty()
-        }
-        _ => true,
-    };
-    let mut matrix = block.matrix;
-    let mut since = copy;
-    loop {
-        let later = between(events, matrix, since + 1..usize::MAX).iter();
-        let mut others = later.filter(|event| event.command() != reader);
-        let Some(next) = others.find(|event| touches(event.what)) else { return true };
-        if next.command() < reader {
-            return false;
-        }
-        match next.what {
-            What::Deallocates => return true,
-            What::Sets(s) => return Part::of(computation, s).common(&block.part) == block.part,
-            // The storage goes on as another matrix.
-            What::SwapsWith(other) => (matrix, since) = (other, next.command()),
-            What::Reads(_) | What::Changes(_) | What::Allocates => return false,
-        }
     }
 }
 
@@ -212,25 +181,25 @@ pub(super) fn is_seen_by(
 fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: usize, taps: Taps) -> bool {
     let Some(blocks) = columns(computation, deriv, taps.count) else { return false };
     let later = between(events, blocks[0].matrix, c + 1..usize::MAX);
-    let mut sums: Vec<(usize, Option<Area>)> = vec![(0, None); taps.count];
+    let mut sums: Vec<(usize, Option<Region>)> = vec![(0, None); taps.count];
     for event in later {
-        match (event.what, &computation.commands[event.command()]) {
-            (What::Deallocates, _) => break,
+        match (event.effect, &computation.commands[event.command()]) {
+            (Effect::Deallocates, _) => break,
             (
-                What::Reads(s),
+                Effect::Reads(s),
                 &(Command::Copy { dest, src, alpha: 1.0 } | Command::Add { dest, src, alpha: 1.0 }),
             ) if s == src => {
-                let part = Part::of(computation, src);
-                let Some(k) = blocks.iter().position(|block| block.part == part) else { return false };
+                let rect = Rect::of(computation, src);
+                let Some(k) = blocks.iter().position(|block| block.rect == rect) else { return false };
                 if sums[k].1.is_some() {
                     return false;
                 }
-                sums[k] = (event.command(), Some(Area::of(computation, dest)));
+                sums[k] = (event.command(), Some(Region::of(computation, dest)));
             }
             _ => return false,
         }
     }
-    let Some(into) = sums.iter().map(|sum| sum.1.clone()).collect::<Option<Vec<Area>>>() else {
+    let Some(into) = sums.iter().map(|sum| sum.1.clone()).collect::<Option<Vec<Region>>>() else {
         return false;
     };
     let commands = || sums.iter().map(|sum| sum.0);

@@ -1,0 +1,476 @@
+//! Whether operations do what the commands do.
+//!
+//! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only: a component that
+//! treats row by row makes a row's symbols of its input's row, others of the whole input, and an affine function is a sum over
+//! columns, which can be formed in parts. Additions commute, as only roundings tell their order. What is read must have been written, by
+//! a matrix that has memory at that time; what the user gets, what components store and what their parameters are
+//! changed by must be the same symbols as by the commands, in the same order.
+
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+use super::Lowered;
+use super::op::{Affine, Backprop, FilterProduct, Mode, Op, Propagate, Share};
+use crate::component::Properties;
+use crate::component::summed::is_pooling;
+use crate::component::winograd::Taps;
+use crate::computation::{self, Command, Computation, MemoId, SubmatrixId};
+use crate::fast_hash::FastMap;
+use crate::index::{ComponentId, NodeId};
+use crate::nnet::Nnet;
+use crate::optimize::is_looped;
+use std::ops::Range;
+use symbols::{Cells, Memory, Symbol, factor, mix};
+
+type Done = Result<(), String>;
+
+/// Sums over windows look like no other symbols.
+const SUMMED: Symbol = 0x5ca1_ab1e_0ddb_a115;
+
+/// An error says what is wrong with `lowered`, for `computation`, which the checker of computations accepts.
+pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done {
+    let extended = lowered.extended(computation);
+    let expected = Run::of(nnet, &extended, &Lowered::literal(computation))
+        .map_err(|e| format!("as the commands say: {e}"))?;
+    let found = Run::of(nnet, &extended, lowered)?;
+    for (i, (node, symbol)) in expected.provided.iter().enumerate() {
+        if found.provided.get(i) != Some(&(*node, *symbol)) {
+            return Err(format!("'{}' is not what the commands give", nnet.node_name(*node)));
+        }
+    }
+    for (c, symbol) in expected.effects.iter().enumerate().filter(|&(c, symbol)| found.effects[c] != *symbol)
+    {
+        let _ = symbol;
+        let name = nnet.component_name(ComponentId::from(c));
+        return Err(format!("what {name} stores or is changed by is not what the commands give"));
+    }
+    Ok(())
+}
+
+/// A list that has run.
+struct Run<'a> {
+    nnet: &'a Nnet,
+    computation: &'a Computation,
+    memory: Memory<'a>,
+    memos: FastMap<MemoId, Symbol>,
+    /// By number, the component and a symbol for each row.
+    shares: FastMap<usize, (ComponentId, Vec<Symbol>)>,
+    /// How often chance has been asked.
+    draws: u64,
+    accepted: usize,
+    /// What the user gets.
+    provided: Vec<(NodeId, Symbol)>,
+    /// By component, all that has been stored in it or has changed its parameters.
+    effects: Vec<Symbol>,
+}
+
+impl<'a> Run<'a> {
+    /// Runs once, up to the jump of a loop. `computation` has all sub-matrices that operations name.
+    fn of(nnet: &'a Nnet, computation: &'a Computation, list: &Lowered) -> Result<Run<'a>, String> {
+        let mut run = Run {
+            nnet,
+            computation,
+            memory: Memory::new(nnet, computation),
+            memos: FastMap::default(),
+            shares: FastMap::default(),
+            draws: 0,
+            accepted: 0,
+            provided: Vec::new(),
+            effects: vec![0; nnet.num_components()],
+        };
+        let looped = is_looped(computation);
+        let mut passed = 0;
+        for (i, op) in list.ops.iter().enumerate() {
+            let turn = list.command(i);
+            for command in computation.commands[passed..turn.max(passed)].iter().filter(|_| !looped) {
+                run.size(command);
+            }
+            passed = passed.max(turn);
+            run.operation(op).map_err(|e| format!("at the turn of command {turn}: {e}"))?;
+        }
+        Ok(run)
+    }
+
+    fn size(&mut self, command: &Command) {
+        match *command {
+            Command::Allocate { matrix } => self.memory.set_memory(matrix, true),
+            Command::Deallocate { matrix } => self.memory.set_memory(matrix, false),
+            _ => {}
+        }
+    }
+
+    fn operation(&mut self, op: &Op) -> Done {
+        match *op {
+            Op::Nothing | Op::Marker | Op::Goto { .. } => Ok(()),
+            Op::Accept { matrix, node } => self.accept(matrix, node),
+            Op::Provide { matrix, node } => {
+                let symbol = self.whole(matrix, |_, symbol| Some(symbol))?;
+                self.provided.push((node, symbol));
+                Ok(())
+            }
+            Op::Set { .. } | Op::Copy { .. } | Op::Add { .. } => self.rows(op, 0..usize::MAX),
+            Op::Blocks(ref blocks) => {
+                let rows = self.computation.matrix(blocks.matrix).rows;
+                for first in (0..rows).step_by(blocks.rows) {
+                    blocks.ops.iter().try_for_each(|op| self.rows(op, first..first + blocks.rows))?;
+                }
+                Ok(())
+            }
+            Op::CopyRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, false),
+            Op::AddRows { dest, src, rows, alpha } => self.gather(dest, src, rows, alpha, true),
+            Op::CopyRowsMulti { dest, rows, alpha } => {
+                let list = &self.computation.multi_indexes[rows.index()];
+                list.iter().enumerate().try_for_each(|(i, row)| self.row(dest, i, *row, alpha, false))
+            }
+            Op::AddRowsMulti { dest, rows, alpha } => {
+                let list = &self.computation.multi_indexes[rows.index()];
+                let mut present = list.iter().enumerate().filter(|(_, row)| row.is_some());
+                present.try_for_each(|(i, row)| self.row(dest, i, *row, alpha, true))
+            }
+            Op::CopyToRowsMulti { src, rows } => self.scatter(src, rows, 1.0, false),
+            Op::AddToRowsMulti { src, rows, alpha } => self.scatter(src, rows, alpha, true),
+            Op::AddRowRanges { dest, src, ranges, alpha } => {
+                let list = &self.computation.ranges[ranges.index()];
+                list.iter().enumerate().try_for_each(|(i, &(begin, end))| {
+                    (begin.max(0)..end.max(0))
+                        .try_for_each(|j| self.row(dest, i, Some((src, j as u32)), alpha, true))
+                })
+            }
+            Op::Propagate(ref propagate) => self.propagate(propagate),
+            Op::Backprop(ref backprop) => self.backprop(backprop),
+            Op::Affine(Affine { component, ref columns, input, output, adds }) => {
+                let mut sums = self.linear(component, input, columns.start)?;
+                if !adds {
+                    sums.iter_mut().for_each(|sum| *sum = sum.wrapping_add(bias(component)));
+                }
+                self.affine_rows(component, &sums, output, adds)
+            }
+            Op::Filter(FilterProduct { component, ref sources, output, .. }) => {
+                let mut sums = vec![bias(component); self.computation.submatrix(output).rows];
+                let dim = self.computation.submatrix(sources[0]).cols;
+                for (k, &source) in sources.iter().enumerate() {
+                    let own = self.linear(component, source, k * dim)?;
+                    sums.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.wrapping_add(own));
+                }
+                self.affine_rows(component, &sums, output, false)
+            }
+            Op::Share(Share { share, component, ref columns, source }) => {
+                let sums = self.linear(component, source, columns.start)?;
+                let sums = sums.into_iter().map(|sum| sum.wrapping_add(bias(component))).collect();
+                self.shares.insert(share, (component, sums));
+                Ok(())
+            }
+            Op::CopyShare { share, ref rows, dest, last } => {
+                let absent = || format!("share {share} is not there");
+                let (component, sums) = self.shares.get(&share).ok_or_else(absent)?;
+                let (component, sums) = (*component, sums[rows.clone()].to_vec());
+                if last {
+                    self.shares.remove(&share);
+                }
+                self.affine_rows(component, &sums, dest, false)
+            }
+        }
+    }
+
+    fn accept(&mut self, matrix: SubmatrixId, node: NodeId) -> Done {
+        if !is_looped(self.computation) {
+            self.memory.set_memory(matrix, true);
+        }
+        self.accepted += 1;
+        let cells = self.memory.cells(matrix);
+        let seed = mix(u64::from(node.0), self.accepted as u64);
+        self.fill(&cells, |i, start| mix(seed, mix(i as u64, start as u64)))
+    }
+
+    /// Sets all cells to what `symbol` says of row and first column.
+    fn fill(&mut self, cells: &Cells, symbol: impl Fn(usize, usize) -> Symbol) -> Done {
+        for i in 0..cells.rows {
+            for (k, &start) in cells.starts.iter().enumerate() {
+                self.memory.write(cells, i, k, symbol(i, start))?;
+            }
+        }
+        Ok(())
+    }
+
+    // ---- rows ------------------------------------------------------------------------------------------------------
+
+    /// What sets, copies to or adds to rows, for those rows of the destination's matrix only.
+    fn rows(&mut self, op: &Op, rows: Range<usize>) -> Done {
+        let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {
+            return Err(format!("{op:?} cannot go by rows"));
+        };
+        let to = *self.computation.submatrix(dest);
+        let chosen = (0..to.rows).filter(|i| rows.contains(&(i + to.row_offset)));
+        for i in chosen {
+            match *op {
+                Op::Set { value, .. } => {
+                    let symbol = if value == 0.0 { 0 } else { mix(u64::from(value.to_bits()), 2) };
+                    let cells = self.memory.cells(dest);
+                    (0..cells.starts.len()).try_for_each(|k| self.memory.write(&cells, i, k, symbol))?;
+                }
+                Op::Copy { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, false)?,
+                Op::Add { src, alpha, .. } => self.row(dest, i, Some((src, i as u32)), alpha, true)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets row `i` of `dest` to alpha times a row, or zero, or adds to it.
+    fn row(&mut self, dest: SubmatrixId, i: usize, src: computation::RowOf, alpha: f32, adds: bool) -> Done {
+        let to = self.memory.cells(dest);
+        let from = src.map(|(s, j)| (self.memory.cells(s), j as usize));
+        for k in 0..to.starts.len() {
+            let symbol = match &from {
+                Some((cells, j)) => self.memory.read(cells, *j, k)?.wrapping_mul(factor(alpha)),
+                None => 0,
+            };
+            match adds {
+                true => self.memory.add(&to, i, k, symbol)?,
+                false => self.memory.write(&to, i, k, symbol)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(
+        &mut self,
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: computation::IndexesId,
+        alpha: f32,
+        adds: bool,
+    ) -> Done {
+        let list = self.computation.indexes[rows.index()].clone();
+        for (i, &j) in list.iter().enumerate().filter(|&(_, &j)| !adds || j >= 0) {
+            self.row(dest, i, u32::try_from(j).ok().map(|j| (src, j)), alpha, adds)?;
+        }
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self,
+        src: SubmatrixId,
+        rows: computation::MultiIndexesId,
+        alpha: f32,
+        adds: bool,
+    ) -> Done {
+        let list = &self.computation.multi_indexes[rows.index()];
+        for (i, &(to, j)) in list.iter().enumerate().filter_map(|(i, row)| Some((i, row.as_ref()?))) {
+            self.row(to, j as usize, Some((src, i as u32)), alpha, adds)?;
+        }
+        Ok(())
+    }
+
+    // ---- components ------------------------------------------------------------------------------------------------
+
+    fn has(&self, component: ComponentId, property: Properties) -> bool {
+        self.nnet.component(component).properties().has(property)
+    }
+
+    /// A symbol for all of a sub-matrix, or for those of its symbols that `use_of` keeps, given the first column.
+    fn whole(
+        &self,
+        s: SubmatrixId,
+        use_of: impl Fn(usize, Symbol) -> Option<Symbol>,
+    ) -> Result<Symbol, String> {
+        let cells = self.memory.cells(s);
+        let mut all = mix(cells.rows as u64, 3);
+        for i in 0..cells.rows {
+            for (k, &start) in cells.starts.iter().enumerate() {
+                if let Some(symbol) = use_of(start, self.memory.read(&cells, i, k)?) {
+                    all = mix(all, mix(symbol, start as u64));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// For each row the sum over columns of an affine component's input; `first` is the first of them.
+    fn linear(
+        &self,
+        component: ComponentId,
+        input: SubmatrixId,
+        first: usize,
+    ) -> Result<Vec<Symbol>, String> {
+        let cells = self.memory.cells(input);
+        let sum = |i: usize| {
+            cells.starts.iter().enumerate().try_fold(0, |sum: Symbol, (k, start)| {
+                let weight = mix(u64::from(component.0), mix((first + start) as u64, 4)) | 1;
+                Ok(sum.wrapping_add(self.memory.read(&cells, i, k)?.wrapping_mul(weight)))
+            })
+        };
+        (0..cells.rows).map(sum).collect()
+    }
+
+    /// The output rows of an affine function from the sums over its input.
+    fn affine_rows(
+        &mut self,
+        component: ComponentId,
+        sums: &[Symbol],
+        output: SubmatrixId,
+        adds: bool,
+    ) -> Done {
+        let cells = self.memory.cells(output);
+        for (i, sum) in sums.iter().enumerate() {
+            for (k, &start) in cells.starts.iter().enumerate() {
+                let symbol = sum.wrapping_mul(mix(u64::from(component.0), mix(start as u64, 5)) | 1);
+                match adds {
+                    true => self.memory.add(&cells, i, k, symbol)?,
+                    false => self.memory.write(&cells, i, k, symbol)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A number that differs each time that chance is asked.
+    fn chance(&mut self, component: ComponentId) -> u64 {
+        let random = self.has(component, Properties::RANDOM);
+        self.draws += u64::from(random);
+        if random { self.draws } else { 0 }
+    }
+
+    fn propagate(&mut self, &Propagate { args, mode }: &Propagate) -> Done {
+        let computation::Propagate { component, input, output, memo, store_stats, .. } = args;
+        let run = self.nnet.component(component);
+        let seed = mix(mix(u64::from(component.0), 6), self.chance(component));
+        let takes_sums = matches!(mode, Mode::Summed { .. }) && is_pooling(run);
+        let unmasked = |start: usize, symbol: Symbol| {
+            Some(if takes_sums && start > 0 { symbol.wrapping_sub(SUMMED) } else { symbol })
+        };
+        let all = input.map_or(Ok(0), |input| self.whole(input, unmasked))?;
+        if run.as_affine().is_some()
+            && let Some(input) = input
+        {
+            let sums = self.linear(component, input, 0)?;
+            let sums: Vec<Symbol> = sums.into_iter().map(|sum| sum.wrapping_add(bias(component))).collect();
+            self.affine_rows(component, &sums, output, false)?;
+        } else {
+            let by_row = match input {
+                Some(input) if self.has(component, Properties::SIMPLE) => {
+                    Some(self.linear(component, input, 0)?)
+                }
+                _ => None,
+            };
+            let adds = mode == Mode::Ordinary && self.has(component, Properties::PROPAGATE_ADDS);
+            let gives_sums = matches!(mode, Mode::Summed { .. }) && !is_pooling(run);
+            let cells = self.memory.cells(output);
+            self.results(&cells, adds, |i, start| {
+                let of_row = by_row.as_ref().map_or(mix(all, i as u64), |rows| rows[i]);
+                let mask = if gives_sums && start > 0 { SUMMED } else { 0 };
+                mix(mix(seed, of_row), start as u64).wrapping_add(mask)
+            })?;
+        }
+        if let Some(memo) = memo {
+            self.memos.insert(memo, mix(seed, all));
+        }
+        if store_stats {
+            let result = self.whole(output, |_, symbol| Some(symbol))?;
+            self.affect(component, mix(all, result));
+        }
+        Ok(())
+    }
+
+    /// Writes results, or adds them.
+    fn results(&mut self, cells: &Cells, adds: bool, result: impl Fn(usize, usize) -> Symbol) -> Done {
+        for i in 0..cells.rows {
+            for (k, &start) in cells.starts.iter().enumerate() {
+                match adds {
+                    true => self.memory.add(cells, i, k, result(i, start))?,
+                    false => self.memory.write(cells, i, k, result(i, start))?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn affect(&mut self, component: ComponentId, by: Symbol) {
+        let effects = &mut self.effects[component.index()];
+        *effects = mix(*effects, by);
+    }
+
+    fn backprop(&mut self, &Backprop { args, mode, taps }: &Backprop) -> Done {
+        let computation::Backprop { component, in_value, out_value, out_deriv, in_deriv, memo, .. } = args;
+        let run = self.nnet.component(component);
+        let pools = is_pooling(run);
+        let summed = matches!(mode, Mode::Summed { .. });
+        // Of statistics, pooling backward looks at counts only.
+        let counts = |start: usize, symbol: Symbol| (!pools || start == 0).then_some(symbol);
+        let unmasked = |start: usize, symbol: Symbol| {
+            Some(if summed && !pools && start > 0 { symbol.wrapping_sub(SUMMED) } else { symbol })
+        };
+        let parts = [
+            in_value.map_or(Ok(0), |s| self.whole(s, counts))?,
+            out_value.map_or(Ok(0), |s| self.whole(s, |_, symbol| Some(symbol)))?,
+            self.whole(out_deriv, unmasked)?,
+            memo.and_then(|memo| self.memos.get(&memo).copied()).unwrap_or(0),
+            self.chance(component),
+        ];
+        let all = parts.into_iter().fold(mix(u64::from(component.0), 7), mix);
+        if let (Some(taps), Some(in_value)) = (taps, in_value) {
+            self.check_taps(taps, in_value)?;
+        }
+        if let Some(in_deriv) = in_deriv {
+            let adds = mode == Mode::Ordinary && self.has(component, Properties::BACKPROP_ADDS);
+            let cells = self.memory.cells(in_deriv);
+            let free = taps.filter(|taps| taps.summed).map(|taps| Free {
+                taps,
+                rows: cells.rows,
+                dim: run.input_dim() / taps.count,
+            });
+            self.results(&cells, adds, |i, start| {
+                let mask = if summed && pools && start > 0 { SUMMED } else { 0 };
+                let free = free.as_ref().map_or(0, |free| free.symbol(i, start));
+                mix(mix(all, i as u64), start as u64).wrapping_add(mask).wrapping_add(free)
+            })?;
+        }
+        if args.update_model {
+            self.affect(component, all);
+        }
+        Ok(())
+    }
+
+    /// Whether each tap holds in row i what the tap before it holds in row i + step.
+    fn check_taps(&self, taps: Taps, in_value: SubmatrixId) -> Done {
+        let cells = self.memory.cells(in_value);
+        let pieces = cells.starts.len() / taps.count;
+        for i in taps.step..cells.rows {
+            for k in pieces..cells.starts.len() {
+                let own = self.memory.read(&cells, i - taps.step, k)?;
+                if own != self.memory.read(&cells, i, k - pieces)? {
+                    return Err(format!("row {i} of the input is not made of taps"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What may be added to the derivatives of taps, since only sums over the taps matter that hold the same row.
+struct Free {
+    taps: Taps,
+    rows: usize,
+    /// Columns of a tap.
+    dim: usize,
+}
+
+impl Free {
+    fn symbol(&self, i: usize, start: usize) -> Symbol {
+        let (tap, column) = (start / self.dim, start % self.dim);
+        let row = i + tap * self.taps.step;
+        let holds = |k: &usize| row >= k * self.taps.step && row - k * self.taps.step < self.rows;
+        let mut holding = (0..self.taps.count).filter(holds);
+        let any = mix(mix(row as u64, 8), column as u64);
+        match (holding.next(), holding.next()) {
+            (Some(first), Some(_)) if first == tap => any,
+            (Some(_), Some(second)) if second == tap => any.wrapping_neg(),
+            _ => 0,
+        }
+    }
+}
+
+fn bias(component: ComponentId) -> Symbol {
+    mix(u64::from(component.0), 9)
+}

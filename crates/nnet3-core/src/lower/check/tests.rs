@@ -1,0 +1,201 @@
+//! Lists with faults, which the check must find.
+
+use super::super::tests::{BYPASS, RECURRENT, SMALL, SPLICED, forward, training};
+use super::super::{Lowered, Watch, lower};
+use super::*;
+use crate::config::parse_config;
+use crate::random::Random;
+
+/// Networks with all kinds of operations, lowered.
+fn cases() -> Vec<(Nnet, Computation, Lowered)> {
+    let recurrent = RECURRENT.replace("INPUT", "a, IfDefined(Offset(d, -1))");
+    let cases = [
+        training(SMALL, 2, 3),
+        training(BYPASS, 4, 1100),
+        training(&recurrent, 3, 7),
+        forward(&recurrent, 3, 7),
+        training(SPLICED, 7, 90),
+        forward(SPLICED, 7, 90),
+        training(POOLED, 3, 40),
+    ];
+    let lowered = |(nnet, computation): (Nnet, Computation)| {
+        let host = nnet3_matrix::cpu();
+        let lowered = lower(&nnet, &computation, &*host, &mut Watch::default()).unwrap();
+        check(&nnet, &computation, &lowered).unwrap();
+        (nnet, computation, lowered)
+    };
+    cases.into_iter().map(lowered).collect()
+}
+
+/// Statistics in windows that touch.
+const POOLED: &str = "
+    input-node name=input dim=4
+    component name=a type=AffineComponent input-dim=4 output-dim=4
+    component name=e type=StatisticsExtractionComponent input-dim=4
+    component name=p type=StatisticsPoolingComponent input-dim=9 left-context=0 right-context=19
+    component name=b type=AffineComponent input-dim=8 output-dim=4
+    component-node name=a component=a input=input
+    component-node name=e component=e input=a
+    component-node name=p component=p input=e
+    component-node name=b component=b input=Round(p, 20)
+    output-node name=output input=b";
+
+/// A first step of a recurrence has nothing before it: it adds products with zeros.
+fn may_add_zeros(op: &Op) -> bool {
+    matches!(op, Op::Affine(Affine { adds: true, .. }))
+}
+
+#[test]
+fn operations_that_are_missing_are_found() {
+    let mut zeroings = 0;
+    for (nnet, computation, lowered) in cases() {
+        let mut needless = Vec::new();
+        for (i, op) in lowered.ops.iter().enumerate() {
+            if matches!(op, Op::Nothing | Op::Marker) {
+                continue;
+            }
+            let mut without = lowered.clone();
+            without.ops[i] = Op::Nothing;
+            match check(&nnet, &computation, &without) {
+                Ok(()) => needless.push(op),
+                Err(_) => zeroings += usize::from(matches!(op, Op::Set { .. })),
+            }
+        }
+        // Some zeros are not known to be overwritten.
+        let may_be = |op: &&Op| may_add_zeros(op) || matches!(op, Op::Set { value: 0.0, .. });
+        assert!(needless.len() <= 2 && needless.iter().all(may_be), "{needless:?}");
+    }
+    assert!(zeroings > 0);
+}
+
+/// Changes one operation in one way; false where there is nothing to change.
+type Fault = fn(&mut Op) -> bool;
+
+const FAULTS: [(&str, Fault); 9] = [
+    ("adds to what is not there", |op| match op {
+        Op::Propagate(Propagate { mode: mode @ Mode::Sets, .. })
+        | Op::Backprop(Backprop { mode: mode @ Mode::Sets, .. }) => {
+            *mode = Mode::Ordinary;
+            true
+        }
+        _ => false,
+    }),
+    ("single frames for sums", |op| match op {
+        Op::Propagate(Propagate { mode: mode @ Mode::Summed { .. }, .. })
+        | Op::Backprop(Backprop { mode: mode @ Mode::Summed { .. }, .. }) => {
+            *mode = Mode::Sets;
+            true
+        }
+        _ => false,
+    }),
+    ("other columns", |op| match op {
+        Op::Affine(Affine { columns, .. }) | Op::Share(Share { columns, .. }) => {
+            *columns = columns.start + 1..columns.end + 1;
+            true
+        }
+        _ => false,
+    }),
+    ("forgets or repeats the bias", |op| match op {
+        Op::Affine(Affine { adds, .. }) => {
+            *adds = !*adds;
+            true
+        }
+        _ => false,
+    }),
+    ("taps in another order", |op| match op {
+        Op::Filter(FilterProduct { sources, .. }) => {
+            sources.reverse();
+            true
+        }
+        _ => false,
+    }),
+    ("other taps", |op| match op {
+        Op::Backprop(Backprop { taps: Some(taps), .. }) => {
+            taps.step += 1;
+            true
+        }
+        _ => false,
+    }),
+    ("other rows of a share", |op| match op {
+        Op::CopyShare { rows, .. } if rows.start > 0 => {
+            *rows = rows.start - 1..rows.end - 1;
+            true
+        }
+        _ => false,
+    }),
+    ("not all rows", |op| match op {
+        Op::Blocks(blocks) => {
+            blocks.ops.pop();
+            true
+        }
+        _ => false,
+    }),
+    ("another order", |op| match op {
+        Op::Blocks(blocks) => {
+            blocks.ops.reverse();
+            true
+        }
+        _ => false,
+    }),
+];
+
+#[test]
+fn faults_are_found() {
+    let cases = cases();
+    for (what, fault) in FAULTS {
+        let mut found = 0;
+        for (nnet, computation, lowered) in &cases {
+            let mut first_step = false;
+            for i in 0..lowered.ops.len() {
+                let mut wrong = lowered.clone();
+                if fault(&mut wrong.ops[i]) {
+                    let is_found = check(nnet, computation, &wrong).is_err();
+                    let may_be_right = may_add_zeros(&lowered.ops[i]) && !first_step;
+                    assert!(is_found || may_be_right, "{what}: {:?}", lowered.ops[i]);
+                    first_step |= !is_found;
+                    found += usize::from(is_found);
+                }
+            }
+        }
+        assert!(found > 0, "{what}");
+    }
+}
+
+/// What only sums of derivatives allow is not allowed where the derivatives themselves are read.
+#[test]
+fn derivatives_of_taps_matter_only_in_sums() {
+    let elsewhere =
+        SPLICED.replace("input=Append(Offset(c, -3), c)", "input=Append(Offset(c, -3), Scale(0.5, c))");
+    assert_ne!(elsewhere, SPLICED);
+    let (nnet, computation) = training(&elsewhere, 7, 90);
+    let host = nnet3_matrix::cpu();
+    let mut lowered = lower(&nnet, &computation, &*host, &mut Watch::default()).unwrap();
+    let d = nnet.find_component("d").unwrap();
+    let of_d = |op: &&mut Op| matches!(op, Op::Backprop(backprop) if backprop.args.component == d);
+    let Some(Op::Backprop(backprop)) = lowered.ops.iter_mut().find(of_d) else { panic!() };
+    backprop.taps = Some(Taps { count: 2, step: 21, summed: true });
+    assert!(check(&nnet, &computation, &lowered).is_err());
+}
+
+/// Chance must be asked in the same order.
+#[test]
+fn random_components_keep_their_order() {
+    let config = "
+        input-node name=input dim=4
+        component name=a type=DropoutComponent dim=4 dropout-proportion=0.5
+        component name=b type=DropoutComponent dim=4 dropout-proportion=0.5
+        component-node name=a component=a input=input
+        component-node name=b component=b input=input
+        output-node name=output input=Sum(a, b)";
+    let mut nnet = Nnet::default();
+    nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
+    let request = nnet.ordinary_request(2, 3, 1, false).unwrap();
+    let computation = crate::compile::compile(&nnet, std::slice::from_ref(&request)).unwrap();
+    let mut list = Lowered::literal(&computation);
+    check(&nnet, &computation, &list).unwrap();
+    let both: Vec<usize> = (0..list.ops.len()).filter(|&i| matches!(list.ops[i], Op::Propagate(_))).collect();
+    let [first, second] = both[..] else { panic!("{both:?}") };
+    let moved = list.ops.remove(first);
+    list.ops.insert(second, moved);
+    assert!(check(&nnet, &computation, &list).is_err());
+}

@@ -1,0 +1,133 @@
+//! What operations cost, for people to look at.
+
+use super::op::{Affine, Backprop, Op, Share};
+use super::{FilterProduct, Lowered};
+use crate::computation::{Command, Computation, SubmatrixId};
+use crate::flops;
+use crate::index::ComponentId;
+use crate::nnet::Nnet;
+use crate::optimize::analysis::{AccessKind, submatrix_accesses};
+use std::iter::Sum;
+use std::ops::Add;
+
+/// Sums over operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Those that do something, jumps and exchanges with the user excepted.
+    pub operations: usize,
+    /// Read and written: each matrix that an operation names once for either; of matrices in a list of rows the listed rows.
+    pub bytes: u64,
+    /// Of matrix products.
+    pub flops: u64,
+}
+
+impl Add for Cost {
+    type Output = Cost;
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            operations: self.operations + other.operations,
+            bytes: self.bytes + other.bytes,
+            flops: self.flops + other.flops,
+        }
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), Add::add)
+    }
+}
+
+impl Cost {
+    /// Of all operations.
+    pub fn of(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Cost {
+        let extended = lowered.extended(computation);
+        lowered.ops.iter().map(|op| Cost::of_op(nnet, &extended, op)).sum()
+    }
+
+    /// Of one; `computation` is [`Lowered::extended`].
+    pub fn of_op(nnet: &Nnet, computation: &Computation, op: &Op) -> Cost {
+        let bytes = |s: SubmatrixId| {
+            let s = computation.submatrix(s);
+            4 * (s.rows * s.cols) as u64
+        };
+        let out_dim = |component: ComponentId| nnet.component(component).output_dim();
+        let product = |input: SubmatrixId, component| {
+            let input = computation.submatrix(input);
+            2 * (input.rows * input.cols * out_dim(component)) as u64
+        };
+        let one = |bytes, flops| Cost { operations: 1, bytes, flops };
+        match op {
+            Op::Nothing | Op::Accept { .. } | Op::Provide { .. } | Op::Marker | Op::Goto { .. } => {
+                Cost::default()
+            }
+            Op::Propagate(propagate) => of_command(nnet, computation, &Command::Propagate(propagate.args)),
+            Op::Backprop(backprop) => {
+                let cost = of_command(nnet, computation, &Command::Backprop(backprop.args));
+                Cost { flops: of_filters(nnet, computation, backprop).unwrap_or(cost.flops), ..cost }
+            }
+            &Op::Affine(Affine { component, input, output, adds, .. }) => {
+                let times = if adds { 2 } else { 1 };
+                one(bytes(input) + times * bytes(output), product(input, component))
+            }
+            Op::Filter(FilterProduct { component, filter, sources, output }) => {
+                let dim = computation.submatrix(sources[0]).cols;
+                let flops = 2 * (filter.products() * dim * out_dim(*component)) as u64;
+                one(sources.iter().map(|&source| bytes(source)).sum::<u64>() + bytes(*output), flops)
+            }
+            &Op::Share(Share { component, source, .. }) => {
+                let share = 4 * (computation.submatrix(source).rows * out_dim(component)) as u64;
+                one(bytes(source) + share, product(source, component))
+            }
+            &Op::CopyShare { dest, .. } => one(2 * bytes(dest), 0),
+            Op::Blocks(blocks) => {
+                let sum: Cost = blocks.ops.iter().map(|op| Cost::of_op(nnet, computation, op)).sum();
+                Cost { operations: 1, ..sum }
+            }
+            _ => op.command().map_or(Cost::default(), |command| of_command(nnet, computation, &command)),
+        }
+    }
+}
+
+/// The operations of a backprop's products, if they are those of a filter, which only the host has.
+fn of_filters(nnet: &Nnet, computation: &Computation, backprop: &Backprop) -> Option<u64> {
+    let (args, taps) = (&backprop.args, backprop.taps?);
+    let (linear, _) = nnet.component(args.component).as_affine()?;
+    let filter = taps.filter(&*nnet3_matrix::cpu(), computation.submatrix(args.out_deriv).rows, linear)?;
+    let plain = 2 * (computation.submatrix(args.out_deriv).rows * linear.rows() * linear.cols()) as u64;
+    let filtered = 2 * (filter.products() * linear.rows() * linear.cols() / taps.count) as u64;
+    let derivs = if taps.summed { filtered } else { plain };
+    let update = args.update_model && computation.need_model_derivative;
+    Some(u64::from(args.in_deriv.is_some()) * derivs + u64::from(update) * filtered)
+}
+
+fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> Cost {
+    let flops = flops::of_command(nnet, computation, command);
+    Cost { operations: 1, bytes: bytes_touched(nnet, computation, command), flops }
+}
+
+/// Of the matrices named: once what is read, once what is written. Of matrices in a list of rows the listed rows only.
+fn bytes_touched(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
+    let row_bytes = |cols: usize| 4 * cols as u64;
+    let listed = match *command {
+        Command::CopyRowsMulti { dest: s, rows, .. }
+        | Command::CopyToRowsMulti { src: s, rows }
+        | Command::AddRowsMulti { dest: s, rows, .. }
+        | Command::AddToRowsMulti { src: s, rows, .. } => Some((s, rows)),
+        _ => None,
+    };
+    if let Some((s, rows)) = listed {
+        let s = computation.submatrix(s);
+        let present = computation.multi_indexes[rows.index()].iter().flatten().count() as u64;
+        let added = matches!(command, Command::AddRowsMulti { .. } | Command::AddToRowsMulti { .. });
+        return row_bytes(s.cols) * present * if added { 3 } else { 2 };
+    }
+    let mut accesses = Vec::new();
+    submatrix_accesses(nnet, computation, command, &mut accesses);
+    let times = |kind| if kind == AccessKind::ReadWrite { 2 } else { 1 };
+    let bytes = |s| {
+        let s = computation.submatrix(s);
+        row_bytes(s.cols) * s.rows as u64
+    };
+    accesses.into_iter().map(|(s, kind)| times(kind) * bytes(s)).sum()
+}

@@ -1,0 +1,299 @@
+//! Lowering: from a computation's commands to the operations that the executor runs, for one device.
+//!
+//! At first there is one operation for each command, which does what that says. Then the passes, a file each, replace
+//! operations where less work gives the same results (or, where they say so, the same but for the rounding of sums): this is
+//! the one place where it is decided what is done otherwise than the commands say. All of them look at the commands and at
+//! [`dataflow`], which tells what these do to matrices, and change only operations that are still what the command at their
+//! position says; so no pass has to know another one. [`check`] runs a list on symbols instead of numbers, and compares.
+
+mod accumulate;
+mod blocks;
+pub mod check;
+mod common_share;
+mod cost;
+mod dataflow;
+mod filters;
+mod literal;
+mod op;
+mod precompute;
+mod print;
+mod sum_statistics;
+#[cfg(test)]
+pub(crate) mod tests;
+mod zeroing;
+
+pub use cost::Cost;
+pub use op::{Affine, Backprop, Blocks, FilterProduct, Mode, Op, Propagate, Share};
+
+use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
+use crate::error::{Error, Result};
+use crate::nnet::Nnet;
+use crate::optimize::is_looped;
+use dataflow::{Events, Rect, Region, events};
+use nnet3_matrix::Backend;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// A pass over the operations.
+struct Pass {
+    name: &'static str,
+    run: fn(&mut Lowering<'_>),
+    /// Whether it is for the host only: elsewhere calls, not elements, are what takes time.
+    host_only: bool,
+    /// Whether it is for loops, too. These come back to matrices that they have left.
+    looped: bool,
+}
+
+const fn pass(name: &'static str, run: fn(&mut Lowering<'_>)) -> Pass {
+    Pass { name, run, host_only: false, looped: false }
+}
+
+/// All passes, in order.
+const PASSES: [Pass; 8] = [
+    pass("accumulate", accumulate::run),
+    pass("zeroing", zeroing::run),
+    pass("common-share", common_share::run),
+    Pass { host_only: true, ..pass("precompute", precompute::run) },
+    Pass { host_only: true, ..pass("sum-statistics", sum_statistics::run) },
+    Pass { host_only: true, ..pass("filter-forward", filters::run_forward) },
+    Pass { host_only: true, ..pass("filter-backward", filters::run_backward) },
+    Pass { host_only: true, looped: true, ..pass("blocks", blocks::run) },
+];
+
+/// What one pass has made of the operations.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    pub name: &'static str,
+    pub before: Cost,
+    pub after: Cost,
+    /// How long it took, without checking.
+    pub time: Duration,
+}
+
+/// A pass is done.
+pub type Observer<'a> = &'a mut dyn FnMut(Stage);
+
+/// Who watches the passes.
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// Whether [`check`] looks at the operations after each pass.
+    pub check: bool,
+    /// Is told of each pass that is done.
+    pub observer: Option<Observer<'a>>,
+    /// How long all this watching has taken.
+    pub time: Duration,
+}
+
+/// Operations in the order in which they run.
+#[derive(Clone, Debug, Default)]
+pub struct Lowered {
+    ops: Vec<Op>,
+    /// For each of them the command at whose turn it runs.
+    commands: Vec<u32>,
+    /// Parts of matrices that the computation has no sub-matrix for; numbered on from its own.
+    parts: Vec<Submatrix>,
+}
+
+impl Lowered {
+    /// One operation for each command, that does what it says.
+    pub fn literal(computation: &Computation) -> Lowered {
+        let ops = literal::ops(computation);
+        Lowered { commands: (0..ops.len() as u32).collect(), ops, parts: Vec::new() }
+    }
+
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The command at whose turn an operation runs.
+    pub fn command(&self, op: usize) -> usize {
+        self.commands[op] as usize
+    }
+
+    /// The operations that run at the turn of a command.
+    pub fn at_turn(&self, command: usize) -> Range<usize> {
+        let position = |command: usize| self.commands.partition_point(|&c| (c as usize) < command);
+        position(command)..position(command + 1)
+    }
+
+    /// A sub-matrix of `computation` or one of these parts.
+    pub fn submatrix<'a>(&'a self, computation: &'a Computation, id: SubmatrixId) -> &'a Submatrix {
+        submatrix(computation, &self.parts, id)
+    }
+}
+
+fn submatrix<'a>(computation: &'a Computation, parts: &'a [Submatrix], id: SubmatrixId) -> &'a Submatrix {
+    let own = &computation.submatrices;
+    own.get(id.index()).unwrap_or_else(|| &parts[id.index() - own.len()])
+}
+
+/// Operations at work.
+struct Lowering<'a> {
+    nnet: &'a Nnet,
+    computation: &'a Computation,
+    device: &'a dyn Backend,
+    events: Events,
+    /// At the position of each command; [`Op::Nothing`] where none is left.
+    ops: Vec<Op>,
+    /// Whether the operation is no longer what the command says.
+    changed: Vec<bool>,
+    /// Operations that come before those at some positions; after each pass in the order of these.
+    inserted: Vec<(usize, Op)>,
+    parts: Vec<Submatrix>,
+}
+
+/// The operations of a computation that the checker accepts, on `device`. An error comes from [`Watch::check`] only.
+pub fn lower(
+    nnet: &Nnet,
+    computation: &Computation,
+    device: &dyn Backend,
+    watch: &mut Watch<'_>,
+) -> Result<Lowered> {
+    let looped = is_looped(computation);
+    let mut lowering = Lowering {
+        nnet,
+        computation,
+        device,
+        events: if looped { Events::new(0, &[]) } else { events(nnet, computation) },
+        ops: literal::ops(computation),
+        changed: vec![false; computation.commands.len()],
+        inserted: Vec::new(),
+        parts: Vec::new(),
+    };
+    let on_host = device.cached_elements().is_some();
+    for pass in PASSES.iter().filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {
+        let watching = Instant::now();
+        let before = watch.observer.as_ref().map(|_| lowering.cost()).unwrap_or_default();
+        watch.time += watching.elapsed();
+        let start = Instant::now();
+        (pass.run)(&mut lowering);
+        lowering.inserted.sort_by_key(|&(command, _)| command);
+        let (time, watching) = (start.elapsed(), Instant::now());
+        if let Some(observer) = &mut watch.observer {
+            observer(Stage { name: pass.name, before, after: lowering.cost(), time });
+        }
+        if watch.check {
+            let blame = |e: String| Error::computation(format!("after the pass {}: {e}", pass.name));
+            check::check(nnet, computation, &lowering.list()).map_err(blame)?;
+        }
+        watch.time += watching.elapsed();
+    }
+    Ok(lowering.finish())
+}
+
+impl Lowering<'_> {
+    /// Whether the operation at the position of a command is what that says.
+    fn is_literal(&self, command: usize) -> bool {
+        !self.changed[command]
+    }
+
+    fn replace(&mut self, command: usize, op: Op) {
+        self.ops[command] = op;
+        self.changed[command] = true;
+    }
+
+    fn remove(&mut self, command: usize) {
+        self.replace(command, Op::Nothing);
+    }
+
+    /// Puts an operation before the one at a position, after others there.
+    fn insert(&mut self, command: usize, op: Op) {
+        self.inserted.push((command, op));
+    }
+
+    /// A sub-matrix for a part of a matrix.
+    fn part(&mut self, region: &Region) -> SubmatrixId {
+        let Region { matrix, rect: Rect { rows, cols } } = region;
+        self.parts.push(Submatrix {
+            matrix: *matrix,
+            row_offset: rows.start,
+            rows: rows.len(),
+            col_offset: cols.start,
+            cols: cols.len(),
+        });
+        SubmatrixId::from(self.computation.submatrices.len() + self.parts.len() - 1)
+    }
+
+    /// The propagate of an affine component only adds what some columns of its input contribute.
+    fn add_rest(&mut self, command: usize, columns: &Range<usize>) {
+        let Op::Propagate(Propagate { args, .. }) = self.ops[command] else { return };
+        let computation::Propagate { component, input: Some(input), output, .. } = args else { return };
+        let input = self.part(&Region::of(self.computation, input).columns(columns));
+        let columns = columns.clone();
+        self.replace(command, Op::Affine(Affine { component, columns, input, output, adds: true }));
+    }
+
+    fn set_mode(&mut self, command: usize, new: Mode) {
+        if let Op::Propagate(Propagate { mode, .. }) | Op::Backprop(Backprop { mode, .. }) =
+            &mut self.ops[command]
+        {
+            *mode = new;
+            self.changed[command] = true;
+        }
+    }
+
+    fn matrix_of(&self, s: SubmatrixId) -> MatrixId {
+        submatrix(self.computation, &self.parts, s).matrix
+    }
+
+    /// The operations in order, each with its position.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Op)> {
+        let mut inserted = self.inserted.iter().peekable();
+        self.ops.iter().enumerate().flat_map(move |(c, op)| {
+            let before =
+                std::iter::from_fn(|| inserted.next_if(|&&(at, _)| at == c)).map(|(at, op)| (*at, op));
+            before.chain([(c, op)]).collect::<Vec<_>>()
+        })
+    }
+
+    /// As they would run now, those that do nothing included.
+    fn list(&self) -> Lowered {
+        let (commands, ops) = self.in_order().map(|(c, op)| (c as u32, op.clone())).unzip();
+        Lowered { ops, commands, parts: self.parts.clone() }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::of(self.nnet, self.computation, &self.list())
+    }
+
+    /// Without those that do nothing, but for what parts an exchange with the user from the next one.
+    fn finish(self) -> Lowered {
+        let Lowering { ops, inserted, parts, computation, .. } = self;
+        let count = ops.len() + inserted.len();
+        let (mut list, mut commands) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut inserted = inserted.into_iter().peekable();
+        let mut parted = false;
+        for (c, op) in ops.into_iter().enumerate() {
+            while let Some((_, op)) = inserted.next_if(|&(at, _)| at == c) {
+                if op != Op::Nothing {
+                    list.push(op);
+                    commands.push(c as u32);
+                    parted = false;
+                }
+            }
+            match op {
+                Op::Nothing => parted = true,
+                op => {
+                    if parted && op.waits() && list.last().is_some_and(Op::waits) {
+                        list.push(Op::Nothing);
+                        commands.push(c as u32 - 1);
+                    }
+                    list.push(op);
+                    commands.push(c as u32);
+                    parted = false;
+                }
+            }
+        }
+        if parted && list.last().is_some_and(Op::waits) {
+            list.push(Op::Nothing);
+            commands.push(computation.commands.len() as u32 - 1);
+        }
+        let position = |command: usize| commands.partition_point(|&c| (c as usize) < command);
+        for op in &mut list {
+            if let Op::Goto { target } = op {
+                *target = position(*target);
+            }
+        }
+        Lowered { ops: list, commands, parts }
+    }
+}

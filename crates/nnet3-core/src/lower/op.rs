@@ -1,0 +1,204 @@
+//! Operations: what the executor does, one after the other.
+
+use crate::component::winograd::{Filter, Taps};
+use crate::computation::{
+    self, Command, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId,
+};
+use crate::index::{ComponentId, NodeId};
+use std::ops::Range;
+
+/// One operation. Its sub-matrices are those of the computation and, from the number of these on, the parts of
+/// [`super::Lowered`]. What has the name of a [`Command`] does what that says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Sizes of matrices are planned beforehand: what allocates, frees, compresses or labels has nothing to do.
+    Nothing,
+    Accept {
+        matrix: SubmatrixId,
+        node: NodeId,
+    },
+    Provide {
+        matrix: SubmatrixId,
+        node: NodeId,
+    },
+    /// Between segments; belongs to the exchange before or after it.
+    Marker,
+    /// Goes on with the operation at this position.
+    Goto {
+        target: usize,
+    },
+    Set {
+        dest: SubmatrixId,
+        value: f32,
+    },
+    Copy {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        alpha: f32,
+    },
+    Add {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        alpha: f32,
+    },
+    CopyRows {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: IndexesId,
+        alpha: f32,
+    },
+    AddRows {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        rows: IndexesId,
+        alpha: f32,
+    },
+    CopyRowsMulti {
+        dest: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    CopyToRowsMulti {
+        src: SubmatrixId,
+        rows: MultiIndexesId,
+    },
+    AddRowsMulti {
+        dest: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    AddToRowsMulti {
+        src: SubmatrixId,
+        rows: MultiIndexesId,
+        alpha: f32,
+    },
+    AddRowRanges {
+        dest: SubmatrixId,
+        src: SubmatrixId,
+        ranges: RangesId,
+        alpha: f32,
+    },
+    Propagate(Propagate),
+    Backprop(Backprop),
+    Affine(Affine),
+    Filter(FilterProduct),
+    Share(Share),
+    /// dest = these rows of a share.
+    CopyShare {
+        share: usize,
+        rows: Range<usize>,
+        dest: SubmatrixId,
+        /// Nobody needs the share any more.
+        last: bool,
+    },
+    Blocks(Blocks),
+}
+
+/// How a component's function or derivative goes to its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Sets it or adds to it, as the component's properties say.
+    Ordinary,
+    /// Sets it, although the component otherwise adds to it.
+    Sets,
+    /// The matrix between an extraction of statistics and their pooling holds sums over these windows, not the statistics of
+    /// frames (see [`crate::component::summed`]). Destinations are set.
+    Summed { windows: PrecomputedId },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Propagate {
+    pub args: computation::Propagate,
+    pub mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backprop {
+    pub args: computation::Backprop,
+    pub mode: Mode,
+    /// If the input of an affine component is made of one matrix at several times.
+    pub taps: Option<Taps>,
+}
+
+/// output = input · linearᵀ + bias, or output += input · linearᵀ, with some columns of an affine component's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Affine {
+    pub component: ComponentId,
+    /// Of the component's input; `input` has these only.
+    pub columns: Range<usize>,
+    pub input: SubmatrixId,
+    pub output: SubmatrixId,
+    /// Without the bias, which is there already.
+    pub adds: bool,
+}
+
+/// The propagate of an affine component whose input would be made of these matrices side by side: the rows of one matrix at
+/// several times, read where they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilterProduct {
+    pub component: ComponentId,
+    pub filter: Filter,
+    pub sources: Vec<SubmatrixId>,
+    pub output: SubmatrixId,
+}
+
+/// Takes memory for a share of products to come, and works it out: source · linearᵀ + bias, with these columns of an affine
+/// component's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    pub share: usize,
+    pub component: ComponentId,
+    pub columns: Range<usize>,
+    pub source: SubmatrixId,
+}
+
+/// [`Op::Set`], [`Op::Copy`] and [`Op::Add`] to parts of one matrix from others: all of them for some rows of the matrix,
+/// then for the next ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocks {
+    pub matrix: MatrixId,
+    /// Rows at a time.
+    pub rows: usize,
+    pub ops: Vec<Op>,
+}
+
+impl Op {
+    /// Whether it belongs to an exchange with the user.
+    pub fn waits(&self) -> bool {
+        matches!(self, Op::Accept { .. } | Op::Provide { .. } | Op::Marker)
+    }
+
+    /// Whether it may do other work in the next run: statistics are stored now and then, updates depend on learning rates
+    /// and on earlier statistics.
+    pub fn varies(&self) -> bool {
+        match self {
+            Op::Propagate(propagate) => propagate.args.store_stats,
+            Op::Backprop(backprop) => backprop.args.update_model,
+            _ => false,
+        }
+    }
+
+    /// The command that does the same, if there is one.
+    pub fn command(&self) -> Option<Command> {
+        Some(match *self {
+            Op::Accept { matrix, node } => Command::AcceptInput { matrix, node },
+            Op::Provide { matrix, node } => Command::ProvideOutput { matrix, node },
+            Op::Marker => Command::Marker,
+            Op::Set { dest, value } => Command::SetConst { dest, value },
+            Op::Copy { dest, src, alpha } => Command::Copy { dest, src, alpha },
+            Op::Add { dest, src, alpha } => Command::Add { dest, src, alpha },
+            Op::CopyRows { dest, src, rows, alpha } => Command::CopyRows { dest, src, rows, alpha },
+            Op::AddRows { dest, src, rows, alpha } => Command::AddRows { dest, src, rows, alpha },
+            Op::CopyRowsMulti { dest, rows, alpha } => Command::CopyRowsMulti { dest, rows, alpha },
+            Op::CopyToRowsMulti { src, rows } => Command::CopyToRowsMulti { src, rows },
+            Op::AddRowsMulti { dest, rows, alpha } => Command::AddRowsMulti { dest, rows, alpha },
+            Op::AddToRowsMulti { src, rows, alpha } => Command::AddToRowsMulti { src, rows, alpha },
+            Op::AddRowRanges { dest, src, ranges, alpha } => {
+                Command::AddRowRanges { dest, src, ranges, alpha }
+            }
+            Op::Propagate(Propagate { args, mode: Mode::Ordinary }) => Command::Propagate(args),
+            Op::Backprop(Backprop { args, mode: Mode::Ordinary, taps: None }) => Command::Backprop(args),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Operations for people.
+
+use super::op::{Affine, Backprop, Mode, Op, Propagate, Share};
+use super::{FilterProduct, Lowered};
+use crate::computation::print::{self, Names};
+use crate::computation::{Command, Computation, SubmatrixId};
+use crate::index::{ComponentId, shorten};
+use crate::nnet::Nnet;
+use std::fmt::Write;
+
+impl Lowered {
+    /// The computation with the parts as further sub-matrices: what the numbers in operations refer to.
+    pub fn extended(&self, computation: &Computation) -> Computation {
+        let mut extended = computation.clone();
+        extended.submatrices.extend(&self.parts);
+        extended
+    }
+
+    /// A line for each operation: the command at whose turn it runs, and what it does, in the notation of commands as far as
+    /// these can say it. Before them the line of matrices.
+    pub fn text(&self, nnet: &Nnet, computation: &Computation) -> String {
+        let (extended, names) = (self.extended(computation), Names::of(nnet));
+        let mut out = print::preamble(computation, &names);
+        for i in 0..self.ops.len() {
+            let _ = writeln!(out, "{}", self.line(&extended, &names, i));
+        }
+        out
+    }
+
+    /// One line, without newline; `extended` is [`Lowered::extended`].
+    pub fn line(&self, extended: &Computation, names: &Names<'_>, i: usize) -> String {
+        let text = match &self.ops[i] {
+            Op::Goto { target } => format!("goto c{}", self.command(*target)),
+            op => op.text(extended, names),
+        };
+        let mut line = shorten(format!("c{}: {text}\n", self.command(i)));
+        line.pop();
+        line
+    }
+}
+
+impl Op {
+    /// What it does; `computation` is [`Lowered::extended`].
+    pub fn text(&self, computation: &Computation, names: &Names<'_>) -> String {
+        let s = |id: SubmatrixId| print::submatrix(computation, id);
+        let component = |id: ComponentId| &names.components[id.index()];
+        let command = |command| print::command(computation, names, &command);
+        let mode = |mode| match mode {
+            Mode::Ordinary => "",
+            Mode::Sets => " [sets]",
+            Mode::Summed { .. } => " [sums of windows]",
+        };
+        match self {
+            Op::Nothing => "[nothing]".to_string(),
+            Op::Goto { .. } => "goto".to_string(),
+            Op::Propagate(Propagate { args, mode: m }) => command(Command::Propagate(*args)) + mode(*m),
+            Op::Backprop(Backprop { args, mode: m, taps }) => {
+                let taps = taps.map_or(String::new(), |taps| {
+                    let summed = if taps.summed { "" } else { ", parameters only" };
+                    format!(" [{} taps every {} rows{summed}]", taps.count, taps.step)
+                });
+                command(Command::Backprop(*args)) + mode(*m) + &taps
+            }
+            &Op::Affine(Affine { component: c, ref columns, input, output, adds }) => {
+                let (first, last) = (columns.start, columns.end - 1);
+                let (name, sign) = (component(c), if adds { "+=" } else { "=" });
+                format!("{} {sign} {name}.Affine(columns {first}:{last}, {})", s(output), s(input))
+            }
+            Op::Filter(FilterProduct { component: c, sources, output, .. }) => {
+                let sources: Vec<String> = sources.iter().map(|&source| s(source)).collect();
+                format!("{}.Filter({}, &{})", component(*c), sources.join(", "), s(*output))
+            }
+            &Op::Share(Share { share, component: c, ref columns, source }) => {
+                let (first, last) = (columns.start, columns.end - 1);
+                format!("share {share} = {}.Affine(columns {first}:{last}, {})", component(c), s(source))
+            }
+            Op::CopyShare { share, rows, dest, last } => {
+                let last = if *last { " [last]" } else { "" };
+                format!("{} = share {share}({}:{}, :){last}", s(*dest), rows.start, rows.end - 1)
+            }
+            Op::Blocks(blocks) => {
+                let ops: Vec<String> = blocks.ops.iter().map(|op| op.text(computation, names)).collect();
+                format!("{} rows of m{} at a time: {}", blocks.rows, blocks.matrix, ops.join("; "))
+            }
+            op => op.command().map_or(String::new(), command),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! How much of what a computation zeroes has to be zero: not what is set before it is read, nor a derivative which a product
+//! is added to and could as well set. The rest of a zeroing is left out; components set what they otherwise add to.
+
+use super::Lowering;
+use super::dataflow::{Effect, Event, Rect, Region};
+use super::op::{Mode, Op};
+use crate::computation::{Backprop, Command, Computation, Propagate, SubmatrixId};
+use crate::nnet::Nnet;
+
+/// More parts than this are not worth it.
+const MOST_PARTS: usize = 32;
+
+/// What is left of a zeroing.
+struct Needed {
+    parts: Vec<Rect>,
+    /// Commands that have to set what they otherwise add to.
+    setters: Vec<usize>,
+}
+
+pub(super) fn run(lowering: &mut Lowering<'_>) {
+    let (nnet, computation) = (lowering.nnet, lowering.computation);
+    for (c, command) in computation.commands.iter().enumerate() {
+        let Command::SetConst { dest, value: 0.0 } = *command else { continue };
+        if !lowering.is_literal(c) {
+            continue;
+        }
+        let matrix = computation.matrix_of(dest);
+        let events = lowering.events.of(matrix.index());
+        let later = events.partition_point(|event| event.command() <= c);
+        let Some(Needed { parts, setters }) = needed(nnet, computation, dest, &events[later..]) else {
+            continue;
+        };
+        setters.iter().for_each(|&setter| lowering.set_mode(setter, Mode::Sets));
+        if parts == [Rect::of(computation, dest)] {
+            continue;
+        }
+        lowering.remove(c);
+        for rect in parts {
+            let dest = lowering.part(&Region { matrix, rect });
+            lowering.insert(c, Op::Set { dest, value: 0.0 });
+        }
+    }
+}
+
+/// The parts of `zeroed` that later commands read as zeros. `events` are the later accesses to its matrix, in order. `None`
+/// if that is not known, or too scattered.
+fn needed(nnet: &Nnet, computation: &Computation, zeroed: SubmatrixId, events: &[Event]) -> Option<Needed> {
+    let mut needed = Needed { parts: Vec::new(), setters: Vec::new() };
+    // Of what nobody has looked at yet.
+    let mut open = vec![Rect::of(computation, zeroed)];
+    for event in events {
+        let (part, looks) = match event.effect {
+            Effect::Deallocates => return Some(needed),
+            Effect::Allocates | Effect::SwapsWith(_) => return None,
+            Effect::Sets(s) => (Rect::of(computation, s), false),
+            Effect::Reads(s) => (Rect::of(computation, s), true),
+            Effect::Changes(s) => {
+                let part = Rect::of(computation, s);
+                let still_zero: usize = open.iter().map(|o| o.common(&part).elements()).sum();
+                let sets = still_zero == part.elements()
+                    && sets_if_asked(nnet, &computation.commands[event.command()], s);
+                if sets {
+                    needed.setters.push(event.command());
+                }
+                (part, !sets)
+            }
+        };
+        if looks {
+            needed.parts.extend(open.iter().map(|o| o.common(&part)).filter(|common| !common.is_empty()));
+        }
+        open = open.iter().flat_map(|o| o.without(&part)).collect();
+        if open.is_empty() {
+            return Some(needed);
+        }
+        if open.len() + needed.parts.len() > MOST_PARTS {
+            return None;
+        }
+    }
+    Some(needed)
+}
+
+/// Whether this is a propagate or a backprop to `dest` whose component can set it.
+fn sets_if_asked(nnet: &Nnet, command: &Command, dest: SubmatrixId) -> bool {
+    match *command {
+        Command::Backprop(Backprop { component, in_deriv, in_value, out_value, out_deriv, .. }) => {
+            in_deriv == Some(dest)
+                && in_value != Some(dest)
+                && out_value != Some(dest)
+                && out_deriv != dest
+                && nnet.component(component).sets_in_deriv()
+        }
+        Command::Propagate(Propagate { component, input, output, .. }) => {
+            output == dest && input != Some(dest) && nnet.component(component).sets_output()
+        }
+        _ => false,
+    }
+}
