@@ -61,9 +61,9 @@ fn operations_that_are_missing_are_found() {
                 Err(_) => zeroings += usize::from(matches!(op, Op::Set { .. })),
             }
         }
-        // Some zeros are not known to be overwritten.
-        let may_be = |op: &&Op| may_add_zeros(op) || matches!(op, Op::Set { value: 0.0, .. });
-        assert!(needless.len() <= 2 && needless.iter().all(may_be), "{needless:?}");
+        // Zeros are overwritten in matrices that hand their storage on, which the pass does not look through.
+        needless.retain(|op| !matches!(op, Op::Set { value: 0.0, .. }));
+        assert!(needless.len() <= 1 && needless.iter().all(|op| may_add_zeros(op)), "{needless:?}");
     }
     assert!(zeroings > 0);
 }
@@ -130,8 +130,8 @@ const FAULTS: [(&str, Fault); 9] = [
         }
         _ => false,
     }),
-    ("another order", |op| match op {
-        Op::Blocks(blocks) => {
+    ("adds before it sets", |op| match op {
+        Op::Blocks(blocks) if matches!(blocks.ops[..], [Op::Copy { .. }, Op::Add { .. }]) => {
             blocks.ops.reverse();
             true
         }
