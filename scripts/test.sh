@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Usage: test.sh
+# Usage: test.sh [--quick]
 # All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
 # Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv) and
 # says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
+#
+# --quick: formatting, and clippy and tests of the crates that differ from the last commit (or that it changed, if none do),
+# for the loop of a person at work. It installs nothing.
 #
 # Tests that need figures of the reference run where the environment says that these are:
 #   NNET3_CONFORMANCE_DIR  case folders, besides those in tests/data/conformance
@@ -10,6 +13,11 @@
 #   NNET3_PERF_DIR         full-size networks with their requests (memory plans)
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+quick=false
+if [[ ${1-} == --quick ]]; then
+  quick=true
+  shift
+fi
 plain_usage 0 0 "$@"
 cd "$(dirname "$0")/.."
 
@@ -68,6 +76,7 @@ install() {
   local missing=()
   # The twin of the GPU kernels is C++.
   { links_c_program && command -v c++ >/dev/null; } || missing+=(build-essential)
+  # Programs load OpenBLAS when they multiply; one check builds what links it.
   command -v pkg-config >/dev/null || missing+=(pkg-config)
   { command -v pkg-config >/dev/null && pkg-config --exists openblas; } || missing+=(libopenblas-dev)
   command -v python3 >/dev/null || missing+=(python3)
@@ -165,6 +174,33 @@ training_tests() {
   count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
+# The packages with files that differ from the last commit, or that it changed.
+changed_packages() {
+  local files
+  files=$({ git diff --name-only HEAD; git ls-files --others --exclude-standard; } 2>/dev/null)
+  [[ -n $files ]] || files=$(git diff --name-only HEAD~1 2>/dev/null)
+  sed -nE 's,^crates/([^/]+)/.*,\1,p; s,^(src|tests|build\.rs|Cargo).*,nnet3,p' <<< "$files" | sort -u
+}
+
+quick_tests() {
+  local package options=()
+  for package in $(changed_packages); do options+=(-p "$package"); done
+  check "formatting" cargo fmt --all --check
+  if (( ${#options[@]} == 0 )); then
+    echo "no crate differs from the last commit, nor did that change one"
+    return
+  fi
+  check "clippy: ${options[*]}" cargo clippy "${options[@]}" --all-targets -- -D warnings
+  rust_tests "${options[@]}"
+}
+
+if $quick; then
+  quick_tests
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  (( failed == 0 ))
+  exit
+fi
+
 title "what is needed"
 install && has_all_space && install_nvrtc || exit 1
 echo "all there"
@@ -172,7 +208,8 @@ echo "all there"
 pure_rust=(--no-default-features --features pure-rust)
 check "formatting" cargo fmt --all --check
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
-check "clippy, without BLAS" cargo clippy -p nnet3 -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
+check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
+check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
 rust_tests --workspace
 rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests

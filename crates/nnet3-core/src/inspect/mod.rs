@@ -92,7 +92,7 @@ impl Inspection<'_> {
                 let mut places: Vec<SubmatrixId> = list.iter().flatten().map(|&(s, _)| s).collect();
                 places.sort_unstable();
                 places.dedup();
-                sorted(places.into_iter().flat_map(|s| rows_of(s)).collect())
+                sorted(places.into_iter().flat_map(rows_of).collect())
             }
             _ => Vec::new(),
         };

@@ -39,9 +39,8 @@ pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done 
             return Err(format!("'{}' is not what the commands give", nnet.node_name(*node)));
         }
     }
-    for (c, symbol) in expected.effects.iter().enumerate().filter(|&(c, symbol)| found.effects[c] != *symbol)
-    {
-        let _ = symbol;
+    let differs = expected.effects.iter().zip(&found.effects).position(|(expected, found)| expected != found);
+    if let Some(c) = differs {
         let name = nnet.component_name(ComponentId::from(c));
         return Err(format!("what {name} stores or is changed by is not what the commands give"));
     }
