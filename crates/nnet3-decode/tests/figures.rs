@@ -102,17 +102,22 @@ fn determinization_with_phones() {
     assert_same_paths(&unscaled(out), "determinized-phones.txt", 1000);
 }
 
-/// With little memory the search stops early, says so, and gives the best that it has.
+/// With little memory the search stops early, and is done again with less of the lattice; the best path stays.
 #[test]
 fn determinization_within_limits() {
-    let (all, _) = determinize_connected(&mut raw(), 6.0, &Options::default()).unwrap();
-    let few = Options { max_mem: 2500, ..Options::default() };
-    let (out, report) = determinize_connected(&mut raw(), 6.0, &few).unwrap();
-    assert!(!report.complete);
-    assert!(report.events.contains(&determinize::Event::Rebuilt));
+    use determinize::Event;
+    let lattice = || expand(&rich());
+    let (all, _) = determinize_connected(&mut lattice(), 6.0, &Options::default()).unwrap();
+    // (The memory is looked at after every ten states.)
+    assert!(all.states.len() > 20);
+    let little = Options { max_mem: 4000, retry_cutoff: 0.99, ..Options::default() };
+    let (out, report) = determinize_connected(&mut lattice(), 6.0, &little).unwrap();
+    let has = |wanted: fn(&Event) -> bool| report.events.iter().any(wanted);
+    assert!(has(|event| *event == Event::Rebuilt) && has(|event| matches!(event, Event::OutOfMemory { .. })));
+    assert!(has(|event| matches!(event, Event::Retrying { .. })));
     assert_eq!(best_paths(&out, 1), best_paths(&all, 1));
     let few = Options { max_arcs: 3, retry_cutoff: 0.0, ..Options::default() };
-    let (_, report) = determinize_connected(&mut raw(), 6.0, &few).unwrap();
+    let (_, report) = determinize_connected(&mut lattice(), 6.0, &few).unwrap();
     assert!(!report.complete);
 }
 

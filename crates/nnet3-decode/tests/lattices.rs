@@ -132,7 +132,9 @@ fn random_lattice(rng: &mut fastrand::Rng) -> Lattice {
         }
         layer = next;
     }
-    out.state_mut(layer[0]).final_weight = LatticeWeight::new(rng.f32(), rng.f32());
+    for s in layer {
+        out.state_mut(s).final_weight = LatticeWeight::new(rng.f32(), rng.f32());
+    }
     out
 }
 
