@@ -6,12 +6,11 @@ use nnet3::options::compute::{CachingOptions, ComputationOptions, OptimizationOp
 use nnet3::options::device::{DeviceOptions, USE_GPU};
 use nnet3_core::Random;
 use nnet3_core::compile::compile;
-use nnet3_core::execute::{Executor, Program};
+use nnet3_core::execute::Executor;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
 use nnet3_core::run_request::{NamedMatrices, run_request};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Run a computation request: a list of indexes of inputs and outputs as nnet3-compile-info takes them, with the inputs'
 /// matrices in a table keyed by node name, rows in the request's order; writes the outputs to another such table.

@@ -1,6 +1,7 @@
 //! Natural gradient whose estimate the device updates by itself, beside the host's.
 
 use nnet3_core::component::Context;
+use nnet3_core::component::preconditioners::NaturalGradientSettings;
 use nnet3_core::natural_gradient::NaturalGradient;
 use nnet3_core::random::Random;
 use nnet3_matrix::{Device, Matrix, Workspace, cpu};
@@ -24,7 +25,13 @@ fn preconditioned(device: &Device, rank: usize, minibatches: &[(usize, usize, Ve
     let workspace = Workspace::new(device);
     let random = Random::new(1);
     let context = Context { backend: &**device, workspace: &workspace, random: &random };
-    let mut natural = NaturalGradient::new(rank, 2, 500.0, 4.0);
+    let mut natural = NaturalGradient::new(NaturalGradientSettings {
+        rank,
+        update_period: 2,
+        num_samples_history: 500.0,
+        num_minibatches_history: 0.0,
+        alpha: 4.0,
+    });
     let run = |(n, dim, x): &(usize, usize, Vec<f32>)| {
         let mut x = Matrix::from_slice(device, *n, *dim, x);
         let factor = natural.precondition(context, x.view_mut());
