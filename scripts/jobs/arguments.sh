@@ -88,8 +88,10 @@ report_failures() { # <failed job> …
   local job
   echo "$runner: $# of $((last - first + 1)) failed: ${command:0:60}…" >&2
   for job in "${@:1:5}"; do
-    echo "$runner: the log of ${job_name:+$job_name=$job is }$(log_of "$job"); it ends:" >&2
-    { grep -v '^#' "$(log_of "$job")" | tail -n 3; grep '^# Ended' "$(log_of "$job")"; } 2>/dev/null |
+    echo "$runner: the log of ${job_name:+$job_name=$job is }$(log_of "$job"); errors in it, and its end:" >&2
+    # The program that failed first may have written its reason long before the end.
+    { grep -v '^#' "$(log_of "$job")" | head -n -3 | grep '^ERROR' | head -n 3
+      grep -v '^#' "$(log_of "$job")" | tail -n 3; grep '^# Ended' "$(log_of "$job")"; } 2>/dev/null |
       cut -c1-300 | sed 's/^/    /' >&2
   done
 }

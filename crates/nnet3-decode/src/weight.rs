@@ -166,7 +166,8 @@ impl Weight for CompactLatticeWeight {
     }
 
     fn is_member(&self) -> bool {
-        self.weight.is_member() && (self.string.is_empty() || !self.is_zero())
+        let labels = self.string.iter().all(|&label| label >= 0);
+        self.weight.is_member() && labels && (self.string.is_empty() || !self.is_zero())
     }
 
     fn times(&self, other: &Self) -> Self {

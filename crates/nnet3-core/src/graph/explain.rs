@@ -58,7 +58,7 @@ pub(super) fn context_hint(nnet: &Nnet, request: &ComputationRequest) -> String 
     };
     // (What is asked for here is a request of its own, all of whose frames may be missing.)
     let Ok((left, right)) = nnet.context() else { return String::new() };
-    let (from, to) = (first_out - left, last_out + right);
+    let (from, to) = (first_out.saturating_sub(left), last_out.saturating_add(right));
     if first <= from && to <= last {
         return String::new();
     }
