@@ -104,8 +104,10 @@ fn read_old(r: &mut KaldiReader) -> kaldi_io::Result<ConstArpa> {
 
 /// Everything that is looked up later must be there. The error says what is not.
 fn check(lm: &ConstArpa) -> Result<(), String> {
-    let in_list =
-        |place: i64| place == 0 || usize::try_from(place - 1).is_ok_and(|at| at + 3 <= lm.states.len());
+    let in_list = |place: i64| {
+        let at = usize::try_from(place).ok();
+        at.is_some_and(|at| at == 0 || at - 1 < lm.states.len().saturating_sub(2))
+    };
     if let Some(place) = lm.unigrams.iter().chain(&lm.far).find(|&&place| !in_list(place)) {
         return Err(format!("address {place} is outside the array"));
     }
