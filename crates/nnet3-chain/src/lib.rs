@@ -4,10 +4,12 @@
 //! says which sequences of pdfs are right. What is common to all kinds of examples is in `nnet3-train`; here is what
 //! differs: files, merging, copying. [`objective`] is what chain models are trained with: a [`denominator`] that is the same for
 //! all examples and a numerator from their supervision; [`training`] gives it to the trainer. [`normalize`] gives supervision the costs of the
-//! denominator graph; [`language`] is for examples of several languages in one table.
+//! denominator graph; [`chunk`] and [`end_to_end`] make examples of utterances; [`language`] is for examples of several languages in one table.
 
+pub mod chunk;
 mod copy;
 pub mod denominator;
+pub mod end_to_end;
 pub mod example;
 pub mod language;
 mod merge;
@@ -17,10 +19,12 @@ pub mod objective;
 pub mod phone_lm;
 pub mod posteriors;
 pub mod proto;
+pub mod split;
 pub mod store;
 pub mod supervision;
 pub mod training;
 pub mod transition_graph;
+pub mod unconstrained;
 
 pub use denominator::DenominatorGraph;
 pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};

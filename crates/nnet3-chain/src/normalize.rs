@@ -10,7 +10,7 @@ use crate::supervision::{Graph, Supervision};
 use crate::transition_graph::{fst_error, to_pdfs};
 
 /// Supervision that would need more states is left out: its transcription must be very strange.
-const MOST_STATES: usize = 200_000;
+pub(crate) const MOST_STATES: usize = 200_000;
 
 /// The normalization FST of a model.
 pub struct Normalization(SortedAcceptor);
@@ -22,6 +22,8 @@ pub enum Rejection {
     Empty,
     #[error("its FST cannot be made deterministic: {0}")]
     TooManyStates(FstError),
+    #[error("its FST has no path")]
+    NoPath,
 }
 
 /// What comes of an example that is not at fault itself.

@@ -6,6 +6,7 @@ use crate::split::{Chunk, UtteranceSplitter};
 use kaldi_io::finite::NotFinite;
 use kaldi_io::matrix::DenseMatrix;
 use kaldi_io::{GeneralMatrix, Posterior, SparseMatrix, SparseVector};
+use nnet3_core::CRand;
 
 /// What examples are made of, besides how utterances are cut.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,26 @@ pub struct ChunkOptions {
     pub length_tolerance: i32,
     /// How many output frames features and targets may differ.
     pub targets_length_tolerance: i32,
+}
+
+impl ChunkOptions {
+    /// A message if an utterance of `frames` frames has i-vectors for too many more or fewer.
+    pub fn ivector_mismatch(
+        &self,
+        utterance: &str,
+        frames: usize,
+        ivectors: Option<&DenseMatrix<f32>>,
+    ) -> Option<String> {
+        let (rows, period) = (ivectors?.rows, self.ivector_period);
+        let fits = frames.abs_diff(rows * period) as i64 <= i64::from(self.length_tolerance) && rows > 0;
+        (!fits).then(|| {
+            format!(
+                "Length difference between feats {frames} and iVectors {rows} (period {period}) of utterance {utterance} \
+                 exceeds tolerance {}",
+                self.length_tolerance
+            )
+        })
+    }
 }
 
 /// What is known of an utterance.
@@ -128,15 +149,8 @@ pub fn cut(
     utterance: Utterance<'_>,
 ) -> Result<Cut> {
     let frames = utterance.features.rows();
-    if let Some(ivectors) = utterance.ivectors {
-        let covered = ivectors.rows * options.ivector_period;
-        if frames.abs_diff(covered) as i64 > i64::from(options.length_tolerance) || ivectors.rows == 0 {
-            return Ok(Cut::Mismatch(format!(
-                "Length difference between feats {frames} and iVectors {} (period {}) of utterance {} exceeds \
-                 tolerance {}",
-                ivectors.rows, options.ivector_period, utterance.key, options.length_tolerance
-            )));
-        }
+    if let Some(message) = options.ivector_mismatch(utterance.key, frames, utterance.ivectors) {
+        return Ok(Cut::Mismatch(message));
     }
     let tolerance = options.targets_length_tolerance;
     let targets = utterance.targets.frames();
@@ -160,23 +174,44 @@ pub fn cut(
     Ok(Cut::Examples(chunks.iter().map(example).collect::<Result<_>>()?))
 }
 
+/// The inputs of the example that a chunk becomes: `input` and, where there are i-vectors, one of them as `ivector`, drawn from the
+/// first `frames` frames of the utterance, counted from the first row of the input on.
+pub fn chunk_inputs(
+    options: &ChunkOptions,
+    rand: &mut CRand,
+    features: &GeneralMatrix,
+    ivectors: Option<&DenseMatrix<f32>>,
+    frames: usize,
+    chunk: &Chunk,
+) -> Result<Vec<NnetIo>> {
+    let first = chunk.first_frame as i64 - chunk.left_context as i64;
+    let rows = chunk.left_context + chunk.num_frames + chunk.right_context;
+    let input = features.extract_rows(first, rows, true)?;
+    let mut ios = vec![NnetIo::new("input", input, -(chunk.left_context as i32), 1)];
+    if let Some(ivectors) = ivectors {
+        let last = first + frames as i64 - 1;
+        let frame = rand.int(first as i32, last as i32);
+        let row = (frame / options.ivector_period as i32).clamp(0, ivectors.rows as i32 - 1) as usize;
+        let ivector = DenseMatrix::from_rows(&[ivectors.row(row)]);
+        ios.push(NnetIo::new("ivector", ivector.into(), 0, 1));
+    }
+    Ok(ios)
+}
+
 fn chunk_example(
     options: &ChunkOptions,
     splitter: &mut UtteranceSplitter,
     utterance: Utterance<'_>,
     chunk: &Chunk,
 ) -> Result<NnetExample> {
-    let first = chunk.first_frame as i64 - chunk.left_context as i64;
-    let rows = chunk.left_context + chunk.num_frames + chunk.right_context;
-    let input = utterance.features.extract_rows(first, rows, true)?;
-    let mut ios = vec![NnetIo::new("input", input, -(chunk.left_context as i32), 1)];
-    if let Some(ivectors) = utterance.ivectors {
-        let frames = utterance.features.rows() as i64;
-        let frame = splitter.rand().int(first as i32, (first + frames - 1) as i32);
-        let row = (frame / options.ivector_period as i32).clamp(0, ivectors.rows as i32 - 1) as usize;
-        let ivector = DenseMatrix::from_rows(&[ivectors.row(row)]);
-        ios.push(NnetIo::new("ivector", ivector.into(), 0, 1));
-    }
+    let mut ios = chunk_inputs(
+        options,
+        splitter.rand(),
+        utterance.features,
+        utterance.ivectors,
+        utterance.features.rows(),
+        chunk,
+    )?;
     let subsampling = splitter.subsampling();
     let first_target = chunk.first_frame / subsampling;
     let targets = utterance.targets.part(utterance.key, first_target, &chunk.output_weights)?;

@@ -1,6 +1,7 @@
 //! Examples with values that are no numbers: one of them makes a whole network `nan`.
 
-use kaldi_io::IoError;
+use kaldi_io::matrix::DenseMatrix;
+use kaldi_io::{GeneralMatrix, IoError};
 
 use crate::chunk::Utterance;
 use crate::example::NnetIo;
@@ -21,13 +22,24 @@ pub fn check_finite(ios: &[NnetIo]) -> kaldi_io::Result<()> {
     Ok(())
 }
 
+/// What is not finite in the features or i-vectors of an utterance, and where.
+pub fn inputs_not_finite(
+    key: &str,
+    features: &GeneralMatrix,
+    ivectors: Option<&DenseMatrix<f32>>,
+) -> Option<String> {
+    let message = |what: &str, found| format!("{what} of utterance {key}: {found}");
+    let of_features = features.not_finite().map(|found| message("features", found));
+    of_features.or_else(|| ivectors?.not_finite().map(|found| message("i-vectors", found)))
+}
+
 impl Utterance<'_> {
     /// What is not finite in features, i-vectors or targets, and where.
     pub fn not_finite(&self) -> Option<String> {
-        let message = |what: &str, found| format!("{what} of utterance {}: {found}", self.key);
-        let features = self.features.not_finite().map(|found| message("features", found));
-        let ivectors = || self.ivectors?.not_finite().map(|found| message("i-vectors", found));
-        let targets = || self.targets.not_finite().map(|found| message("targets", found));
-        features.or_else(ivectors).or_else(targets)
+        let targets = || {
+            let found = self.targets.not_finite()?;
+            Some(format!("targets of utterance {}: {found}", self.key))
+        };
+        inputs_not_finite(self.key, self.features, self.ivectors).or_else(targets)
     }
 }

@@ -122,6 +122,11 @@ impl UtteranceSplitter {
         self.subsampling
     }
 
+    /// Makes other choices than without.
+    pub fn seed(&mut self, seed: i32) {
+        self.rand = CRand::new(seed);
+    }
+
     /// The random numbers that also place chunks, for further choices about them.
     pub fn rand(&mut self) -> &mut CRand {
         &mut self.rand
@@ -255,8 +260,8 @@ fn overlaps(excess: usize, sizes: &[usize]) -> Vec<i64> {
     std::iter::once(0).chain(shares.into_iter().map(|share| -(share as i64))).collect()
 }
 
-/// The sizes, rounded up to multiples of `unit`, and what to say about that.
-fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String>)> {
+/// The sizes that `--num-frames` lists, rounded up to multiples of `unit`, and what to say about that.
+pub fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String>)> {
     let invalid = || {
         Error::options(format!(
             "--num-frames={text}: expected numbers above 0 separated by commas, or -1 for whole utterances"
