@@ -12,7 +12,7 @@ use nnet3_train::split::UtteranceSplitter;
 use crate::options::egs::EgsOptions;
 use crate::{progress, tables};
 
-const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
+pub const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
 /// Of each line of the splitter's statistics.
 const STATISTICS: [u32; 3] = [373, 383, 400];
 
@@ -31,8 +31,9 @@ pub struct GetEgs<'a> {
 impl GetEgs<'_> {
     /// Makes examples with the targets that `targets` makes of a value of the table of targets.
     pub fn run<H: Holder>(&self, targets: impl for<'t> Fn(&'t H::T) -> Box<dyn Targets + 't>) -> Result<u8> {
-        let chunk_options = self.options.chunk_options()?;
-        let mut splitter = UtteranceSplitter::new(&self.options.generation.split_options())?;
+        let input = &self.options.input;
+        let chunk_options = input.chunk_options(self.options.targets_length_tolerance)?;
+        let mut splitter = UtteranceSplitter::new(&input.generation.split_options())?;
         if let Some(message) = splitter.rounding() {
             kaldi_log!(ROUNDING, "{message}");
         }
@@ -45,12 +46,11 @@ impl GetEgs<'_> {
             return Ok(NOTHING_DONE);
         }
         let mut table = RandomReader::<H>::open(self.targets_rspecifier)?;
-        let mut ivectors = tables::open_optional::<MatrixHolder>(self.options.ivector_rspecifier())?;
+        let mut ivectors = tables::open_optional::<MatrixHolder>(input.ivector_rspecifier())?;
         let mut writer = TableWriter::<ExampleHolder>::open(self.egs_wspecifier)?;
-        let permissive =
-            [self.features_rspecifier, self.targets_rspecifier, self.options.ivector_rspecifier()]
-                .iter()
-                .any(|table| tables::is_permissive(table));
+        let permissive = [self.features_rspecifier, self.targets_rspecifier, input.ivector_rspecifier()]
+            .iter()
+            .any(|table| tables::is_permissive(table));
         let progress = progress::counter("utterances", self.features_rspecifier);
         let warn = |message: String| kaldi_warn!(self.process, "{message}");
         let mut errors = 0;
@@ -105,9 +105,14 @@ impl GetEgs<'_> {
         if errors > 0 {
             kaldi_warn!(self.main, "{errors} utterances had errors and could not be processed.");
         }
-        for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
-            kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");
-        }
+        log_statistics(&splitter);
         Ok(u8::from(splitter.counts().chunk_frames == 0))
+    }
+}
+
+/// Says what was cut.
+pub fn log_statistics(splitter: &UtteranceSplitter) {
+    for (line, number) in splitter.counts().lines().iter().zip(STATISTICS) {
+        kaldi_log!(Site::new("~UtteranceSplitter", "nnet-example-utils.cc", number), "{line}");
     }
 }

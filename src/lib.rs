@@ -2,6 +2,7 @@
 
 pub mod acoustic;
 pub mod chain;
+pub mod chain_egs;
 pub mod combination;
 pub mod compiler;
 pub mod config_dir;

@@ -206,6 +206,10 @@ pub mod nnet3_chain_compute_post;
 pub mod nnet3_chain_compute_prob;
 #[path = "bin/nnet3-chain-copy-egs.rs"]
 pub mod nnet3_chain_copy_egs;
+#[path = "bin/nnet3-chain-e2e-get-egs.rs"]
+pub mod nnet3_chain_e2e_get_egs;
+#[path = "bin/nnet3-chain-get-egs.rs"]
+pub mod nnet3_chain_get_egs;
 #[path = "bin/nnet3-chain-merge-egs.rs"]
 pub mod nnet3_chain_merge_egs;
 #[path = "bin/nnet3-chain-normalize-egs.rs"]

@@ -49,9 +49,9 @@ impl EgsGenerationOptions {
     }
 }
 
-// What the programs that make examples of features and targets have in common.
+// What all programs that make examples of utterances have in common.
 #[derive(clap::Args, Debug, Clone)]
-pub struct EgsOptions {
+pub struct InputOptions {
     /// If true, write egs with input features in compressed format (recommended). This is only relevant if the features
     /// being read are un-compressed; if already compressed, we keep the same compressed format when dumping egs.
     #[arg(long, default_value_t = true)]
@@ -68,15 +68,13 @@ pub struct EgsOptions {
     /// Tolerance for difference in num-frames between feat and ivector matrices
     #[arg(long, default_value_t = 100)]
     pub length_tolerance: i32,
-    /// Tolerance for difference in num-frames (after subsampling) between features and targets
-    #[arg(long, default_value_t = 2)]
-    pub targets_length_tolerance: i32,
     #[command(flatten)]
     pub generation: EgsGenerationOptions,
 }
 
-impl EgsOptions {
-    pub fn chunk_options(&self) -> Result<ChunkOptions> {
+impl InputOptions {
+    /// `targets_length_tolerance`: how many output frames features and targets may differ.
+    pub fn chunk_options(&self, targets_length_tolerance: i32) -> Result<ChunkOptions> {
         let Some(ivector_period) = usize::try_from(self.online_ivector_period).ok().filter(|&n| n > 0) else {
             bail!("--online-ivector-period must be above 0, found {}", self.online_ivector_period);
         };
@@ -84,7 +82,7 @@ impl EgsOptions {
             compress: self.compress,
             ivector_period,
             length_tolerance: self.length_tolerance,
-            targets_length_tolerance: self.targets_length_tolerance,
+            targets_length_tolerance,
         })
     }
 
@@ -92,6 +90,16 @@ impl EgsOptions {
     pub fn ivector_rspecifier(&self) -> &str {
         if self.online_ivectors.is_empty() { &self.ivectors } else { &self.online_ivectors }
     }
+}
+
+// What the programs that make examples of features and targets have in common.
+#[derive(clap::Args, Debug, Clone)]
+pub struct EgsOptions {
+    #[command(flatten)]
+    pub input: InputOptions,
+    /// Tolerance for difference in num-frames (after subsampling) between features and targets
+    #[arg(long, default_value_t = 2)]
+    pub targets_length_tolerance: i32,
 }
 
 // ExampleMergingConfig of the reference. Each program has its own --minibatch-size, for the defaults differ.

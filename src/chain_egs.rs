@@ -1,0 +1,224 @@
+//! From features and supervision to chain examples: `nnet3-chain-get-egs` and `nnet3-chain-e2e-get-egs`.
+
+use anyhow::{Context, Result, bail};
+use kaldi_fst::{FstHolder, read_fst};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::{GeneralMatrixHolder, MatrixHolder, ObjectHolder, VectorHolder};
+use kaldi_io::log::{self, Site};
+use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
+use nnet3_chain::chunk::{ChainChunks, ChainCut, ChainUtterance};
+use nnet3_chain::end_to_end::{EndToEnd, EndToEndUtterance};
+use nnet3_chain::normalize::Normalization;
+use nnet3_chain::{ChainExampleHolder, Supervision};
+use nnet3_train::finite::inputs_not_finite;
+use nnet3_train::split::UtteranceSplitter;
+
+use crate::get_egs::{ROUNDING, log_statistics};
+use crate::options::egs::InputOptions;
+use crate::{progress, tables};
+
+const MAIN: Site = Site::main("nnet3-chain-get-egs.cc", 409);
+const PROCESS: Site = Site::new("ProcessFile", "nnet3-chain-get-egs.cc", 159);
+const END_TO_END_MAIN: Site = Site::main("nnet3-chain-e2e-get-egs.cc", 342);
+const END_TO_END_PROCESS: Site = Site::new("ProcessFile", "nnet3-chain-e2e-get-egs.cc", 96);
+
+/// The normalization FST with its costs multiplied by `scale`.
+pub fn read_normalization(rxfilename: &str, scale: f32) -> Result<Normalization> {
+    let fst = read_fst(rxfilename)?;
+    if fst.start.is_none() {
+        bail!("{rxfilename}: the normalization FST is empty");
+    }
+    Normalization::new(fst, scale).with_context(|| rxfilename.to_owned())
+}
+
+/// A message about values that are no numbers: a reason to leave out an utterance of a permissive table, else an error.
+fn tolerate(message: &str, permissive: bool) -> Result<()> {
+    if !permissive {
+        bail!("{message}; with the option p, as in scp,p:…, such utterances are left out");
+    }
+    Ok(())
+}
+
+/// What is read and written, and how.
+pub struct GetChainEgs<'a> {
+    pub input: &'a InputOptions,
+    pub seed: i32,
+    /// Of supervision, in frames of the output.
+    pub length_tolerance: i32,
+    pub long_keys: bool,
+    pub normalization: Option<Normalization>,
+    pub transitions: Option<&'a TransitionModel>,
+    pub features: &'a str,
+    pub supervision: &'a str,
+    /// Empty if there are none.
+    pub deriv_weights: &'a str,
+    pub egs: &'a str,
+}
+
+impl GetChainEgs<'_> {
+    pub fn run(self) -> Result<u8> {
+        let mut splitter = UtteranceSplitter::new(&self.input.generation.split_options())?;
+        splitter.seed(self.seed);
+        if let Some(message) = splitter.rounding() {
+            kaldi_log!(ROUNDING, "{message}");
+        }
+        let chunks = ChainChunks {
+            options: self.input.chunk_options(self.length_tolerance)?,
+            long_keys: self.long_keys,
+            normalization: self.normalization,
+            transitions: self.transitions,
+            seed: self.seed,
+        };
+        let ivector_table = self.input.ivector_rspecifier();
+        let mut features = SequentialReader::<GeneralMatrixHolder>::open(self.features)?;
+        let mut first = features.next()?;
+        if first.is_none() {
+            features.close()?;
+            log::error(&MAIN, &format!("{}: expected at least one utterance, found none", self.features));
+            return Ok(NOTHING_DONE);
+        }
+        let mut supervision = RandomReader::<ObjectHolder<Supervision>>::open(self.supervision)?;
+        let mut ivectors = tables::open_optional::<MatrixHolder>(ivector_table)?;
+        let mut weights = tables::open_optional::<VectorHolder>(self.deriv_weights)?;
+        let mut writer = TableWriter::<ChainExampleHolder>::open(self.egs)?;
+        let permissive = [self.features, self.supervision, ivector_table, self.deriv_weights]
+            .iter()
+            .any(|table| tables::is_permissive(table));
+        let progress = progress::counter("utterances", self.features);
+        let mut errors = 0;
+        let mut reject = |message: String| {
+            kaldi_warn!(PROCESS, "{message}");
+            errors += 1;
+        };
+        while let Some((key, features)) =
+            first.take().map_or_else(|| features.next(), |entry| Ok(Some(entry)))?
+        {
+            progress.inc();
+            let key = key.as_str();
+            let Some(supervision) = supervision.get(key)? else {
+                reject(format!("No supervision for key {key}"));
+                continue;
+            };
+            let Ok(ivectors) = optional(&mut ivectors, key)? else {
+                reject(format!("No iVectors for utterance {key}"));
+                continue;
+            };
+            let Ok(weights) = optional(&mut weights, key)? else {
+                reject(format!("No deriv weights for utterance {key}"));
+                continue;
+            };
+            let deriv_weights = weights.map(Vec::as_slice);
+            let utterance = ChainUtterance { key, features: &features, ivectors, supervision, deriv_weights };
+            if let Some(message) = utterance.not_finite() {
+                tolerate(&message, permissive)?;
+                reject(message);
+                continue;
+            }
+            match chunks.cut(&mut splitter, utterance)? {
+                ChainCut::Examples { examples, warnings } => {
+                    warnings.iter().for_each(|message| kaldi_warn!(PROCESS, "{message}"));
+                    for (key, example) in &examples {
+                        writer.write(key, example)?;
+                    }
+                }
+                ChainCut::Rejected(message) => reject(message),
+            }
+        }
+        drop(progress);
+        features.close()?;
+        supervision.close()?;
+        ivectors.map_or(Ok(()), RandomReader::close)?;
+        weights.map_or(Ok(()), RandomReader::close)?;
+        writer.close()?;
+        if errors > 0 {
+            kaldi_warn!(MAIN, "{errors} utterances had errors and could not be processed.");
+        }
+        log_statistics(&splitter);
+        Ok(u8::from(splitter.counts().chunk_frames == 0))
+    }
+}
+
+/// A key that a table does not have.
+struct Missing;
+
+/// What a table has for a key, if there is a table.
+fn optional<'t, H: kaldi_io::holder::Holder>(
+    table: &'t mut Option<RandomReader<H>>,
+    key: &str,
+) -> Result<std::result::Result<Option<&'t H::T>, Missing>> {
+    Ok(match table {
+        None => Ok(None),
+        Some(table) => table.get(key)?.map(Some).ok_or(Missing),
+    })
+}
+
+/// What is read and written, and how.
+pub struct GetEndToEndEgs<'a> {
+    pub input: &'a InputOptions,
+    pub seed: i32,
+    pub transitions: &'a TransitionModel,
+    pub features: &'a str,
+    pub graphs: &'a str,
+    pub egs: &'a str,
+}
+
+impl GetEndToEndEgs<'_> {
+    /// Status 0 also if all utterances had to be left out.
+    pub fn run(self, normalization: Option<Normalization>) -> Result<u8> {
+        let split = self.input.generation.split_options();
+        let options = self.input.chunk_options(0)?;
+        let mut maker = EndToEnd::new(options, &split, self.transitions, normalization, self.seed)?;
+        if let Some(message) = maker.rounding() {
+            kaldi_log!(ROUNDING, "{message}");
+        }
+        let ivector_table = self.input.ivector_rspecifier();
+        let mut graphs = SequentialReader::<FstHolder>::open(self.graphs)?;
+        let mut features = RandomReader::<GeneralMatrixHolder>::open(self.features)?;
+        let mut ivectors = tables::open_optional::<MatrixHolder>(ivector_table)?;
+        let mut writer = TableWriter::<ChainExampleHolder>::open(self.egs)?;
+        let permissive = [self.features, ivector_table].iter().any(|table| tables::is_permissive(table));
+        let progress = progress::counter("utterances", self.graphs);
+        let mut errors = 0;
+        let mut reject = |message: String| {
+            kaldi_warn!(END_TO_END_PROCESS, "{message}");
+            errors += 1;
+        };
+        while let Some((key, graph)) = graphs.next()? {
+            progress.inc();
+            let key = key.as_str();
+            let Some(features) = features.get(key)? else {
+                reject(format!("No features for utterance {key}"));
+                continue;
+            };
+            let Ok(ivectors) = optional(&mut ivectors, key)? else {
+                reject(format!("No iVectors for utterance {key}"));
+                continue;
+            };
+            if let Some(message) = inputs_not_finite(key, features, ivectors) {
+                tolerate(&message, permissive)?;
+                reject(message);
+                continue;
+            }
+            // The reference decompresses and compresses again.
+            let features = features.to_dense().into();
+            let utterance = EndToEndUtterance { key, features: &features, ivectors, training_graph: &graph };
+            let mut made = maker.make(utterance)?;
+            let reason = if made.example.is_none() { made.warnings.pop() } else { None };
+            made.warnings.iter().for_each(|message| kaldi_warn!(END_TO_END_PROCESS, "{message}"));
+            reason.into_iter().for_each(&mut reject);
+            if let Some(example) = &made.example {
+                writer.write(key, example)?;
+            }
+        }
+        drop(progress);
+        graphs.close()?;
+        features.close()?;
+        ivectors.map_or(Ok(()), RandomReader::close)?;
+        writer.close()?;
+        if errors > 0 {
+            kaldi_warn!(END_TO_END_MAIN, "{errors} utterances had errors and could not be processed.");
+        }
+        Ok(0)
+    }
+}
