@@ -4,16 +4,20 @@ use std::collections::VecDeque;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use kaldi_fst::Fst;
+use kaldi_hmm::TransitionModel;
+use kaldi_io::finite::NotFinite;
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::log::{self, Site};
-use kaldi_io::{DenseMatrix, SequentialReader, TableWriter, kaldi_warn};
+use kaldi_io::{DenseMatrix, TableWriter, kaldi_warn};
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 
 use crate::options::device::{DeviceOptions, USE_GPU};
 use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
-use crate::{messages, prepare, progress};
+use crate::utterances::{Utterance, Utterances};
+use crate::{messages, prepare};
 
 // Options of both programs.
 #[derive(Args, Clone, Debug)]
@@ -57,20 +61,45 @@ impl ForwardOptions {
         if scale.is_nan() || scale <= 0.0 {
             bail!("--acoustic-scale must be greater than 0, found {scale}");
         }
-        let (mut nnet, log_priors) = if self.use_priors {
-            let model = crate::models::load_acoustic(rxfilename)?;
-            let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
-            if log_priors.is_empty() {
+        if self.use_priors {
+            let AcousticNetwork { nnet, scaling, .. } = AcousticNetwork::load(rxfilename, device, scale)?;
+            if scaling.log_priors.is_empty() {
                 messages::warn(&format!("{rxfilename}: --use-priors=true, but the model has no priors"));
             }
-            (model.into_nnet(), log_priors)
-        } else {
-            (crate::models::load(rxfilename)?, Vec::new())
-        };
-        prepare::for_running(&mut nnet)?;
-        nnet.to_device(device);
-        Ok((nnet, OutputScaling { log_priors, scale }))
+            return Ok((nnet, scaling));
+        }
+        let nnet = on_device(crate::models::load(rxfilename)?, device)?;
+        Ok((nnet, scale.into()))
     }
+}
+
+/// An acoustic model whose network is only run.
+pub struct AcousticNetwork {
+    pub transitions: TransitionModel,
+    /// In test mode on the device, with components merged where that changes nothing.
+    pub nnet: Nnet,
+    /// From outputs to scaled log-likelihoods, with the priors if the model has some.
+    pub scaling: OutputScaling,
+}
+
+impl AcousticNetwork {
+    pub fn load(rxfilename: &str, device: &Device, acoustic_scale: f32) -> Result<AcousticNetwork> {
+        let model = crate::models::load_acoustic(rxfilename)?;
+        let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
+        let transitions = model.transitions.clone();
+        let nnet = on_device(model.into_nnet(), device)?;
+        Ok(AcousticNetwork {
+            transitions,
+            nnet,
+            scaling: OutputScaling { log_priors, scale: acoustic_scale },
+        })
+    }
+}
+
+fn on_device(mut nnet: Nnet, device: &Device) -> Result<Nnet> {
+    prepare::for_running(&mut nnet)?;
+    nnet.to_device(device);
+    Ok(nnet)
 }
 
 /// Something that computes outputs, at once or later, in the order of the utterances.
@@ -136,6 +165,78 @@ where
     }
 }
 
+/// An utterance whose features have been through a network.
+pub struct Output {
+    pub key: String,
+    /// The graph that belongs to it, where each utterance has its own.
+    pub graph: Option<Fst>,
+    /// Of its features.
+    pub frames: usize,
+    /// What the network made of it, or why there is nothing.
+    pub output: std::result::Result<DenseMatrix<f32>, String>,
+}
+
+/// Whether outputs of utterances may wait for others, with which chunks then are computed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Together {
+    /// They are there as soon as the utterance was read, and nothing depends on what comes before or after.
+    No,
+    Yes,
+}
+
+/// Calls `give` with each utterance, in order, until it says that no more are wanted.
+pub fn outputs(
+    mut utterances: Utterances,
+    ivectors: &mut IvectorReader,
+    compute: &mut impl Compute,
+    together: Together,
+    mut give: impl FnMut(Output) -> Result<bool>,
+) -> Result<()> {
+    let mut waiting = VecDeque::new();
+    while let Some(Utterance { key, graph, features }) = utterances.next()? {
+        let frames = features.as_ref().map_or(0, |features| features.rows);
+        let accepted = match features {
+            Ok(features) => accept(compute, &key, &features, ivectors),
+            Err(reason) => Ok(Err(reason)),
+        };
+        let accepted = match accepted {
+            Ok(Ok(())) if together == Together::No => Ok(compute.finish().map(Ok)?),
+            accepted => accepted.with_context(|| format!("utterance {key}")),
+        };
+        if accepted.is_err() && compute.finish().is_ok() {
+            // What came before is not lost.
+            give_finished(&mut waiting, compute, &mut give)?;
+        }
+        waiting.push_back(Output { key, graph, frames, output: accepted?.map(|()| DenseMatrix::new(0, 0)) });
+        if !give_finished(&mut waiting, compute, &mut give)? {
+            return Ok(());
+        }
+    }
+    utterances.close()?;
+    compute.finish()?;
+    give_finished(&mut waiting, compute, &mut give)?;
+    Ok(())
+}
+
+/// Gives the utterances that are finished, of those that wait; false if no more are wanted.
+fn give_finished(
+    waiting: &mut VecDeque<Output>,
+    compute: &mut impl Compute,
+    give: &mut impl FnMut(Output) -> Result<bool>,
+) -> Result<bool> {
+    while let Some(first) = waiting.front_mut() {
+        if let Ok(output) = &mut first.output {
+            let Some(computed) = compute.next_output() else { break };
+            *output = computed;
+        }
+        let Some(first) = waiting.pop_front() else { break };
+        if !give(first)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// What has been computed.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -152,58 +253,50 @@ pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option
 pub fn compute(
     site: Site,
     ivectors: &IvectorOptions,
-    (features, outputs): (&str, &str),
+    (features, table): (&str, &str),
     compute: &mut impl Compute,
     finish: Finish<'_>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut ivectors = ivectors.open()?;
-    let mut reader = SequentialReader::<MatrixHolder>::open(features)?;
-    let mut next = reader.next()?;
-    if next.is_none() {
-        reader.close()?;
+    let mut utterances = Utterances::of_features(features)?;
+    if utterances.is_empty()? {
+        utterances.close()?;
         log::error(&site, &format!("{features}: expected at least one utterance, found none"));
         return Ok(counts);
     }
-    let mut writer = Writer {
-        table: TableWriter::open(outputs)?,
-        finish,
-        waiting: VecDeque::new(),
-        site,
-        failed: Counts::default(),
-    };
-    let progress = progress::counter("utterances", features);
-    while let Some((utterance, matrix)) = next {
-        let accepted = accept(compute, &utterance, &matrix, &mut ivectors);
-        let accepted = accepted.with_context(|| format!("utterance {utterance}"));
-        if accepted.is_err() && compute.finish().is_ok() {
-            // What came before is not lost.
-            writer.write(compute)?;
-        }
-        match accepted? {
-            Ok(()) => {
-                writer.waiting.push_back((utterance, matrix.rows));
-                writer.write(compute)?;
+    let mut table = TableWriter::<MatrixHolder>::open(table)?;
+    outputs(utterances, &mut ivectors, compute, Together::Yes, |Output { key, frames, output, .. }| {
+        let finished = match output {
+            Ok(output) => match not_a_number(&output) {
+                Some(found) => Err(format!("{key}: the output's {found}; it is not written")),
+                None => Ok(finish(&key, output)?),
+            },
+            Err(reason) => Err(reason),
+        };
+        match finished {
+            Ok(Some(output)) => {
+                table.write(&key, &output)?;
                 counts.done += 1;
-                counts.frames += matrix.rows;
+                counts.frames += frames;
             }
-            Err(reason) => {
+            failed => {
+                if let Err(reason) = failed {
+                    kaldi_warn!(site, "{reason}");
+                }
                 counts.failed += 1;
-                kaldi_warn!(site, "{reason}");
             }
         }
-        progress.inc();
-        next = reader.next()?;
-    }
-    reader.close()?;
-    compute.finish()?;
-    writer.write(compute)?;
-    let failed = writer.failed;
-    writer.table.close()?;
-    counts.done -= failed.failed;
-    counts.frames -= failed.frames;
-    counts.failed += failed.failed;
+        Ok(true)
+    })?;
+    table.close()?;
     Ok(counts)
+}
+
+/// Where an output is not a number, if that is anywhere. (-inf can be the logarithm of a probability.)
+pub fn not_a_number(output: &DenseMatrix<f32>) -> Option<NotFinite> {
+    let nan = output.data.iter().any(|value| value.is_nan());
+    output.not_finite().filter(|_| nan)
 }
 
 /// Gives an utterance to the computation, or the reason for which it is left out.
@@ -213,11 +306,8 @@ fn accept(
     features: &DenseMatrix<f32>,
     ivectors: &mut IvectorReader,
 ) -> Result<std::result::Result<(), String>> {
-    if features.rows == 0 {
-        return Ok(Err(format!("Zero-length utterance: {utterance}")));
-    }
-    if let Some(found) = features.not_finite() {
-        return Ok(Err(format!("{utterance}: the features' {found}")));
+    if let Some(reason) = problem(utterance, features) {
+        return Ok(Err(reason));
     }
     let kind = ivectors.kind();
     Ok(match ivectors.get(utterance)? {
@@ -226,40 +316,14 @@ fn accept(
     })
 }
 
-struct Writer<'f> {
-    table: TableWriter<MatrixHolder>,
-    finish: Finish<'f>,
-    /// Utterances whose outputs have not been written, and their frames.
-    waiting: VecDeque<(String, usize)>,
-    site: Site,
-    /// Those of which nothing was written.
-    failed: Counts,
+/// The features, or why they cannot go through a network.
+pub fn usable(utterance: &str, features: DenseMatrix<f32>) -> std::result::Result<DenseMatrix<f32>, String> {
+    problem(utterance, &features).map_or(Ok(features), Err)
 }
 
-impl Writer<'_> {
-    /// Writes the outputs that are there.
-    fn write(&mut self, compute: &mut impl Compute) -> Result<()> {
-        while let Some(output) = compute.next_output() {
-            let Some((utterance, frames)) = self.waiting.pop_front() else {
-                bail!("an output without an utterance")
-            };
-            // (-inf can be the logarithm of a probability.)
-            let nan = output.data.iter().any(|value| value.is_nan());
-            let finished = match output.not_finite().filter(|_| nan) {
-                Some(found) => {
-                    kaldi_warn!(self.site, "{utterance}: the output's {found}; it is not written");
-                    None
-                }
-                None => (self.finish)(&utterance, output)?,
-            };
-            match finished {
-                Some(output) => self.table.write(&utterance, &output)?,
-                None => {
-                    self.failed.failed += 1;
-                    self.failed.frames += frames;
-                }
-            }
-        }
-        Ok(())
+fn problem(utterance: &str, features: &DenseMatrix<f32>) -> Option<String> {
+    if features.rows == 0 {
+        return Some(format!("Zero-length utterance: {utterance}"));
     }
+    features.not_finite().map(|found| format!("{utterance}: the features' {found}"))
 }

@@ -1,11 +1,14 @@
 //! What the programs in `src/bin` share: groups of options, progress, and how library results become log lines.
 
 pub mod acoustic;
+pub mod aligning;
 pub mod chain;
 pub mod chain_egs;
 pub mod combination;
 pub mod compiler;
 pub mod config_dir;
+pub mod decoders;
+pub mod decoding;
 pub mod egs;
 pub mod forward;
 pub mod fsts;
@@ -26,3 +29,5 @@ pub mod training;
 pub mod training_graphs;
 pub mod training_log;
 pub mod training_report;
+pub mod utterances;
+pub mod workers;

@@ -12,6 +12,8 @@ pub mod ali_to_pdf;
 pub mod ali_to_phones;
 #[path = "bin/ali-to-post.rs"]
 pub mod ali_to_post;
+#[path = "bin/align-compiled-mapped.rs"]
+pub mod align_compiled_mapped;
 #[path = "bin/align-text.rs"]
 pub mod align_text;
 #[path = "bin/am-info.rs"]
@@ -122,6 +124,8 @@ pub mod fstrmsymbols;
 pub mod fsttablecompose;
 #[path = "bin/fsttopsort.rs"]
 pub mod fsttopsort;
+#[path = "bin/latgen-faster-mapped.rs"]
+pub mod latgen_faster_mapped;
 #[path = "bin/lattice-1best.rs"]
 pub mod lattice_1best;
 #[path = "bin/lattice-add-penalty.rs"]
@@ -178,6 +182,8 @@ pub mod nbest_to_ctm;
 pub mod nbest_to_linear;
 #[path = "bin/nnet3-acc-lda-stats.rs"]
 pub mod nnet3_acc_lda_stats;
+#[path = "bin/nnet3-align-compiled.rs"]
+pub mod nnet3_align_compiled;
 #[path = "bin/nnet3-am-adjust-priors.rs"]
 pub mod nnet3_am_adjust_priors;
 #[path = "bin/nnet3-am-copy.rs"]
@@ -254,6 +260,14 @@ pub mod nnet3_get_egs_simple;
 pub mod nnet3_info;
 #[path = "bin/nnet3-init.rs"]
 pub mod nnet3_init;
+#[path = "bin/nnet3-latgen-faster.rs"]
+pub mod nnet3_latgen_faster;
+#[path = "bin/nnet3-latgen-faster-batch.rs"]
+pub mod nnet3_latgen_faster_batch;
+#[path = "bin/nnet3-latgen-faster-looped.rs"]
+pub mod nnet3_latgen_faster_looped;
+#[path = "bin/nnet3-latgen-faster-parallel.rs"]
+pub mod nnet3_latgen_faster_parallel;
 #[path = "bin/nnet3-merge-egs.rs"]
 pub mod nnet3_merge_egs;
 #[path = "bin/nnet3-report.rs"]

@@ -14,6 +14,7 @@ use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 
 use crate::messages;
 use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_core::forward::batch::BatchStats;
 use nnet3_train::diagnostics::{ProbComputer, accuracy_lines};
 use nnet3_train::ledger::Remark;
 use nnet3_train::objective::{FrameObjective, Objective};
@@ -137,4 +138,15 @@ pub fn times(total: Duration, compiling: Duration, waiting: Duration, training: 
         seconds(waiting),
         seconds(training.saturating_sub(compiling))
     );
+}
+
+/// What minibatches of chunks were run, and how full they were.
+pub fn minibatches(stats: &BatchStats) {
+    const SITE: Site = Site::new("PrintMinibatchStats", "nnet-batch-compute.cc", 112);
+    let (minibatches, tasks, seconds) = stats.totals();
+    kaldi_log!(
+        SITE,
+        "Minibatch stats: seconds-taken,frames-in:frames-out*minibatch-size=num-done(percent-full%)  {stats}"
+    );
+    kaldi_log!(SITE, "Did {tasks} tasks in {minibatches} minibatches, taking {} seconds.", num(seconds));
 }

@@ -8,11 +8,11 @@ use clap::Parser;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{cli, kaldi_log};
 use nnet3::forward::{self, ForwardOptions};
+use nnet3::options::forward::BatchComputeOptions;
 use nnet3::training_log;
-use nnet3_core::forward::{BatchForward, BatchOptions};
+use nnet3_core::forward::BatchForward;
 
 const SITE: Site = Site::main("nnet3-compute-batch.cc", 1);
-const STATS: Site = Site::new("PrintMinibatchStats", "nnet-batch-compute.cc", 112);
 
 /// Propagate features through a raw neural network and write its output, many chunks at a time.
 ///
@@ -24,23 +24,8 @@ const STATS: Site = Site::new("PrintMinibatchStats", "nnet-batch-compute.cc", 11
     after_help = "e.g.: nnet3-compute-batch final.raw scp:feats.scp ark:nnet_prediction.ark\nSee also: nnet3-compute"
 )]
 struct Options {
-    /// Number of chunks per minibatch (see also edge-minibatch-size)
-    #[arg(long, default_value_t = 128)]
-    minibatch_size: usize,
-    /// Number of chunks per minibatch: this applies to chunks at the beginnings and ends of utterances, in cases (such as
-    /// recurrent models) when the computation would be different from the usual one
-    #[arg(long, default_value_t = 32)]
-    edge_minibatch_size: usize,
-    /// If true, for utterances shorter than --frames-per-chunk, use exact-length, special computations. If false, pad with
-    /// repeats of the last frame. Would only affect the output for backwards-recurrent models, but would negatively impact
-    /// speed in all cases
-    #[arg(long)]
-    ensure_exact_final_context: bool,
-    /// Factor that controls how small partial minibatches will be when they become necessary: they may have sizes
-    /// partial-minibatch-factor^n * minibatch-size for n = 0, 1, 2, ... Set it to 0.0 to use only the specified minibatch
-    /// sizes
-    #[arg(long, default_value_t = 0.5)]
-    partial_minibatch_factor: f32,
+    #[command(flatten)]
+    batch: BatchComputeOptions,
     #[command(flatten)]
     forward: ForwardOptions,
     /// Network in test mode or not; it is used in test mode
@@ -59,14 +44,8 @@ fn run(options: Options) -> Result<u8> {
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
-    let batch = BatchOptions {
-        minibatch_size: options.minibatch_size,
-        edge_minibatch_size: options.edge_minibatch_size,
-        ensure_exact_final_context: options.ensure_exact_final_context,
-        partial_minibatch_factor: options.partial_minibatch_factor,
-    };
     let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
-    let forward = BatchForward::new(&nnet, &device, chunking, batch, scaling, compiler);
+    let forward = BatchForward::new(&nnet, &device, chunking, options.batch.options(), scaling, compiler);
     let mut forward = forward.with_context(|| options.nnet_in.clone())?;
     simple.observe(forward.executor());
     let counts = forward::compute(
@@ -76,13 +55,7 @@ fn run(options: Options) -> Result<u8> {
         &mut forward,
         &mut options.forward.finish(),
     )?;
-    let (minibatches, tasks, seconds) = forward.stats().totals();
-    kaldi_log!(
-        STATS,
-        "Minibatch stats: seconds-taken,frames-in:frames-out*minibatch-size=num-done(percent-full%)  {}",
-        forward.stats()
-    );
-    kaldi_log!(STATS, "Did {tasks} tasks in {minibatches} minibatches, taking {} seconds.", num(seconds));
+    training_log::minibatches(forward.stats());
     training_log::compilation(forward.compiler());
     kaldi_log!(SITE, "Time taken {}s", num(start.elapsed().as_secs_f64()));
     kaldi_log!(SITE, "Done {} utterances, failed for {}", counts.done, counts.failed);

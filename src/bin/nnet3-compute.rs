@@ -8,11 +8,11 @@ use clap::Parser;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{cli, kaldi_log};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
+use nnet3::options::forward::looped;
 use nnet3::training_log;
-use nnet3_core::forward::{GroupedForward, LoopedForward};
+use nnet3_core::forward::GroupedForward;
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
-const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 
 /// Propagate features through a raw neural network and write its output.
 ///
@@ -55,12 +55,9 @@ fn run(options: Options) -> Result<u8> {
     let device = options.forward.device.select(&options.forward.use_gpu)?;
     let (nnet, scaling) = options.forward.load(&options.nnet_in, &device)?;
     let counts = if options.looped {
-        let compiling = Instant::now();
-        let (streaming, optimize) = (simple.streaming()?, simple.optimization.optimize_options()?);
-        let forward = LoopedForward::new(nnet, &device, &streaming, scaling, &optimize);
+        let forward = looped(nnet, &device, &simple.streaming()?, scaling, &simple.optimization);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
         simple.observe(forward.executor());
-        kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
         let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
         forward::compute(SITE, &options.forward.ivector, tables, &mut compute, &mut options.forward.finish())?
     } else {

@@ -1,17 +1,22 @@
 //! Running networks over utterances: contexts and chunks, i-vectors.
 
+use std::time::Instant;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
-use kaldi_io::{MappedRandomReader, RandomReader, kaldi_log};
+use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader, kaldi_log};
 use nnet3_core::compile::cache::CachingCompiler;
 use nnet3_core::execute::Executor;
-use nnet3_core::forward::{Chunking, Ivectors, Streaming};
+use nnet3_core::forward::{BatchOptions, Chunking, Ivectors, LoopedForward, OutputScaling, Streaming};
 use nnet3_core::nnet::Nnet;
 
-use super::compute::{ComputationOptions, OptimizationOptions, compiler_defaults};
-use kaldi_io::log::Site;
+use nnet3_matrix::Device;
 
+use super::compute::{ComputationOptions, OptimizationOptions, compiler_defaults};
+use kaldi_io::log::{Site, num};
+
+const LOOPED: Site = Site::new("CompileLooped", "nnet-compile-looped.cc", 1);
 const SITE: Site = Site::new("CheckAndFixConfigs", "nnet-am-decodable-simple.cc", 1);
 
 // [SIMPLE], without acoustic-scale, whose default differs between programs.
@@ -111,6 +116,96 @@ impl SimpleOptions {
     }
 }
 
+// How chunks of several utterances go through a network together.
+#[derive(Args, Clone, Debug)]
+pub struct BatchComputeOptions {
+    /// Number of chunks per minibatch (see also edge-minibatch-size)
+    #[arg(long, default_value_t = 128)]
+    pub minibatch_size: usize,
+    /// Number of chunks per minibatch: this applies to chunks at the beginnings and ends of utterances, in cases (such as
+    /// recurrent models) when the computation would be different from the usual one
+    #[arg(long, default_value_t = 32)]
+    pub edge_minibatch_size: usize,
+    /// If true, for utterances shorter than --frames-per-chunk, use exact-length, special computations. If false, pad with
+    /// repeats of the last frame. Would only affect the output for backwards-recurrent models, but would negatively impact
+    /// speed in all cases
+    #[arg(long)]
+    pub ensure_exact_final_context: bool,
+    /// Factor that controls how small partial minibatches will be when they become necessary: they may have sizes
+    /// partial-minibatch-factor^n * minibatch-size for n = 0, 1, 2, ... Set it to 0.0 to use only the specified minibatch
+    /// sizes
+    #[arg(long, default_value_t = 0.5)]
+    pub partial_minibatch_factor: f32,
+}
+
+impl BatchComputeOptions {
+    pub fn options(&self) -> BatchOptions {
+        BatchOptions {
+            minibatch_size: self.minibatch_size,
+            edge_minibatch_size: self.edge_minibatch_size,
+            ensure_exact_final_context: self.ensure_exact_final_context,
+            partial_minibatch_factor: self.partial_minibatch_factor,
+        }
+    }
+}
+
+// [LOOPED], without acoustic-scale
+#[derive(Args, Clone, Debug)]
+pub struct LoopedOptions {
+    /// Extra left context to use at the first frame of an utterance (note: this will just consist of repeats of the first
+    /// frame, and should not usually be necessary)
+    #[arg(long, default_value_t = 0)]
+    pub extra_left_context_initial: i32,
+    /// Frames of the input for each frame of the output, where the network's outputs are fewer ('chain' models)
+    #[arg(long, default_value_t = 1)]
+    pub frame_subsampling_factor: i32,
+    /// Number of new input frames of each chunk; the network keeps its state from chunk to chunk
+    #[arg(long, default_value_t = 24)]
+    pub frames_per_chunk: i32,
+    /// As --computation.debug
+    #[arg(long)]
+    pub debug_computation: bool,
+    #[command(flatten)]
+    pub optimization: OptimizationOptions,
+    #[command(flatten)]
+    pub computation: ComputationOptions,
+}
+
+impl LoopedOptions {
+    /// Compiles the program of the network, and logs how long that took.
+    pub fn forward(&self, nnet: Nnet, device: &Device, scaling: OutputScaling) -> Result<LoopedForward> {
+        if self.frames_per_chunk < 1 || self.frame_subsampling_factor < 1 {
+            bail!("--frames-per-chunk and --frame-subsampling-factor must be at least 1");
+        }
+        if self.extra_left_context_initial < 0 {
+            bail!("--extra-left-context-initial={}: expected 0 or more", self.extra_left_context_initial);
+        }
+        let streaming = Streaming {
+            frames_per_chunk: self.frames_per_chunk,
+            frame_subsampling_factor: self.frame_subsampling_factor,
+            extra_left_context_initial: self.extra_left_context_initial,
+        };
+        let mut forward = looped(nnet, device, &streaming, scaling, &self.optimization)?;
+        let debug = self.computation.debug || self.debug_computation;
+        ComputationOptions { debug }.observe(forward.executor());
+        Ok(forward)
+    }
+}
+
+/// Compiles the program that goes through utterances with state, and logs how long that took.
+pub fn looped(
+    nnet: Nnet,
+    device: &Device,
+    streaming: &Streaming,
+    scaling: OutputScaling,
+    optimization: &OptimizationOptions,
+) -> Result<LoopedForward> {
+    let compiling = Instant::now();
+    let forward = LoopedForward::new(nnet, device, streaming, scaling, &optimization.optimize_options()?)?;
+    kaldi_log!(LOOPED, "Spent {} seconds in looped compilation.", num(compiling.elapsed().as_secs_f64()));
+    Ok(forward)
+}
+
 // [IVEC]
 #[derive(Args, Clone, Debug)]
 pub struct IvectorOptions {
@@ -176,6 +271,33 @@ impl IvectorReader {
         match self {
             IvectorReader::Online { .. } => "online iVector",
             IvectorReader::None | IvectorReader::Utterance(_) => "iVector",
+        }
+    }
+}
+
+/// The i-vectors of an utterance, with nothing borrowed.
+pub enum OwnedIvectors {
+    None,
+    Utterance(Vec<f32>),
+    Online { matrix: DenseMatrix<f32>, period: usize },
+}
+
+impl From<Ivectors<'_>> for OwnedIvectors {
+    fn from(ivectors: Ivectors<'_>) -> OwnedIvectors {
+        match ivectors {
+            Ivectors::None => OwnedIvectors::None,
+            Ivectors::Utterance(vector) => OwnedIvectors::Utterance(vector.to_vec()),
+            Ivectors::Online { matrix, period } => OwnedIvectors::Online { matrix: matrix.clone(), period },
+        }
+    }
+}
+
+impl OwnedIvectors {
+    pub fn get(&self) -> Ivectors<'_> {
+        match self {
+            OwnedIvectors::None => Ivectors::None,
+            OwnedIvectors::Utterance(vector) => Ivectors::Utterance(vector),
+            OwnedIvectors::Online { matrix, period } => Ivectors::Online { matrix, period: *period },
         }
     }
 }

@@ -24,6 +24,27 @@ pub enum Error {
     TransitionId { found: i32, last: usize },
     #[error("word {word} is not present in the lexicon")]
     NotInLexicon { word: i32 },
+    #[error("the graph is empty")]
+    EmptyGraph,
+    #[error(
+        "state {state} of the graph has an arc with the transition-id {label}, but the model has {last}, so the graph was \
+         made for another model"
+    )]
+    GraphLabel { state: StateId, label: i32, last: usize },
+    #[error(
+        "the graph has a cycle without transition-ids through state {state} on which costs fall for ever"
+    )]
+    EpsilonCycle { state: StateId },
+    #[error("the log-likelihoods have {found} columns, but the model has {needed} pdfs")]
+    TooFewColumns { found: usize, needed: usize },
+    #[error("--{name}={found}: expected {expected}")]
+    Option { name: &'static str, found: String, expected: String },
     #[error("{0}")]
     Data(String),
+}
+
+impl Error {
+    pub(crate) fn option(name: &'static str, found: impl ToString, expected: impl Into<String>) -> Error {
+        Error::Option { name, found: found.to_string(), expected: expected.into() }
+    }
 }

@@ -1,10 +1,12 @@
 //! Lattices: what a decoder leaves of an utterance, as a graph of words, times and costs.
 //!
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
+//! - [`decoder`]: the searches that make them.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
 
 pub mod align;
 pub mod costs;
+pub mod decoder;
 pub mod determinize;
 pub mod edit_distance;
 pub mod error;

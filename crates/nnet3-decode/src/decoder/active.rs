@@ -1,0 +1,125 @@
+//! The states that are reached in one frame, with a value for each, in the order in which the reference goes through them
+//! (`util/hash-list.h`): by buckets, which are in the order of their first states, and in a bucket as they came. The order
+//! matters to how fast a beam tightens.
+
+use kaldi_fst::StateId;
+
+const NONE: u32 = u32::MAX;
+const FIRST_BUCKETS: usize = 1000;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Active {
+    pub state: StateId,
+    /// A token.
+    pub token: u32,
+    /// The next one in the order.
+    next: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct ActiveStates {
+    elements: Vec<Active>,
+    /// By state: the position of its element.
+    of_state: Vec<u32>,
+    /// By bucket: the position of its last element.
+    last_of_bucket: Vec<u32>,
+    head: u32,
+    tail: u32,
+}
+
+impl ActiveStates {
+    pub fn new(num_states: usize) -> ActiveStates {
+        ActiveStates {
+            elements: Vec::new(),
+            of_state: vec![NONE; num_states],
+            last_of_bucket: vec![NONE; FIRST_BUCKETS],
+            head: NONE,
+            tail: NONE,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The token of a state that is there, which may be replaced.
+    pub fn get_mut(&mut self, state: StateId) -> Option<&mut u32> {
+        let position = self.of_state[state as usize];
+        // (The position of a state that is not there is behind the last.)
+        self.elements.get_mut(position as usize).map(|element| &mut element.token)
+    }
+
+    /// Adds a state that is not there.
+    pub fn insert(&mut self, state: StateId, token: u32) {
+        let position = self.elements.len() as u32;
+        let bucket = state as usize % self.last_of_bucket.len();
+        let before = match self.last_of_bucket[bucket] {
+            NONE => self.tail,
+            last => last,
+        };
+        let next = match self.elements.get_mut(before as usize) {
+            Some(before) => std::mem::replace(&mut before.next, position),
+            None => std::mem::replace(&mut self.head, position),
+        };
+        if before == self.tail {
+            self.tail = position;
+        }
+        self.elements.push(Active { state, token, next });
+        self.last_of_bucket[bucket] = position;
+        self.of_state[state as usize] = position;
+    }
+
+    /// All of them, in the order.
+    pub fn iter(&self) -> impl Iterator<Item = Active> {
+        let at = |position: u32| self.elements.get(position as usize).copied();
+        std::iter::successors(at(self.head), move |element| at(element.next))
+    }
+
+    /// Moves all, in the order, to `out`, whatever was there.
+    pub fn take(&mut self, out: &mut Vec<Active>) {
+        out.clear();
+        out.extend(self.iter());
+        self.clear();
+    }
+
+    pub fn clear(&mut self) {
+        let buckets = self.last_of_bucket.len();
+        for element in self.elements.drain(..) {
+            self.of_state[element.state as usize] = NONE;
+            self.last_of_bucket[element.state as usize % buckets] = NONE;
+        }
+        (self.head, self.tail) = (NONE, NONE);
+    }
+
+    /// Makes more buckets, if there are fewer. Nothing may be there.
+    pub fn grow(&mut self, buckets: usize) {
+        debug_assert!(self.is_empty());
+        if buckets > self.last_of_bucket.len() {
+            self.last_of_bucket.resize(buckets, NONE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_of_buckets() {
+        let mut active = ActiveStates::new(5000);
+        let mut insert_all = |states: &[u32], buckets| {
+            active.grow(buckets);
+            states.iter().for_each(|&state| active.insert(state, state + 1));
+            assert_eq!(active.get_mut(states[0]), Some(&mut (states[0] + 1)));
+            assert_eq!(active.get_mut(4999), None);
+            let mut taken = Vec::new();
+            active.take(&mut taken);
+            assert!(active.is_empty());
+            taken.iter().map(|active| active.state).collect::<Vec<_>>()
+        };
+        // 7, 1007 and 2007 are in one bucket, as 3 and 4003 are.
+        assert_eq!(insert_all(&[7, 3, 1007, 5, 4003, 2007, 9], 0), [7, 1007, 2007, 3, 4003, 5, 9]);
+        assert_eq!(insert_all(&[7, 1007, 3], 0), [7, 1007, 3]);
+        assert_eq!(insert_all(&[7, 3, 1007, 2007], 2000), [7, 2007, 3, 1007]);
+    }
+}

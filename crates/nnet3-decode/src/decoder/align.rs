@@ -1,0 +1,49 @@
+//! What happens to the graph of a transcript before an utterance is aligned with it.
+
+use kaldi_fst::{Arc, EPSILON, Fst, ops};
+use kaldi_hmm::TransitionModel;
+
+use crate::error::{Error, Result};
+
+/// Adds the costs of transitions to the arcs with transition-ids. `self_loop_scale` is for self-loops and for leaving their
+/// states, `transition_scale` for which way a state is left.
+pub fn add_transition_costs(
+    fst: &mut Fst,
+    model: &TransitionModel,
+    transition_scale: f32,
+    self_loop_scale: f32,
+) -> Result<()> {
+    let cost = |id| match () {
+        () if transition_scale == self_loop_scale => -transition_scale * model.log_prob(id),
+        () if model.is_self_loop(id) => -self_loop_scale * model.log_prob(id),
+        () => {
+            let leaving = model.leaving_log_prob(model.state_index(id));
+            -(self_loop_scale * leaving + transition_scale * model.log_prob_when_leaving(id))
+        }
+    };
+    let costs: Vec<f32> = model.ids().map(cost).collect();
+    for (s, state) in fst.states.iter_mut().enumerate() {
+        for arc in state.arcs.iter_mut().filter(|arc| arc.ilabel != EPSILON) {
+            arc.weight += costs.get(arc.ilabel as usize - 1).ok_or(Error::GraphLabel {
+                state: s as u32,
+                label: arc.ilabel,
+                last: costs.len(),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The graph, and behind its final states the graph once more, in which nothing ends: paths that reach the end of the
+/// transcript too early go on and compete with the others.
+pub fn careful_graph(fst: &Fst) -> Fst {
+    let Some(start) = fst.start else { return Fst::default() };
+    let mut again = fst.clone();
+    again.states.iter_mut().for_each(|state| state.final_weight = f32::INFINITY);
+    let before = again.add_state();
+    again.start = Some(before);
+    let state = again.state_mut(before);
+    state.arcs.push(Arc::new(EPSILON, 0.0, start));
+    state.final_weight = 0.0;
+    ops::concatenate([fst, &again])
+}

@@ -1,0 +1,101 @@
+//! Which hypotheses of a frame are followed.
+
+use super::options::Pruning;
+
+/// A cost, `f32` in the search for lattices and `f64` in that for one path.
+pub(super) trait Cost: Copy + PartialOrd {
+    const INFINITE: Self;
+    fn from_f32(value: f32) -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn order(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+macro_rules! cost {
+    ($($float:ty),*) => {$(
+        impl Cost for $float {
+            const INFINITE: Self = <$float>::INFINITY;
+            fn from_f32(value: f32) -> Self {
+                value.into()
+            }
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            fn order(&self, other: &Self) -> std::cmp::Ordering {
+                self.total_cmp(other)
+            }
+        }
+    )*};
+}
+cost!(f32, f64);
+
+pub(super) struct Cutoff<C> {
+    /// What costs more is dropped.
+    pub cost: C,
+    /// What to add to the best cost of the next frame.
+    pub adaptive_beam: C,
+    /// The position of the best hypothesis.
+    pub best: Option<usize>,
+}
+
+impl Pruning {
+    /// The cutoff for hypotheses with these costs. They get another order.
+    pub(super) fn cutoff<C: Cost>(&self, costs: &mut [C]) -> Cutoff<C> {
+        let (mut best_cost, mut best) = (C::INFINITE, None);
+        for (position, &cost) in costs.iter().enumerate() {
+            if cost < best_cost {
+                (best_cost, best) = (cost, Some(position));
+            }
+        }
+        let beam = C::from_f32(self.beam);
+        let beam_cutoff = best_cost.plus(beam);
+        let by_count = |cost: C| Cutoff {
+            cost,
+            adaptive_beam: cost.minus(best_cost).plus(C::from_f32(self.beam_delta)),
+            best,
+        };
+        let count = costs.len();
+        let mut rank = |position: usize| *costs.select_nth_unstable_by(position, C::order).1;
+        if count > self.max_active {
+            let most = rank(self.max_active);
+            if most < beam_cutoff {
+                return by_count(most);
+            }
+        }
+        let least = match self.min_active {
+            0 => best_cost,
+            least if count > least => rank(least),
+            _ => C::INFINITE,
+        };
+        if least > beam_cutoff {
+            return by_count(least);
+        }
+        Cutoff { cost: beam_cutoff, adaptive_beam: beam, best }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beam_or_numbers() {
+        let costs = [3.0f32, 1.0, 9.0, 5.0, 2.0];
+        let cutoff = |beam, max_active, min_active| {
+            let pruning = Pruning { beam, max_active, min_active, ..Pruning::lattice() };
+            let Cutoff { cost, adaptive_beam, best } = pruning.cutoff(&mut costs.to_vec());
+            assert_eq!(best, Some(1));
+            (cost, adaptive_beam)
+        };
+        assert_eq!(cutoff(3.0, 100, 0), (4.0, 3.0));
+        // The costs of the ranks 2 and 3.
+        assert_eq!(cutoff(3.0, 2, 0), (3.0, 2.5));
+        assert_eq!(cutoff(3.0, 100, 3), (5.0, 4.5));
+        assert_eq!(cutoff(3.0, 100, 2), (4.0, 3.0));
+        // So few hypotheses are all followed.
+        assert_eq!(cutoff(3.0, 100, 5), (f32::INFINITY, f32::INFINITY));
+    }
+}

@@ -1,0 +1,23 @@
+//! Decoding: from log-likelihoods and a graph to a lattice, or to an alignment.
+//!
+//! - [`graph`]: graphs as a search wants them; [`decodable`]: where log-likelihoods come from.
+//! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame and
+//!   [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice.
+//! - [`viterbi`]: the search for one path, for alignments; [`align`] is what alignments do to graphs.
+
+mod active;
+pub mod align;
+mod cutoff;
+pub mod decodable;
+mod finish;
+pub mod graph;
+pub mod options;
+pub mod search;
+mod tokens;
+pub mod viterbi;
+
+pub use decodable::{Decodable, MatrixDecodable};
+pub use graph::SearchGraph;
+pub use options::{Pruning, SearchOptions};
+pub use search::LatticeDecoder;
+pub use viterbi::{ViterbiDecoder, ViterbiPath};

@@ -1,0 +1,90 @@
+//! How far searches go.
+
+use crate::error::{Error, Result};
+
+/// The pruning of the hypotheses of one frame, which both searches have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pruning {
+    /// What costs this much more than the best hypothesis of the frame is dropped.
+    pub beam: f32,
+    /// At most so many hypotheses are followed.
+    pub max_active: usize,
+    /// At least so many are followed, whatever the beam says.
+    pub min_active: usize,
+    /// Added to the beam of the next frame where the number of hypotheses determines it.
+    pub beam_delta: f32,
+    /// How many buckets there are for each hypothesis in the order of hypotheses.
+    pub hash_ratio: f32,
+}
+
+impl Pruning {
+    /// The defaults of the search for lattices.
+    pub fn lattice() -> Pruning {
+        Pruning {
+            beam: 16.0,
+            max_active: i32::MAX as usize,
+            min_active: 200,
+            beam_delta: 0.5,
+            hash_ratio: 2.0,
+        }
+    }
+
+    /// The defaults of the search for one path.
+    pub fn viterbi() -> Pruning {
+        Pruning { min_active: 20, ..Pruning::lattice() }
+    }
+
+    /// An error for what makes no sense. A beam of 0 does.
+    pub fn check(&self) -> Result<()> {
+        let at_least = |name, value: f32, least: f32| match value >= least {
+            true => Ok(()),
+            false => Err(Error::option(name, value, format!("at least {least}"))),
+        };
+        at_least("beam", self.beam, 0.0)?;
+        at_least("hash-ratio", self.hash_ratio, 1.0)?;
+        if self.hash_ratio > 1000.0 {
+            return Err(Error::option("hash-ratio", self.hash_ratio, "at most 1000"));
+        }
+        check_positive("beam-delta", self.beam_delta)?;
+        if self.max_active < 2 {
+            return Err(Error::option("max-active", self.max_active, "at least 2"));
+        }
+        if self.min_active > self.max_active {
+            let expected = format!("at most --max-active={}", self.max_active);
+            return Err(Error::option("min-active", self.min_active, expected));
+        }
+        Ok(())
+    }
+}
+
+/// An error for what is not larger than 0.
+fn check_positive(name: &'static str, value: f32) -> Result<()> {
+    if value > 0.0 { Ok(()) } else { Err(Error::option(name, value, "a number above 0")) }
+}
+
+/// How the search for lattices prunes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchOptions {
+    pub pruning: Pruning,
+    /// What is not on a path within this of the best one is not in the lattice.
+    pub lattice_beam: f32,
+    /// Every so many frames what lies behind is pruned.
+    pub prune_interval: usize,
+}
+
+impl Default for SearchOptions {
+    fn default() -> SearchOptions {
+        SearchOptions { pruning: Pruning::lattice(), lattice_beam: 10.0, prune_interval: 25 }
+    }
+}
+
+impl SearchOptions {
+    pub fn check(&self) -> Result<()> {
+        self.pruning.check()?;
+        check_positive("lattice-beam", self.lattice_beam)?;
+        match self.prune_interval {
+            0 => Err(Error::option("prune-interval", 0, "at least 1")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The search that leaves lattices: tokens are passed along the arcs of a graph, frame by frame, and remember all ways on
+//! that are within a beam (Povey and others, "Generating exact lattices in the WFST framework", 2012;
+//! `decoder/lattice-faster-decoder.cc`).
+
+use kaldi_fst::StateId;
+use rustc_hash::FxHashMap;
+
+use super::active::{Active, ActiveStates};
+use super::cutoff::Cutoff;
+use super::decodable::Decodable;
+use super::graph::SearchGraph;
+use super::options::SearchOptions;
+use super::tokens::{Link, NONE, Tokens};
+use crate::error::{Error, Result};
+
+/// Extra costs may be wrong by this share of the lattice beam until the end.
+const PRUNE_SCALE: f32 = 0.1;
+/// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
+const MOST_STEPS_PER_STATE: usize = 1000;
+
+/// The tokens after some frames.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    /// The first token.
+    pub head: u32,
+    /// Whether links may have become useless.
+    prune_links: bool,
+    /// Whether tokens may have.
+    prune_tokens: bool,
+}
+
+/// How an utterance ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ending {
+    /// The costs of ending in tokens of the last frame that are final.
+    pub costs: FxHashMap<u32, f32>,
+    /// Of all paths.
+    pub best: f32,
+}
+
+/// A decoder for one utterance after the other.
+pub struct LatticeDecoder<'g> {
+    pub(super) graph: &'g SearchGraph,
+    pub(super) options: SearchOptions,
+    pub(super) tokens: Tokens,
+    /// There is one more than there are frames.
+    pub(super) frames: Vec<Frame>,
+    /// What is added to the acoustic costs of each frame, so that costs stay small.
+    pub(super) offsets: Vec<f32>,
+    pub(super) active: ActiveStates,
+    pub(super) start_token: u32,
+    pub(super) ending: Ending,
+    no_tokens_after: Option<usize>,
+    // Kept for their memory.
+    list: Vec<Active>,
+    costs: Vec<f32>,
+    queue: Vec<StateId>,
+}
+
+impl<'g> LatticeDecoder<'g> {
+    /// An error for options that make no sense.
+    pub fn new(graph: &'g SearchGraph, options: SearchOptions) -> Result<LatticeDecoder<'g>> {
+        options.check()?;
+        Ok(LatticeDecoder {
+            graph,
+            options,
+            tokens: Tokens::default(),
+            frames: Vec::new(),
+            offsets: Vec::new(),
+            active: ActiveStates::new(graph.num_states()),
+            start_token: NONE,
+            ending: Ending::default(),
+            no_tokens_after: None,
+            list: Vec::new(),
+            costs: Vec::new(),
+            queue: Vec::new(),
+        })
+    }
+
+    /// Goes through all frames. False if no path got to the last one.
+    pub fn decode(&mut self, decodable: &impl Decodable) -> Result<bool> {
+        self.begin()?;
+        for frame in 0..decodable.num_frames() {
+            if frame % self.options.prune_interval == 0 {
+                self.prune_active(self.options.lattice_beam * PRUNE_SCALE);
+            }
+            let cutoff = self.process_emitting(frame, decodable);
+            self.process_nonemitting(cutoff)?;
+        }
+        self.finalize();
+        Ok(self.frames.last().is_some_and(|frame| frame.head != NONE))
+    }
+
+    /// Whether a path of the utterance ends in a final state.
+    pub fn reached_final(&self) -> bool {
+        !self.ending.costs.is_empty()
+    }
+
+    /// The first frame after which no path was left.
+    pub fn lost_at(&self) -> Option<usize> {
+        self.no_tokens_after
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let start = self.graph.start().ok_or(Error::EmptyGraph)?;
+        self.active.clear();
+        self.tokens.clear();
+        self.frames.clear();
+        self.offsets.clear();
+        self.ending = Ending::default();
+        self.no_tokens_after = None;
+        self.add_frame();
+        self.start_token = self.reach(start, 0.0).0;
+        self.process_nonemitting(self.options.pruning.beam)
+    }
+
+    fn add_frame(&mut self) {
+        self.frames.push(Frame { head: NONE, prune_links: true, prune_tokens: true });
+    }
+
+    /// The token of a state in the newest frame, and whether it is new or better than before.
+    fn reach(&mut self, state: StateId, cost: f32) -> (u32, bool) {
+        if let Some(&mut token) = self.active.get_mut(state) {
+            let known = &mut self.tokens.get_mut(token).cost;
+            let better = *known > cost;
+            if better {
+                *known = cost;
+            }
+            return (token, better);
+        }
+        let head = &mut self.frames.last_mut().expect("there is a frame").head;
+        *head = self.tokens.add(cost, *head);
+        self.active.insert(state, *head);
+        (*head, true)
+    }
+
+    /// Passes tokens along arcs with transition-ids; gives the cutoff for the new ones.
+    fn process_emitting(&mut self, frame: usize, decodable: &impl Decodable) -> f32 {
+        let log_likelihood = decodable.frame(frame);
+        let mut list = std::mem::take(&mut self.list);
+        self.active.take(&mut list);
+        self.costs.clear();
+        self.costs.extend(list.iter().map(|active| self.tokens.get(active.token).cost));
+        let Cutoff { cost: cutoff, adaptive_beam, best } = self.options.pruning.cutoff(&mut self.costs);
+        self.active.grow((list.len() as f32 * self.options.pruning.hash_ratio) as usize);
+        self.add_frame();
+        let (mut next_cutoff, mut offset) = (f32::INFINITY, 0.0);
+        let graph = self.graph;
+        if let Some(best) = best {
+            let cost = self.tokens.get(list[best].token).cost;
+            offset = -cost;
+            for arc in graph.emitting(list[best].state) {
+                let next = arc.weight + offset - log_likelihood(arc.ilabel) + cost;
+                next_cutoff = next_cutoff.min(next + adaptive_beam);
+            }
+        }
+        self.offsets.push(offset);
+        for &Active { state, token, .. } in &list {
+            let cost = self.tokens.get(token).cost;
+            if cost > cutoff {
+                continue;
+            }
+            for arc in graph.emitting(state) {
+                let acoustic = offset - log_likelihood(arc.ilabel);
+                let total = cost + acoustic + arc.weight;
+                // (What is not a number is not followed.)
+                if total < next_cutoff {
+                    next_cutoff = next_cutoff.min(total + adaptive_beam);
+                    let (to, _) = self.reach(arc.next, total);
+                    let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
+                    let link = Link { to, ilabel, olabel, graph, acoustic, next: NONE };
+                    self.tokens.add_link(token, link);
+                }
+            }
+        }
+        self.list = list;
+        next_cutoff
+    }
+
+    /// Passes tokens of the newest frame along arcs without transition-ids.
+    fn process_nonemitting(&mut self, cutoff: f32) -> Result<()> {
+        let graph = self.graph;
+        if self.active.is_empty() {
+            self.no_tokens_after.get_or_insert(self.offsets.len().saturating_sub(1));
+        }
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.clear();
+        queue
+            .extend(self.active.iter().map(|active| active.state).filter(|&state| graph.has_epsilons(state)));
+        let mut steps = 0;
+        while let Some(state) = queue.pop() {
+            let Some(&mut token) = self.active.get_mut(state) else { continue };
+            let cost = self.tokens.get(token).cost;
+            if cost >= cutoff {
+                continue;
+            }
+            steps += 1;
+            if steps / MOST_STEPS_PER_STATE > graph.num_states() {
+                return Err(Error::EpsilonCycle { state });
+            }
+            // The token may have been here before, with a higher cost.
+            self.tokens.remove_links(token);
+            for arc in graph.epsilons(state) {
+                let total = cost + arc.weight;
+                if total < cutoff {
+                    let (to, better) = self.reach(arc.next, total);
+                    let (olabel, graph_cost) = (arc.olabel, arc.weight);
+                    self.tokens.add_link(
+                        token,
+                        Link { to, ilabel: 0, olabel, graph: graph_cost, acoustic: 0.0, next: NONE },
+                    );
+                    if better && graph.has_epsilons(arc.next) {
+                        queue.push(arc.next);
+                    }
+                }
+            }
+        }
+        self.queue = queue;
+        Ok(())
+    }
+
+    /// Removes what cannot be in the lattice, in all frames but the newest. Extra costs may be wrong by `delta`.
+    fn prune_active(&mut self, delta: f32) {
+        let newest = self.frames.len() - 1;
+        for f in (0..newest).rev() {
+            if self.frames[f].prune_links {
+                let (changed, removed) = self.prune_links(f, delta);
+                if changed && f > 0 {
+                    self.frames[f - 1].prune_links = true;
+                }
+                self.frames[f].prune_tokens |= removed;
+                self.frames[f].prune_links = false;
+            }
+            if f + 1 < newest && self.frames[f + 1].prune_tokens {
+                self.prune_tokens(f + 1);
+                self.frames[f + 1].prune_tokens = false;
+            }
+        }
+    }
+
+    /// Works out the extra costs of a frame, and removes its useless links. Whether extra costs changed, and whether links
+    /// were removed.
+    pub(super) fn prune_links(&mut self, f: usize, delta: f32) -> (bool, bool) {
+        let (mut any_changed, mut any_removed) = (false, false);
+        loop {
+            let mut changed = false;
+            let mut token = self.frames[f].head;
+            while token != NONE {
+                let (extra, removed) =
+                    self.tokens.prune_links(token, self.options.lattice_beam, f32::INFINITY);
+                any_removed |= removed;
+                let data = self.tokens.get_mut(token);
+                // (The difference of two infinite ones is no change.)
+                changed |= (extra - data.extra).abs() > delta;
+                data.extra = extra;
+                token = data.next;
+            }
+            any_changed |= changed;
+            if !changed {
+                return (any_changed, any_removed);
+            }
+        }
+    }
+
+    pub(super) fn prune_tokens(&mut self, f: usize) {
+        self.frames[f].head = self.tokens.remove_useless(self.frames[f].head);
+    }
+}

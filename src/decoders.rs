@@ -1,0 +1,148 @@
+//! The decoders with a network, `nnet3-latgen-faster` and its sisters: what they have in common.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use kaldi_io::log::Site;
+use nnet3_core::forward::Ivectors;
+use nnet3_matrix::Device;
+
+use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs};
+use crate::forward::{self, AcousticNetwork, Compute, Output, Together};
+use crate::options::device::DeviceOptions;
+use crate::options::forward::{IvectorOptions, OwnedIvectors};
+use crate::utterances::{Utterance, Utterances};
+use crate::workers::in_parallel;
+
+/// How many utterances are on their way for each thread that decodes, at most.
+const WAITING: usize = 3;
+
+// Options of all of them.
+#[derive(Args, Clone, Debug)]
+pub struct DecoderOptions {
+    /// Scaling factor for acoustic log-likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    pub acoustic_scale: f32,
+    #[command(flatten)]
+    pub lattice: LatticeOptions,
+    #[command(flatten)]
+    pub ivector: IvectorOptions,
+    #[command(flatten)]
+    pub device: DeviceOptions,
+}
+
+impl DecoderOptions {
+    /// The model on the device that `--use-gpu` says.
+    pub fn load(&self, nnet_in: &str, use_gpu: &str) -> Result<(AcousticNetwork, Device)> {
+        let device = self.device.select(use_gpu)?;
+        let model = AcousticNetwork::load(nnet_in, &device, self.acoustic_scale)?;
+        Ok((model, device))
+    }
+
+    pub fn decoding<'a>(&'a self, model: &'a AcousticNetwork) -> Result<Decoding<'a>> {
+        Decoding::new(&self.lattice, &model.transitions, self.acoustic_scale)
+    }
+}
+
+// What is read and written.
+#[derive(Args, Clone, Debug)]
+pub struct Tables {
+    pub nnet_in: String,
+    /// A graph for all utterances, or a table of graphs
+    pub fst_in: String,
+    pub features_rspecifier: String,
+    pub lattice_wspecifier: String,
+    pub words_wspecifier: Option<String>,
+    pub alignments_wspecifier: Option<String>,
+}
+
+impl Tables {
+    /// The features; with their graphs, if there is none for all of them.
+    pub fn utterances(&self, graph_for_all: bool) -> Result<Utterances> {
+        if graph_for_all {
+            return Utterances::of_features(&self.features_rspecifier);
+        }
+        Utterances::of_graphs(&self.fst_in, &self.features_rspecifier, |key| {
+            format!("Not decoding utterance {key} because no features available.")
+        })
+    }
+
+    pub fn outputs(&self, site: Site, options: &LatticeOptions) -> Result<Outputs> {
+        let (words, alignments) = (self.words_wspecifier.as_ref(), self.alignments_wspecifier.as_ref());
+        Outputs::open(site, options, &self.lattice_wspecifier, words, alignments)
+    }
+}
+
+/// Decodes all utterances: one thread runs the network, `threads` others search.
+pub fn decode(
+    tables: &Tables,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    (compute, together): (&mut (impl Compute + Send), Together),
+    threads: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    let graph = decoding.graph(&tables.fst_in)?;
+    let mut workers = Vec::new();
+    for _ in 0..threads {
+        let mut decoder = decoding.decoder(graph.as_ref())?;
+        workers
+            .push(move |Output { key, graph, output, .. }: Output| decoder.decode(key, graph, output, 1.0));
+    }
+    let utterances = tables.utterances(graph.is_some())?;
+    let mut ivectors = ivectors.open()?;
+    in_parallel(
+        WAITING * threads,
+        |give| forward::outputs(utterances, &mut ivectors, compute, together, |output| Ok(give(output))),
+        workers,
+        |decoded: Result<Decoded>| outputs.write(decoded?),
+    )
+}
+
+/// An utterance with its i-vectors; without features, if it cannot be decoded.
+type Job = (Utterance, Option<OwnedIvectors>);
+
+/// Decodes all utterances: for each of the networks `compute` there is a thread that runs it and searches. At most `most`
+/// utterances are on their way.
+pub fn decode_in_parallel(
+    tables: &Tables,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    compute: &mut [impl Compute + Send],
+    most: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    let graph = decoding.graph(&tables.fst_in)?;
+    let mut utterances = tables.utterances(graph.is_some())?;
+    let mut ivectors = ivectors.open()?;
+    let read = |give: crate::workers::Give<'_, Job>| -> Result<()> {
+        while let Some(Utterance { key, graph, features }) = utterances.next()? {
+            let features = features.and_then(|features| forward::usable(&key, features));
+            let (features, its) = match (features, ivectors.get(&key)?) {
+                (Ok(features), Some(its)) => (Ok(features), Some(its.into())),
+                (Ok(_), None) => (Err(format!("No {} available for utterance {key}", ivectors.kind())), None),
+                (Err(reason), _) => (Err(reason), None),
+            };
+            if !give((Utterance { key, graph, features }, its)) {
+                return Ok(());
+            }
+        }
+        utterances.close()
+    };
+    let mut workers = Vec::new();
+    for compute in compute {
+        let mut decoder = decoding.decoder(graph.as_ref())?;
+        workers.push(move |(Utterance { key, graph, features }, ivectors): Job| {
+            let loglikes = match features {
+                Ok(features) => {
+                    let ivectors = ivectors.as_ref().map_or(Ivectors::None, OwnedIvectors::get);
+                    let loglikes = compute.accept(&features, ivectors).and_then(|()| compute.finish());
+                    loglikes.with_context(|| format!("utterance {key}"))?;
+                    compute.next_output().ok_or_else(|| format!("{key}: the network gave no output"))
+                }
+                Err(reason) => Err(reason),
+            };
+            decoder.decode(key, graph, loglikes, 1.0)
+        });
+    }
+    in_parallel(most, read, workers, |decoded: Result<Decoded>| outputs.write(decoded?))
+}

@@ -1,0 +1,91 @@
+//! Utterances as networks get them: their features, and the graphs that belong to them where each has its own.
+
+use anyhow::Result;
+use kaldi_fst::{Fst, FstHolder};
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::{DenseMatrix, RandomReader, SequentialReader};
+
+use crate::progress;
+
+pub struct Utterance {
+    pub key: String,
+    pub graph: Option<Fst>,
+    /// A row for each frame; or why there are none.
+    pub features: std::result::Result<DenseMatrix<f32>, String>,
+}
+
+/// A table of features, or one of graphs with the features of each, from beginning to end.
+pub struct Utterances {
+    source: Source,
+    /// The first one, once somebody asked whether there is one.
+    first: Option<Utterance>,
+    progress: progress::Counter,
+}
+
+enum Source {
+    Features(SequentialReader<MatrixHolder>),
+    Graphs {
+        graphs: SequentialReader<FstHolder>,
+        features: RandomReader<MatrixHolder>,
+        missing: fn(&str) -> String,
+    },
+}
+
+impl Utterances {
+    pub fn of_features(rspecifier: &str) -> Result<Utterances> {
+        Ok(Utterances {
+            source: Source::Features(SequentialReader::open(rspecifier)?),
+            first: None,
+            progress: progress::counter("utterances", rspecifier),
+        })
+    }
+
+    /// Each graph with its features. `missing` is what to say of a key without features.
+    pub fn of_graphs(graphs: &str, features: &str, missing: fn(&str) -> String) -> Result<Utterances> {
+        Ok(Utterances {
+            source: Source::Graphs {
+                graphs: SequentialReader::open(graphs)?,
+                features: RandomReader::open(features)?,
+                missing,
+            },
+            first: None,
+            progress: progress::counter("utterances", graphs),
+        })
+    }
+
+    pub fn is_empty(&mut self) -> Result<bool> {
+        self.first = self.next()?;
+        Ok(self.first.is_none())
+    }
+
+    pub fn next(&mut self) -> Result<Option<Utterance>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        let next = match &mut self.source {
+            Source::Features(reader) => {
+                reader.next()?.map(|(key, features)| Utterance { key, graph: None, features: Ok(features) })
+            }
+            Source::Graphs { graphs, features, missing } => match graphs.next()? {
+                Some((key, graph)) => {
+                    let features = features.get(&key)?.cloned().ok_or_else(|| missing(&key));
+                    Some(Utterance { key, graph: Some(graph), features })
+                }
+                None => None,
+            },
+        };
+        if next.is_some() {
+            self.progress.inc();
+        }
+        Ok(next)
+    }
+
+    /// An error if the end was that of a damaged table.
+    pub fn close(self) -> Result<()> {
+        match self.source {
+            Source::Features(reader) => reader.close()?,
+            Source::Graphs { graphs, .. } => graphs.close()?,
+        }
+        Ok(())
+    }
+}
