@@ -11,8 +11,6 @@
 //! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
 //! - [`htk`], [`sphinx`], [`wave`]: files of other programs.
 
-#![forbid(unsafe_code)]
-
 pub mod cmvn;
 pub mod columns;
 pub mod deltas;

@@ -9,8 +9,6 @@
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`log`], [`cli`]: log lines and option syntax.
 
-#![deny(unsafe_code)] // The one exception is in cli/signal.rs.
-
 pub mod cli;
 pub mod compressed;
 pub mod error;

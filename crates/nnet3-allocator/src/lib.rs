@@ -4,6 +4,8 @@
 //!
 //! Where there is no memory, the program is asked what to do: Rust's own answer is to abort.
 
+#![allow(unsafe_code)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
 

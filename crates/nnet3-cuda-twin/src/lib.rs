@@ -6,6 +6,8 @@
 //! while others wait, matrices outside of what was allocated. If asked to, it looks for races (`races.cc`). Products are the
 //! host's.
 
+#![allow(unsafe_code)]
+
 use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, OutOfMemory, Product};
 use nnet3_matrix::{Device, Memory};
 use std::alloc::{Layout, alloc_zeroed, dealloc};

@@ -139,6 +139,7 @@ pub trait Backend: Send + Sync {
     fn allocate(&self, len: usize) -> *mut f32;
     /// # Safety
     /// `pointer` came from [`Backend::allocate`] of this device with the same `len` and is not used afterwards.
+    #[allow(unsafe_code)]
     unsafe fn free(&self, pointer: *mut f32, len: usize);
     /// Copies row-major host data into `dst`.
     fn upload(&self, dst: ViewMut<'_>, data: &[f32]);

@@ -1,5 +1,7 @@
 //! Time for measurements.
 
+#![allow(unsafe_code)]
+
 use std::time::Duration;
 
 /// Time that this thread has spent on a processor: what other programs take away does not count.

@@ -1,9 +1,10 @@
 //! Matrices that live on a device, and the primitives that run on them.
 //!
-//! [`Backend`] is the list of primitives, one method each; [`mod@cpu`] implements it with BLAS,
-//! [`mod@cuda`] with kernels. Everything above this
-//! crate is written once against the trait. Memory is `f32`, row-major. All `unsafe` of the project is in here: views
-//! are raw pointers with a shape, so that two of them may name the same arena memory (as in-place commands do).
+//! [`Backend`] is the list of primitives, one method each; [`mod@cpu`] implements it with BLAS, [`mod@cuda`] with kernels.
+//! Everything above this crate is written once against the trait. Memory is `f32`, row-major.
+//!
+//! This crate follows raw pointers: a view is a pointer with a shape, so that two of them may name the same arena memory
+//! (as in-place commands do). Each file with `unsafe` code says so at its top.
 
 pub mod backend;
 mod clock;

@@ -1,5 +1,7 @@
 //! Owners of device memory: [`Matrix`], [`Arena`], [`Accumulator`] and index tables.
 
+#![allow(unsafe_code)]
+
 use crate::backend::{Backend, Factor};
 use crate::view::{View, ViewMut};
 use std::any::Any;
@@ -94,11 +96,13 @@ impl Matrix {
     }
 
     pub fn view(&self) -> View<'_> {
-        View::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id())
+        // SAFETY: the buffer holds rows · cols elements and lives as long as the borrow; the matrix hands out no references.
+        unsafe { View::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id()) }
     }
 
     pub fn view_mut(&mut self) -> ViewMut<'_> {
-        ViewMut::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id())
+        // SAFETY: as for `view`.
+        unsafe { ViewMut::new(self.buffer.pointer, self.rows, self.cols, self.cols, self.buffer.device.id()) }
     }
 
     /// The elements, row-major, copied to the host.
@@ -204,7 +208,10 @@ impl Arena {
         let end = if rows == 0 || cols == 0 { 0 } else { offset + (rows - 1) * stride + cols };
         assert!(end <= self.buffer.len && (cols <= stride || rows <= 1), "view past the arena's end");
         let offset = if end == 0 { 0 } else { offset };
-        ViewMut::new(self.buffer.pointer.wrapping_add(offset), rows, cols, stride, self.buffer.device.id())
+        let pointer = self.buffer.pointer.wrapping_add(offset);
+        // SAFETY: the last row ends inside of the buffer, as just checked; the buffer lives as long as the borrow, and the
+        // arena hands out no references.
+        unsafe { ViewMut::new(pointer, rows, cols, stride, self.buffer.device.id()) }
     }
 
     /// The whole arena as one row: the base that [`OffsetTable`]s refer to.

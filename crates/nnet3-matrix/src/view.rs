@@ -4,6 +4,8 @@
 //! read and written through the primitives of one [`crate::Backend`], on one thread (raw pointers make them neither
 //! `Send` nor `Sync`). No reference to an element is ever handed out, so overlapping views cannot break aliasing rules.
 
+#![allow(unsafe_code)]
+
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -156,22 +158,40 @@ macro_rules! common_methods {
 impl<'a> View<'a> {
     common_methods!(View);
 
-    /// Caller guarantees that `rows × stride` elements from `pointer` stay allocated on `device` for `'a`.
-    pub(crate) fn new(pointer: *const f32, rows: usize, cols: usize, stride: usize, device: u32) -> Self {
+    /// # Safety
+    ///
+    /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`, and nobody may hold
+    /// a writable Rust reference to one of them while a primitive reads the view.
+    pub(crate) unsafe fn new(
+        pointer: *const f32,
+        rows: usize,
+        cols: usize,
+        stride: usize,
+        device: u32,
+    ) -> Self {
         View { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
     }
 
     /// A view of nothing (0 × 0), for arguments that are absent.
     pub fn empty() -> View<'static> {
-        View::new(std::ptr::NonNull::dangling().as_ptr(), 0, 0, 0, 0)
+        // SAFETY: there are no elements.
+        unsafe { View::new(std::ptr::NonNull::dangling().as_ptr(), 0, 0, 0, 0) }
     }
 }
 
 impl<'a> ViewMut<'a> {
     common_methods!(ViewMut);
 
-    /// As [`View::new`], and nobody may hold a Rust reference to the elements during `'a`.
-    pub(crate) fn new(pointer: *mut f32, rows: usize, cols: usize, stride: usize, device: u32) -> Self {
+    /// # Safety
+    ///
+    /// As for [`View::new`], and nobody may hold any Rust reference to one of the elements during `'a`.
+    pub(crate) unsafe fn new(
+        pointer: *mut f32,
+        rows: usize,
+        cols: usize,
+        stride: usize,
+        device: u32,
+    ) -> Self {
         ViewMut { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
     }
 

@@ -4,6 +4,8 @@
 //! before it returns; since all views of some memory live on one thread, no other slices of it can exist meanwhile.
 //! What is written is checked to lie apart from all that is read.
 
+#![allow(unsafe_code)]
+
 use super::lanes::RowSet;
 pub(super) use crate::view::same_shape;
 use crate::view::{Shape, View, ViewMut};

@@ -3,6 +3,8 @@
 //! The library is loaded when the first product is asked for ([`loaded`]), so that programs that multiply nothing do not
 //! wait for it and no build needs it; with the feature `linked-openblas` it is linked instead ([`linked`]).
 
+#![allow(unsafe_code)]
+
 use super::elementwise;
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};

@@ -66,6 +66,7 @@ impl Backend for CpuBackend {
         pages::allocate(len)
     }
 
+    #[allow(unsafe_code)]
     unsafe fn free(&self, pointer: *mut f32, len: usize) {
         // SAFETY: this method's contract is that function's.
         unsafe { pages::free(pointer, len) }

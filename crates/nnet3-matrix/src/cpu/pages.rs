@@ -3,6 +3,8 @@
 //! A matrix product walks down columns, and a page of 4 KiB is one row of 1024 elements: with those the processor looks up
 //! an address for every few elements, twice in a virtual machine.
 
+#![allow(unsafe_code)]
+
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 
 /// Cache line, and enough for any vector instruction.

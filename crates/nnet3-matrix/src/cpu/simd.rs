@@ -3,6 +3,8 @@
 //! A [`Kernel`] is a plain loop in an `#[inline(always)]` function. [`run`] calls a copy of it that was compiled with
 //! AVX-512, with AVX2 and FMA, or with the target's minimum; LLVM's own vectoriser does the rest.
 
+#![allow(unsafe_code)]
+
 #[cfg(target_arch = "x86_64")]
 use super::vector::x86;
 use super::vector::{Lanes, Vector};

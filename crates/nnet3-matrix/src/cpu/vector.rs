@@ -1,5 +1,7 @@
 //! Sixteen numbers side by side, for the few loops that LLVM does not vectorise by itself: reductions along a row.
 
+#![allow(unsafe_code)]
+
 use super::math;
 
 /// 16 lanes of `f32`.

@@ -1,5 +1,7 @@
 //! [`Backend`] on an [`Engine`].
 
+#![allow(unsafe_code)]
+
 use super::engine::{Engine, OutOfMemory};
 use super::launch::Broadcast;
 use super::queue::Queue;
@@ -43,13 +45,9 @@ impl<E: Engine> GpuBackend<E> {
             false => {
                 let bytes = 4 * (view.rows() * view.cols()) as u64;
                 let block = Block::new(&self.queue, bytes);
-                with(View::new(
-                    block.address as usize as *const f32,
-                    view.rows(),
-                    view.cols(),
-                    view.cols(),
-                    self.id,
-                ))
+                let (rows, cols) = (view.rows(), view.cols());
+                // SAFETY: the block has this size and outlives the call; its address is none of the host's.
+                with(unsafe { View::new(block.address as usize as *const f32, rows, cols, cols, self.id) })
             }
         }
     }
@@ -130,8 +128,9 @@ impl<E: Engine> Backend for GpuBackend<E> {
         }
         self.through_contiguous(src, |place| {
             if !src.is_contiguous() {
-                let place =
-                    ViewMut::new(place.pointer.cast_mut(), place.rows(), place.cols(), place.cols(), self.id);
+                let (rows, cols) = (place.rows(), place.cols());
+                // SAFETY: the place is scratch memory of this size, which nobody else knows.
+                let place = unsafe { ViewMut::new(place.pointer.cast_mut(), rows, cols, cols, self.id) };
                 self.copy_values(place, src);
             }
             // SAFETY: any bytes are floats, and floats have no padding.

@@ -1,5 +1,7 @@
 //! Compiling the kernels with NVRTC, where it is installed.
 
+#![allow(unsafe_code)]
+
 use super::kernels;
 use cudarc::nvrtc::sys;
 use std::ffi::{CStr, CString, c_char, c_int};

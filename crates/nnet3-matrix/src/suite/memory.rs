@@ -1,5 +1,7 @@
 //! Transfers, and whole matrices moved or scaled.
 
+#![allow(unsafe_code)]
+
 use super::operand::CLOSE;
 use super::*;
 use crate::Matrix;

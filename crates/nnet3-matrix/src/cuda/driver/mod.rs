@@ -3,6 +3,8 @@
 //! Libraries are looked for before anything of theirs is called: `cudarc` loads them at the first call and panics if they
 //! are missing. Only calls that exist in CUDA 11 to 13 are used.
 
+#![allow(unsafe_code)]
+
 mod blas;
 mod context;
 mod engine;
