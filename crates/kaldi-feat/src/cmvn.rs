@@ -54,7 +54,7 @@ impl CmvnStats {
     ///
     /// # Panics
     /// If the frame has another dimension.
-    pub fn add_frame(&mut self, frame: &[f32], weight: f32) {
+    pub(crate) fn add_frame(&mut self, frame: &[f32], weight: f32) {
         assert_eq!(frame.len(), self.dim(), "frames of one dimension");
         self.count += f64::from(weight);
         for (sum, &x) in self.sums.iter_mut().zip(frame) {
@@ -87,7 +87,7 @@ impl CmvnStats {
     }
 
     /// Adds other statistics, multiplied by `scale`.
-    pub fn add_scaled(&mut self, other: &CmvnStats, scale: f64) {
+    pub(crate) fn add_scaled(&mut self, other: &CmvnStats, scale: f64) {
         self.count += scale * other.count;
         let add = |to: &mut Vec<f64>, from: &[f64]| {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += scale * from);
@@ -215,7 +215,7 @@ impl Normalization {
 
     /// # Panics
     /// May if the frame has another dimension.
-    pub fn apply_frame(&self, frame: &mut [f32]) {
+    pub(crate) fn apply_frame(&self, frame: &mut [f32]) {
         if let Some(scale) = &self.scale {
             frame.iter_mut().zip(scale).for_each(|(x, scale)| *x *= scale);
         }

@@ -7,8 +7,8 @@ use crate::fst::{Arc, EPSILON, Fst, State};
 use crate::ops::components::Components;
 use crate::weight::Weight;
 
-pub const EXPANDED: u64 = 1;
-pub const MUTABLE: u64 = 1 << 1;
+pub(crate) const EXPANDED: u64 = 1;
+pub(crate) const MUTABLE: u64 = 1 << 1;
 
 /// Bits of what holds; the bit above each says that it does not, where [`Pair`] has the two the other way round.
 const ACCEPTOR: Pair = Pair(1 << 16, 1 << 17);

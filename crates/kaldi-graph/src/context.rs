@@ -28,7 +28,7 @@ impl Window {
     }
 
     /// Whether phones that follow are part of the context. Then utterances end with subsequential symbols.
-    pub fn looks_ahead(&self) -> bool {
+    pub(crate) fn looks_ahead(&self) -> bool {
         self.central + 1 < self.width
     }
 }
@@ -214,7 +214,7 @@ impl InverseContext for WindowContext {
 
 /// Lets all strings of `fst` be followed by as many subsequential symbols on the input side as one likes: none included,
 /// and without output.
-pub fn add_subsequential_loop(fst: &mut Fst, symbol: i32) {
+pub(crate) fn add_subsequential_loop(fst: &mut Fst, symbol: i32) {
     let ends: Vec<StateId> = fst.numbered().filter(|(_, state)| state.is_final()).map(|(s, _)| s).collect();
     let end = fst.add_state();
     let arc = |weight: f32| Arc { ilabel: symbol, olabel: EPSILON, weight, next: end };

@@ -23,7 +23,7 @@ const UNIT: i32 = 1000;
 
 /// The label in graphs of a nonterminal symbol and the phone beside it. `None` if the two make no sense with the number of
 /// the first nonterminal symbol, `#nonterm_bos`.
-pub fn nonterminal_label(first_symbol: i32, nonterminal: i32, phone: i32) -> Option<i32> {
+pub(crate) fn nonterminal_label(first_symbol: i32, nonterminal: i32, phone: i32) -> Option<i32> {
     if nonterminal <= first_symbol || phone <= 0 || phone > first_symbol {
         return None;
     }

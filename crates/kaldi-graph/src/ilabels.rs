@@ -60,7 +60,7 @@ impl Labels {
         number
     }
 
-    pub fn into_info(self) -> IlabelInfo {
+    pub(crate) fn into_info(self) -> IlabelInfo {
         IlabelInfo(self.windows)
     }
 

@@ -102,7 +102,7 @@ fn has_outer_space(name: &str) -> bool {
 }
 
 /// A file name as it appears in messages.
-pub fn printable(name: &str, standard: &str) -> String {
+pub(crate) fn printable(name: &str, standard: &str) -> String {
     if name.is_empty() || name == "-" { standard.to_owned() } else { crate::cli::shell_escape(name) }
 }
 

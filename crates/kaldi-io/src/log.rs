@@ -64,7 +64,7 @@ pub fn acting_as<T>(program: &'static str, f: impl FnOnce() -> T) -> T {
 }
 
 /// Sets the highest level of [`vlog`] that is printed (`--verbose`).
-pub fn set_verbose(level: i32) {
+pub(crate) fn set_verbose(level: i32) {
     VERBOSE.store(level, Ordering::Relaxed);
 }
 
@@ -149,14 +149,6 @@ pub mod sites {
     pub const PROB_OBJECTIVE: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 162);
     /// `Overall accuracy for 'output' is …`; scripts also match function and file.
     pub const PROB_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 180);
-    /// The same for chain models.
-    pub const CHAIN_PROB_OBJECTIVE: Site = Site::new("PrintTotalStats", "nnet-chain-diagnostics.cc", 239);
-    /// `Combining … nnets, objective function changed from … to …`.
-    pub const COMBINE_CHANGED: Site = Site::main("nnet3-combine.cc", 183);
-    /// `Parameter differences per layer are [ … ]`.
-    pub const PROGRESS_DIFFERENCES: Site = Site::main("nnet3-show-progress.cc", 143);
-    /// `Relative parameter differences per layer are [ … ]`.
-    pub const PROGRESS_RELATIVE: Site = Site::main("nnet3-show-progress.cc", 157);
     /// `Processed … egs of avg. size …`.
     pub const MERGE_AGGREGATE: Site = Site::new("PrintAggregateStats", "nnet-example-utils.cc", 1156);
     /// `Merged specific eg types as follows …`.

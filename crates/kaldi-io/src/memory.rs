@@ -24,7 +24,7 @@ pub fn reserve<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> 
 }
 
 /// As [`reserve`], for what grows step by step.
-pub fn reserve_more<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> {
+pub(crate) fn reserve_more<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> {
     attempt(to, additional, what, Vec::try_reserve)
 }
 

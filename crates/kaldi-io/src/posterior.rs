@@ -79,7 +79,7 @@ fn read_line(r: &mut KaldiReader) -> Result<Posterior> {
     Ok(posterior)
 }
 
-pub fn write_posterior(w: &mut KaldiWriter, posterior: &Posterior) -> Result<()> {
+pub(crate) fn write_posterior(w: &mut KaldiWriter, posterior: &Posterior) -> Result<()> {
     if w.binary() {
         w.write_i32(w.count(posterior.len())?)?;
     }
@@ -100,7 +100,7 @@ pub fn write_posterior(w: &mut KaldiWriter, posterior: &Posterior) -> Result<()>
     w.newline_in_text()
 }
 
-pub fn write_gauss_post(w: &mut KaldiWriter, posterior: &GaussPost) -> Result<()> {
+pub(crate) fn write_gauss_post(w: &mut KaldiWriter, posterior: &GaussPost) -> Result<()> {
     w.write_i32(w.count(posterior.len())?)?;
     for frame in posterior {
         w.write_i32(w.count(frame.len())?)?;

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What is done around a print, such as to take something away and to draw it again afterwards.
-pub type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+pub(crate) type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
 
 static AROUND: RwLock<Option<Box<Around>>> = RwLock::new(None);
 

@@ -119,7 +119,7 @@ pub fn trim(text: &str) -> &str {
 }
 
 /// `SplitStringOnFirstSpace`: first word, and the trimmed rest with its inner spaces.
-pub fn split_first_word(text: &str) -> (&str, &str) {
+pub(crate) fn split_first_word(text: &str) -> (&str, &str) {
     let text = trim(text);
     match text.find(|c: char| c.is_ascii() && is_space(c as u8)) {
         Some(at) => (&text[..at], trim(&text[at..])),

@@ -64,7 +64,7 @@ impl KaldiWriter {
     }
 
     /// Opens a wxfilename at once, truncating a file, without header: for archives, which readers may follow.
-    pub fn create_streaming(wxfilename: &str) -> Result<Self> {
+    pub(crate) fn create_streaming(wxfilename: &str) -> Result<Self> {
         Self::open(wxfilename, Sink::create_in_place)
     }
 
@@ -76,7 +76,7 @@ impl KaldiWriter {
     }
 
     /// Writes to `w`, without header; `name` is for messages.
-    pub fn from_write(name: impl Into<String>, w: impl Write + Send + 'static, binary: bool) -> Self {
+    pub(crate) fn from_write(name: impl Into<String>, w: impl Write + Send + 'static, binary: bool) -> Self {
         Self::new(name.into(), Sink::Other(Box::new(w)), binary)
     }
 

@@ -2,7 +2,7 @@
 
 /// The things of each bucket, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
-pub struct Buckets<T> {
+pub(crate) struct Buckets<T> {
     /// `starts[b] .. starts[b + 1]` are those of bucket b; there is one more at the end.
     starts: Vec<u32>,
     things: Vec<T>,

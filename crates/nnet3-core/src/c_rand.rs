@@ -90,7 +90,7 @@ impl CRand {
 /// The C library's `rand_r()`: a generator that is all in one word. In the reference every matrix of random numbers comes
 /// from one of its own, which starts with a number of [`CRand`].
 #[derive(Debug, Clone)]
-pub struct CRandR(u32);
+pub(crate) struct CRandR(u32);
 
 impl CRandR {
     pub fn new(seed: u32) -> CRandR {

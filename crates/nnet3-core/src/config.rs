@@ -21,14 +21,14 @@ struct Pair {
 }
 
 /// A letter or `_`, then letters, digits, `_`, `-`, `.`.
-pub fn is_valid_name(name: &str) -> bool {
+pub(crate) fn is_valid_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 /// The lines of a config without comments and blank lines, with their line numbers (from 1).
-pub fn strip_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, String)> {
+pub(crate) fn strip_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, String)> {
     let mut out = Vec::new();
     for (number, line) in lines.enumerate() {
         let line = line.split('#').next().unwrap_or("").trim_matches([' ', '\t', '\r']);
@@ -137,7 +137,7 @@ impl ConfigLine {
         self.pairs.iter().any(|p| p.key == key)
     }
 
-    pub fn get_string(&mut self, key: &str) -> Option<String> {
+    pub(crate) fn get_string(&mut self, key: &str) -> Option<String> {
         let pair = self.pairs.iter_mut().find(|p| p.key == key)?;
         pair.used = true;
         Some(pair.value.clone())
@@ -157,13 +157,13 @@ impl ConfigLine {
         value.ok_or_else(|| self.error(format!("'{key}' is missing")))
     }
 
-    pub fn get_i32(&mut self, key: &str) -> Result<Option<i32>> {
+    pub(crate) fn get_i32(&mut self, key: &str) -> Result<Option<i32>> {
         self.get(key, "an integer", |v| v.trim().parse().ok())
     }
-    pub fn get_f32(&mut self, key: &str) -> Result<Option<f32>> {
+    pub(crate) fn get_f32(&mut self, key: &str) -> Result<Option<f32>> {
         self.get(key, "a number", |v| v.trim().parse().ok())
     }
-    pub fn get_bool(&mut self, key: &str) -> Result<Option<bool>> {
+    pub(crate) fn get_bool(&mut self, key: &str) -> Result<Option<bool>> {
         self.get(key, "true or false", |v| match v.bytes().next() {
             Some(b't' | b'T') => Some(true),
             Some(b'f' | b'F') => Some(false),
@@ -171,37 +171,37 @@ impl ConfigLine {
         })
     }
     /// Integers separated by `,` or `:`; empty pieces are dropped.
-    pub fn get_i32_list(&mut self, key: &str) -> Result<Option<Vec<i32>>> {
+    pub(crate) fn get_i32_list(&mut self, key: &str) -> Result<Option<Vec<i32>>> {
         self.get(key, "a list of integers such as 1,2,3", |v| {
             v.split([',', ':']).filter(|p| !p.is_empty()).map(|p| p.trim().parse().ok()).collect()
         })
     }
     /// An integer greater than 0.
-    pub fn get_dim(&mut self, key: &str) -> Result<Option<usize>> {
+    pub(crate) fn get_dim(&mut self, key: &str) -> Result<Option<usize>> {
         self.get(key, "an integer greater than 0", |v| {
             v.trim().parse::<i32>().ok().and_then(|i| usize::try_from(i).ok()).filter(|&i| i > 0)
         })
     }
 
-    pub fn require_string(&mut self, key: &str) -> Result<String> {
+    pub(crate) fn require_string(&mut self, key: &str) -> Result<String> {
         let value = self.get_string(key);
         self.required(key, value)
     }
-    pub fn require_i32(&mut self, key: &str) -> Result<i32> {
+    pub(crate) fn require_i32(&mut self, key: &str) -> Result<i32> {
         let value = self.get_i32(key)?;
         self.required(key, value)
     }
-    pub fn require_f32(&mut self, key: &str) -> Result<f32> {
+    pub(crate) fn require_f32(&mut self, key: &str) -> Result<f32> {
         let value = self.get_f32(key)?;
         self.required(key, value)
     }
-    pub fn require_dim(&mut self, key: &str) -> Result<usize> {
+    pub(crate) fn require_dim(&mut self, key: &str) -> Result<usize> {
         let value = self.get_dim(key)?;
         self.required(key, value)
     }
 
     /// A required `name` that is a valid name.
-    pub fn require_name(&mut self, key: &str) -> Result<String> {
+    pub(crate) fn require_name(&mut self, key: &str) -> Result<String> {
         let name = self.require_string(key)?;
         if is_valid_name(&name) {
             Ok(name)

@@ -87,12 +87,12 @@ impl Cindex {
 // ---- printed forms -------------------------------------------------------------------------------------------------
 
 /// Keeps the first and last 100 characters of a longer text.
-pub fn shorten(text: String) -> String {
+pub(crate) fn shorten(text: String) -> String {
     if text.len() <= 200 { text } else { format!("{} ... {}", &text[..100], &text[text.len() - 100..]) }
 }
 
 /// `[(n,t), (n,t1:t2), (n,t,x)]`: maximal runs of equal n and x in which t grows by one.
-pub fn print_indexes(indexes: &[Index]) -> String {
+pub(crate) fn print_indexes(indexes: &[Index]) -> String {
     if indexes.is_empty() {
         return "[ ]".to_string();
     }
@@ -126,14 +126,14 @@ pub fn print_indexes(indexes: &[Index]) -> String {
 }
 
 /// `name(n,t)` or `name(n,t,x)`.
-pub fn print_cindex(cindex: Cindex, names: &[String]) -> String {
+pub(crate) fn print_cindex(cindex: Cindex, names: &[String]) -> String {
     let Index { n, t, x } = cindex.index;
     let name = &names[cindex.node.index()];
     if x == 0 { format!("{name}({n},{t})") } else { format!("{name}({n},{t},{x})") }
 }
 
 /// For each run of one node, its name directly followed by [`print_indexes`].
-pub fn print_cindexes(cindexes: &[Cindex], names: &[String]) -> String {
+pub(crate) fn print_cindexes(cindexes: &[Cindex], names: &[String]) -> String {
     if cindexes.is_empty() {
         return "[ ]".to_string();
     }
@@ -147,7 +147,7 @@ pub fn print_cindexes(cindexes: &[Cindex], names: &[String]) -> String {
 }
 
 /// `[a, b, c:d, exK]`: runs of consecutive or constant values shortened.
-pub fn print_integers(values: &[i32]) -> String {
+pub(crate) fn print_integers(values: &[i32]) -> String {
     if values.is_empty() {
         return "[ ]".to_string();
     }
@@ -248,7 +248,7 @@ pub fn write_indexes(w: &mut KaldiWriter, indexes: &[Index]) -> Result<()> {
 }
 
 /// `<I1V>` and a count; in text mode `[node :<I1> n t x …]` for each run of one node.
-pub fn read_cindexes(r: &mut KaldiReader) -> Result<Vec<Cindex>> {
+pub(crate) fn read_cindexes(r: &mut KaldiReader) -> Result<Vec<Cindex>> {
     let count = read_count(r)?;
     let mut out: Vec<Cindex> = Vec::with_capacity(count.min(CHUNK));
     if !r.binary() {
@@ -312,7 +312,7 @@ fn read_text_run(r: &mut KaldiReader, count: usize, out: &mut Vec<Cindex>) -> Re
     }
 }
 
-pub fn write_cindexes(w: &mut KaldiWriter, cindexes: &[Cindex]) -> Result<()> {
+pub(crate) fn write_cindexes(w: &mut KaldiWriter, cindexes: &[Cindex]) -> Result<()> {
     w.write_token("<I1V>")?;
     w.write_i32(cindexes.len() as i32)?;
     if !w.binary() {

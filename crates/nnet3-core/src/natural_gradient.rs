@@ -65,7 +65,7 @@ pub struct Seen<'w> {
 
 impl Seen<'_> {
     /// N × (R + 1): H, and 1 in the last column. Panics after [`NaturalGradient::observe_products`], which does without.
-    pub fn h_and_one(&self) -> View<'_> {
+    pub(crate) fn h_and_one(&self) -> View<'_> {
         self.pass.wide_h.as_ref().expect("H of a minibatch that was seen row by row").view()
     }
 
@@ -81,7 +81,7 @@ impl NaturalGradient {
     }
 
     /// While frozen the estimate does not change (but for its initialisation).
-    pub fn freeze(&mut self, freeze: bool) {
+    pub(crate) fn freeze(&mut self, freeze: bool) {
         self.frozen = freeze;
     }
 
@@ -94,7 +94,7 @@ impl NaturalGradient {
 
     /// [`NaturalGradient::precondition`] of rows that `fill` writes first: it gets some rows of `x`, and their numbers.
     /// So a copy that is to be preconditioned passes through a cache once.
-    pub fn fill_and_precondition(
+    pub(crate) fn fill_and_precondition(
         &mut self,
         context: Context<'_>,
         x: ViewMut<'_>,
@@ -172,7 +172,7 @@ impl NaturalGradient {
     }
 
     /// Updates the estimate with what was seen.
-    pub fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
+    pub(crate) fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
         let mut estimate = seen.estimate;
         self.update(context, &mut estimate, seen.pass, false);
         self.estimate = Some(estimate);
@@ -205,7 +205,7 @@ impl NaturalGradient {
 
     /// As [`NaturalGradient::observe`] for all columns at once, more rows than columns, on the host: looks at Xᵀ X only, of
     /// which all that is to be known are small products.
-    pub fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
+    pub(crate) fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
         let (backend, workspace, (rows, dim)) = (context.backend, context.workspace, (x.rows(), x.cols()));
         let mut products = workspace.take(dim, dim.next_multiple_of(ALIGNED));
         let products = products.view_mut().col_range(0..dim);

@@ -65,7 +65,7 @@ impl Random {
     /// whatever the deviations are.
     ///
     /// Takes one number, with which another generator starts; none for an empty matrix.
-    pub fn normal_rows(&self, rows: usize, cols: usize, mean: f32, stddev: f32) -> Vec<f32> {
+    pub(crate) fn normal_rows(&self, rows: usize, cols: usize, mean: f32, stddev: f32) -> Vec<f32> {
         /// What the reference adds, lest the two generators be alike.
         const APART: u32 = 27437;
         let mut out = vec![0.0; rows * cols];

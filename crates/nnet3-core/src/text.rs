@@ -9,7 +9,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// Short form for lists: no decimals from 10 to 10000, one from 0.995, two from 0.01, else one significant digit.
-pub fn succinct(value: f32) -> String {
+pub(crate) fn succinct(value: f32) -> String {
     let size = value.abs();
     if (10.0..10000.0).contains(&size) {
         format!("{value:.0}")
@@ -60,18 +60,18 @@ fn sum_of_squares(values: &[f32]) -> f32 {
 }
 
 /// `, NAME-{mean,stddev}=m,s`.
-pub fn mean_stats(name: &str, values: &[f32]) -> String {
+pub(crate) fn mean_stats(name: &str, values: &[f32]) -> String {
     let (mean, stddev) = mean_stddev(values);
     format!(", {name}-{{mean,stddev}}={},{}", format_g(mean, 4), format_g(stddev, 4))
 }
 
 /// `, NAME-rms=r`.
-pub fn rms_stats(name: &str, values: &[f32]) -> String {
+pub(crate) fn rms_stats(name: &str, values: &[f32]) -> String {
     format!(", {name}-rms={}", format_g(rms(values), 4))
 }
 
 /// `, NAME-rms=r` with summaries of row norms and column norms, and of singular values if `singular_values`.
-pub fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> String {
+pub(crate) fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> String {
     let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
     let norm = |squares: f64| (squares as f32).sqrt();
     let square = |r: usize, c: usize| (data[r * cols + c] as f64).powi(2);

@@ -162,7 +162,7 @@ impl Layer {
     }
 
     /// A dimension that is the input's if it is not positive.
-    pub fn dim_or_input(&mut self, key: &'static str) -> i64 {
+    pub(crate) fn dim_or_input(&mut self, key: &'static str) -> i64 {
         if self.int(key) <= 0 {
             self.set(key, Value::Int(self.input().dim));
         }
@@ -194,7 +194,7 @@ impl Layer {
     }
 
     /// A dropout proportion, −1 for none.
-    pub fn optional_dropout(&self) -> Result<Option<f64>, Problem> {
+    pub(crate) fn optional_dropout(&self) -> Result<Option<f64>, Problem> {
         let value = self.float("dropout-proportion");
         let good = value == -1.0 || (0.0..=1.0).contains(&value);
         self.require(good, "dropout-proportion", || "a number from 0 to 1, or -1 for no dropout".into())?;
@@ -291,7 +291,7 @@ impl Builder {
         self.target = target;
     }
 
-    pub fn full_name(&self, name: &str) -> String {
+    pub(crate) fn full_name(&self, name: &str) -> String {
         if name.is_empty() { self.name.clone() } else { format!("{}.{name}", self.name) }
     }
 
@@ -337,7 +337,7 @@ impl Builder {
     }
 
     /// An auxiliary output, the node `node`, which has the line `line` only if it is used.
-    pub fn auxiliary_on_demand(&mut self, name: &'static str, node: &str, dim: i64, line: String) {
+    pub(crate) fn auxiliary_on_demand(&mut self, name: &'static str, node: &str, dim: i64, line: String) {
         let output = Output::new(self.full_name(node), dim);
         self.auxiliary.push(Auxiliary { name, output, line_if_used: Some(line) });
     }
@@ -353,7 +353,7 @@ impl Builder {
     }
 
     /// The end of a layer whose principal output cannot be used.
-    pub fn finish_output(self) -> Built {
+    pub(crate) fn finish_output(self) -> Built {
         Built { output: None, lines: self.lines, auxiliary: self.auxiliary, matrices: self.matrices }
     }
 }

@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Option<Line>, Problem> {
 }
 
 /// A letter or `_`, then letters, digits, `_`, `-`, `.`.
-pub fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))

@@ -35,7 +35,7 @@ impl fmt::Display for Value {
 
 /// The shortest digits that give `value` back, with a point or an exponent of at least two digits; an exponent from
 /// 1e16 up and below 1e-4.
-pub fn float_text(value: f64) -> String {
+pub(crate) fn float_text(value: f64) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "nan".to_owned() } else { value.to_string() };
     }

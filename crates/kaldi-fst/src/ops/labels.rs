@@ -20,7 +20,7 @@ impl Side {
         }
     }
 
-    pub fn label_mut<W>(self, arc: &mut Arc<W>) -> &mut i32 {
+    pub(crate) fn label_mut<W>(self, arc: &mut Arc<W>) -> &mut i32 {
         match self {
             Side::Input => &mut arc.ilabel,
             Side::Output => &mut arc.olabel,

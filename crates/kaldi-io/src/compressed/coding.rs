@@ -40,11 +40,11 @@ impl Scale {
         ((value - self.min) / self.range).clamp(0.0, 1.0)
     }
 
-    pub fn code16(self, value: f32) -> u16 {
+    pub(crate) fn code16(self, value: f32) -> u16 {
         (f64::from(self.fraction(value) * 65535.0) + 0.499) as u16
     }
 
-    pub fn code8(self, value: f32) -> u8 {
+    pub(crate) fn code8(self, value: f32) -> u8 {
         (f64::from(self.fraction(value) * 255.0) + 0.499) as u8
     }
 
@@ -53,12 +53,12 @@ impl Scale {
         self.min + self.range * 1.525_902_2e-5_f32 * f32::from(code)
     }
 
-    pub fn decode16(self, codes: &[u16], out: &mut [f32]) {
+    pub(crate) fn decode16(self, codes: &[u16], out: &mut [f32]) {
         let increment = (f64::from(self.range) * (1.0 / 65535.0)) as f32;
         out.iter_mut().zip(codes).for_each(|(out, &code)| *out = self.min + f32::from(code) * increment);
     }
 
-    pub fn decode8(self, codes: &[u8], out: &mut [f32]) {
+    pub(crate) fn decode8(self, codes: &[u8], out: &mut [f32]) {
         let increment = (f64::from(self.range) * (1.0 / 255.0)) as f32;
         out.iter_mut().zip(codes).for_each(|(out, &code)| *out = self.min + f32::from(code) * increment);
     }

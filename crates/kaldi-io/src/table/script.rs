@@ -7,7 +7,7 @@ use crate::text::{excerpt, split_first_word};
 
 /// A line `key file` or `key file[range]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptEntry {
+pub(crate) struct ScriptEntry {
     pub key: String,
     /// The file, without the range.
     pub rxfilename: String,

@@ -46,7 +46,7 @@ pub struct Wspecifier {
 }
 
 /// Whether a string is any rspecifier or wspecifier: a mistake where a file is expected.
-pub fn is_table_specifier(text: &str) -> bool {
+pub(crate) fn is_table_specifier(text: &str) -> bool {
     text.starts_with(['a', 's']) && (Rspecifier::parse(text).is_ok() || Wspecifier::parse(text).is_ok())
 }
 

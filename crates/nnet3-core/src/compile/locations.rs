@@ -9,7 +9,7 @@ use crate::graph::CindexId;
 use crate::graph::steps::{Rows, StepId};
 
 /// For each row the rows of other sub-matrices that are added into it, in one flat list.
-pub struct Locations {
+pub(crate) struct Locations {
     /// `starts[row] .. starts[row + 1]` are the row's items.
     starts: Vec<u32>,
     items: Vec<(SubmatrixId, u32)>,
@@ -307,7 +307,10 @@ fn split_repeats(list: Vec<RowOf>) -> Vec<List> {
 
 /// If every row fills one run of positions without gaps: for each of `size` rows its run, (-1, -1) if it does not occur.
 /// `rows` are positions and rows, by position.
-pub fn contiguous_ranges(rows: impl Iterator<Item = (usize, i32)>, size: usize) -> Option<Vec<(i32, i32)>> {
+pub(crate) fn contiguous_ranges(
+    rows: impl Iterator<Item = (usize, i32)>,
+    size: usize,
+) -> Option<Vec<(i32, i32)>> {
     let mut ranges = vec![(-1, -1); size];
     for (i, row) in rows {
         let range = &mut ranges[row as usize];

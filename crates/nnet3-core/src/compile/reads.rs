@@ -8,7 +8,7 @@ use crate::index::{Cindex, NodeId};
 use std::rc::Rc;
 
 /// The distinct scales of a part of a descriptor, ascending, each with its nodes.
-pub type Scales = Vec<(f32, Vec<NodeId>)>;
+pub(crate) type Scales = Vec<(f32, Vec<NodeId>)>;
 
 /// What the ids of a step read for a part of a descriptor.
 pub enum Reads {
@@ -20,7 +20,7 @@ pub enum Reads {
     Several(SeveralReads),
 }
 
-pub struct SeveralReads {
+pub(crate) struct SeveralReads {
     pub scales: Rc<Scales>,
     /// `starts[i] .. starts[i + 1]` are the items of id i.
     pub starts: Vec<u32>,

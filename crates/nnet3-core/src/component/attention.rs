@@ -48,7 +48,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Attention::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
 /// Smallest weight whose logarithm is taken.
 const SMALLEST: f32 = 1e-20;
@@ -56,7 +56,7 @@ const SMALLEST: f32 = 1e-20;
 /// c = softmax over positions o of (key_scale · query · key(t + o) + bias\[o\]); the output is Σ_o c\[o\] · value(t + o)
 /// and perhaps c.
 #[derive(Clone, Debug)]
-pub struct Attention {
+pub(crate) struct Attention {
     num_heads: usize,
     key_dim: usize,
     value_dim: usize,

@@ -37,7 +37,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 }];
 
 #[derive(Clone)]
-pub struct Composite {
+pub(crate) struct Composite {
     settings: UpdatableSettings,
     max_rows_process: i32,
     /// At least one; dimensions fit.
@@ -78,7 +78,7 @@ impl Composite {
     }
 
     /// Replaces a part by one of the same dimensions.
-    pub fn set_part(&mut self, i: usize, part: Box<dyn Component>) {
+    pub(crate) fn set_part(&mut self, i: usize, part: Box<dyn Component>) {
         let old = &self.parts[i];
         assert!(part.properties().has(Properties::SIMPLE));
         assert_eq!((part.input_dim(), part.output_dim()), (old.input_dim(), old.output_dim()));

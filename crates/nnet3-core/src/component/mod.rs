@@ -57,25 +57,25 @@ impl Properties {
     pub const SIMPLE: Properties = Properties(0x001);
     pub const UPDATABLE: Properties = Properties(0x002);
     /// Input and output of propagate may be one matrix.
-    pub const PROPAGATE_IN_PLACE: Properties = Properties(0x004);
+    pub(crate) const PROPAGATE_IN_PLACE: Properties = Properties(0x004);
     /// Propagate adds to its output (not in place).
-    pub const PROPAGATE_ADDS: Properties = Properties(0x008);
+    pub(crate) const PROPAGATE_ADDS: Properties = Properties(0x008);
     /// [`Component::reorder_indexes`] must be called.
-    pub const REORDERS_INDEXES: Properties = Properties(0x010);
+    pub(crate) const REORDERS_INDEXES: Properties = Properties(0x010);
     /// Backprop adds to the input derivative (not in place).
-    pub const BACKPROP_ADDS: Properties = Properties(0x020);
-    pub const BACKPROP_NEEDS_INPUT: Properties = Properties(0x040);
-    pub const BACKPROP_NEEDS_OUTPUT: Properties = Properties(0x080);
+    pub(crate) const BACKPROP_ADDS: Properties = Properties(0x020);
+    pub(crate) const BACKPROP_NEEDS_INPUT: Properties = Properties(0x040);
+    pub(crate) const BACKPROP_NEEDS_OUTPUT: Properties = Properties(0x080);
     /// Output and input derivative may be one matrix.
-    pub const BACKPROP_IN_PLACE: Properties = Properties(0x100);
+    pub(crate) const BACKPROP_IN_PLACE: Properties = Properties(0x100);
     /// [`Component::store_stats`] does something.
     pub const STORES_STATS: Properties = Properties(0x200);
     /// Input and its derivative need stride = columns.
-    pub const INPUT_CONTIGUOUS: Properties = Properties(0x400);
+    pub(crate) const INPUT_CONTIGUOUS: Properties = Properties(0x400);
     /// Output and its derivative need stride = columns.
-    pub const OUTPUT_CONTIGUOUS: Properties = Properties(0x800);
+    pub(crate) const OUTPUT_CONTIGUOUS: Properties = Properties(0x800);
     /// Propagate leaves a memo for backprop, see [`Component::memo_shape`].
-    pub const USES_MEMO: Properties = Properties(0x1000);
+    pub(crate) const USES_MEMO: Properties = Properties(0x1000);
     pub const RANDOM: Properties = Properties(0x2000);
 
     const NAMES: [(Properties, &'static str); 14] = [
@@ -159,7 +159,7 @@ pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexe
 }
 
 /// Answers whether an input index is available (see [`Component::is_computable`]).
-pub type Available<'a> = &'a dyn Fn(Index) -> bool;
+pub(crate) type Available<'a> = &'a dyn Fn(Index) -> bool;
 
 /// One node type of a network: a function on rows, with or without parameters.
 pub trait Component: Any + CloneComponent + Send + Sync {
@@ -380,7 +380,7 @@ pub fn downcast<T: Component>(other: &dyn Component) -> &T {
 }
 
 /// As [`downcast`], mutable.
-pub fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
+pub(crate) fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
     let name = other.type_name();
     other.downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))
 }
@@ -394,7 +394,7 @@ pub fn read_matrix(r: &mut KaldiReader) -> Result<Matrix> {
 }
 
 /// A float vector, as a matrix with one row.
-pub fn read_row(r: &mut KaldiReader) -> Result<Matrix> {
+pub(crate) fn read_row(r: &mut KaldiReader) -> Result<Matrix> {
     let v = kaldi_io::matrix::read_vector::<f32>(r)?;
     Ok(Matrix::from_vec(1, v.len(), v))
 }
@@ -404,13 +404,8 @@ pub fn write_matrix(w: &mut KaldiWriter, m: &Matrix) -> Result<()> {
     Ok(())
 }
 
-pub fn write_row(w: &mut KaldiWriter, m: &Matrix) -> Result<()> {
-    kaldi_io::matrix::write_vector(w, &m.to_vec())?;
-    Ok(())
-}
-
 /// A matrix from a file named in a config line (`matrix=`), full, compressed, text or binary.
-pub fn load_matrix(rxfilename: &str) -> Result<Matrix> {
+pub(crate) fn load_matrix(rxfilename: &str) -> Result<Matrix> {
     let mut r = KaldiReader::open(rxfilename)?;
     let m = read_matrix(&mut r)?;
     r.close()?;
@@ -418,7 +413,7 @@ pub fn load_matrix(rxfilename: &str) -> Result<Matrix> {
 }
 
 /// A vector from a file named in a config line (`vector=`, `scales=`, `bias=`), as a matrix with one row.
-pub fn load_row(rxfilename: &str) -> Result<Matrix> {
+pub(crate) fn load_row(rxfilename: &str) -> Result<Matrix> {
     let mut r = KaldiReader::open(rxfilename)?;
     let m = read_row(&mut r)?;
     r.close()?;

@@ -16,17 +16,17 @@ use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace};
 
 /// Round trip in both modes, in-place and strided runs, and derivatives of the component that `config`
 /// (`type=T key=value …`) describes.
-pub fn check_component(config: &str) {
+pub(crate) fn check_component(config: &str) {
     Check::new(config).run();
 }
 
 /// As [`check_component`]; `edit` changes the random input, for instance to keep it away from kinks.
-pub fn check_component_with(config: &str, edit: impl Fn(&mut [f32])) {
+pub(crate) fn check_component_with(config: &str, edit: impl Fn(&mut [f32])) {
     Check::new(config).input(edit).run();
 }
 
 /// The component of `type=T key=value …`.
-pub fn try_component(config: &str) -> Result<Box<dyn Component>> {
+pub(crate) fn try_component(config: &str) -> Result<Box<dyn Component>> {
     let mut line = ConfigLine::parse("test:1", config)?;
     let name = line.require_string("type")?;
     registry::from_config(&name, &mut line, &Random::new(1))
@@ -54,7 +54,7 @@ pub fn written(component: &dyn Component, binary: bool) -> Vec<u8> {
     w.into_bytes()
 }
 
-pub fn written_text(component: &dyn Component) -> String {
+pub(crate) fn written_text(component: &dyn Component) -> String {
     String::from_utf8(written(component, false)).unwrap()
 }
 
@@ -75,7 +75,7 @@ pub fn from_text(text: &str) -> Box<dyn Component> {
 
 /// Asserts that the text form is refused with a message that contains `part`.
 #[track_caller]
-pub fn read_refused(text: &str, part: &str) {
+pub(crate) fn read_refused(text: &str, part: &str) {
     let message = match try_read(text.as_bytes(), false) {
         Ok(_) => panic!("{text}: expected an error"),
         Err(e) => e.to_string(),
@@ -84,7 +84,7 @@ pub fn read_refused(text: &str, part: &str) {
 }
 
 /// Writes, reads and writes again, in both modes; a copy must be written the same.
-pub fn round_trip(component: &dyn Component) {
+pub(crate) fn round_trip(component: &dyn Component) {
     for binary in [true, false] {
         let first = written(component, binary);
         let again = try_read(&first, binary).unwrap_or_else(|e| panic!("{}: {e}", component.type_name()));
@@ -120,7 +120,7 @@ fn truncated(component: &dyn Component) {
 // ---- running ---------------------------------------------------------------------------------------------------
 
 /// A context on the host.
-pub struct Harness {
+pub(crate) struct Harness {
     pub device: Device,
     pub workspace: Workspace,
     pub random: Random,

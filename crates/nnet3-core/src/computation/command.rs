@@ -170,7 +170,7 @@ pub enum Command {
 
 impl Command {
     /// Calls `f` for every sub-matrix named by the command itself (not those in lists of rows).
-    pub fn for_each_submatrix(&mut self, mut f: impl FnMut(&mut SubmatrixId)) {
+    pub(crate) fn for_each_submatrix(&mut self, mut f: impl FnMut(&mut SubmatrixId)) {
         match self {
             Command::Allocate { matrix }
             | Command::Deallocate { matrix }

@@ -104,7 +104,7 @@ impl fmt::Debug for Precomputed {
 }
 
 /// A row of a sub-matrix; `None` in a list means "no row".
-pub type RowOf = Option<(SubmatrixId, u32)>;
+pub(crate) type RowOf = Option<(SubmatrixId, u32)>;
 
 /// The compiled form of a request. See the module's conventions.
 #[derive(Clone, Debug, Default)]
@@ -172,7 +172,7 @@ impl Computation {
         SubmatrixId::from(self.submatrices.len() - 1)
     }
 
-    pub fn new_indexes(&mut self, indexes: Vec<i32>) -> IndexesId {
+    pub(crate) fn new_indexes(&mut self, indexes: Vec<i32>) -> IndexesId {
         self.indexes.push(Arc::new(indexes));
         IndexesId::from(self.indexes.len() - 1)
     }
@@ -180,13 +180,13 @@ impl Computation {
         self.multi_indexes.push(indexes);
         MultiIndexesId::from(self.multi_indexes.len() - 1)
     }
-    pub fn new_ranges(&mut self, ranges: Vec<(i32, i32)>) -> RangesId {
+    pub(crate) fn new_ranges(&mut self, ranges: Vec<(i32, i32)>) -> RangesId {
         self.ranges.push(ranges);
         RangesId::from(self.ranges.len() - 1)
     }
 
     /// Calls `f` for each sub-matrix in a list of rows, once (unless they alternate).
-    pub fn for_each_source(&self, rows: MultiIndexesId, mut f: impl FnMut(SubmatrixId)) {
+    pub(crate) fn for_each_source(&self, rows: MultiIndexesId, mut f: impl FnMut(SubmatrixId)) {
         let mut last = None;
         for &(s, _) in self.multi_indexes[rows.index()].iter().flatten() {
             if last.replace(s) != Some(s) {
@@ -207,14 +207,14 @@ impl Computation {
     }
 
     /// True if the sub-matrix covers its whole matrix.
-    pub fn is_whole(&self, id: SubmatrixId) -> bool {
+    pub(crate) fn is_whole(&self, id: SubmatrixId) -> bool {
         let s = self.submatrix(id);
         let m = self.matrix(s.matrix);
         s.row_offset == 0 && s.col_offset == 0 && s.rows == m.rows && s.cols == m.cols
     }
 
     /// For each matrix a sub-matrix that covers it, where there is one.
-    pub fn whole_submatrices(&self) -> Vec<Option<SubmatrixId>> {
+    pub(crate) fn whole_submatrices(&self) -> Vec<Option<SubmatrixId>> {
         let mut whole = vec![None; self.matrices.len()];
         for i in 1..self.submatrices.len() {
             let id = SubmatrixId::from(i);

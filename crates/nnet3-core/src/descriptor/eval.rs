@@ -109,18 +109,18 @@ fn agree(a: Option<f32>, b: Option<f32>) -> Result<Option<f32>, f32> {
     }
 }
 
-pub fn gcd(a: i64, b: i64) -> i64 {
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Least common multiple, saturating.
-pub fn lcm(a: i64, b: i64) -> i64 {
+pub(crate) fn lcm(a: i64, b: i64) -> i64 {
     (a / gcd(a, b)).saturating_mul(b)
 }
 
 impl Sum {
     /// All inputs that may be read for `index`, depth first, repeats kept.
-    pub fn dependencies(&self, index: Index, out: &mut Vec<Cindex>) {
+    pub(crate) fn dependencies(&self, index: Index, out: &mut Vec<Cindex>) {
         match self {
             Sum::Simple(forward) => forward.inputs(index, out),
             Sum::Sum(a, b) | Sum::Failover(a, b) => {
@@ -133,7 +133,7 @@ impl Sum {
     }
 
     /// Whether an index is computable exactly if all its dependencies are, and uses them all.
-    pub fn needs_all(&self) -> bool {
+    pub(crate) fn needs_all(&self) -> bool {
         match self {
             Sum::Simple(_) | Sum::Const { .. } => true,
             Sum::Sum(a, b) => a.needs_all() && b.needs_all(),
@@ -206,7 +206,7 @@ impl Sum {
     }
 
     /// The scale with which `node` occurs, `None` if it does not. The error is a contradicting scale.
-    pub fn scale_for(&self, node: NodeId) -> Result<Option<f32>, f32> {
+    pub(crate) fn scale_for(&self, node: NodeId) -> Result<Option<f32>, f32> {
         match self {
             Sum::Simple(forward) => forward.scale_for(node),
             Sum::IfDefined(a) => a.scale_for(node),
@@ -235,7 +235,7 @@ impl Sum {
 
 impl Descriptor {
     /// All inputs that may be read for `index`, part by part.
-    pub fn dependencies(&self, index: Index, out: &mut Vec<Cindex>) {
+    pub(crate) fn dependencies(&self, index: Index, out: &mut Vec<Cindex>) {
         self.parts.iter().for_each(|part| part.dependencies(index, out));
     }
 

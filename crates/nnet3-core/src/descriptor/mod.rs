@@ -77,17 +77,17 @@ impl Descriptor {
     }
 
     /// Calls `f` for every node that is read, in order, repeats included.
-    pub fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
+    pub(crate) fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
         self.parts.iter().for_each(|part| part.for_each_node(f));
     }
 
     /// Calls `f` for every term, in order.
-    pub fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
+    pub(crate) fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
         self.parts.iter().for_each(|part| part.for_each_forward(f));
     }
 
     /// Changes the node numbers.
-    pub fn renumber(&mut self, new_id: &impl Fn(NodeId) -> NodeId) {
+    pub(crate) fn renumber(&mut self, new_id: &impl Fn(NodeId) -> NodeId) {
         self.parts.iter_mut().for_each(|part| part.renumber(new_id));
     }
 }
@@ -103,12 +103,12 @@ impl Sum {
         }
     }
 
-    pub fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
+    pub(crate) fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
         self.for_each_forward(&mut |forward| forward.for_each_node(f));
     }
 
     /// Calls `f` for every term, in order.
-    pub fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
+    pub(crate) fn for_each_forward<'a>(&'a self, f: &mut impl FnMut(&'a Forward)) {
         match self {
             Sum::Simple(forward) => f(forward),
             Sum::Sum(a, b) | Sum::Failover(a, b) => {
@@ -135,7 +135,7 @@ impl Sum {
 
 impl Forward {
     /// Calls `f` for every node that may be read, in order, repeats included.
-    pub fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
+    pub(crate) fn for_each_node(&self, f: &mut impl FnMut(NodeId)) {
         match self {
             Forward::Node { node, .. } => f(*node),
             Forward::Offset { child, .. }

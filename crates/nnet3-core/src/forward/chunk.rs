@@ -77,7 +77,7 @@ impl Chunking {
     }
 
     /// Rows of the output for this many input frames.
-    pub fn output_rows(&self, frames: usize) -> usize {
+    pub(crate) fn output_rows(&self, frames: usize) -> usize {
         frames.div_ceil(self.frame_subsampling_factor as usize)
     }
 

@@ -47,7 +47,7 @@ impl Reach {
 
     /// Whether a chunk of the shape `short` has the same outputs if it is continued to the shape `long`, of which it is a
     /// beginning: none of its outputs there uses a frame that it does not have.
-    pub fn may_continue(&mut self, nnet: &Nnet, short: &Shape, long: &Shape) -> Result<bool> {
+    pub(crate) fn may_continue(&mut self, nnet: &Nnet, short: &Shape, long: &Shape) -> Result<bool> {
         if self.family(short) != self.family(long) || short.outputs > long.outputs {
             return Ok(false);
         }
@@ -60,7 +60,13 @@ impl Reach {
 
     /// Whether a chunk of the shape `first` and the one after it, of the shape `second`, have the same outputs if they are
     /// run as one chunk of the shape `joined`.
-    pub fn may_join(&mut self, nnet: &Nnet, first: &Shape, second: &Shape, joined: &Shape) -> Result<bool> {
+    pub(crate) fn may_join(
+        &mut self,
+        nnet: &Nnet,
+        first: &Shape,
+        second: &Shape,
+        joined: &Shape,
+    ) -> Result<bool> {
         let seconds_first_input = second.first_input + (first.outputs * self.frame_subsampling_factor) as i32;
         if first.last_input() > joined.last_input() || seconds_first_input < joined.first_input {
             return Ok(false);
@@ -71,7 +77,7 @@ impl Reach {
     }
 
     /// Whether the last output of a long chunk like `shape` uses the chunk's very first frame, as it does in recurrent networks.
-    pub fn is_unlimited(&mut self, nnet: &Nnet, shape: &Shape) -> Result<bool> {
+    pub(crate) fn is_unlimited(&mut self, nnet: &Nnet, shape: &Shape) -> Result<bool> {
         let Some(uses) = self.uses(nnet, shape)? else { return Ok(true) };
         Ok(uses.earliest.last().is_none_or(|&earliest| earliest <= shape.first_input))
     }

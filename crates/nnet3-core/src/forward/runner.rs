@@ -32,7 +32,7 @@ impl Shape {
     }
 
     /// Time of the last input frame.
-    pub fn last_input(&self) -> i32 {
+    pub(crate) fn last_input(&self) -> i32 {
         self.first_input + self.inputs as i32 - 1
     }
 }

@@ -9,7 +9,7 @@ use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Computable {
+pub(crate) enum Computable {
     Unknown,
     Yes,
     No,
@@ -94,7 +94,7 @@ impl<'n> GraphBuilder<'n> {
     }
 
     /// Whether no cindex seen so far depends on another sequence than its own.
-    pub fn stays_in_sequence(&self) -> bool {
+    pub(crate) fn stays_in_sequence(&self) -> bool {
         self.stays_in_sequence
     }
 
@@ -347,7 +347,7 @@ impl<'n> GraphBuilder<'n> {
     }
 
     /// Whether every requested output is computable.
-    pub fn all_outputs_are_computable(&self) -> bool {
+    pub(crate) fn all_outputs_are_computable(&self) -> bool {
         let start = self.segment_start();
         (start..self.graph.cindexes.len()).all(|id| {
             !matches!(self.nnet.node(self.graph.cindexes[id].node), Node::Output { .. })
@@ -356,7 +356,7 @@ impl<'n> GraphBuilder<'n> {
     }
 
     /// For each requested output, whether each of its indexes is computable. Call before [`GraphBuilder::prune`].
-    pub fn computable_outputs(&self, request: &ComputationRequest) -> Vec<Vec<bool>> {
+    pub(crate) fn computable_outputs(&self, request: &ComputationRequest) -> Vec<Vec<bool>> {
         let one = |name: &str, index: Index| {
             let node = self.nnet.find_output(name)?;
             self.known(Cindex::new(node, index))

@@ -71,7 +71,7 @@ impl ComputationGraph {
     }
 
     /// The id of a cindex, and whether it is new.
-    pub fn find_or_add(&mut self, cindex: Cindex, is_input: bool) -> (CindexId, bool) {
+    pub(crate) fn find_or_add(&mut self, cindex: Cindex, is_input: bool) -> (CindexId, bool) {
         match self.table.get(cindex) {
             Some(id) => (id, false),
             None => (self.add(cindex, is_input, &[]), true),
@@ -127,13 +127,13 @@ impl ComputationGraph {
     }
 
     /// What `id` is computed from, without repeats, ascending.
-    pub fn dependencies(&self, id: CindexId) -> &[CindexId] {
+    pub(crate) fn dependencies(&self, id: CindexId) -> &[CindexId] {
         let range = &self.dependencies[id as usize];
         &self.edges[range.start as usize..range.end as usize]
     }
 
     /// Replaces the dependencies of `id`: ids without repeats, ascending.
-    pub fn set_dependencies(&mut self, id: CindexId, ids: &[CindexId]) {
+    pub(crate) fn set_dependencies(&mut self, id: CindexId, ids: &[CindexId]) {
         let range = &mut self.dependencies[id as usize];
         if ids.len() > range.len() {
             range.start = to_u32(self.edges.len());

@@ -6,7 +6,7 @@ use crate::index::NodeId;
 use crate::nnet::Nnet;
 
 /// The epoch of every node, from 0. Nodes of equal epoch form one strongly connected component.
-pub fn node_epochs(nnet: &Nnet) -> Vec<usize> {
+pub(crate) fn node_epochs(nnet: &Nnet) -> Vec<usize> {
     let mut epochs = Readers::of(nnet).strongly_connected();
     let last = epochs.iter().max().map_or(0, |&last| last);
     epochs.iter_mut().for_each(|epoch| *epoch = last - *epoch);
@@ -14,7 +14,7 @@ pub fn node_epochs(nnet: &Nnet) -> Vec<usize> {
 }
 
 /// Whether the network has a recurrence.
-pub fn is_recurrent(nnet: &Nnet) -> bool {
+pub(crate) fn is_recurrent(nnet: &Nnet) -> bool {
     let epochs = node_epochs(nnet);
     let itself = |id: NodeId| nnet.node_dependencies(id).contains(&id);
     let mut sorted = epochs.clone();

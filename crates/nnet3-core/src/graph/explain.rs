@@ -83,7 +83,7 @@ pub fn parse_output(text: &str) -> Result<(&str, Index)> {
 
 impl GraphBuilder<'_> {
     /// A text that names the outputs which are not computable and, for the first of them, what is missing.
-    pub fn explain_failure(&self, nnet: &Nnet, request: &ComputationRequest) -> String {
+    pub(crate) fn explain_failure(&self, nnet: &Nnet, request: &ComputationRequest) -> String {
         let mut missing = Vec::new();
         let mut total = 0;
         for io in &request.outputs {

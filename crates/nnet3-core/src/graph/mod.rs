@@ -27,7 +27,7 @@ use steps::Steps;
 
 /// The graph and the steps of requests that follow each other in time; of their first sequence, where that can stand
 /// for all. `done` is called after each of the two with its name.
-pub fn graph_and_steps(
+pub(crate) fn graph_and_steps(
     nnet: &Nnet,
     requests: &[ComputationRequest],
     done: &mut dyn FnMut(&'static str),
@@ -113,7 +113,7 @@ pub(crate) fn in_all_ways(
 }
 
 /// For each requested output, whether each of its indexes is computable.
-pub fn computable_outputs(nnet: &Nnet, request: &ComputationRequest) -> Result<Vec<Vec<bool>>> {
+pub(crate) fn computable_outputs(nnet: &Nnet, request: &ComputationRequest) -> Result<Vec<Vec<bool>>> {
     let mut builder = GraphBuilder::new(nnet);
     builder.compute(request)?;
     Ok(builder.computable_outputs(request))

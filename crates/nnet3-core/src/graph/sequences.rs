@@ -29,7 +29,7 @@ pub fn reduce(request: &ComputationRequest, new: usize) -> Option<(ComputationRe
 
 /// The requests for their first sequence only, and the number of sequences that it stands for. `None` unless all
 /// requests have the same number, more than one, and [`reduce`] can do it.
-pub fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<ComputationRequest>, usize)> {
+pub(crate) fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<ComputationRequest>, usize)> {
     let reduced = requests.iter().map(|request| reduce(request, 1)).collect::<Option<Vec<_>>>()?;
     let count = reduced.first()?.1;
     let same = reduced.iter().all(|&(_, other)| other == count);
@@ -37,7 +37,7 @@ pub fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<Computatio
 }
 
 /// What belongs to a sequence.
-pub trait OfSequence: Copy + PartialEq {
+pub(crate) trait OfSequence: Copy + PartialEq {
     fn sequence(self) -> i32;
     /// The same of another sequence.
     fn of_sequence(self, n: i32) -> Self;
@@ -62,7 +62,7 @@ impl OfSequence for Cindex {
 }
 
 /// The distance of rows that differ by one in n, if the list consists of blocks in which it is the same everywhere.
-pub fn sequence_stride<T: OfSequence>(list: &[T]) -> Option<usize> {
+pub(crate) fn sequence_stride<T: OfSequence>(list: &[T]) -> Option<usize> {
     let (first, size) = (*list.first()?, list.len());
     let count = usize::try_from(list.last()?.sequence()).ok()?.checked_add(1)?;
     if count <= 1 || first.sequence() != 0 || !size.is_multiple_of(count) {
@@ -93,7 +93,7 @@ fn is_regular<T: OfSequence>(block: &[T], stride: usize) -> bool {
 }
 
 /// The list with `new` instead of `old` sequences.
-pub fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
+pub(crate) fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
     let mut out = Vec::with_capacity(indexes.len() / old * new);
     if stride == 1 {
         for &first in indexes.iter().step_by(old) {

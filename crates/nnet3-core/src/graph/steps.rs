@@ -70,7 +70,7 @@ pub struct Steps {
 }
 
 impl Step {
-    pub fn num_rows(&self, num_sequences: usize) -> usize {
+    pub(crate) fn num_rows(&self, num_sequences: usize) -> usize {
         match &self.layout {
             Layout::Regular { .. } => self.ids.len() * num_sequences,
             Layout::Listed(listed) => listed.indexes.len(),
@@ -142,7 +142,7 @@ impl Step {
     }
 
     /// For each row the position of its id and its sequence; `None` for padding.
-    pub fn for_each_row(&self, num_sequences: usize, mut f: impl FnMut(Option<(usize, usize)>)) {
+    pub(crate) fn for_each_row(&self, num_sequences: usize, mut f: impl FnMut(Option<(usize, usize)>)) {
         match &self.layout {
             Layout::Regular { stride } => {
                 for first in (0..self.ids.len()).step_by((*stride).max(1)) {

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// The graph of a request for a single sequence, in which nothing depends on another sequence. `None` if that is not
 /// what is asked for, if the network has a recurrence, or if something is wrong, which [`super::GraphBuilder`] can
 /// explain.
-pub fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest) -> Option<ComputationGraph> {
+pub(crate) fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest) -> Option<ComputationGraph> {
     let order = nodes_in_order(nnet, epochs)?;
     let needed = needed(nnet, &order, request)?;
     let mut sweep = Sweep {

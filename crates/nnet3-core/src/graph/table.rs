@@ -9,7 +9,7 @@ const NONE: CindexId = CindexId::MAX;
 /// A map from cindexes to ids. Nearly all cindexes have x = 0, few n and times close together: those lie in a box and
 /// are found by position, the others by hash. Nodes are below the number of nodes.
 #[derive(Clone, Default)]
-pub struct CindexTable {
+pub(crate) struct CindexTable {
     num_nodes: usize,
     /// The box's first time, and its number of times.
     first: i32,
@@ -58,7 +58,7 @@ impl CindexTable {
     }
 
     /// Makes the box wide enough for these times and some around them, unless that is too wide for `count` cindexes.
-    pub fn expect_times(&mut self, first: i32, last: i32, count: usize) {
+    pub(crate) fn expect_times(&mut self, first: i32, last: i32, count: usize) {
         let range = last.abs_diff(first) as usize;
         if range <= 256 + 4 * count {
             let margin = 16 + range as i64 / 4;

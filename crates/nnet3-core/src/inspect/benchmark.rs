@@ -152,20 +152,20 @@ impl Benchmark {
         2.0 * (SGEMM as f64).powi(3) / median(&self.sgemm) / 1e9
     }
     /// The same for the products that networks use.
-    pub fn product_gflops(&self) -> f64 {
+    pub(crate) fn product_gflops(&self) -> f64 {
         2.0 * (SGEMM as f64).powi(3) / median(&self.product) / 1e9
     }
     /// The median of the forward runs.
-    pub fn forward_seconds(&self) -> f64 {
+    pub(crate) fn forward_seconds(&self) -> f64 {
         median(&self.forward)
     }
     /// The median of the backward runs, if there are any.
-    pub fn backward_seconds(&self) -> Option<f64> {
+    pub(crate) fn backward_seconds(&self) -> Option<f64> {
         (!self.backward.is_empty()).then(|| median(&self.backward))
     }
 
     /// The same with natural gradient, if that was measured: the median of means of some runs, as some take longer.
-    pub fn natural_backward_seconds(&self) -> Option<f64> {
+    pub(crate) fn natural_backward_seconds(&self) -> Option<f64> {
         let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len() as f64;
         let means: Vec<f64> = self.natural.chunks(NATURAL_PERIOD).map(mean).collect();
         (!means.is_empty()).then(|| median(&means))

@@ -34,7 +34,7 @@ impl Work {
     }
 
     /// 10⁹ bytes a second, where any are touched.
-    pub fn gigabytes(&self) -> Option<f64> {
+    pub(crate) fn gigabytes(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.bytes as f64 / self.time.as_secs_f64() / 1e9)
     }
 

@@ -10,7 +10,7 @@ use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
 #[derive(Clone)]
-pub struct BothSides {
+pub(crate) struct BothSides {
     input: NaturalGradient,
     output: NaturalGradient,
 }

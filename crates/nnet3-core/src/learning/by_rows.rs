@@ -9,7 +9,7 @@ use crate::natural_gradient::NaturalGradient;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, ViewMut};
 
 /// An estimate for each parameter.
-pub struct ByRows {
+pub(crate) struct ByRows {
     estimates: Vec<NaturalGradient>,
     /// Whether [`Rule::freeze`] is heard.
     freezes: bool,

@@ -35,7 +35,7 @@ impl Rules {
         }))
     }
 
-    pub fn freeze(&mut self, freeze: bool) {
+    pub(crate) fn freeze(&mut self, freeze: bool) {
         match self {
             Rules::One(rule) => rule.iter_mut().for_each(|rule| rule.freeze(freeze)),
             Rules::Parts(parts) => parts.iter_mut().for_each(|part| part.freeze(freeze)),

@@ -46,7 +46,7 @@ impl Cost {
     }
 
     /// Of one; `computation` is [`Lowered::extended`].
-    pub fn of_op(nnet: &Nnet, computation: &Computation, op: &Op) -> Cost {
+    pub(crate) fn of_op(nnet: &Nnet, computation: &Computation, op: &Op) -> Cost {
         let bytes = |s: SubmatrixId| {
             let s = computation.submatrix(s);
             4 * (s.rows * s.cols) as u64

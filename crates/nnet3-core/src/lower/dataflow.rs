@@ -74,7 +74,7 @@ impl Region {
         Region { matrix: self.matrix, rect: Rect { rows: rows.clone(), cols } }
     }
 
-    pub fn with_rows(&self, rows: Range<usize>) -> Region {
+    pub(crate) fn with_rows(&self, rows: Range<usize>) -> Region {
         Region { matrix: self.matrix, rect: Rect { rows, cols: self.rect.cols.clone() } }
     }
 }

@@ -170,7 +170,7 @@ impl Op {
 
     /// Whether it may do other work in the next run: statistics are stored now and then, updates depend on learning rates
     /// and on earlier statistics.
-    pub fn varies(&self) -> bool {
+    pub(crate) fn varies(&self) -> bool {
         match self {
             Op::Propagate(propagate) => propagate.args.store_stats,
             Op::Backprop(backprop) => backprop.args.update_model,

@@ -49,7 +49,7 @@ pub const SMALL: &str = "
     output-node name=output input=d";
 
 /// A bypass around products of several offsets, in matrices that are worked on in blocks; statistics of windows.
-pub const BYPASS: &str = "
+pub(crate) const BYPASS: &str = "
     input-node name=input dim=4
     component name=a type=LinearComponent input-dim=4 output-dim=64
     component name=b type=TdnnComponent input-dim=64 output-dim=8 time-offsets=-1,0 use-bias=false
@@ -126,7 +126,7 @@ pub fn recurrent(input: &str) -> (Nnet, Computation) {
 }
 
 /// Time-spliced layers, of three and of two taps, wide and long enough for filters to pay.
-pub const SPLICED: &str = "
+pub(crate) const SPLICED: &str = "
     input-node name=input dim=4
     component name=a type=AffineComponent input-dim=4 output-dim=64
     component name=b type=AffineComponent input-dim=192 output-dim=64
@@ -141,7 +141,7 @@ pub const SPLICED: &str = "
     output-node name=output input=e";
 
 /// The same, to be run forward only.
-pub fn recurrent_forward(input: &str) -> (Nnet, Computation) {
+pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
     forward(&RECURRENT.replace("INPUT", input), 3, 7)
 }
 
@@ -190,7 +190,7 @@ pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Progr
 }
 
 /// As [`compare`] for a network that is only run forward, and its outputs.
-pub fn compare_forward(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
+pub(crate) fn compare_forward(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
     let (nnet, _) = nnet_and_request(config, sequences, frames);
     let request = nnet.ordinary_request(sequences, frames, 1, false).unwrap();
     let computation = optimized(&nnet, &compile(&nnet, std::slice::from_ref(&request)).unwrap());

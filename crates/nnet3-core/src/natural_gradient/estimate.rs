@@ -57,7 +57,7 @@ impl Estimate {
         self.wide.view().col_range(0..self.dim)
     }
 
-    pub fn w_mut(&mut self) -> ViewMut<'_> {
+    pub(crate) fn w_mut(&mut self) -> ViewMut<'_> {
         let dim = self.dim;
         self.wide.view_mut().col_range(0..dim)
     }
@@ -73,7 +73,11 @@ impl Estimate {
     }
 
     /// ‖X - H W‖², from X - H W itself.
-    pub fn energy_left<'a>(&self, context: Context<'_>, x: impl Iterator<Item = Piece<'a>> + Clone) -> f64 {
+    pub(crate) fn energy_left<'a>(
+        &self,
+        context: Context<'_>,
+        x: impl Iterator<Item = Piece<'a>> + Clone,
+    ) -> f64 {
         let (backend, workspace, (rows, cols)) = (context.backend, context.workspace, size(x.clone()));
         let mut energy = Accumulator::zeros(1);
         for rows in row_blocks(context, rows, cols) {

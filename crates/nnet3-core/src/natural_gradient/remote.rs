@@ -22,7 +22,7 @@ impl Remote {
     }
 
     /// Waits for the device.
-    pub fn d_and_rho(&self) -> (Vec<f64>, f64) {
+    pub(crate) fn d_and_rho(&self) -> (Vec<f64>, f64) {
         let state = self.state.values();
         let rank = state.len() / 2;
         (state[..rank].to_vec(), state[2 * rank])

@@ -88,7 +88,7 @@ impl Nnet {
     }
 
     /// Nodes that no output depends on, ascending.
-    pub fn orphan_nodes(&self) -> Vec<NodeId> {
+    pub(crate) fn orphan_nodes(&self) -> Vec<NodeId> {
         let mut needed = vec![false; self.nodes.len()];
         let mut stack: Vec<NodeId> = self.output_nodes().collect();
         while let Some(id) = stack.pop() {
@@ -100,7 +100,7 @@ impl Nnet {
     }
 
     /// Components that no node uses, ascending.
-    pub fn orphan_components(&self) -> Vec<ComponentId> {
+    pub(crate) fn orphan_components(&self) -> Vec<ComponentId> {
         let mut used = vec![false; self.components.len()];
         for node in &self.nodes {
             if let Node::Component { component } = node {

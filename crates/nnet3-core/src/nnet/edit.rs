@@ -12,7 +12,7 @@ use nalgebra::DMatrix;
 use nnet3_matrix::Matrix;
 
 /// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
-pub fn matches_pattern(name: &str, pattern: &str) -> bool {
+pub(crate) fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(pieces.next().unwrap_or("")) else {
         return false;
@@ -196,7 +196,7 @@ impl Nnet {
 
     /// Removes nodes on which no output depends; input nodes only if asked. Returns how many, component inputs not
     /// counted.
-    pub fn remove_orphan_nodes(&mut self, remove_inputs: bool) -> Result<usize> {
+    pub(crate) fn remove_orphan_nodes(&mut self, remove_inputs: bool) -> Result<usize> {
         let mut orphans = self.orphan_nodes();
         orphans.retain(|&id| remove_inputs || !matches!(self.node(id), Node::Input { .. }));
         let count =
@@ -206,7 +206,7 @@ impl Nnet {
     }
 
     /// Removes components that no node uses; returns how many.
-    pub fn remove_orphan_components(&mut self) -> usize {
+    pub(crate) fn remove_orphan_components(&mut self) -> usize {
         let orphans = self.orphan_components();
         let mut new_ids = vec![ComponentId(0); self.components.len()];
         let mut next = 0;
@@ -253,7 +253,7 @@ impl Nnet {
     }
 
     /// Gives a node another name; the structure stays.
-    pub fn rename_node(&mut self, old: &str, new: &str) -> Result<()> {
+    pub(crate) fn rename_node(&mut self, old: &str, new: &str) -> Result<()> {
         let id = self.find_node(old).ok_or_else(|| Error::network(format!("there is no node '{old}'")))?;
         if !is_valid_name(new) {
             return Err(Error::network(format!("'{new}' is not a valid name")));

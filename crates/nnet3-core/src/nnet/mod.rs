@@ -91,7 +91,7 @@ pub struct Nnet {
 }
 
 impl Nnet {
-    pub fn num_nodes(&self) -> usize {
+    pub(crate) fn num_nodes(&self) -> usize {
         self.nodes.len()
     }
     pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
@@ -103,14 +103,14 @@ impl Nnet {
     pub fn node_name(&self, id: NodeId) -> &str {
         &self.node_names[id.index()]
     }
-    pub fn node_names(&self) -> &[String] {
+    pub(crate) fn node_names(&self) -> &[String] {
         &self.node_names
     }
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.node_names.iter().position(|n| n == name).map(NodeId::from)
     }
 
-    pub fn num_components(&self) -> usize {
+    pub(crate) fn num_components(&self) -> usize {
         self.components.len()
     }
     pub fn component(&self, id: ComponentId) -> &dyn Component {
@@ -150,12 +150,12 @@ impl Nnet {
         self.find_node(name).filter(|&id| matches!(self.node(id), Node::Output { .. }))
     }
     /// The input of this name.
-    pub fn find_input(&self, name: &str) -> Option<NodeId> {
+    pub(crate) fn find_input(&self, name: &str) -> Option<NodeId> {
         self.find_node(name).filter(|&id| matches!(self.node(id), Node::Input { .. }))
     }
 
     /// The component of a component node or of its input node.
-    pub fn component_of(&self, id: NodeId) -> Option<ComponentId> {
+    pub(crate) fn component_of(&self, id: NodeId) -> Option<ComponentId> {
         match self.node(id) {
             Node::Component { component } => Some(*component),
             Node::ComponentInput { .. } => self.component_of(NodeId(id.0 + 1)),
@@ -184,14 +184,14 @@ impl Nnet {
     }
 
     /// The nodes that a node reads, in order; repeats are possible.
-    pub fn node_dependencies(&self, id: NodeId) -> Vec<NodeId> {
+    pub(crate) fn node_dependencies(&self, id: NodeId) -> Vec<NodeId> {
         let mut out = Vec::new();
         self.for_each_dependency(id, &mut |n| out.push(n));
         out
     }
 
     /// Calls `f` for each of [`Nnet::node_dependencies`].
-    pub fn for_each_dependency(&self, id: NodeId, f: &mut impl FnMut(NodeId)) {
+    pub(crate) fn for_each_dependency(&self, id: NodeId, f: &mut impl FnMut(NodeId)) {
         match self.node(id) {
             Node::Input { .. } => {}
             Node::Component { .. } => f(NodeId(id.0 - 1)),

@@ -69,7 +69,7 @@ impl OptimizeOptions {
     }
 
     /// The range of times whose derivatives are kept, if it is limited.
-    pub fn deriv_times(&self, max_output_time: i32) -> Option<(i32, i32)> {
+    pub(crate) fn deriv_times(&self, max_output_time: i32) -> Option<(i32, i32)> {
         let max = match self.max_deriv_time_relative {
             i32::MAX => self.max_deriv_time,
             relative => relative.saturating_add(max_output_time),
@@ -78,7 +78,7 @@ impl OptimizeOptions {
     }
 
     /// Whether computations made with `other` may be used: all stored options but extend-matrices are compared.
-    pub fn agrees_with(&self, other: &OptimizeOptions) -> bool {
+    pub(crate) fn agrees_with(&self, other: &OptimizeOptions) -> bool {
         let ignored = OptimizeOptions {
             extend_matrices: self.extend_matrices,
             optimize_looped_computation: self.optimize_looped_computation,

@@ -31,13 +31,13 @@ pub fn run(computation: &mut Computation) -> Result<()> {
 }
 
 /// Deletes the no-ops. The goto follows its label.
-pub fn remove_no_ops(computation: &mut Computation) {
+pub(crate) fn remove_no_ops(computation: &mut Computation) {
     computation.commands.retain(|c| !matches!(c, Command::NoOp));
     fix_goto(computation);
 }
 
 /// Inserts each command before the one that is at its position now; those of one position keep their order.
-pub fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize, Command)>) {
+pub(crate) fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize, Command)>) {
     insertions.sort_by_key(|&(position, _)| position);
     let old = std::mem::take(&mut computation.commands);
     let commands = &mut computation.commands;
@@ -54,7 +54,7 @@ pub fn insert_commands(computation: &mut Computation, mut insertions: Vec<(usize
 }
 
 /// Points the goto, if there is one, to its label.
-pub fn fix_goto(computation: &mut Computation) {
+pub(crate) fn fix_goto(computation: &mut Computation) {
     let commands = &mut computation.commands;
     let goto = commands.iter().rposition(|c| matches!(c, Command::Goto { .. }));
     let Some(goto) = goto else {
@@ -72,7 +72,7 @@ pub enum List<'a> {
     Ranges(&'a mut RangesId),
 }
 
-pub fn list_of(command: &mut Command) -> Option<List<'_>> {
+pub(crate) fn list_of(command: &mut Command) -> Option<List<'_>> {
     match command {
         Command::CopyRows { rows, .. } | Command::AddRows { rows, .. } => Some(List::Indexes(rows)),
         Command::CopyRowsMulti { rows, .. }

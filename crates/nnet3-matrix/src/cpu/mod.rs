@@ -38,7 +38,7 @@ pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 
 /// The host as a device. There is one per process: [`cpu`].
-pub struct CpuBackend {
+pub(crate) struct CpuBackend {
     _private: (),
 }
 

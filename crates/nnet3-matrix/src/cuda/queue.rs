@@ -85,7 +85,7 @@ impl<E: Engine> Locked<'_, E> {
     }
 
     /// Sends work that will not come again with the same arguments; it is in no segment.
-    pub fn push_once(&mut self, op: Op) {
+    pub(crate) fn push_once(&mut self, op: Op) {
         self.mark();
         self.engine.run(&op);
     }

@@ -17,7 +17,7 @@ pub(super) struct Block<E: Engine> {
 
 impl<E: Engine> Block<E> {
     /// Zeroed.
-    pub fn try_new(queue: &Queue<E>, bytes: u64) -> Result<Block<E>, OutOfMemory> {
+    pub(crate) fn try_new(queue: &Queue<E>, bytes: u64) -> Result<Block<E>, OutOfMemory> {
         let address = queue.lock().settled().allocate(bytes)?;
         Ok(Block { queue: queue.clone(), address, bytes })
     }

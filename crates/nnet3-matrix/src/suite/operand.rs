@@ -29,11 +29,11 @@ impl Case {
     }
 
     /// Random elements, laid out in one of several ways.
-    pub fn normals(&mut self, rows: usize, cols: usize) -> Operand {
+    pub(crate) fn normals(&mut self, rows: usize, cols: usize) -> Operand {
         self.operand(rows, cols, |case, _, _| case.normal())
     }
 
-    pub fn operand(
+    pub(crate) fn operand(
         &mut self,
         rows: usize,
         cols: usize,
@@ -120,7 +120,7 @@ impl Operand {
 
     /// [`Operand::expect`] relative to the values themselves.
     #[track_caller]
-    pub fn expect_values(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> f64) {
+    pub(crate) fn expect_values(&self, tolerance: f64, mut want: impl FnMut(usize, usize) -> f64) {
         self.expect(tolerance, |i, j| {
             let value = want(i, j);
             (value, value.abs())
@@ -128,7 +128,7 @@ impl Operand {
     }
 
     #[track_caller]
-    pub fn expect_unchanged(&self) {
+    pub(crate) fn expect_unchanged(&self) {
         self.expect(0.0, |i, j| (self.at(i, j), 0.0))
     }
 }

@@ -32,7 +32,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 }];
 
 #[derive(Clone, Debug)]
-pub struct BlockAffine {
+pub(crate) struct BlockAffine {
     settings: UpdatableSettings,
     /// O × I/B: the blocks (O/B × I/B) below each other.
     linear: Matrix,
@@ -43,7 +43,7 @@ pub struct BlockAffine {
 
 impl BlockAffine {
     /// The same function and settings, each repetition a block with parameters of its own.
-    pub fn from_repeated(repeated: &Repeated) -> BlockAffine {
+    pub(crate) fn from_repeated(repeated: &Repeated) -> BlockAffine {
         let (settings, linear, bias, repeats) = repeated.parts();
         let repeat =
             |m: &Matrix, rows, cols| Matrix::from_slice(m.device(), rows, cols, &m.to_vec().repeat(repeats));

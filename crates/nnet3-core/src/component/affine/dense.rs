@@ -83,23 +83,23 @@ impl Affine {
     }
 
     /// A `NaturalGradientAffineComponent` with default rate, ranks 20 and 80, update period 4.
-    pub fn with_natural_gradient(linear: Matrix, bias: Matrix) -> Affine {
+    pub(crate) fn with_natural_gradient(linear: Matrix, bias: Matrix) -> Affine {
         let natural_gradient = Some(Preconditioners::new(20, 80, 4, 2000.0, 4.0));
         Affine { natural_gradient, ..Affine::new(UpdatableSettings::default(), linear, bias) }
     }
 
     /// O × I.
-    pub fn linear_params(&self) -> &Matrix {
+    pub(crate) fn linear_params(&self) -> &Matrix {
         &self.linear
     }
 
     /// 1 × O.
-    pub fn bias_params(&self) -> &Matrix {
+    pub(crate) fn bias_params(&self) -> &Matrix {
         &self.bias
     }
 
     /// Other parameters, of other dimensions perhaps. Panics if they do not fit each other.
-    pub fn set_params(&mut self, linear: Matrix, bias: Matrix) {
+    pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
         assert!(
             bias.rows() == 1 && bias.cols() == linear.rows() && !linear.is_empty(),
             "{linear:?} and {bias:?}"

@@ -66,7 +66,7 @@ pub const TYPES: &[ComponentType] = &[
 
 /// output = input · linearᵀ + bias.
 #[derive(Clone, Debug)]
-pub struct FixedAffine {
+pub(crate) struct FixedAffine {
     linear: Matrix,
     bias: Matrix,
 }
@@ -187,7 +187,7 @@ const VECTOR_PROPERTIES: Properties =
 
 /// output = scales ⊙ input.
 #[derive(Clone, Debug)]
-pub struct FixedScale {
+pub(crate) struct FixedScale {
     scales: Matrix,
 }
 

@@ -62,11 +62,11 @@ impl Linear {
     }
 
     /// O × I.
-    pub fn linear_params(&self) -> &Matrix {
+    pub(crate) fn linear_params(&self) -> &Matrix {
         &self.params
     }
 
-    pub fn set_params(&mut self, params: Matrix) {
+    pub(crate) fn set_params(&mut self, params: Matrix) {
         self.params = params;
     }
 

@@ -52,7 +52,7 @@ pub const TYPES: &[ComponentType] = &[
 /// Both types, which differ in the update only. Inputs and outputs are contiguous, so that N rows of R blocks are
 /// N·R rows of one block.
 #[derive(Clone, Debug)]
-pub struct Repeated {
+pub(crate) struct Repeated {
     settings: UpdatableSettings,
     /// O/R × I/R.
     linear: Matrix,

@@ -56,7 +56,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Tdnn::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
 /// y(n, t, x) = b + Σ_k W_k x(n, t + offset_k, x).
 #[derive(Clone, Debug)]
@@ -90,12 +90,12 @@ impl Rows {
 
 impl Tdnn {
     /// O × (K I), offset by offset.
-    pub fn linear_params(&self) -> &Matrix {
+    pub(crate) fn linear_params(&self) -> &Matrix {
         &self.linear
     }
 
     /// 1 × O, or empty if there is no bias.
-    pub fn bias_params(&self) -> &Matrix {
+    pub(crate) fn bias_params(&self) -> &Matrix {
         &self.bias
     }
 
@@ -104,7 +104,7 @@ impl Tdnn {
     }
 
     /// Other parameters of the same offsets. Panics if they do not fit each other.
-    pub fn set_params(&mut self, linear: Matrix, bias: Matrix) {
+    pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
         assert!(!linear.is_empty() && linear.cols().is_multiple_of(self.time_offsets.len()), "{linear:?}");
         assert!(
             bias.is_empty() || (bias.rows() == 1 && bias.cols() == linear.rows()),

@@ -145,7 +145,7 @@ impl ConvolutionModel {
     }
 
     /// Columns of the parameter matrix.
-    pub fn param_cols(&self) -> usize {
+    pub(crate) fn param_cols(&self) -> usize {
         self.filters_in * self.offsets.len()
     }
 

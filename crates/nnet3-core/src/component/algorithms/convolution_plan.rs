@@ -232,7 +232,7 @@ impl Plan {
     }
 
     /// Adds the derivative with respect to the input.
-    pub fn backward_data(
+    pub(crate) fn backward_data(
         &self,
         context: Context<'_>,
         in_deriv: ViewMut<'_>,
@@ -270,7 +270,7 @@ impl Plan {
     }
 
     /// Adds `rate` × the derivative with respect to the parameters.
-    pub fn backward_params(
+    pub(crate) fn backward_params(
         &self,
         context: Context<'_>,
         params_deriv: ViewMut<'_>,

@@ -99,7 +99,7 @@ impl Grid {
         Ok(grid)
     }
 
-    pub fn num_images(&self) -> i64 {
+    pub(crate) fn num_images(&self) -> i64 {
         self.images.len() as i64
     }
 
@@ -112,7 +112,7 @@ impl Grid {
     }
 
     /// Fails unless both lists are as [`Grid::arrange`] makes them.
-    pub fn check_arranged(&self, inputs: &[Index], outputs: &[Index]) -> Result<()> {
+    pub(crate) fn check_arranged(&self, inputs: &[Index], outputs: &[Index]) -> Result<()> {
         let inputs = is_arranged(&self.images, &self.input, self.reorder, inputs);
         match inputs && is_arranged(&self.images, &self.output, 1, outputs) {
             true => Ok(()),

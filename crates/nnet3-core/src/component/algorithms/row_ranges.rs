@@ -10,10 +10,10 @@ use nnet3_matrix::IndexTable;
 use std::ops::Range;
 
 /// Rows of one sum; more, for instance in a damaged file, would only exhaust memory.
-pub const MOST_ROWS: i64 = 1 << 22;
+pub(crate) const MOST_ROWS: i64 = 1 << 22;
 
 /// Sorts by n, then x, then t: the rows of a sequence follow each other.
-pub fn sort_by_sequence(indexes: &mut [Index]) {
+pub(crate) fn sort_by_sequence(indexes: &mut [Index]) {
     indexes.sort_by_key(|index| (index.n, index.x, index.t));
 }
 
@@ -23,7 +23,7 @@ pub fn positions(indexes: &[Index]) -> FastMap<Index, usize> {
 }
 
 /// Whether one or more of `inputs` are available; appends those that are to `used`.
-pub fn any_available(
+pub(crate) fn any_available(
     mut inputs: impl Iterator<Item = Index>,
     available: Available<'_>,
     used: Option<&mut Vec<Index>>,
@@ -39,7 +39,7 @@ pub fn any_available(
 }
 
 /// Ranges of rows that grow row by row.
-pub struct RangesBuilder(Vec<(i32, i32)>);
+pub(crate) struct RangesBuilder(Vec<(i32, i32)>);
 
 impl RangesBuilder {
     /// `count` empty ranges.
@@ -84,7 +84,7 @@ impl Ranges {
         self.table.len() / 2
     }
     /// Whether no range goes beyond `rows`.
-    pub fn are_within(&self, rows: usize) -> bool {
+    pub(crate) fn are_within(&self, rows: usize) -> bool {
         self.table.values().iter().all(|&row| row <= rows as i32)
     }
     /// Each as a range, empty if there are no rows.
@@ -96,7 +96,7 @@ impl Ranges {
     }
 
     /// The row of each range, -1 where there is none, unless some range has several.
-    pub fn singles(&self) -> Option<Vec<i32>> {
+    pub(crate) fn singles(&self) -> Option<Vec<i32>> {
         let ranges = self.table.values().chunks_exact(2);
         ranges
             .map(|range| match range[1] - range[0] {

@@ -53,7 +53,7 @@ impl Taps {
     }
 
     /// The taps of an input's derivative; if there are two, the last one twice.
-    pub fn of_mut<'v>(&self, in_deriv: ViewMut<'v>) -> [ViewMut<'v>; 3] {
+    pub(crate) fn of_mut<'v>(&self, in_deriv: ViewMut<'v>) -> [ViewMut<'v>; 3] {
         let dim = in_deriv.cols() / self.count;
         std::array::from_fn(|k| k.min(self.count - 1)).map(|k| in_deriv.col_range(k * dim..(k + 1) * dim))
     }
@@ -270,7 +270,7 @@ impl Filter {
     }
 
     /// Adds the derivatives with respect to the inputs: to `in_derivs`, the rows that the taps have read.
-    pub fn backward_data(
+    pub(crate) fn backward_data(
         &self,
         context: Context<'_>,
         in_derivs: &[ViewMut<'_>],
@@ -309,7 +309,7 @@ impl Filter {
     }
 
     /// Adds `rate` × the derivative with respect to the weights to `linear_deriv`.
-    pub fn backward_params(
+    pub(crate) fn backward_params(
         &self,
         context: Context<'_>,
         linear_deriv: ViewMut<'_>,

@@ -68,10 +68,11 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: TimeHeightConvolution::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, convolution_plan::read_precomputed)];
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
+    &[(PRECOMPUTED_NAME, convolution_plan::read_precomputed)];
 
 #[derive(Clone, Debug)]
-pub struct TimeHeightConvolution {
+pub(crate) struct TimeHeightConvolution {
     settings: UpdatableSettings,
     model: ConvolutionModel,
     /// Output filters × (offsets · input filters), offsets in the model's order.
@@ -84,16 +85,16 @@ pub struct TimeHeightConvolution {
 }
 
 impl TimeHeightConvolution {
-    pub fn linear_params(&self) -> &Matrix {
+    pub(crate) fn linear_params(&self) -> &Matrix {
         &self.linear
     }
 
-    pub fn bias_params(&self) -> &Matrix {
+    pub(crate) fn bias_params(&self) -> &Matrix {
         &self.bias
     }
 
     /// Other parameters of the same shapes. Panics on other shapes.
-    pub fn set_params(&mut self, linear: Matrix, bias: Matrix) {
+    pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
         let shape = |m: &Matrix| (m.rows(), m.cols());
         assert!(
             shape(&linear) == shape(&self.linear) && shape(&bias) == shape(&self.bias),

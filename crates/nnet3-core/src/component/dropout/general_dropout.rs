@@ -47,7 +47,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: GeneralDropout::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] =
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("GeneralDropoutComponentPrecomputedIndexes", MaskIndexes::read)];
 
 /// More pieces than any band has.

@@ -62,7 +62,7 @@ fn above(context: Context<'_>, dst: ViewMut<'_>, threshold: f32) {
 }
 
 #[derive(Clone, Debug)]
-pub struct Dropout {
+pub(crate) struct Dropout {
     dim: usize,
     proportion: f32,
     per_frame: bool,

@@ -35,7 +35,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: TimeMask::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] =
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("SpecAugmentTimeMaskComponentPrecomputedIndexes", SequenceRows::read)];
 
 #[derive(Clone, Debug)]

@@ -29,7 +29,8 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Distribute::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] = &[("DistributeComponentPrecomputedIndexes", Places::read)];
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
+    &[("DistributeComponentPrecomputedIndexes", Places::read)];
 
 /// Output (n, t, x) is block x mod K of input (n, t, ⌊x / K⌋), with K = input_dim / output_dim.
 #[derive(Clone, Debug)]

@@ -39,7 +39,7 @@ fn threshold(value: f32) -> Option<f32> {
 
 /// Dimension, self-repair settings and statistics of a nonlinearity.
 #[derive(Clone, Debug)]
-pub struct NonlinearStats {
+pub(crate) struct NonlinearStats {
     pub dim: usize,
     /// Divides `dim`; self-repair of RectifiedLinear treats the columns as blocks of this size.
     pub block_dim: usize,
@@ -225,7 +225,7 @@ impl NonlinearStats {
     }
 
     /// Adds the squares of output derivatives, on three calls out of four; always on the first.
-    pub fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+    pub(crate) fn store_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
         if self.begin_backprop(context, out_deriv.rows()) {
             self.add_backprop(context, out_deriv);
         }
@@ -233,7 +233,7 @@ impl NonlinearStats {
 
     /// Whether [`NonlinearStats::store_backprop`] adds something this time. Then the rows have been counted, and are to be
     /// given to [`NonlinearStats::add_backprop`], all at once or part by part.
-    pub fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
+    pub(crate) fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
         if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
             return false;
         }
@@ -245,12 +245,12 @@ impl NonlinearStats {
         true
     }
 
-    pub fn add_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
+    pub(crate) fn add_backprop(&mut self, context: Context<'_>, out_deriv: View<'_>) {
         context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
     }
 
     /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.
-    pub fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
+    pub(crate) fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
         self.dims_processed.increase(processed);
         if let Some(terms) = terms {
             context.backend.accumulate_dot(&mut self.dims_self_repaired, 0, 1.0, terms, terms);
@@ -258,7 +258,7 @@ impl NonlinearStats {
     }
 
     /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
-    pub fn repairs_now(&self, context: Context<'_>) -> bool {
+    pub(crate) fn repairs_now(&self, context: Context<'_>) -> bool {
         self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY
     }
 
@@ -268,7 +268,7 @@ impl NonlinearStats {
 
     /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
     /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
-    pub fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
+    pub(crate) fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
         let count = match self.count.known() {
             Some(count) => Count::Known(count),
@@ -322,7 +322,7 @@ impl NonlinearStats {
 }
 
 /// Proportion of minibatches with self-repair; its terms are divided by this.
-pub const REPAIR_PROBABILITY: f32 = 0.5;
+pub(crate) const REPAIR_PROBABILITY: f32 = 0.5;
 
 /// Averages formed in double precision.
 fn rounded(sums: &Accumulator, count: f64, f: impl Fn(f64) -> f64) -> Vec<f32> {

@@ -29,7 +29,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 
 /// Backprop gets the output, from which it works out the input: in common topologies the output is kept anyway.
 #[derive(Clone, Debug)]
-pub struct ScaleAndOffset {
+pub(crate) struct ScaleAndOffset {
     settings: UpdatableSettings,
     /// 1 × block-dim, repeated over the columns.
     scales: Matrix,
@@ -41,15 +41,6 @@ pub struct ScaleAndOffset {
 }
 
 impl ScaleAndOffset {
-    /// 1 × block-dim.
-    pub fn scales(&self) -> &Matrix {
-        &self.scales
-    }
-    /// 1 × block-dim.
-    pub fn offsets(&self) -> &Matrix {
-        &self.offsets
-    }
-
     fn from_config(line: &mut ConfigLine, _: &Random) -> Result<Box<dyn Component>> {
         let settings = UpdatableSettings::from_config(line)?;
         let (dim, block_dim) = get_dim_and_block_dim(line)?;

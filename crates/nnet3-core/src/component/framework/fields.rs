@@ -13,7 +13,7 @@ pub const fn key(name: &'static str, kind: Kind, default: &'static str, meaning:
 }
 
 /// `token` and an integer greater than 0.
-pub fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
+pub(crate) fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
     r.expect_token(token)?;
     dim(r, token)
 }
@@ -48,7 +48,7 @@ pub fn read_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
 }
 
 /// `token` and a vector, as a matrix with one row.
-pub fn read_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
+pub(crate) fn read_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
     r.expect_token(token)?;
     crate::component::read_row(r)
 }
@@ -69,12 +69,12 @@ pub fn stats(r: &mut KaldiReader, token: &str, dim: usize) -> Result<Vec<f64>> {
 }
 
 /// The value of `token` if it comes next, else `default`.
-pub fn optional_f32(r: &mut KaldiReader, token: &str, default: f32) -> Result<f32> {
+pub(crate) fn optional_f32(r: &mut KaldiReader, token: &str, default: f32) -> Result<f32> {
     if r.accept_token(token)? { Ok(r.read_f32()?) } else { Ok(default) }
 }
 
 /// As [`optional_f32`], for `false`.
-pub fn optional_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
+pub(crate) fn optional_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
     if r.accept_token(token)? { Ok(r.read_bool()?) } else { Ok(false) }
 }
 
@@ -84,12 +84,12 @@ pub fn check(r: &KaldiReader, good: bool, message: impl FnOnce() -> String) -> R
 }
 
 /// `block` divides `dim`.
-pub fn check_block(r: &KaldiReader, dim: usize, block: usize) -> Result<()> {
+pub(crate) fn check_block(r: &KaldiReader, dim: usize, block: usize) -> Result<()> {
     check(r, dim.is_multiple_of(block), || format!("the block dimension {block} does not divide {dim}"))
 }
 
 /// `value` lies in [0, 1].
-pub fn check_proportion(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
+pub(crate) fn check_proportion(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
     check(r, (0.0..=1.0).contains(&value), || {
         format!("{token}: expected a number from 0 to 1, found {value}")
     })
@@ -101,7 +101,7 @@ pub fn write_i32(w: &mut KaldiWriter, token: &str, value: i32) -> Result<()> {
 }
 
 /// `value` came from a 32-bit field or key.
-pub fn write_dim(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
+pub(crate) fn write_dim(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
     write_i32(w, token, value as i32)
 }
 
@@ -125,7 +125,7 @@ pub fn write_vector(w: &mut KaldiWriter, token: &str, values: &[f32]) -> Result<
     Ok(kaldi_io::matrix::write_vector(w, values)?)
 }
 
-pub fn write_row(w: &mut KaldiWriter, token: &str, row: &Matrix) -> Result<()> {
+pub(crate) fn write_row(w: &mut KaldiWriter, token: &str, row: &Matrix) -> Result<()> {
     write_vector(w, token, &row.to_vec())
 }
 
@@ -136,7 +136,7 @@ pub fn averages(sums: &Accumulator, count: f64) -> Vec<f32> {
 }
 
 /// `<InputDim>` and `<OutputDim>`, which divides it.
-pub fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
+pub(crate) fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
     let input_dim = read_dim(r, "<InputDim>")?;
     let output_dim = read_dim(r, "<OutputDim>")?;
     check(r, input_dim.is_multiple_of(output_dim), || {
@@ -146,19 +146,19 @@ pub fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
 }
 
 /// `input-dim` and `output-dim`, which divides it.
-pub fn divided_dims(line: &mut ConfigLine) -> Result<(usize, usize)> {
+pub(crate) fn divided_dims(line: &mut ConfigLine) -> Result<(usize, usize)> {
     let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
     parameters::check_divides(line, "input-dim", input_dim, "output-dim", output_dim)?;
     Ok((input_dim, output_dim))
 }
 
-pub fn write_dims(w: &mut KaldiWriter, input_dim: usize, output_dim: usize) -> Result<()> {
+pub(crate) fn write_dims(w: &mut KaldiWriter, input_dim: usize, output_dim: usize) -> Result<()> {
     write_dim(w, "<InputDim>", input_dim)?;
     write_dim(w, "<OutputDim>", output_dim)
 }
 
 /// A key's number from `least` on.
-pub fn get_at_least(line: &mut ConfigLine, key: &str, least: f32, default: f32) -> Result<f32> {
+pub(crate) fn get_at_least(line: &mut ConfigLine, key: &str, least: f32, default: f32) -> Result<f32> {
     let value = line.get_f32(key)?.unwrap_or(default);
     match value >= least && value.is_finite() {
         true => Ok(value),
@@ -167,7 +167,7 @@ pub fn get_at_least(line: &mut ConfigLine, key: &str, least: f32, default: f32) 
 }
 
 /// A key's number greater than 0.
-pub fn get_positive(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
+pub(crate) fn get_positive(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
     let value = line.get_f32(key)?.unwrap_or(default);
     match value > 0.0 && value.is_finite() {
         true => Ok(value),
@@ -184,7 +184,7 @@ pub fn proportion(line: &ConfigLine, key: &str, value: f32) -> Result<f32> {
 }
 
 /// A number greater than 0 from a file.
-pub fn check_positive(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
+pub(crate) fn check_positive(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
     check(r, value > 0.0 && value.is_finite(), || {
         format!("{token}: expected a number greater than 0, found {value}")
     })

@@ -6,7 +6,7 @@ use crate::component::row_ranges::Ranges;
 use std::any::Any;
 
 /// What is wrong, in words.
-pub type Fit<T = ()> = std::result::Result<T, String>;
+pub(crate) type Fit<T = ()> = std::result::Result<T, String>;
 
 /// The component's own precomputed indexes, if that is what they are.
 pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> Fit<&T> {
@@ -23,7 +23,7 @@ pub fn count(what: &str, for_many: usize, given: usize) -> Fit {
 }
 
 /// For components whose output rows are their input rows.
-pub fn same_rows(input_rows: usize, output_rows: usize) -> Fit {
+pub(crate) fn same_rows(input_rows: usize, output_rows: usize) -> Fit {
     require(input_rows == output_rows, || {
         format!("{input_rows} input rows and {output_rows} output rows of a component that treats row by row")
     })

@@ -60,7 +60,7 @@ impl<'a> Piece<'a> {
 
 impl<'a> RowProducts<'a> {
     /// The input as a minibatch of as many rows as the derivative, and of the linear part's columns.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'a>> + Clone + use<'a> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'a>> + Clone + use<'a> {
         let (input, rows, stride, dim) = (self.input, self.deriv.rows(), self.stride, self.input.cols());
         let piece = move |(k, &first): (usize, &usize)| Piece {
             x: input.every(first, stride, rows),
@@ -110,12 +110,12 @@ impl<'a> RowProducts<'a> {
 
 impl<'a> Products<'a> {
     /// Each row of the input meets the same row of the derivative.
-    pub fn row_by_row(input: View<'a>, deriv: View<'a>) -> Products<'a> {
+    pub(crate) fn row_by_row(input: View<'a>, deriv: View<'a>) -> Products<'a> {
         Products::Rows(RowProducts { input, deriv, first: &[0], stride: 1, taps: None })
     }
 
     /// linear += `rate` × its gradient.
-    pub fn add_to_linear(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32) {
+    pub(crate) fn add_to_linear(&self, context: Context<'_>, linear: ViewMut<'_>, rate: f32) {
         match *self {
             Products::Rows(products) => products.add_to(context, linear, rate),
             Products::Blocks { count, input, deriv } => {
@@ -196,12 +196,12 @@ impl<'a> Update<'a> {
     }
 
     /// Whether somebody wants gradients.
-    pub fn wants_gradients(&self) -> bool {
+    pub(crate) fn wants_gradients(&self) -> bool {
         matches!(self, Update::Other { .. })
     }
 
     /// As `&mut self` borrowed for a shorter time.
-    pub fn reborrow(&mut self) -> Update<'_> {
+    pub(crate) fn reborrow(&mut self) -> Update<'_> {
         match self {
             Update::None => Update::None,
             Update::Own => Update::Own,

@@ -86,7 +86,7 @@ impl dyn Component {
 
     /// Moves all matrices to where those of `other` are, which are left without use. `other` has the same type and
     /// the same parameters, of any dimensions.
-    pub fn take_place_of(&mut self, other: &mut dyn Component) {
+    pub(crate) fn take_place_of(&mut self, other: &mut dyn Component) {
         let put = |own: &mut Matrix, other: &mut Matrix| {
             let device = other.device().clone();
             if (own.rows(), own.cols()) == (other.rows(), other.cols()) {
@@ -106,7 +106,7 @@ impl dyn Component {
         (self as &dyn Any).downcast_ref()
     }
 
-    pub fn downcast_mut<T: Component>(&mut self) -> Option<&mut T> {
+    pub(crate) fn downcast_mut<T: Component>(&mut self) -> Option<&mut T> {
         (self as &mut dyn Any).downcast_mut()
     }
 

@@ -48,7 +48,7 @@ pub(in crate::component) const fn stddev_key(name: &'static str, default: &'stat
 }
 
 /// A number that must not be negative.
-pub fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
+pub(crate) fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
     let value = line.get_f32(key)?.unwrap_or(default);
     match value >= 0.0 {
         true => Ok(value),
@@ -57,7 +57,7 @@ pub fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32>
 }
 
 /// Refuses sizes that no real component has, before memory is asked for.
-pub fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
+pub(crate) fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
     match rows.checked_mul(cols) {
         Some(size) if size < MOST_PARAMETERS => Ok(()),
         _ => Err(line.error(format!("{rows} x {cols} parameters are too many"))),
@@ -65,7 +65,7 @@ pub fn check_size(line: &ConfigLine, rows: usize, cols: usize) -> Result<()> {
 }
 
 /// `rows × cols` normal numbers.
-pub fn normal_matrix(
+pub(crate) fn normal_matrix(
     line: &ConfigLine,
     random: &Random,
     rows: usize,
@@ -88,7 +88,7 @@ pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> 
 }
 
 /// `parts` must divide `whole`, the value of `key`.
-pub fn check_divides(
+pub(crate) fn check_divides(
     line: &ConfigLine,
     key: &str,
     whole: usize,
@@ -102,7 +102,7 @@ pub fn check_divides(
 }
 
 /// `dim` and `block-dim`, which divides it.
-pub fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
+pub(crate) fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
     let dim = line.require_dim("dim")?;
     let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
     check_divides(line, "dim", dim, "block-dim", block_dim)?;
@@ -110,7 +110,7 @@ pub fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
 }
 
 /// A vector that is not empty from the file of a config line.
-pub fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
+pub(crate) fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
     let row = load_row(file)?;
     match row.is_empty() {
         true => Err(line.error(format!("the vector in {file} is empty"))),
@@ -119,7 +119,7 @@ pub fn load_parameter_row(line: &ConfigLine, file: &str) -> Result<Matrix> {
 }
 
 /// Random linear part (`rows × cols`) and bias from `param-stddev` and `bias-stddev`.
-pub fn random_linear_and_bias(
+pub(crate) fn random_linear_and_bias(
     line: &mut ConfigLine,
     random: &Random,
     (rows, cols): (usize, usize),
@@ -137,14 +137,14 @@ pub fn random_linear_and_bias(
 // ---- files -----------------------------------------------------------------------------------------------------
 
 /// `token` and a vector that is not empty.
-pub fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
+pub(crate) fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
     let row = fields::read_row(r, token)?;
     fields::check(r, !row.is_empty(), || format!("{token} must not be empty"))?;
     Ok(row)
 }
 
 /// `<LinearParams>` and `<BiasParams>`, which fit each other.
-pub fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
+pub(crate) fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
     r.expect_token("<LinearParams>")?;
     let linear = read_matrix(r)?;
     let bias = read_parameter_row(r, "<BiasParams>")?;
@@ -155,14 +155,14 @@ pub fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
     Ok((linear, bias))
 }
 
-pub fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: &Matrix) -> Result<()> {
+pub(crate) fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: &Matrix) -> Result<()> {
     w.write_token("<LinearParams>")?;
     write_matrix(w, linear)?;
     fields::write_row(w, "<BiasParams>", bias)
 }
 
 /// Files of an older form have `<IsGradient>` after the parameters.
-pub fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
+pub(crate) fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
     if r.accept_token("<IsGradient>")? {
         settings.is_gradient = r.read_bool()?;
     }
@@ -183,7 +183,7 @@ pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear
 /// The rows of a product with `cols` columns that is written over something or several times, in blocks that stay in a
 /// cache meanwhile; one block where there is no such cache, or where the sums, of `terms` each, take so long that memory
 /// does not count.
-pub fn row_blocks(
+pub(crate) fn row_blocks(
     backend: &dyn Backend,
     rows: usize,
     cols: usize,
@@ -201,7 +201,7 @@ pub fn row_blocks(
 
 /// The rows of matrices of `cols` columns that several primitives go over, in blocks that stay in a cache meanwhile; one
 /// block where there is no such cache.
-pub fn cached_rows(
+pub(crate) fn cached_rows(
     backend: &dyn Backend,
     rows: usize,
     cols: usize,
@@ -215,21 +215,21 @@ pub fn cached_rows(
 }
 
 /// dst = src, unless they are the same memory.
-pub fn copy_unless_same(context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
+pub(crate) fn copy_unless_same(context: Context<'_>, dst: ViewMut<'_>, src: View<'_>) {
     if !dst.same_start(&src) {
         context.backend.copy(dst, src);
     }
 }
 
 /// Rows cut into pieces of `block_dim` columns; the view is contiguous if that is not all of them.
-pub fn in_blocks(view: View<'_>, block_dim: usize) -> View<'_> {
+pub(crate) fn in_blocks(view: View<'_>, block_dim: usize) -> View<'_> {
     match view.cols() == block_dim {
         true => view,
         false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
     }
 }
 
-pub fn in_blocks_mut(view: ViewMut<'_>, block_dim: usize) -> ViewMut<'_> {
+pub(crate) fn in_blocks_mut(view: ViewMut<'_>, block_dim: usize) -> ViewMut<'_> {
     match view.cols() == block_dim {
         true => view,
         false => view.reshape(view.rows() * view.cols() / block_dim, block_dim),
@@ -239,7 +239,7 @@ pub fn in_blocks_mut(view: ViewMut<'_>, block_dim: usize) -> ViewMut<'_> {
 // ---- info ------------------------------------------------------------------------------------------------------
 
 /// `, NAME-min=m, NAME-max=m`.
-pub fn range_stats(name: &str, values: &[f32]) -> String {
+pub(crate) fn range_stats(name: &str, values: &[f32]) -> String {
     let min = values.iter().copied().fold(f32::INFINITY, f32::min);
     let max = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     format!(", {name}-min={}, {name}-max={}", number(min as f64), number(max as f64))

@@ -35,12 +35,12 @@ impl NaturalGradientSettings {
     }
 
     /// With the default history and alpha.
-    pub fn with_rank(rank: usize, update_period: usize) -> Self {
+    pub(crate) fn with_rank(rank: usize, update_period: usize) -> Self {
         NaturalGradientSettings::new(rank, update_period, 2000.0, 4.0)
     }
 
     /// What makes these settings unusable, if anything.
-    pub fn defect(&self) -> Option<String> {
+    pub(crate) fn defect(&self) -> Option<String> {
         let positive =
             |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
         let history = self.num_minibatches_history;

@@ -46,7 +46,8 @@ pub struct ComponentType {
 }
 
 /// The name in files and the reader of what a component precomputes; each family exports its own as `PRECOMPUTED`.
-pub type PrecomputedReader = (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
+pub(crate) type PrecomputedReader =
+    (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
 
 /// All types, by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
@@ -117,7 +118,7 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
 }
 
 /// What a component precomputed, from its opening token on; for stored computations.
-pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
+pub(crate) fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
     const READERS: &[&[PrecomputedReader]] = &[
         crate::component::attention::PRECOMPUTED,
         crate::component::distribute::PRECOMPUTED,

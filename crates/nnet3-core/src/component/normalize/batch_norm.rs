@@ -32,7 +32,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 
 /// Rows of `dim` columns, seen as `dim / block_dim` times as many rows of `block_dim` columns.
 #[derive(Clone, Debug)]
-pub struct BatchNorm {
+pub(crate) struct BatchNorm {
     dim: usize,
     block_dim: usize,
     epsilon: f32,
@@ -154,7 +154,7 @@ impl BatchNorm {
 
     /// The transform of test mode, tiled over the blocks: output = scale ⊙ input + offset, each of `input_dim`
     /// elements; none outside of test mode.
-    pub fn test_transform(&self) -> Option<(Vec<f32>, Vec<f32>)> {
+    pub(crate) fn test_transform(&self) -> Option<(Vec<f32>, Vec<f32>)> {
         let blocks = self.dim / self.block_dim;
         self.test_mode.then(|| (self.scale.to_vec().repeat(blocks), self.offset.to_vec().repeat(blocks)))
     }

@@ -211,7 +211,7 @@ macro_rules! whole_object_methods {
 
 /// h = tanh(h part + (r ⊙ s_prev) Wᵀ). Without projection (R = C) c_prev and s_prev are the same columns.
 #[derive(Clone, Debug)]
-pub struct Gru {
+pub(crate) struct Gru {
     settings: UpdatableSettings,
     /// C × R.
     w: Matrix,
@@ -393,7 +393,7 @@ impl Updatable for Gru {
 
 /// h = tanh(h part + w ⊙ c_prev).
 #[derive(Clone, Debug)]
-pub struct OutputGru {
+pub(crate) struct OutputGru {
     settings: UpdatableSettings,
     /// 1 × C.
     w: Matrix,

@@ -47,7 +47,7 @@ const UNITS: [&str; 5] = ["i_t_sigmoid", "f_t_sigmoid", "c_t_tanh", "o_t_sigmoid
 
 /// Columns i, f, c, o, previous cell (C each), and three factors with dropout, to columns cell, m (C each).
 #[derive(Clone, Debug)]
-pub struct LstmNonlinearity {
+pub(crate) struct LstmNonlinearity {
     settings: UpdatableSettings,
     /// 3 × C: peepholes from the previous cell to i and f, and from the cell to o.
     params: Matrix,

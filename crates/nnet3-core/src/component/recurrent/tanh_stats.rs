@@ -20,7 +20,7 @@ const PROBABILITY: f32 = 0.5;
 
 /// Sums of a tanh's values and derivatives.
 #[derive(Clone, Debug)]
-pub struct TanhStats {
+pub(crate) struct TanhStats {
     value_sum: Accumulator,
     deriv_sum: Accumulator,
     /// At [`REPAIRED`] units under repair, summed over minibatches, at [`COUNT`] rows.
@@ -113,7 +113,7 @@ impl TanhStats {
 
     /// On one call out of two: adds the tanh's output `h`, then pulls `deriv` (with respect to its input) of units whose
     /// average derivative is small towards 0.
-    pub fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
+    pub(crate) fn store_and_repair(&mut self, context: Context<'_>, h: View<'_>, deriv: ViewMut<'_>) {
         // Before chance decides, so that the pool has it in every later run.
         let mut repaired = context.workspace.take(1, self.value_sum.len());
         let mut one = context.workspace.take(1, 1);

@@ -40,7 +40,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Truncation::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] =
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("BackpropTruncationComponentPrecomputedIndexes", Zeroing::read)];
 
 /// What a threshold of 0 means.

@@ -32,7 +32,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Extraction::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] =
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsExtractionComponentPrecomputedIndexes", Groups::read)];
 
 /// Output: the count, the sum of x and, if wanted, that of x².

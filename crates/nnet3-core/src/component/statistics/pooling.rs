@@ -47,7 +47,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Pooling::read,
 }];
 
-pub const PRECOMPUTED: &[PrecomputedReader] =
+pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsPoolingComponentPrecomputedIndexes", Windows::read)];
 
 /// Output: log-counts, means, and mean squares or standard deviations.

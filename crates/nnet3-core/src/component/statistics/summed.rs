@@ -16,7 +16,7 @@ const SHORTEST: usize = 8;
 
 /// Whether these are an extraction with one frame a row, of `frames` frames, and a pooling of what it extracts in windows
 /// one after the other, so that the matrix between the two can be summed.
-pub fn can_sum(
+pub(crate) fn can_sum(
     extraction: (&dyn Component, Option<&dyn PrecomputedIndexes>),
     pooling: (&dyn Component, Option<&dyn PrecomputedIndexes>),
     frames: usize,
@@ -32,7 +32,7 @@ pub fn can_sum(
 }
 
 /// Whether this is a pooling. Backward it looks at the counts (column 0) of its input only.
-pub fn is_pooling(component: &dyn Component) -> bool {
+pub(crate) fn is_pooling(component: &dyn Component) -> bool {
     component.is::<Pooling>()
 }
 

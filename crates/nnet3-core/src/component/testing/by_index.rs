@@ -117,19 +117,19 @@ fn rows(indexes: &[Index], matrix: &Matrix) -> Rows {
 }
 
 /// Zeros of the same indexes and size.
-pub fn zeros_like(rows: &Rows) -> Rows {
+pub(crate) fn zeros_like(rows: &Rows) -> Rows {
     rows.iter().map(|(&index, row)| (index, vec![0.0; row.len()])).collect()
 }
 
 #[track_caller]
-pub fn assert_rows_near(found: &Rows, expected: &Rows, what: &str) {
+pub(crate) fn assert_rows_near(found: &Rows, expected: &Rows, what: &str) {
     assert!(found.keys().eq(expected.keys()), "{what}: other indexes");
     let flat = |rows: &Rows| rows.values().flatten().copied().collect::<Vec<f64>>();
     assert_values_near(&flat(found), &flat(expected), what);
 }
 
 #[track_caller]
-pub fn assert_values_near(found: &[f64], expected: &[f64], what: &str) {
+pub(crate) fn assert_values_near(found: &[f64], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len());
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
     let difference = norm(&mut found.iter().zip(expected).map(|(a, b)| a - b));
@@ -141,13 +141,13 @@ pub fn assert_values_near(found: &[f64], expected: &[f64], what: &str) {
 }
 
 /// Some times from `from` to `to`, at least one, `step` apart.
-pub fn some_times(random: &Random, from: i32, to: i32, step: i32) -> Vec<i32> {
+pub(crate) fn some_times(random: &Random, from: i32, to: i32, step: i32) -> Vec<i32> {
     let times: Vec<i32> = (from..=to).step_by(step as usize).filter(|_| random.uniform() < 0.7).collect();
     if times.is_empty() { vec![from] } else { times }
 }
 
 /// All indexes of these times and a few images, in the order of a request.
-pub fn images_at(random: &Random, times: &[i32]) -> Vec<Index> {
+pub(crate) fn images_at(random: &Random, times: &[i32]) -> Vec<Index> {
     let (images, xs) = (random.int(1, 3), random.int(1, 2));
     let mut indexes = Vec::new();
     for n in 0..images {
@@ -159,6 +159,6 @@ pub fn images_at(random: &Random, times: &[i32]) -> Vec<Index> {
 }
 
 /// Some distinct integers in this range, at least one, sorted.
-pub fn some_offsets(random: &Random, from: i32, to: i32) -> Vec<i32> {
+pub(crate) fn some_offsets(random: &Random, from: i32, to: i32) -> Vec<i32> {
     some_times(random, from, to, 1)
 }

@@ -7,7 +7,7 @@ use crate::optimize::analysis::{AccessKind, CommandAccesses, Variables};
 
 /// The uses of one variable. What one command does to it counts as one use.
 #[derive(Clone, Copy, Debug)]
-pub struct Use {
+pub(crate) struct Use {
     first: u32,
     last: u32,
     first_kind: AccessKind,
@@ -53,12 +53,12 @@ impl Use {
     pub fn last(&self) -> usize {
         self.last as usize
     }
-    pub fn first_kind(&self) -> AccessKind {
+    pub(crate) fn first_kind(&self) -> AccessKind {
         self.first_kind
     }
 
     /// The first command that changes the variable after one that only reads it.
-    pub fn rewritten(&self) -> Option<usize> {
+    pub(crate) fn rewritten(&self) -> Option<usize> {
         self.rewritten.or(self.rewritten_at_last()).map(|c| c as usize)
     }
 }

@@ -42,7 +42,7 @@ const NAMES: [&str; 25] = [
 const COMPRESSIONS: [Compression; 4] =
     [Compression::Int8, Compression::Uint8, Compression::Int16, Compression::Uint16];
 
-pub struct StoredCommand {
+pub(crate) struct StoredCommand {
     kind: usize,
     alpha: f32,
     /// Absent ones are -1.
@@ -102,7 +102,7 @@ impl StoredCommand {
         out
     }
 
-    pub fn encode(command: &Command) -> StoredCommand {
+    pub(crate) fn encode(command: &Command) -> StoredCommand {
         let new = StoredCommand::new;
         let or_zero = |id: Option<SubmatrixId>| id.map_or(0, |id| id.0);
         match *command {

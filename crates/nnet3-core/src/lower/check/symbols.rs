@@ -72,7 +72,7 @@ impl<'a> Memory<'a> {
     }
 
     /// From now on the matrix has memory of unknown contents, or none.
-    pub fn set_memory(&mut self, s: SubmatrixId, has_memory: bool) {
+    pub(crate) fn set_memory(&mut self, s: SubmatrixId, has_memory: bool) {
         let storage = &mut self.storages[self.storage_of[self.computation.matrix_of(s).index()]];
         storage.has_memory = has_memory;
         storage.symbols.fill(None);

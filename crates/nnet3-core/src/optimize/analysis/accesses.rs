@@ -33,7 +33,7 @@ impl Access {
 }
 
 /// For each of several things its accesses, by command, one a command.
-pub type AccessLists = Buckets<Access>;
+pub(crate) type AccessLists = Buckets<Access>;
 
 /// Collects accesses in the order of commands.
 pub struct Recorder {

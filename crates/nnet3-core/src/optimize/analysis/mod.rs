@@ -18,7 +18,7 @@ use accesses::{AccessLists, Recorder};
 
 /// Appends the sub-matrices that a command reads and writes, those in lists of rows once each (unless they alternate).
 #[inline]
-pub fn submatrix_accesses(
+pub(crate) fn submatrix_accesses(
     nnet: &Nnet,
     computation: &Computation,
     command: &Command,
@@ -95,7 +95,7 @@ fn accesses_of_others(
 
 /// What [`submatrix_accesses`] says of every command.
 #[derive(Clone, Debug, Default)]
-pub struct CommandAccesses {
+pub(crate) struct CommandAccesses {
     /// For each command the end of its items.
     ends: Vec<u32>,
     items: Vec<(SubmatrixId, AccessKind)>,
@@ -126,7 +126,7 @@ impl CommandAccesses {
 /// What each command does to matrices, all parts of them together. It describes the computation as it was when
 /// analysed.
 #[derive(Clone, Debug)]
-pub struct MatrixAnalysis {
+pub(crate) struct MatrixAnalysis {
     /// By matrix.
     pub lives: Vec<Life>,
     accesses: AccessLists,
@@ -134,7 +134,11 @@ pub struct MatrixAnalysis {
 
 impl MatrixAnalysis {
     /// Of the matrices that are marked only; the others seem to have no accesses. Errors as [`Analysis::new`].
-    pub fn of_matrices(nnet: &Nnet, computation: &Computation, marked: &[bool]) -> Result<MatrixAnalysis> {
+    pub(crate) fn of_matrices(
+        nnet: &Nnet,
+        computation: &Computation,
+        marked: &[bool],
+    ) -> Result<MatrixAnalysis> {
         let mut recorder = Recorder::new(computation.matrices.len(), 0);
         CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {
             let matrix = computation.matrix_of(s).index();
@@ -149,14 +153,14 @@ impl MatrixAnalysis {
 
     /// The accesses of a matrix, in order, one a command. Allocation, deallocation and swaps are no accesses; exchanges
     /// with the user are. Writing to a part counts as reading, too.
-    pub fn accesses(&self, m: MatrixId) -> &[Access] {
+    pub(crate) fn accesses(&self, m: MatrixId) -> &[Access] {
         self.accesses.of(m.index())
     }
 }
 
 /// What each command does to variables. It describes the computation as it was when analysed.
 #[derive(Clone, Debug)]
-pub struct Analysis {
+pub(crate) struct Analysis {
     pub variables: Variables,
     /// By matrix.
     pub lives: Vec<Life>,
@@ -173,7 +177,7 @@ impl Analysis {
 
     /// Of the matrices that are marked only; the others seem to have no variables. `accesses` and `lives` are those of
     /// all; some commands may have become no-ops since the accesses were found out.
-    pub fn of_matrices(
+    pub(crate) fn of_matrices(
         computation: &Computation,
         accesses: &CommandAccesses,
         marked: &[bool],
@@ -199,22 +203,22 @@ impl Analysis {
     }
 
     /// The accesses of a variable, in order, one a command.
-    pub fn accesses(&self, variable: usize) -> &[Access] {
+    pub(crate) fn accesses(&self, variable: usize) -> &[Access] {
         self.accesses.of(variable)
     }
 
     /// The first command that does more to some part of `s` than set it to zero.
-    pub fn first_nontrivial_access(&self, s: SubmatrixId) -> Option<usize> {
+    pub(crate) fn first_nontrivial_access(&self, s: SubmatrixId) -> Option<usize> {
         self.variables.of(s).filter_map(|v| self.first_nontrivial(self.accesses(v))).min()
     }
 
     /// The last command that touches some part of `s`.
-    pub fn last_access(&self, s: SubmatrixId) -> Option<usize> {
+    pub(crate) fn last_access(&self, s: SubmatrixId) -> Option<usize> {
         self.variables.of(s).filter_map(|v| self.accesses(v).last()).map(|a| a.command()).max()
     }
 
     /// The last command that writes to some part of `s`; for what the user may fetch, the end of the computation.
-    pub fn last_write_access(&self, computation: &Computation, s: SubmatrixId) -> Option<usize> {
+    pub(crate) fn last_write_access(&self, computation: &Computation, s: SubmatrixId) -> Option<usize> {
         if self.lives[computation.matrix_of(s).index()].is_output {
             return Some(self.is_zeroing.len());
         }
@@ -223,7 +227,12 @@ impl Analysis {
     }
 
     /// The first command after `command` that changes or frees some part of `s`, or the number of commands.
-    pub fn data_invalidated(&self, computation: &Computation, command: usize, s: SubmatrixId) -> usize {
+    pub(crate) fn data_invalidated(
+        &self,
+        computation: &Computation,
+        command: usize,
+        s: SubmatrixId,
+    ) -> usize {
         let next_write = |v: usize| {
             let accesses = self.accesses(v);
             let later = accesses.partition_point(|a| a.command() <= command);
@@ -235,7 +244,7 @@ impl Analysis {
     }
 
     /// The first command that touches some part of the matrix.
-    pub fn first_matrix_access(&self, m: MatrixId) -> Option<usize> {
+    pub(crate) fn first_matrix_access(&self, m: MatrixId) -> Option<usize> {
         let first = |v| self.accesses(v).first().map(Access::command);
         self.variables.of_matrix(m).filter_map(first).min()
     }
@@ -246,6 +255,6 @@ impl Analysis {
 }
 
 /// Whether the command sets its destination to zero.
-pub fn is_zeroing(command: &Command) -> bool {
+pub(crate) fn is_zeroing(command: &Command) -> bool {
     matches!(command, Command::SetConst { value: 0.0, .. })
 }

@@ -94,7 +94,7 @@ impl Variables {
     }
 
     /// Of the matrices that are marked only.
-    pub fn of_matrices(computation: &Computation, marked: &[bool]) -> Variables {
+    pub(crate) fn of_matrices(computation: &Computation, marked: &[bool]) -> Variables {
         Variables::build(computation, Some(marked))
     }
 
@@ -212,7 +212,7 @@ impl Variables {
     }
 
     /// All variables of a matrix.
-    pub fn of_matrix(&self, m: MatrixId) -> Range<usize> {
+    pub(crate) fn of_matrix(&self, m: MatrixId) -> Range<usize> {
         let grid = &self.grids[m.index()];
         let first = grid.first as usize;
         first..first + grid.num_rows() * grid.num_cols()
@@ -223,7 +223,7 @@ impl Variables {
     }
 
     /// Rows and columns of its matrix that a variable covers.
-    pub fn area(&self, variable: usize) -> (Range<usize>, Range<usize>) {
+    pub(crate) fn area(&self, variable: usize) -> (Range<usize>, Range<usize>) {
         let grid = &self.grids[self.matrices[variable].index()];
         let cell = variable - grid.first as usize;
         let range = |list: &Range<u32>, i: usize| {

@@ -30,7 +30,7 @@ impl Cuda {
         Ok(Cuda { blas, staging, module, context: ManuallyDrop::new(context) })
     }
 
-    pub fn free_memory(&self) -> Result<Memory, Fault> {
+    pub(crate) fn free_memory(&self) -> Result<Memory, Fault> {
         let (mut free, mut total) = (0, 0);
         self.context.enter()?;
         // SAFETY: places for numbers.

@@ -81,7 +81,7 @@ impl Module {
         Ok(function)
     }
 
-    pub fn unload(&mut self) {
+    pub(crate) fn unload(&mut self) {
         // SAFETY: called once, when nothing runs any more. Errors at the end change nothing.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
     }

@@ -72,7 +72,7 @@ impl Form {
     }
 
     /// What has the term `k` in these rows of a table, and its factor.
-    pub fn with_term(rows: &[Vec<Term>], k: usize) -> impl Iterator<Item = Term> {
+    pub(crate) fn with_term(rows: &[Vec<Term>], k: usize) -> impl Iterator<Item = Term> {
         let factor = move |row: &Vec<Term>| row.iter().find(|term| term.1 == k).map(|term| term.0);
         rows.iter().enumerate().filter_map(move |(r, row)| Some((factor(row)?, r)))
     }

@@ -27,7 +27,7 @@ pub(super) const TYPE: ComponentType = ComponentType {
 
 /// Output columns: boxes, z fastest, as in the input.
 #[derive(Clone, Debug)]
-pub struct Maxpooling {
+pub(crate) struct Maxpooling {
     axes: [Axis; 3],
     /// For each place in a box, for each box, the input column.
     columns: Vec<IndexTable>,
