@@ -125,6 +125,16 @@ install_nvrtc() {
   export NNET3_REQUIRE_NVRTC=1
 }
 
+# Licences, sources and versions of third-party crates.
+check_dependencies() {
+  if cargo deny --version >/dev/null 2>&1; then
+    check "third-party crates (deny.toml)" cargo deny check licenses bans sources
+  else
+    title "third-party crates (deny.toml)"
+    echo "not checked: cargo-deny is not installed (cargo install --locked cargo-deny)"
+  fi
+}
+
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 # All but the programs themselves, which have no tests in their own files: a test build of each would double the time.
@@ -210,6 +220,7 @@ check "formatting" cargo fmt --all --check
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
+check_dependencies
 rust_tests --workspace
 rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests
