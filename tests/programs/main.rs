@@ -9,6 +9,7 @@ mod common;
 mod compile_info;
 mod compute;
 mod conformance;
+mod decoding_programs;
 mod documentation;
 mod durability;
 mod egs_programs;

@@ -1,0 +1,138 @@
+//! The searches on three utterances, beside what the reference found.
+
+use kaldi_fst::store;
+use kaldi_hmm::TransitionModel;
+use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
+use kaldi_io::{DenseMatrix, KaldiReader, SequentialReader, read_object};
+use nnet3_decode::decoder::{
+    LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, ViterbiDecoder, decodable,
+};
+use nnet3_decode::path;
+
+fn file(name: &str) -> String {
+    format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn table<H: kaldi_io::holder::Holder>(name: &str) -> Vec<(String, H::T)> {
+    let mut reader = SequentialReader::<H>::open(&format!("ark:{}", file(name))).unwrap();
+    std::iter::from_fn(|| reader.next().unwrap()).collect()
+}
+
+fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
+    let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
+    let fst = store::read(&mut KaldiReader::open(&file("decode/HCLG.fst")).unwrap()).unwrap();
+    (SearchGraph::new(&fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
+}
+
+/// Words and transition-ids of the best paths, and the sizes of lattices (states, arcs).
+#[test]
+fn lattices_of_the_reference() {
+    let (graph, pdfs) = graph_and_pdfs();
+    let wide = SearchOptions::default();
+    let tight = SearchOptions {
+        pruning: Pruning { beam: 10.0, max_active: 100, min_active: 10, beam_delta: 0.3, hash_ratio: 1.5 },
+        lattice_beam: 4.0,
+        prune_interval: 10,
+    };
+    let raw = SearchOptions {
+        pruning: Pruning { beam: 11.0, ..Pruning::lattice() },
+        lattice_beam: 5.0,
+        ..SearchOptions::default()
+    };
+    for (name, options) in [("default", wide), ("tight", tight), ("raw", raw)] {
+        let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+        let words = table::<I32VectorHolder>(&format!("decode/{name}.words"));
+        let alignments = table::<I32VectorHolder>(&format!("decode/{name}.ali"));
+        for (i, (key, loglikes)) in table::<MatrixHolder>("decode/loglikes.ark").into_iter().enumerate() {
+            let decodable = MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap();
+            assert!(decoder.decode(&decodable).unwrap() && decoder.reached_final());
+            let lattice = decoder.raw_lattice().unwrap();
+            let best = path::read_linear(&path::best_path(&lattice)).unwrap();
+            assert_eq!((&key, &best.words), (&words[i].0, &words[i].1), "{name}");
+            assert_eq!((&key, &best.ids), (&alignments[i].0, &alignments[i].1), "{name}");
+            let mut viterbi = ViterbiDecoder::new(&graph, options.pruning).unwrap();
+            let one = viterbi.decode(&decodable).unwrap().expect("a path");
+            assert_eq!((&one.ids, &one.words), (&best.ids, &best.words));
+            let costs =
+                |weight: nnet3_decode::LatticeWeight| f64::from(weight.graph) + f64::from(weight.acoustic);
+            assert!((costs(one.weight) - costs(best.weight)).abs() < 1e-2);
+        }
+    }
+}
+
+/// Every path of a search without pruning is in the lattice: its sum over paths is that of the forward algorithm.
+#[test]
+fn all_paths_of_a_wide_beam() {
+    let (graph, pdfs) = graph_and_pdfs();
+    let (_, loglikes) = table::<MatrixHolder>("decode/loglikes.ark").swap_remove(0);
+    let loglikes =
+        DenseMatrix { rows: 12, cols: loglikes.cols, data: loglikes.data[..12 * loglikes.cols].to_vec() };
+    let options = SearchOptions {
+        pruning: Pruning { beam: 1e4, ..Pruning::lattice() },
+        lattice_beam: 1e4,
+        prune_interval: 1,
+    };
+    let decodable = MatrixDecodable::new(&loglikes, &pdfs, 0.1).unwrap();
+    let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+    assert!(decoder.decode(&decodable).unwrap());
+    let ending = |state| if decoder.reached_final() { graph.final_cost(state) } else { 0.0 };
+    let lattice = decoder.raw_lattice().unwrap();
+    // The lattice is sorted: each state comes before those that it leads to.
+    let mut sums = vec![f64::NEG_INFINITY; lattice.states.len()];
+    sums[lattice.start.unwrap() as usize] = 0.0;
+    let add = |a: &mut f64, b: f64| *a = a.max(b) + (-(*a - b).abs()).exp().ln_1p();
+    let mut total = f64::NEG_INFINITY;
+    let cost = |weight: nnet3_decode::LatticeWeight| f64::from(weight.graph) + f64::from(weight.acoustic);
+    for (s, state) in lattice.states.iter().enumerate() {
+        for arc in &state.arcs {
+            let sum = sums[s] - cost(arc.weight);
+            add(&mut sums[arc.next as usize], sum);
+        }
+        if state.final_weight.graph.is_finite() {
+            add(&mut total, sums[s] - cost(state.final_weight));
+        }
+    }
+    let expected = forward_algorithm(&graph, &loglikes, &pdfs, 0.1, ending);
+    assert!((total - expected).abs() < 1e-3, "{total} instead of {expected}");
+}
+
+/// The logarithm of the sum over all paths, state by state.
+fn forward_algorithm(
+    graph: &SearchGraph,
+    loglikes: &DenseMatrix<f32>,
+    pdfs: &[u32],
+    scale: f64,
+    ending: impl Fn(u32) -> f32,
+) -> f64 {
+    let states = graph.num_states() as u32;
+    // Arcs without labels have no cycles: after as many rounds as there are states, nothing is left to pass on.
+    let close = |probs: &mut Vec<f64>| {
+        let mut moving = probs.clone();
+        while moving.iter().any(|&prob| prob > 0.0) {
+            let mut next = vec![0.0; moving.len()];
+            for s in 0..states {
+                for arc in graph.epsilons(s) {
+                    next[arc.next as usize] += moving[s as usize] * f64::from(-arc.weight).exp();
+                }
+            }
+            probs.iter_mut().zip(&next).for_each(|(prob, more)| *prob += more);
+            moving = next;
+        }
+    };
+    let mut probs = vec![0.0; states as usize];
+    probs[graph.start().unwrap() as usize] = 1.0;
+    close(&mut probs);
+    for row in loglikes.data.chunks(loglikes.cols) {
+        let mut next = vec![0.0; probs.len()];
+        for s in 0..states {
+            for arc in graph.emitting(s) {
+                let likelihood = scale * f64::from(row[pdfs[arc.ilabel as usize] as usize]);
+                next[arc.next as usize] += probs[s as usize] * (likelihood - f64::from(arc.weight)).exp();
+            }
+        }
+        probs = next;
+        close(&mut probs);
+    }
+    let total: f64 = (0..states).map(|s| probs[s as usize] * f64::from(-ending(s)).exp()).sum();
+    total.ln()
+}
