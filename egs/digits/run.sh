@@ -14,7 +14,8 @@ usage: run.sh [options]
   --num-utts N      training utterances (1600)
   --num-epochs N    passes over the training data (8)
   --nj N            parallel jobs, for data and for training (2)
-  --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 outputs, 5 scores, 6 figures (1)
+  --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 graph, 5 decoding, 6 scores,
+                    7 figures (1)
   --keep-wav        keep the speech as data/<set>/wav/*.wav too
 Data made by an earlier run are used again if they were made the same way, and so is a training of the same kind on the same
 data: an interrupted one goes on from its last whole iteration. Everything else is done afresh.
@@ -117,17 +118,57 @@ train() {
   training=
 }
 
-# ---- 4, 5, 6: results -----------------------------------------------------------------------------------------------
-compute_outputs() {
+# ---- 4, 5: graph and decoding --------------------------------------------------------------------------------------
+# The network's outputs become the pdfs of phones, its average outputs in training their priors.
+make_graph() {
+  "$python" local/make_lang.py "$dir/lang"
+  {
+    nnet3-am-init "$dir/lang/tree" "$dir/lang/topo" "$dir/final.raw" "$dir/model_without_priors"
+    nnet3-compute --use-gpu=no --frames-per-chunk=150 --apply-exp=true "$dir/final.raw" "scp:$data/train/feats.scp" ark:- |
+      matrix-sum-rows ark:- ark:- | vector-sum ark:- "$dir/posteriors.vec"
+    nnet3-am-adjust-priors "$dir/model_without_priors" "$dir/posteriors.vec" "$dir/final.mdl"
+    rm "$dir/model_without_priors"
+    local/graph.sh "$dir/lang" "$dir/final.mdl" "$dir/graph"
+  } 2>"$log/graph.log"
+}
+
+decode() {
   local set
   for set in dev test_seen test_unseen; do
     nnet3-compute --use-gpu=no --frames-per-chunk=150 "$dir/final.raw" "scp:$data/$set/feats.scp" \
       "ark:$dir/output.$set.ark" 2>"$log/compute.$set.log"
-    grep -o 'Done [0-9]* utterances.*' "$log/compute.$set.log" | sed "s/^/$set: /"
+    nnet3-latgen-faster --frames-per-chunk=150 --acoustic-scale=0.1 "$dir/final.mdl" "$dir/graph/HCLG.fst" \
+      "scp:$data/$set/feats.scp" "ark:$dir/lattices.$set.ark" 2>"$log/decode.$set.log"
+    grep -o 'Done [0-9]* utterances.*' "$log/decode.$set.log" | sed "s/^/$set: /"
   done
 }
 
-score() { "$python" local/score.py --data "$data" "$dir"; }
+# The weight of the language model and the penalty for a word with the fewest errors on dev; of several the first.
+find_weights() {
+  local weight penalty errors fewest=
+  for weight in 10 7 5 3; do
+    for penalty in 0 1 2 4; do
+      errors=$(local/words.sh "$dir/lang/words.txt" "ark:$dir/lattices.dev.ark" "$weight" "$penalty" 2>>"$log/score.log" |
+        compute-wer --text --mode=present "ark:$data/dev/text" ark:- 2>>"$log/score.log" |
+        sed -n 's/^%WER [^[]*\[ \([0-9]*\) .*/\1/p')
+      if [[ -z $fewest ]] || ((errors < fewest)); then fewest=$errors weights="$weight $penalty"; fi
+    done
+  done
+}
+
+# ---- 6, 7: results --------------------------------------------------------------------------------------------------
+score() {
+  local set weights
+  mkdir -p "$dir/scoring"
+  : >"$log/score.log"
+  find_weights
+  for set in test_seen test_unseen; do
+    # shellcheck disable=SC2086 # two words
+    local/words.sh "$dir/lang/words.txt" "ark:$dir/lattices.$set.ark" $weights >"$dir/scoring/$set.txt" 2>>"$log/score.log"
+  done
+  "$python" local/score.py --data "$data" "$dir"
+  echo "chosen on dev: ${weights% *} for the language model's weight, ${weights#* } for the penalty for a word"
+}
 
 draw() { "$python" local/plots.py --data "$data" "$dir"; }
 
@@ -138,8 +179,9 @@ stage 1 "building the programs" "" build
 export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
 stage 2 "speech, features and phone labels" "" make_data
 stage 3 "training" "$log" train
-stage 4 "outputs for the test sets" "$log" compute_outputs
-stage 5 "scores" "" score
-stage 6 "figures" "" draw
+stage 4 "decoding graph" "$log" make_graph
+stage 5 "decoding" "$log" decode
+stage 6 "scores" "$log" score
+stage 7 "figures" "" draw
 printf '\nDone in %s. Table: %s; figures: %s; the training: %s\n' "$(duration $((SECONDS - started)))" \
   "$(realpath "$dir")/scoring/results.txt" "$(realpath "$dir")/figures" "$(realpath "$dir")/report.html"
