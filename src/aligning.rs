@@ -147,7 +147,7 @@ impl<'a> Aligner<'a> {
         if careful {
             *fst = careful_graph(fst);
         }
-        let graph = SearchGraph::new(fst, self.model.num_transition_ids())?;
+        let graph = SearchGraph::new((&*fst).into(), self.model.num_transition_ids())?;
         let try_with =
             |beam| ViterbiDecoder::new(&graph, Pruning { beam, ..Pruning::viterbi() })?.decode(decodable);
         let path = try_with(beam)?;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_fst::Fst;
+use kaldi_fst::{Fst, store};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
@@ -18,7 +18,7 @@ use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale};
 
-use crate::{forward, fsts, lattices, messages, tables};
+use crate::{forward, lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
 
@@ -182,8 +182,8 @@ impl<'a> Decoding<'a> {
         if tables::is_input(rxfilename) {
             return Ok(None);
         }
-        let fst = fsts::read(Some(rxfilename))?;
-        let graph = SearchGraph::new(&fst, self.model.num_transition_ids());
+        let fst = store::read_flat_fst(rxfilename)?;
+        let graph = SearchGraph::new(fst, self.model.num_transition_ids());
         Ok(Some(graph.with_context(|| rxfilename.to_owned())?))
     }
 
@@ -252,7 +252,8 @@ impl Decoder<'_> {
         let Decoding { model, pdfs, .. } = self.decoding;
         let decodable =
             MatrixDecodable::new(&loglikes, pdfs, scale).with_context(|| format!("key '{key}'"))?;
-        let own = graph.map(|graph| SearchGraph::new(&graph, model.num_transition_ids())).transpose();
+        let own =
+            graph.map(|graph| SearchGraph::new((&graph).into(), model.num_transition_ids())).transpose();
         let own = match own {
             Ok(own) => own,
             Err(error) => {

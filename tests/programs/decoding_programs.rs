@@ -168,7 +168,8 @@ fn what_cannot_be_decoded() {
     for program in ["nnet3-latgen-faster", "nnet3-latgen-faster-parallel", "nnet3-latgen-faster-looped"] {
         let output = recogniser.run(program, graph, &format!("ark:{some}"));
         assert_eq!(output.status, 0, "{}", output.stderr);
-        for words in ["b: the features' frame 0", "Zero-length utterance: e", "Done 2 utterances, failed for 2"]
+        for words in
+            ["b: the features' frame 0", "Zero-length utterance: e", "Done 2 utterances, failed for 2"]
         {
             assert!(output.stderr.contains(words), "{program}: no '{words}' in {}", output.stderr);
         }

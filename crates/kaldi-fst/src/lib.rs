@@ -5,6 +5,7 @@
 //! counts, costs along a path add up, infinity means "not at all".
 
 pub mod error;
+pub mod flat;
 pub mod fst;
 pub mod holder;
 pub mod info;
@@ -17,6 +18,7 @@ pub mod text;
 pub mod weight;
 
 pub use error::{Error, Result};
+pub use flat::FlatFst;
 pub use fst::{Arc, EPSILON, Fst, State, StateId};
 pub use holder::FstHolder;
 pub use store::read_fst;

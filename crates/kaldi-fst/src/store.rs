@@ -8,6 +8,7 @@
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
 mod constant;
+mod flat;
 pub mod header;
 mod symbols;
 
@@ -17,6 +18,7 @@ use crate::fst::{Arc, Fst, State, StateId};
 use crate::properties;
 use crate::weight::Weight;
 pub use constant::write_const;
+pub use flat::{read_flat, read_flat_fst};
 use header::Header;
 pub(crate) use header::read_raw;
 pub use symbols::Symbols;
@@ -92,25 +94,36 @@ fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> 
             return Err(r.error(format!("state {s} has the final weight {:?}", state.final_weight)));
         }
         for arc in &state.arcs {
-            let Arc { ilabel, olabel, ref weight, next } = *arc;
-            if next as usize >= count {
-                return Err(r.error(format!("an arc leads to state {}, but there are {count}", next as i32)));
-            }
-            if ilabel < 0 || olabel < 0 || !weight.is_member() {
-                return Err(r.error(format!(
-                    "an arc of state {s} has the labels {ilabel} and {olabel} and the weight {weight:?}"
-                )));
-            }
+            check_arc(s, arc, count).map_err(|problem| r.error(problem))?;
         }
     }
-    let start = match header.start {
-        -1 => None,
-        start => match usize::try_from(start) {
-            Ok(id) if id < count => Some(id as StateId),
-            _ => return Err(r.error(format!("the start is state {start}, but there are {count}"))),
-        },
-    };
+    let start = check_start(header.start, count).map_err(|problem| r.error(problem))?;
     Ok(Fst { start, states })
+}
+
+/// What is wrong with an arc of state `s`, if something is; there are `count` states.
+fn check_arc<W: Weight>(s: usize, arc: &Arc<W>, count: usize) -> Result<(), String> {
+    let Arc { ilabel, olabel, ref weight, next } = *arc;
+    if next as usize >= count {
+        return Err(format!("an arc leads to state {}, but there are {count}", next as i32));
+    }
+    if ilabel < 0 || olabel < 0 || !weight.is_member() {
+        return Err(format!(
+            "an arc of state {s} has the labels {ilabel} and {olabel} and the weight {weight:?}"
+        ));
+    }
+    Ok(())
+}
+
+/// The first state of a header, of `count` states.
+fn check_start(start: i64, count: usize) -> Result<Option<StateId>, String> {
+    match start {
+        -1 => Ok(None),
+        start => match usize::try_from(start) {
+            Ok(id) if id < count => Ok(Some(id as StateId)),
+            _ => Err(format!("the start is state {start}, but there are {count}")),
+        },
+    }
 }
 
 fn read_vector_states<W: Weight>(

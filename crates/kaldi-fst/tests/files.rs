@@ -1,7 +1,7 @@
 //! Files against bytes that the reference wrote, and what is refused. Comparisons with OpenFst itself are in
 //! `tests/interop/test_fst.py`.
 
-use kaldi_fst::{Arc, Fst, FstHolder, store, text};
+use kaldi_fst::{Arc, FlatFst, Fst, FstHolder, store, text};
 use kaldi_io::holder::Holder;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -17,9 +17,19 @@ const VECTOR: &[u8] = b"\xD6\xFD\xB2\x7E\x06\0\0\0vector\x08\0\0\0standard\x02\0
     \0\0\x80\x7F\x01\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\0\0\x80\x3E\x01\0\0\0\0\0\0\x3F\0\0\0\0\0\0\0\0";
 
 fn binary(bytes: &[u8]) -> kaldi_io::Result<Fst> {
-    let mut r = KaldiReader::from_bytes("file", bytes.to_vec());
-    r.set_binary(true);
-    store::read(&mut r)
+    let reader = || {
+        let mut r = KaldiReader::from_bytes("file", bytes.to_vec());
+        r.set_binary(true);
+        r
+    };
+    let fst = store::read(&mut reader());
+    // Reading into one array finds the same, and refuses the same.
+    let flat = store::read_flat(&mut reader());
+    assert_eq!(flat.is_ok(), fst.is_ok());
+    if let (Ok(flat), Ok(fst)) = (flat, &fst) {
+        assert_eq!(flat, FlatFst::from(fst));
+    }
+    fst
 }
 
 fn written(write: impl FnOnce(&mut KaldiWriter) -> kaldi_io::Result<()>) -> Vec<u8> {
@@ -44,6 +54,24 @@ fn a_vector() {
     assert_eq!((&ours[..34], &ours[42..]), (&VECTOR[..34], &VECTOR[42..]));
     let unknown_states = [&VECTOR[..50], &[0xFF; 8], &VECTOR[58..]].concat();
     assert_eq!(binary(&unknown_states).unwrap(), fst);
+}
+
+#[test]
+fn a_finished_graph() {
+    let fst = text::parse("0\t1\t1\t1\t0.25\n0\t2\t0\t3\n1\t0.5\n2\t0\t7\t0\t1.5\n2\n").unwrap();
+    for aligned in [false, true] {
+        let file = written(|w| store::write_const(w, &fst, aligned));
+        assert_eq!(binary(&file).unwrap(), fst);
+        // The second state claims an arc of the third one; the last arc leads to a state that there is not.
+        let (arcs, padding) = (3 * 16, if aligned { 4 } else { 0 });
+        for (from_end, value) in [(arcs + padding + 3 * 20 - 28, 1), (4, 3)] {
+            let mut damaged = file.clone();
+            let at = file.len() - from_end;
+            damaged[at] = value;
+            assert!(binary(&damaged).is_err(), "{from_end}");
+        }
+        assert!(binary(&file[..file.len() - 1]).is_err());
+    }
 }
 
 /// The parts of aligned files begin at multiples of 16.

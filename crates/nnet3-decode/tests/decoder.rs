@@ -3,7 +3,7 @@
 use kaldi_fst::store;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
-use kaldi_io::{DenseMatrix, KaldiReader, SequentialReader, read_object};
+use kaldi_io::{DenseMatrix, SequentialReader, read_object};
 use nnet3_decode::decoder::{
     LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, ViterbiDecoder, decodable,
 };
@@ -20,8 +20,8 @@ fn table<H: kaldi_io::holder::Holder>(name: &str) -> Vec<(String, H::T)> {
 
 fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
     let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
-    let fst = store::read(&mut KaldiReader::open(&file("decode/HCLG.fst")).unwrap()).unwrap();
-    (SearchGraph::new(&fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
+    let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
+    (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
 }
 
 /// Words and transition-ids of the best paths, and the sizes of lattices (states, arcs).

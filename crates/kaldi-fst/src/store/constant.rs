@@ -20,38 +20,48 @@ pub(super) fn read_states<W: Weight>(
     header: &Header,
     weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
 ) -> kaldi_io::Result<Vec<State<W>>> {
+    let (finals, counts) = read_bounds(r, header, &weight)?;
+    header.align(r)?;
+    let state = |(final_weight, count): (W, u32)| {
+        let mut arcs = Vec::with_capacity((count as usize).min(ARCS_AT_ONCE));
+        for _ in 0..count {
+            arcs.push(read_arc(r, &weight)?);
+        }
+        Ok(State { final_weight, arcs })
+    };
+    finals.into_iter().zip(counts).map(state).collect()
+}
+
+/// Reads the states: their final weights, and how many arcs each has.
+pub(super) fn read_bounds<W: Weight>(
+    r: &mut KaldiReader,
+    header: &Header,
+    weight: impl Fn(&mut KaldiReader) -> kaldi_io::Result<W>,
+) -> kaldi_io::Result<(Vec<W>, Vec<u32>)> {
     let count = |what: &str, number: i64| {
-        let possible = usize::try_from(number).ok().filter(|&n| n < StateId::MAX as usize);
+        let possible = u32::try_from(number).ok().filter(|&n| n < StateId::MAX);
         possible.ok_or_else(|| r.error(format!("{number} is not a possible number of {what}")))
     };
     let (num_states, num_arcs) = (count("states", header.states)?, count("arcs", header.arcs)?);
     header.align(r)?;
-    let (mut states, mut counts) = (Vec::new(), Vec::new());
+    let (mut finals, mut counts) = (Vec::new(), Vec::new());
     let mut total = 0;
     for s in 0..num_states {
-        let final_weight = weight(r)?;
-        let [first, count, _, _] = words(&read_raw::<16>(r)?).map(|number| number as u32 as usize);
+        finals.push(weight(r)?);
+        let [first, count, _, _] = words(&read_raw::<16>(r)?).map(|number| number as u32);
         if first != total || count > num_arcs - total {
-            let last = first + count;
+            let last = u64::from(first) + u64::from(count);
             return Err(r.error(format!(
                 "state {s} has the arcs from {first} to {last}, expected arcs from {total} on, of {num_arcs}"
             )));
         }
         total += count;
-        states.push(State { final_weight, arcs: Vec::new() });
         counts.push(count);
     }
     if total != num_arcs {
         return Err(r.error(format!("the states have {total} arcs, the header says {num_arcs}")));
     }
-    header.align(r)?;
-    for (state, count) in states.iter_mut().zip(counts) {
-        state.arcs.reserve_exact(count.min(ARCS_AT_ONCE));
-        for _ in 0..count {
-            state.arcs.push(read_arc(r, &weight)?);
-        }
-    }
-    Ok(states)
+    Ok((finals, counts))
 }
 
 /// Writes an FST of type `const`. If `aligned`, states and arcs begin at multiples of 16 bytes.

@@ -1,6 +1,6 @@
 //! Graphs as a search wants them: arcs in one array, those of a state that consume no frame before those that do.
 
-use kaldi_fst::{Arc, EPSILON, Fst, StateId};
+use kaldi_fst::{Arc, EPSILON, FlatFst, StateId};
 
 use crate::error::{Error, Result};
 
@@ -24,31 +24,29 @@ struct Bounds {
 
 impl SearchGraph {
     /// An error if the graph has input labels above `num_transition_ids`.
-    pub fn new(fst: &Fst, num_transition_ids: usize) -> Result<SearchGraph> {
-        let total = fst.num_arcs();
-        if total >= u32::MAX as usize {
-            return Err(Error::Data(format!("the graph has {total} arcs, which are too many")));
-        }
-        let mut graph = SearchGraph {
-            start: fst.start,
-            states: Vec::with_capacity(fst.states.len() + 1),
-            arcs: Vec::with_capacity(total),
-            finals: fst.states.iter().map(|state| state.final_weight).collect(),
-        };
-        for (s, state) in fst.numbered() {
-            let first = graph.arcs.len() as u32;
-            graph.arcs.extend(state.arcs.iter().filter(|arc| arc.ilabel == EPSILON));
-            graph.states.push(Bounds { first, emitting: graph.arcs.len() as u32 });
-            for arc in state.arcs.iter().filter(|arc| arc.ilabel != EPSILON) {
+    pub fn new(fst: FlatFst, num_transition_ids: usize) -> Result<SearchGraph> {
+        let mut states = Vec::with_capacity(fst.num_states() + 1);
+        let mut emitting_arcs = Vec::new();
+        for s in 0..fst.num_states() {
+            let range = fst.arcs_of(s);
+            let first = range.start as u32;
+            for arc in &fst.arcs[range.clone()] {
                 if arc.ilabel as usize > num_transition_ids {
-                    return Err(Error::GraphLabel { state: s, label: arc.ilabel, last: num_transition_ids });
+                    let (state, label) = (s as StateId, arc.ilabel);
+                    return Err(Error::GraphLabel { state, label, last: num_transition_ids });
                 }
-                graph.arcs.push(*arc);
             }
+            states.push(Bounds { first, emitting: first });
         }
-        let end = graph.arcs.len() as u32;
-        graph.states.push(Bounds { first: end, emitting: end });
-        Ok(graph)
+        let end = fst.arcs.len() as u32;
+        states.push(Bounds { first: end, emitting: end });
+        let FlatFst { start, finals, first_arcs, mut arcs } = fst;
+        drop(first_arcs);
+        for s in 0..finals.len() {
+            let range = states[s].first as usize..states[s + 1].first as usize;
+            states[s].emitting += epsilons_first(&mut arcs[range], &mut emitting_arcs) as u32;
+        }
+        Ok(SearchGraph { start, states, arcs, finals })
     }
 
     /// `None` if the graph is empty.
@@ -81,4 +79,20 @@ impl SearchGraph {
         let Bounds { first, emitting } = self.states[state as usize];
         first != emitting
     }
+}
+
+/// Puts the arcs without input labels first, and changes no order else. How many they are. `others` is memory to use.
+fn epsilons_first(arcs: &mut [Arc], others: &mut Vec<Arc>) -> usize {
+    others.clear();
+    let mut epsilons = 0;
+    for i in 0..arcs.len() {
+        if arcs[i].ilabel == EPSILON {
+            arcs[epsilons] = arcs[i];
+            epsilons += 1;
+        } else {
+            others.push(arcs[i]);
+        }
+    }
+    arcs[epsilons..].copy_from_slice(others);
+    epsilons
 }

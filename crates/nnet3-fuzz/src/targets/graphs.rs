@@ -3,7 +3,7 @@
 use kaldi_fst::openfst_text::{self, Format, Shown};
 use kaldi_fst::ops::{self, DeterminizeStar, Semiring};
 use kaldi_fst::store::{self, Symbols};
-use kaldi_fst::{Fst, text};
+use kaldi_fst::{FlatFst, Fst, text};
 use kaldi_graph::IlabelInfo;
 use kaldi_graph::arpa::{ArpaOptions, UnknownWords, Words, compile};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
@@ -20,7 +20,13 @@ fn in_memory(write: impl FnOnce(&mut KaldiWriter) -> kaldi_io::Result<()>) -> Ve
 pub fn read_symbols(input: &[u8]) {
     let mut r = KaldiReader::from_bytes("input", input.to_vec());
     r.set_binary(true);
-    if let Ok((fst, symbols)) = store::read_with_symbols::<f32>(&mut r) {
+    let both = store::read_with_symbols::<f32>(&mut r);
+    let mut r = KaldiReader::from_bytes("input", input.to_vec());
+    r.set_binary(true);
+    let flat = store::read_flat(&mut r);
+    assert_eq!(flat.is_ok(), both.is_ok());
+    if let Ok((fst, symbols)) = both {
+        assert_eq!(flat.expect("what was read as well"), FlatFst::from(&fst));
         let again = in_memory(|w| store::write_with_symbols(w, &fst, symbols.clone()));
         let mut r = KaldiReader::from_bytes("again", again);
         r.set_binary(true);

@@ -1,0 +1,102 @@
+//! Reading finished graphs into one array of arcs.
+
+use kaldi_io::KaldiReader;
+
+use super::constant::read_bounds;
+use super::header::{Header, read_raw};
+use super::{CONST, VECTOR, read_after, words};
+use crate::flat::FlatFst;
+use crate::fst::{Arc, StateId};
+use crate::weight::Weight;
+
+/// Bytes of an arc in a file: two labels, the weight, the next state.
+const ARC_BYTES: usize = 16;
+/// Arcs that are read at once.
+const BLOCK: usize = 4096;
+
+/// Reads the FST in a file, of whichever binary type, without more memory than it needs at the end.
+pub fn read_flat_fst(rxfilename: &str) -> kaldi_io::Result<FlatFst> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    r.set_binary(true);
+    let fst = read_flat(&mut r)?;
+    r.finish()?;
+    Ok(fst)
+}
+
+/// Reads header and FST, which begin right here.
+pub fn read_flat(r: &mut KaldiReader) -> kaldi_io::Result<FlatFst> {
+    let header = Header::read(r)?;
+    if header.arc_type != f32::ARC_TYPE {
+        let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);
+        return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
+    }
+    let mut flat = FlatFst { start: None, finals: Vec::new(), first_arcs: vec![0], arcs: Vec::new() };
+    match header.fst_type.as_str() {
+        CONST => {
+            let (finals, counts) = read_bounds(r, &header, f32::read)?;
+            flat.finals = finals;
+            flat.first_arcs.extend(counts.iter().scan(0u32, |end, count| {
+                *end += count;
+                Some(*end)
+            }));
+            header.align(r)?;
+            let total = flat.first_arcs.last().map_or(0, |&end| end as usize);
+            read_arcs(r, total, &mut flat.arcs)?;
+        }
+        VECTOR => read_vector(r, &header, &mut flat)?,
+        _ => return Ok(FlatFst::from(&read_after(r, &header, f32::read)?)),
+    }
+    check(r, &header, flat)
+}
+
+fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kaldi_io::Result<()> {
+    loop {
+        let ended = match header.states {
+            -1 => r.at_eof()?,
+            count => flat.finals.len() as i64 >= count,
+        };
+        if ended {
+            return Ok(());
+        }
+        flat.finals.push(f32::read(r)?);
+        let count = i64::from_le_bytes(read_raw(r)?);
+        let possible = usize::try_from(count).ok().filter(|&n| flat.arcs.len() + n < u32::MAX as usize);
+        let count = possible.ok_or_else(|| r.error(format!("{count} is not a possible number of arcs")))?;
+        read_arcs(r, count, &mut flat.arcs)?;
+        flat.first_arcs.push(flat.arcs.len() as u32);
+    }
+}
+
+/// Adds so many arcs, block by block: a count that lies takes no memory that the file does not fill.
+fn read_arcs(r: &mut KaldiReader, count: usize, arcs: &mut Vec<Arc>) -> kaldi_io::Result<()> {
+    let mut raw = [0; BLOCK * ARC_BYTES];
+    let mut left = count;
+    while left > 0 {
+        let now = left.min(BLOCK);
+        let raw = &mut raw[..now * ARC_BYTES];
+        r.read_exact(raw)?;
+        if arcs.capacity() < arcs.len() + now {
+            arcs.reserve_exact(left.min(arcs.len().max(BLOCK)));
+        }
+        arcs.extend(raw.chunks_exact(ARC_BYTES).map(|raw| {
+            let [ilabel, olabel, weight, next] = words(raw);
+            Arc { ilabel, olabel, weight: f32::from_bits(weight as u32), next: next as StateId }
+        }));
+        left -= now;
+    }
+    Ok(())
+}
+
+fn check(r: &KaldiReader, header: &Header, mut flat: FlatFst) -> kaldi_io::Result<FlatFst> {
+    let count = flat.num_states();
+    if let Some(s) = flat.finals.iter().position(|weight| !weight.is_member()) {
+        return Err(r.error(format!("state {s} has the final weight {:?}", flat.finals[s])));
+    }
+    for s in 0..count {
+        for arc in &flat.arcs[flat.arcs_of(s)] {
+            super::check_arc(s, arc, count).map_err(|problem| r.error(problem))?;
+        }
+    }
+    flat.start = super::check_start(header.start, count).map_err(|problem| r.error(problem))?;
+    Ok(flat)
+}
