@@ -29,5 +29,6 @@ pub mod training;
 pub mod training_graphs;
 pub mod training_log;
 pub mod training_report;
+pub mod trees;
 pub mod utterances;
 pub mod workers;

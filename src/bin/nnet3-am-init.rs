@@ -1,9 +1,9 @@
 //! Makes an acoustic model of a network and a transition model, which may be made of tree and topology.
 
 use anyhow::Context;
-use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
+use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
-use nnet3::{messages, models};
+use nnet3::{messages, models, trees};
 use nnet3_train::acoustic::AmNnet;
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ fn init(options: Options) -> anyhow::Result<u8> {
     let transitions: TransitionModel = match transitions {
         [tree, topology] => {
             let (tree_object, topology_object) = (read_object(tree)?, read_object(topology)?);
-            new_transitions(&tree_object, topology_object)
+            trees::new_transitions(&tree_object, topology_object)
                 .with_context(|| format!("{tree} and {topology}"))?
         }
         others => read_object(&others[0])?,
@@ -48,11 +48,6 @@ fn init(options: Options) -> anyhow::Result<u8> {
     model.save(output, options.binary)?;
     messages::log(&format!("Initialized am-nnet (neural net acoustic model) and wrote to {output}"));
     Ok(0)
-}
-
-fn new_transitions(tree: &ContextDependency, topology: HmmTopology) -> kaldi_hmm::Result<TransitionModel> {
-    topology.warnings().iter().for_each(|warning| messages::warn(warning));
-    TransitionModel::new(tree, topology)
 }
 
 pub fn main() -> ExitCode {

@@ -62,6 +62,23 @@ impl TransitionModel {
         }
         Ok(segments)
     }
+
+    /// As [`TransitionModel::split_to_phones`], but an alignment in which a phone has no beginning or no end is an error.
+    pub fn split_to_complete_phones(&self, alignment: &[TransitionId]) -> Result<Vec<PhoneSegment>> {
+        let segments = self.split_to_phones(alignment)?;
+        for segment in &segments {
+            let frames = &alignment[segment.frames.clone()];
+            let first_state = self.state(frames[0]).hmm_state;
+            let begins = first_state == 0 || self.entry(segment.phone)[0].forward_pdf_class.is_none();
+            let ends = frames.iter().any(|&id| self.is_final(id));
+            if !begins || !ends {
+                let what = if begins { "end" } else { "beginning" };
+                let message = format!("phone {} has no {what} in the alignment", segment.phone);
+                return Err(Error::Alignment(message).at_frame(segment.frames.start));
+            }
+        }
+        Ok(segments)
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,45 @@ impl EventMap {
         }
     }
 
+    /// A table with these values' children.
+    ///
+    /// # Panics
+    /// If a value is negative.
+    pub fn table(key: i32, values: impl IntoIterator<Item = (i32, EventMap)>) -> EventMap {
+        let mut children = Vec::new();
+        for (value, child) in values {
+            assert!(value >= 0, "tables have no children for negative values");
+            let value = value as usize;
+            if children.len() <= value {
+                children.resize(value + 1, None);
+            }
+            children[value] = Some(child);
+        }
+        EventMap::Table { key, children }
+    }
+
+    /// The same tree with something else in the place of each leaf.
+    pub fn map_leaves(&self, f: &mut dyn FnMut(i32) -> EventMap) -> EventMap {
+        match self {
+            EventMap::Constant(answer) => f(*answer),
+            EventMap::Table { key, children } => {
+                let children = children.iter().map(|child| child.as_ref().map(|child| child.map_leaves(f)));
+                EventMap::Table { key: *key, children: children.collect() }
+            }
+            EventMap::Split { key, yes_set, yes, no } => EventMap::Split {
+                key: *key,
+                yes_set: yes_set.clone(),
+                yes: Box::new(yes.map_leaves(f)),
+                no: Box::new(no.map_leaves(f)),
+            },
+        }
+    }
+
+    /// The largest number of a leaf; None if there are no leaves.
+    pub fn largest_answer(&self) -> Option<i32> {
+        self.all_answers(&[]).last().copied()
+    }
+
     /// All leaves that events with these pairs, and any values for other keys, can lead to: sorted, each once.
     pub fn all_answers(&self, event: &Event) -> Vec<i32> {
         let mut answers = Vec::new();

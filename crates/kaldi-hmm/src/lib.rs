@@ -4,10 +4,12 @@
 //! A [`topology::HmmTopology`] says which states each phone has. A [`tree::ContextDependency`] gives the pdf of a state
 //! of a phone in its context. A [`transitions::TransitionModel`] lists all combinations (phone, state, pdf) that the two
 //! allow, its transition states, and numbers the transitions out of them from 1: transition-ids, of which alignments
-//! consist. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert sequences of ids.
+//! consist. [`update`] estimates transition probabilities; [`alignment`] and [`posterior`] convert sequences of ids, and
+//! [`convert`] brings alignments into another model.
 
 pub mod alignment;
 mod build;
+pub mod convert;
 mod describe;
 pub mod error;
 pub mod event_map;

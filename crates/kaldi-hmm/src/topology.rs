@@ -98,6 +98,24 @@ impl HmmTopology {
         states.iter().flat_map(HmmState::pdf_classes).max().map_or(0, |largest| largest + 1)
     }
 
+    /// How many frames a phone has at least; None for a number that is no phone.
+    pub fn min_length(&self, phone: i32) -> Option<usize> {
+        let states = self.entry(phone)?;
+        // Frames until a state has been left, on the shortest way there; no way visits a state twice.
+        let mut frames = vec![usize::MAX; states.len()];
+        let cost = |state: usize| usize::from(states[state].forward_pdf_class.is_some());
+        frames[0] = cost(0);
+        for _ in 0..states.len() {
+            for (from, state) in states.iter().enumerate().filter(|(_, state)| !state.transitions.is_empty())
+            {
+                for &(to, _) in &state.transitions {
+                    frames[to] = frames[to].min(frames[from].saturating_add(cost(to)));
+                }
+            }
+        }
+        frames.last().copied()
+    }
+
     /// An error if anything is not as the type's description says.
     pub(crate) fn check(&self) -> Result<()> {
         if self.entries.is_empty() || self.phones.is_empty() {

@@ -163,6 +163,29 @@ impl TransitionModel {
     pub fn pdf(&self, id: TransitionId) -> i32 {
         self.pdf_of[id.0]
     }
+    /// The pdf class of a transition: of its state's self-loop, or of its other transitions.
+    pub fn pdf_class(&self, id: TransitionId) -> i32 {
+        let state = self.hmm_state(self.state(id));
+        let class = if self.is_self_loop(id) { state.self_loop_pdf_class } else { state.forward_pdf_class };
+        class.expect("transitions of a transition state have pdfs")
+    }
+    /// The phones that have each pdf in some context, sorted.
+    pub fn phones_by_pdf(&self) -> Vec<Vec<i32>> {
+        let mut phones: Vec<Vec<i32>> = vec![Vec::new(); self.num_pdfs()];
+        for id in self.ids() {
+            let (phone, pdf) = (self.phone(id), self.pdf(id));
+            if let Some(of_pdf) = usize::try_from(pdf).ok().and_then(|pdf| phones.get_mut(pdf))
+                && of_pdf.last() != Some(&phone)
+            {
+                of_pdf.push(phone);
+            }
+        }
+        phones
+    }
+    /// Which of its state's transitions this is, from 0, in the order of the topology.
+    pub fn transition_index(&self, id: TransitionId) -> usize {
+        id.0 - self.first_id[self.state_of[id.0]]
+    }
     /// The state of the phone that a transition leads to.
     pub fn next_hmm_state(&self, id: TransitionId) -> usize {
         let state = self.state_of[id.0];

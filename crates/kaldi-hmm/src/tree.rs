@@ -17,6 +17,28 @@ pub struct ContextDependency {
 }
 
 impl ContextDependency {
+    /// A tree that looks at windows of `context_width` phones, of which `central_position` is the one that is asked about.
+    pub fn new(
+        context_width: usize,
+        central_position: usize,
+        to_pdf: EventMap,
+    ) -> crate::Result<ContextDependency> {
+        let error = |message: String| Err(crate::Error::model(message));
+        if central_position >= context_width {
+            return error(format!(
+                "the central position {central_position} is not within the context width {context_width}"
+            ));
+        }
+        let answers = to_pdf.all_answers(&[]);
+        let (Some(&least), Some(&largest)) = (answers.first(), answers.last()) else {
+            return error("the tree has no leaves".to_owned());
+        };
+        if least < 0 {
+            return error(format!("the tree has a leaf with the number {least}, which is not a pdf-id"));
+        }
+        Ok(ContextDependency { context_width, central_position, to_pdf, num_pdfs: largest as usize + 1 })
+    }
+
     /// How many phones the tree looks at.
     pub fn context_width(&self) -> usize {
         self.context_width
@@ -103,11 +125,6 @@ impl KaldiObject for ContextDependency {
         r.expect_token("ContextDependency")?;
         let context_width = r.read_i32().and_then(|n| r.check_count(n, "phones in a window"))?;
         let central_position = r.read_i32().and_then(|n| r.check_count(n, "phones in a window"))?;
-        if central_position >= context_width {
-            return Err(r.error(format!(
-                "the central position {central_position} is not within the context width {context_width}"
-            )));
-        }
         let mut token = r.read_token()?;
         if token == "ToLength" {
             // Older trees say how many pdf classes each phone has; topologies do that now.
@@ -119,16 +136,7 @@ impl KaldiObject for ContextDependency {
         }
         let to_pdf = EventMap::read(r)?.ok_or_else(|| r.error("the tree is NULL"))?;
         r.expect_token("EndContextDependency")?;
-        let answers = to_pdf.all_answers(&[]);
-        let (Some(&least), Some(&largest)) = (answers.first(), answers.last()) else {
-            return Err(r.error("the tree has no leaves"));
-        };
-        if least < 0 {
-            return Err(
-                r.error(format!("the tree has a leaf with the number {least}, which is not a pdf-id"))
-            );
-        }
-        Ok(ContextDependency { context_width, central_position, to_pdf, num_pdfs: largest as usize + 1 })
+        ContextDependency::new(context_width, central_position, to_pdf).map_err(|e| r.error(e.to_string()))
     }
 
     fn write(&self, w: &mut KaldiWriter) -> Result<()> {

@@ -4,6 +4,7 @@ mod chain;
 mod decoding;
 mod features;
 mod graphs;
+mod trees;
 
 use super::Target;
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
@@ -83,6 +84,10 @@ pub const TARGETS: &[Target] = &[
         corpus: decoding::corpus_alignment_lists,
         memory: SMALL,
     },
+    Target { name: "tree-stats", read: trees::read_stats, corpus: trees::corpus_stats, memory: SMALL },
+    Target { name: "questions", read: trees::read_questions, corpus: trees::corpus_questions, memory: SMALL },
+    Target { name: "mixtures", read: trees::read_mixtures, corpus: trees::corpus_mixtures, memory: SMALL },
+    Target { name: "phone-lists", read: trees::read_phones, corpus: trees::corpus_phones, memory: LARGE },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

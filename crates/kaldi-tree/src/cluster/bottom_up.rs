@@ -1,0 +1,161 @@
+//! Agglomerative clustering: the two clusters that are nearest to each other are merged, as long as there are such.
+
+use super::order::Heap;
+use crate::clusterable::Clusterable;
+
+/// What became of the points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clusters<C> {
+    /// By how much the objective function changes: negative or 0.
+    pub change: f32,
+    pub clusters: Vec<C>,
+    /// The cluster of each point.
+    pub assignments: Vec<usize>,
+}
+
+/// Merges the nearest clusters until there are `min_clusters`, or none are nearer to each other than `max_distance`.
+pub fn bottom_up<C: Clusterable>(points: &[C], max_distance: f32, min_clusters: usize) -> Clusters<C> {
+    let mut queue = Heap::new(|a: &Pair, b: &Pair| b < a);
+    let mut merging = Merging::new(points);
+    let mut change = 0.0;
+    merging.for_all_pairs(|i, j, distance| {
+        if distance <= max_distance {
+            queue.push((distance, (i as u32, j as u32)));
+        }
+    });
+    let crowd = points.len() * points.len();
+    let mut count = points.len();
+    while count > min_clusters {
+        let Some((distance, (i, j))) = queue.pop() else { break };
+        let (i, j) = (i as usize, j as usize);
+        if !merging.can_merge(i, j, distance) {
+            continue;
+        }
+        change -= merging.merge(i, j);
+        count -= 1;
+        for k in 0..points.len() {
+            if k == i || !merging.is_alive(k) {
+                continue;
+            }
+            let (high, low) = (i.max(k), i.min(k));
+            let distance = merging.update_distance(high, low);
+            if distance < max_distance {
+                queue.push((distance, (high as u32, low as u32)));
+            }
+            if queue.len() >= crowd {
+                // Most of it is out of date.
+                queue.clear();
+                merging.for_known_pairs(|i, j, distance| {
+                    if distance <= max_distance {
+                        queue.push((distance, (i as u32, j as u32)));
+                    }
+                });
+            }
+        }
+    }
+    let (clusters, assignments) = merging.finish();
+    Clusters { change, clusters, assignments }
+}
+
+type Pair = (f32, (u32, u32));
+
+/// Clusters that are merged two at a time. The reference's rule when a distance in a queue is still that of the clusters
+/// has a tolerance, so a distance that has hardly changed since counts.
+pub(super) struct Merging<C> {
+    /// None: merged into another one.
+    clusters: Vec<Option<C>>,
+    objf: Vec<f32>,
+    merged_into: Vec<usize>,
+    /// Of i and j < i, at i (i - 1) / 2 + j.
+    distances: Vec<f32>,
+}
+
+impl<C: Clusterable> Merging<C> {
+    pub fn new(points: &[C]) -> Merging<C> {
+        Merging {
+            clusters: points.iter().cloned().map(Some).collect(),
+            objf: points.iter().map(C::objf).collect(),
+            merged_into: (0..points.len()).collect(),
+            distances: vec![0.0; points.len() * points.len().saturating_sub(1) / 2],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.clusters.len()
+    }
+
+    pub fn is_alive(&self, i: usize) -> bool {
+        self.clusters[i].is_some()
+    }
+
+    /// Works out the distances of all pairs of clusters, and tells them: i, j < i, distance.
+    pub fn for_all_pairs(&mut self, mut f: impl FnMut(usize, usize, f32)) {
+        for i in 0..self.len() {
+            for j in 0..i {
+                if self.is_alive(i) && self.is_alive(j) {
+                    let distance = self.update_distance(i, j);
+                    f(i, j, distance);
+                }
+            }
+        }
+    }
+
+    /// As `for_all_pairs`, with distances that are known already.
+    pub fn for_known_pairs(&self, mut f: impl FnMut(usize, usize, f32)) {
+        for i in 0..self.len() {
+            for j in 0..i {
+                if self.is_alive(i) && self.is_alive(j) {
+                    f(i, j, self.distances[index(i, j)]);
+                }
+            }
+        }
+    }
+
+    /// Works out the distance of two clusters, of which j < i.
+    pub fn update_distance(&mut self, i: usize, j: usize) -> f32 {
+        let (Some(a), Some(b)) = (&self.clusters[i], &self.clusters[j]) else { return f32::INFINITY };
+        let distance = a.distance(self.objf[i], b, self.objf[j]);
+        self.distances[index(i, j)] = distance;
+        distance
+    }
+
+    /// Whether both are clusters still, and this is their distance.
+    pub fn can_merge(&self, i: usize, j: usize, distance: f32) -> bool {
+        let known = self.distances[index(i, j)];
+        self.is_alive(i)
+            && self.is_alive(j)
+            && f64::from((known - distance).abs()) <= 1e-5 * f64::from(distance.abs())
+    }
+
+    /// Merges j into i; their distance.
+    pub fn merge(&mut self, i: usize, j: usize) -> f32 {
+        if let (Some(other), Some(cluster)) = (self.clusters[j].take(), &mut self.clusters[i]) {
+            cluster.add(&other);
+            self.objf[i] = cluster.objf();
+        }
+        self.merged_into[j] = i;
+        self.distances[index(i, j)]
+    }
+
+    /// The clusters that are left, and the one of each point.
+    pub fn finish(self) -> (Vec<C>, Vec<usize>) {
+        let mut numbers = Vec::with_capacity(self.len());
+        let mut count = 0;
+        for cluster in &self.clusters {
+            numbers.push(count);
+            count += usize::from(cluster.is_some());
+        }
+        let assignments = (0..self.len()).map(|mut i| {
+            while self.merged_into[i] != i {
+                i = self.merged_into[i];
+            }
+            numbers[i]
+        });
+        let assignments = assignments.collect();
+        (self.clusters.into_iter().flatten().collect(), assignments)
+    }
+}
+
+fn index(i: usize, j: usize) -> usize {
+    i * (i - 1) / 2 + j
+}

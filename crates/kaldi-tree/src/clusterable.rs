@@ -1,0 +1,36 @@
+//! What can be clustered: statistics that can be added and have a likelihood.
+
+use kaldi_io::KaldiObject;
+
+/// Statistics of some data. All that are clustered together must [fit](Clusterable::fits) each other.
+pub trait Clusterable: KaldiObject + Clone {
+    /// The objective function of the data (a log-likelihood, say) if one model describes all of them.
+    fn objf(&self) -> f32;
+    /// What objective functions are divided by to be comparable: usually the number of frames.
+    fn normalizer(&self) -> f32;
+    fn set_zero(&mut self);
+    fn add(&mut self, other: &Self);
+    fn sub(&mut self, other: &Self);
+    /// Whether both can be added.
+    fn fits(&self, other: &Self) -> bool;
+
+    /// The objective function of both together.
+    fn objf_plus(&self, other: &Self) -> f32 {
+        let mut both = self.clone();
+        both.add(other);
+        both.objf()
+    }
+
+    /// The objective function of these data without the others.
+    fn objf_minus(&self, other: &Self) -> f32 {
+        let mut rest = self.clone();
+        rest.sub(other);
+        rest.objf()
+    }
+
+    /// How much is lost if one model describes both, given the objective functions of each: never negative.
+    fn distance(&self, objf: f32, other: &Self, other_objf: f32) -> f32 {
+        let loss = objf + other_objf - self.objf_plus(other);
+        if loss < 0.0 { 0.0 } else { loss }
+    }
+}

@@ -1,0 +1,47 @@
+//! Phonetic decision trees from data (Kaldi's `tree/` and what of `gmm/` a tree's first model needs).
+//!
+//! [`accumulate`] sums features up by phones in context: [`stats::TreeStats`]. [`automatic`] clusters phones into
+//! [`questions`] with the algorithms in [`cluster`]. [`build`] splits the leaves of a [`stub`] by the questions that raise
+//! the likelihood most, and merges those leaves that differ least. [`gmm`] gives each leaf a Gaussian. Results are those
+//! of the reference, bit by bit, where it does not depend on addresses in memory.
+
+pub mod accumulate;
+pub mod automatic;
+pub mod build;
+pub mod cluster;
+pub mod clusterable;
+pub mod error;
+pub mod gauss;
+pub mod gmm;
+pub mod init;
+pub mod leaves;
+pub mod phone_sets;
+pub mod questions;
+pub mod scalar;
+mod split;
+pub mod stats;
+pub mod stub;
+#[cfg(test)]
+mod testing;
+pub mod two_level;
+
+pub use clusterable::Clusterable;
+pub use error::{Error, Result};
+pub use gauss::Gauss;
+pub use questions::Questions;
+pub use stats::TreeStats;
+
+/// What an algorithm has to tell while it runs; who runs it decides where that goes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    Log(String),
+    Warning(String),
+    /// Of interest from this `--verbose` level on.
+    Verbose(i32, String),
+}
+
+/// Hears the messages of an algorithm.
+pub type Report<'a> = &'a mut dyn FnMut(Message);
+
+/// Where an algorithm gets random numbers from: uniform between 0 and `i32::MAX`, as C's `rand()`.
+pub type Rand<'a> = &'a mut dyn FnMut() -> i32;

@@ -1,0 +1,198 @@
+//! Lists of phones in text files: sets, roots, maps and counts.
+
+use crate::error::{Error, Result};
+use crate::stub::{PhoneCounts, Root};
+use kaldi_io::text::split_integers;
+use kaldi_io::{KaldiReader, KaldiWriter};
+
+/// An error if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
+pub fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {
+    let mut phones = Vec::new();
+    for set in sets {
+        if set.is_empty() {
+            return Err(Error::value("a set of phones is empty"));
+        }
+        phones.extend_from_slice(set);
+    }
+    phones.sort_unstable();
+    if let Some(&phone) = phones.first().filter(|&&phone| phone < 1) {
+        return Err(Error::value(format!("{phone} is not a possible phone: they are numbered from 1")));
+    }
+    match phones.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::value(format!("phone {} is in the sets of phones twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// Calls `f` with each line and a reader that makes errors there.
+fn for_each_line(r: &mut KaldiReader, mut f: impl FnMut(&KaldiReader, &str) -> Result<()>) -> Result<()> {
+    while let Some(line) = r.read_line()? {
+        f(r, &line)?;
+    }
+    Ok(())
+}
+
+fn integers(r: &KaldiReader, line: &str) -> Result<Vec<i32>> {
+    let list = split_integers(line, &[' ', '\t', '\r'], true);
+    list.ok_or_else(|| r.error(format!("expected integers, found '{line}'")).into())
+}
+
+/// A list of integers a line.
+pub fn read_lists(r: &mut KaldiReader) -> Result<Vec<Vec<i32>>> {
+    let mut lists = Vec::new();
+    for_each_line(r, |r, line| {
+        lists.push(integers(r, line)?);
+        Ok(())
+    })?;
+    Ok(lists)
+}
+
+/// Sets of phones, one a line: sorted, none twice in one.
+pub fn read_sets(r: &mut KaldiReader) -> Result<Vec<Vec<i32>>> {
+    let mut sets = Vec::new();
+    for_each_line(r, |r, line| {
+        let mut set = integers(r, line)?;
+        set.sort_unstable();
+        if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(r.error(format!("phone {} is in a set twice", pair[0])).into());
+        }
+        sets.push(set);
+        Ok(())
+    })?;
+    Ok(sets)
+}
+
+pub fn write_lists(w: &mut KaldiWriter, lists: &[Vec<i32>]) -> Result<()> {
+    for list in lists {
+        let words: Vec<String> = list.iter().map(i32::to_string).collect();
+        w.write_str(&words.join(" "))?;
+        w.write_str("\n")?;
+    }
+    Ok(())
+}
+
+/// Roots: lines of `shared` or `not-shared`, `split` or `not-split`, and phones.
+pub fn read_roots(r: &mut KaldiReader) -> Result<Vec<Root>> {
+    let mut roots = Vec::new();
+    for_each_line(r, |r, line| {
+        let mut words = line.split_ascii_whitespace();
+        let shared = one_of(r, words.next(), "shared", "not-shared")?;
+        let split = one_of(r, words.next(), "split", "not-split")?;
+        let mut phones = Vec::new();
+        for word in words {
+            match word.parse() {
+                Ok(phone) if phone > 0 => phones.push(phone),
+                _ => return Err(r.error(format!("expected a phone, found '{word}'")).into()),
+            }
+        }
+        phones.sort_unstable();
+        if phones.is_empty() {
+            return Err(r.error("a root has no phones").into());
+        }
+        if let Some(pair) = phones.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(r.error(format!("phone {} is in a root twice", pair[0])).into());
+        }
+        roots.push(Root { phones, shared, split });
+        Ok(())
+    })?;
+    if roots.is_empty() {
+        return Err(r.error("there are no roots").into());
+    }
+    Ok(roots)
+}
+
+fn one_of(r: &KaldiReader, word: Option<&str>, yes: &str, no: &str) -> Result<bool> {
+    match word {
+        Some(word) if word == yes => Ok(true),
+        Some(word) if word == no => Ok(false),
+        other => {
+            Err(r.error(format!("expected {yes} or {no}, found '{}'", other.unwrap_or_default())).into())
+        }
+    }
+}
+
+/// More phones than anyone has; tables by phone must not fill the memory.
+const MOST_PHONES: i32 = 1 << 20;
+
+/// What phones become in another set of phones, by phone: lines of an old and a new phone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhoneMap(Vec<Option<i32>>);
+
+impl PhoneMap {
+    pub fn read(r: &mut KaldiReader) -> Result<PhoneMap> {
+        let mut map = Vec::new();
+        for_each_line(r, |r, line| {
+            let (old, new) = match integers(r, line)?[..] {
+                [old, new] if (1..MOST_PHONES).contains(&old) && new > 0 => (old as usize, new),
+                _ => return Err(r.error(format!("expected an old and a new phone, found '{line}'")).into()),
+            };
+            if map.len() <= old {
+                map.resize(old + 1, None);
+            }
+            if map[old].replace(new).is_some() {
+                return Err(r.error(format!("phone {old} is mapped twice")).into());
+            }
+            Ok(())
+        })?;
+        if map.is_empty() {
+            return Err(r.error("the map of phones is empty").into());
+        }
+        Ok(PhoneMap(map))
+    }
+
+    /// The new phone, if there is one.
+    pub fn get(&self, phone: i32) -> Option<i32> {
+        *self.0.get(usize::try_from(phone).ok()?)?
+    }
+}
+
+/// How often phones (`phone count`) and pairs (`left-phone phone count`) occur, of `num_phones` phones numbered from 1.
+pub fn read_counts(
+    r: &mut KaldiReader,
+    num_phones: usize,
+    min_phone: i32,
+    min_pair: i32,
+) -> Result<PhoneCounts> {
+    let mut counts = PhoneCounts {
+        phones: vec![0; num_phones + 1],
+        pairs: vec![vec![0; num_phones + 1]; num_phones + 1],
+        min_phone: min_phone.into(),
+        min_pair: min_pair.into(),
+    };
+    for_each_line(r, |r, line| {
+        let numbers: Option<Vec<i64>> = line.split_ascii_whitespace().map(|word| word.parse().ok()).collect();
+        let at = |phone: i64, least: i64| {
+            let phone = Some(phone).filter(|phone| (least..=num_phones as i64).contains(phone));
+            phone.map(|phone| phone as usize)
+        };
+        let place = match numbers.as_deref() {
+            Some(&[phone, count]) => at(phone, 1).map(|phone| (&mut counts.phones[phone], count)),
+            Some(&[left, phone, count]) => {
+                at(left, 0).zip(at(phone, 1)).map(|(left, phone)| (&mut counts.pairs[left][phone], count))
+            }
+            _ => None,
+        };
+        match place.filter(|place| place.1 >= 0) {
+            Some((place, count)) => *place = count,
+            None => {
+                let message = format!(
+                    "expected one or two phones, up to {num_phones}, and how often they occur, found '{line}'"
+                );
+                return Err(r.error(message).into());
+            }
+        }
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+/// Phones between colons, as in `1:2:3`: sorted, each once.
+pub fn parse_phones(text: &str) -> Result<Vec<i32>> {
+    let invalid = || Error::value(format!("expected phones between colons, as in 1:2:3, found '{text}'"));
+    let mut phones = split_integers(text, &[':'], false).ok_or_else(invalid)?;
+    phones.sort_unstable();
+    if phones.windows(2).any(|pair| pair[0] == pair[1]) || phones.first().is_some_and(|&phone| phone < 1) {
+        return Err(invalid());
+    }
+    Ok(phones)
+}

@@ -1,0 +1,255 @@
+//! Splitting the leaves of a tree by questions, where it raises the objective function most first.
+
+use crate::cluster::{self, refine};
+use crate::clusterable::Clusterable;
+use crate::error::{Error, Result};
+use crate::questions::{Questions, QuestionsForKey};
+use crate::stats::{Entry, Part, by_key, by_leaf, describe, sum, value_of};
+use crate::{Message, Report};
+use kaldi_hmm::event_map::EventMap;
+use std::collections::BTreeSet;
+
+/// A tree with more leaves.
+pub struct Splits {
+    pub tree: EventMap,
+    pub num_leaves: usize,
+    /// By how much the objective function rose.
+    pub improvement: f32,
+    /// The improvement by the split that helped least.
+    pub smallest: f32,
+}
+
+/// Splits the leaves of `tree`, which has `num_leaves`, while the best split improves the objective function by more than
+/// `thresh` and there are fewer than `max_leaves` leaves, if that is positive.
+pub fn split_leaves<C: Clusterable>(
+    tree: &EventMap,
+    stats: &Part<C>,
+    questions: &Questions,
+    thresh: f32,
+    max_leaves: i32,
+    num_leaves: usize,
+    report: Report,
+) -> Result<Splits> {
+    let mut splitting = Splitting { questions, num_leaves, got_worse: 0, scratch: None };
+    if questions.iter().next().is_none() {
+        return Err(Error::stats("there are no questions for any key"));
+    }
+    let parts = by_leaf(stats, tree)?;
+    if parts.is_empty() {
+        return Err(Error::stats("there are no statistics of phones whose roots may be split"));
+    }
+    let mut nodes = Vec::new();
+    for (leaf, part) in parts.into_iter().enumerate() {
+        nodes.push(splitting.leaf(leaf, part)?);
+    }
+    let (mut improvement, mut smallest, mut count) = (0.0, 1e20_f32, 0);
+    // The best of each root; of equal ones the last root's.
+    let mut queue: BTreeSet<(Ordered, usize)> =
+        nodes.iter().enumerate().map(|(root, node)| (Ordered(node.gain), root)).collect();
+    while let Some(&(Ordered(gain), root)) = queue.last() {
+        if gain <= thresh || (max_leaves > 0 && splitting.num_leaves >= max_leaves as usize) {
+            break;
+        }
+        queue.pop_last();
+        smallest = smallest.min(gain);
+        improvement += gain;
+        splitting.split(&mut nodes[root])?;
+        queue.insert((Ordered(nodes[root].gain), root));
+        count += 1;
+    }
+    if splitting.got_worse > 0 {
+        report(Message::Warning(format!(
+            "Objective function got worse when building tree, for {} questions",
+            splitting.got_worse
+        )));
+    }
+    let num_leaves = splitting.num_leaves;
+    report(Message::Log(format!("DoDecisionTreeSplit: split {count} times, #leaves now {num_leaves}")));
+    let tree = tree.map_leaves(&mut |leaf| {
+        let node = usize::try_from(leaf).ok().and_then(|leaf| nodes.get(leaf));
+        node.map_or(EventMap::Constant(leaf), Node::tree)
+    });
+    Ok(Splits { tree, num_leaves, improvement, smallest })
+}
+
+/// Numbers in their order.
+#[derive(Clone, Copy, PartialEq)]
+struct Ordered(f32);
+
+impl Eq for Ordered {}
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Ordered) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Ordered {
+    fn cmp(&self, other: &Ordered) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// A question: the key and the values that lead to the first child.
+struct Question {
+    key: i32,
+    yes_set: Vec<i32>,
+}
+
+struct Node<'a, C> {
+    /// By how much the best split at or below this node improves the objective function.
+    gain: f32,
+    question: Option<Question>,
+    kind: Kind<'a, C>,
+}
+
+enum Kind<'a, C> {
+    Leaf { number: usize, stats: Part<'a, C> },
+    Inner { yes: Box<Node<'a, C>>, no: Box<Node<'a, C>> },
+}
+
+impl<C> Node<'_, C> {
+    fn tree(&self) -> EventMap {
+        match (&self.kind, &self.question) {
+            (Kind::Inner { yes, no }, Some(Question { key, yes_set })) => EventMap::Split {
+                key: *key,
+                yes_set: yes_set.clone(),
+                yes: Box::new(yes.tree()),
+                no: Box::new(no.tree()),
+            },
+            (Kind::Leaf { number, .. }, _) => EventMap::Constant(*number as i32),
+            (Kind::Inner { .. }, None) => unreachable!("a split has a question"),
+        }
+    }
+}
+
+struct Splitting<'q, C> {
+    questions: &'q Questions,
+    num_leaves: usize,
+    /// How many questions made the objective function worse, which rounding does.
+    got_worse: usize,
+    /// Statistics whose memory is used again.
+    scratch: Option<[C; 2]>,
+}
+
+impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
+    fn leaf(&mut self, number: usize, stats: Part<'a, C>) -> Result<Node<'a, C>> {
+        let (mut gain, mut question) = (0.0, None);
+        for (key, questions) in self.questions.iter() {
+            let (improvement, yes_set) = self.best_question(&stats, key, questions)?;
+            if improvement > gain {
+                gain = improvement;
+                question = Some(Question { key, yes_set });
+            }
+        }
+        Ok(Node { gain, question, kind: Kind::Leaf { number, stats } })
+    }
+
+    /// Splits the leaf at or below a node whose split helps most.
+    fn split(&mut self, node: &mut Node<'a, C>) -> Result<()> {
+        match &mut node.kind {
+            Kind::Inner { yes, no } => {
+                self.split(if yes.gain >= no.gain { yes } else { no })?;
+                node.gain = yes.gain.max(no.gain);
+            }
+            Kind::Leaf { number, stats } => {
+                let Some(Question { key, yes_set }) = &node.question else { return Ok(()) };
+                let (mut yes, mut no) = (Vec::new(), Vec::new());
+                for &entry in stats.iter() {
+                    let value = value_of(&entry.0, *key).ok_or_else(|| {
+                        Error::stats(format!("the event {} has no key {key}", describe(&entry.0)))
+                    })?;
+                    if yes_set.binary_search(&value).is_ok() { yes.push(entry) } else { no.push(entry) }
+                }
+                let new_leaf = self.num_leaves;
+                self.num_leaves += 1;
+                let yes = Box::new(self.leaf(*number, yes)?);
+                let no = Box::new(self.leaf(new_leaf, no)?);
+                node.gain = yes.gain.max(no.gain);
+                node.kind = Kind::Inner { yes, no };
+            }
+        }
+        Ok(())
+    }
+
+    /// The question about a key that improves the objective function most, and by how much: 0 if none does.
+    fn best_question(
+        &mut self,
+        stats: &[&'a Entry<C>],
+        key: i32,
+        questions: &QuestionsForKey,
+    ) -> Result<(f32, Vec<i32>)> {
+        if stats.len() <= 1 || stats.iter().any(|entry| value_of(&entry.0, key).is_none()) {
+            return Ok((0.0, Vec::new()));
+        }
+        let sums: Vec<Option<C>> = by_key(stats, key)?.iter().map(|part| sum(part)).collect();
+        let Some(total) = cluster::sum(sums.iter().flatten()) else { return Ok((0.0, Vec::new())) };
+        let (mut improvement, mut yes_set) = self.best_set(&sums, &total, questions);
+        if questions.refine.num_iters > 0 {
+            let mut assignments = vec![0; sums.len()];
+            for value in yes_set.iter().filter_map(|&value| usize::try_from(value).ok()) {
+                if let Some(assignment) = assignments.get_mut(value) {
+                    *assignment = 1;
+                }
+            }
+            let mut empty = total.clone();
+            empty.set_zero();
+            let mut clusters = vec![empty.clone(), empty.clone()];
+            for (stats, &cluster) in sums.iter().zip(&assignments) {
+                stats.iter().for_each(|stats| clusters[cluster].add(stats));
+            }
+            let points: Vec<C> = sums.into_iter().map(|sum| sum.unwrap_or_else(|| empty.clone())).collect();
+            improvement += refine(&points, &mut clusters, &mut assignments, questions.refine);
+            yes_set = (0..).zip(&assignments).filter(|pair| *pair.1 == 1).map(|pair| pair.0).collect();
+        }
+        yes_set.dedup();
+        Ok((improvement, yes_set))
+    }
+
+    /// The set of values, of which there are the statistics `sums`, that it helps most to separate from the others.
+    ///
+    /// The sum of the smaller side is that of its values; the other is what is left of `total`, as in the reference. If
+    /// both have as many values, both are added up.
+    fn best_set(&mut self, sums: &[Option<C>], total: &C, questions: &QuestionsForKey) -> (f32, Vec<i32>) {
+        let unsplit = total.objf();
+        let count = sums.iter().flatten().count();
+        let [yes, no] = self.scratch.get_or_insert_with(|| [total.clone(), total.clone()]);
+        let mut best: (f32, Option<&Vec<i32>>) = (0.0, None);
+        let mut is_in = vec![false; sums.len()];
+        for set in &questions.sets {
+            let values = || set.iter().filter_map(|&v| usize::try_from(v).ok()).filter(|&v| v < sums.len());
+            values().for_each(|value| is_in[value] = true);
+            let num_yes = values().filter(|&value| sums[value].is_some()).count();
+            let num_no = count - num_yes;
+            if num_yes > 0 && num_no > 0 {
+                let rest_is_yes = num_yes > num_no;
+                let both_added = num_yes == num_no;
+                let (small, rest) = if rest_is_yes { (&mut *no, &mut *yes) } else { (&mut *yes, &mut *no) };
+                small.set_zero();
+                rest.set_zero();
+                if !both_added {
+                    rest.add(total);
+                }
+                for (stats, &is_yes) in sums.iter().zip(&is_in) {
+                    match stats {
+                        Some(stats) if is_yes != rest_is_yes => {
+                            small.add(stats);
+                            if !both_added {
+                                rest.sub(stats);
+                            }
+                        }
+                        Some(stats) if both_added => rest.add(stats),
+                        _ => {}
+                    }
+                }
+                let objf = no.objf() + yes.objf();
+                if f64::from(objf) < f64::from(unsplit) - 0.001 * f64::from(unsplit.abs()) {
+                    self.got_worse += 1;
+                }
+                if objf - unsplit > best.0 {
+                    best = (objf - unsplit, Some(set));
+                }
+            }
+            values().for_each(|value| is_in[value] = false);
+        }
+        (best.0, best.1.cloned().unwrap_or_default())
+    }
+}

@@ -1,0 +1,213 @@
+//! The trees that there are before any split: roots of sets of phones, and trees that tie nothing.
+
+use crate::error::{Error, Result};
+use crate::phone_sets::check_disjoint;
+use crate::questions::most_pdf_classes;
+use crate::{Message, Report};
+use kaldi_hmm::event_map::{EventMap, PDF_CLASS};
+use kaldi_hmm::{ContextDependency, HmmTopology};
+
+/// A set of phones that have a root together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Sorted.
+    pub phones: Vec<i32>,
+    /// Whether all pdf classes share a root, too.
+    pub shared: bool,
+    /// Whether it may be split.
+    pub split: bool,
+}
+
+/// A tree whose leaves are the roots, numbered from 0; and how many. `central` is the key of the central phone.
+pub fn roots(
+    central: usize,
+    roots: &[Root],
+    topology: &HmmTopology,
+    report: Report,
+) -> Result<(EventMap, usize)> {
+    check_disjoint(roots.iter().map(|root| &root.phones[..]))?;
+    if roots.is_empty() {
+        return Err(Error::value("there are no roots"));
+    }
+    let mut num_leaves = 0;
+    let tree = stub(central as i32, roots, topology, &mut num_leaves, report)?;
+    Ok((tree, num_leaves as usize))
+}
+
+fn stub(
+    central: i32,
+    roots: &[Root],
+    topology: &HmmTopology,
+    num_leaves: &mut i32,
+    report: Report,
+) -> Result<EventMap> {
+    let mut new_leaf = || {
+        *num_leaves += 1;
+        EventMap::Constant(*num_leaves - 1)
+    };
+    if let [root] = roots {
+        if root.shared {
+            return Ok(new_leaf());
+        }
+        let mut most = 0;
+        for &phone in &root.phones {
+            let classes = topology.num_pdf_classes(phone);
+            if classes == 0 {
+                return Err(Error::value(format!("phone {phone} has a root, but is not in the topology")));
+            }
+            if most != 0 && classes != most {
+                report(Message::Warning(format!(
+                    "Mismatching lengths within a phone set: {classes} vs. {most} [unusual, but not necessarily fatal]. "
+                )));
+            }
+            most = most.max(classes);
+        }
+        return Ok(EventMap::table(PDF_CLASS, (0..most).map(|class| (class, new_leaf()))));
+    }
+    let largest = roots.iter().filter_map(|root| root.phones.last()).max().copied().unwrap_or(0);
+    if roots.iter().all(|root| root.phones.len() == 1) && roots.len() as i64 <= 2 * i64::from(largest) {
+        let mut children = Vec::new();
+        for root in roots {
+            children.push((
+                root.phones[0],
+                stub(central, std::slice::from_ref(root), topology, num_leaves, report)?,
+            ));
+        }
+        return Ok(EventMap::table(central, children));
+    }
+    let (first, second) = roots.split_at(roots.len() / 2);
+    let mut yes_set: Vec<i32> = first.iter().flat_map(|root| &root.phones).copied().collect();
+    yes_set.sort_unstable();
+    let yes = Box::new(stub(central, first, topology, num_leaves, report)?);
+    let no = Box::new(stub(central, second, topology, num_leaves, report)?);
+    Ok(EventMap::Split { key: central, yes_set, yes, no })
+}
+
+/// A tree without context: each set of phones has a pdf for each pdf class.
+pub fn monophone(sets: &[Vec<i32>], topology: &HmmTopology, report: Report) -> Result<ContextDependency> {
+    let sets = sets.iter().map(|phones| Root { phones: phones.clone(), shared: false, split: false });
+    let (tree, _) = roots(0, &sets.collect::<Vec<_>>(), topology, report)?;
+    Ok(ContextDependency::new(1, 0, tree)?)
+}
+
+/// How often phones and pairs of phones occur, and how often they must so that they get pdfs of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhoneCounts {
+    /// By phone.
+    pub phones: Vec<i64>,
+    /// By left phone (0: none) and phone.
+    pub pairs: Vec<Vec<i64>>,
+    pub min_phone: i64,
+    pub min_pair: i64,
+}
+
+/// A tree that looks at the phone before, with pdfs for each pair of `sets` of phones. Phones in `context_independent`
+/// (sorted) have pdfs without context, and count as no phone where they come before others. With `counts`, rare pairs have
+/// the pdfs of the phone without context, and those of rare phones one that all of these share.
+///
+/// Phones must have at most two pdf classes; with one, `counts` mean nothing, as in the reference.
+pub fn full_biphone(
+    sets: &[Vec<i32>],
+    topology: &HmmTopology,
+    context_independent: &[i32],
+    counts: Option<&PhoneCounts>,
+    report: Report,
+) -> Result<ContextDependency> {
+    let classes = most_pdf_classes(topology);
+    if !(1..=2).contains(&classes) {
+        return Err(Error::value(format!(
+            "phones have {classes} pdf classes; biphone trees can be made for 1 or 2"
+        )));
+    }
+    let mut sets = sets.to_vec();
+    for set in &mut sets {
+        set.retain(|phone| context_independent.binary_search(phone).is_err());
+    }
+    sets.retain(|set| !set.is_empty());
+    check_disjoint(sets.iter().map(|set| &set[..]))?;
+    let mut biphones = Biphones { classes, next_pdf: 0, for_rare_phones: None };
+    let mut by_phone = Vec::new();
+    for &phone in context_independent {
+        let first = biphones.new_pdfs();
+        by_phone.push((phone, biphones.by_class(first)));
+    }
+    for set in &sets {
+        let by_left = biphones.by_left(&sets, set, context_independent, counts)?;
+        let tree = EventMap::table(0, by_left);
+        by_phone.extend(set.iter().map(|&phone| (phone, tree.clone())));
+    }
+    if by_phone.is_empty() {
+        return Err(Error::value("there are no phones"));
+    }
+    report(Message::Log(format!("Num PDFs: {}", biphones.next_pdf)));
+    Ok(ContextDependency::new(2, 1, EventMap::table(1, by_phone))?)
+}
+
+struct Biphones {
+    classes: i32,
+    next_pdf: i32,
+    /// The first of the pdfs that all rare phones share.
+    for_rare_phones: Option<i32>,
+}
+
+impl Biphones {
+    /// The first of as many new pdfs as there are pdf classes.
+    fn new_pdfs(&mut self) -> i32 {
+        self.next_pdf += self.classes;
+        self.next_pdf - self.classes
+    }
+
+    fn by_class(&self, first: i32) -> EventMap {
+        EventMap::table(PDF_CLASS, (0..self.classes).map(|class| (class, EventMap::Constant(first + class))))
+    }
+
+    /// What follows the phones of `set`, by the phone before.
+    fn by_left(
+        &mut self,
+        sets: &[Vec<i32>],
+        set: &[i32],
+        context_independent: &[i32],
+        counts: Option<&PhoneCounts>,
+    ) -> Result<Vec<(i32, EventMap)>> {
+        let mut by_left = Vec::new();
+        let first = self.new_pdfs();
+        if self.classes == 1 {
+            by_left.push((0, EventMap::Constant(first)));
+        } else {
+            by_left.push((0, self.by_class(first)));
+            by_left.extend(context_independent.iter().map(|&phone| (phone, self.by_class(first))));
+        }
+        let mut without_context = None;
+        for left in sets {
+            let pdf = if self.classes == 1 {
+                self.new_pdfs()
+            } else {
+                self.pdf_of_pair(left[0], set[0], counts, &mut without_context)?
+            };
+            let tree = if self.classes == 1 { EventMap::Constant(pdf) } else { self.by_class(pdf) };
+            by_left.extend(left.iter().map(|&phone| (phone, tree.clone())));
+        }
+        Ok(by_left)
+    }
+
+    fn pdf_of_pair(
+        &mut self,
+        left: i32,
+        phone: i32,
+        counts: Option<&PhoneCounts>,
+        without_context: &mut Option<i32>,
+    ) -> Result<i32> {
+        let Some(counts) = counts else { return Ok(self.new_pdfs()) };
+        let unknown = |phone| Error::value(format!("phone {phone} is beyond those that have been counted"));
+        let pairs = counts.pairs.get(left as usize).ok_or_else(|| unknown(left))?;
+        let of_pair = *pairs.get(phone as usize).ok_or_else(|| unknown(phone))?;
+        let of_phone = *counts.phones.get(phone as usize).ok_or_else(|| unknown(phone))?;
+        if of_pair >= counts.min_pair {
+            return Ok(self.new_pdfs());
+        }
+        let shared = if of_phone > counts.min_phone { *without_context } else { self.for_rare_phones };
+        let pdf = shared.unwrap_or_else(|| self.new_pdfs());
+        *(if of_phone > counts.min_phone { without_context } else { &mut self.for_rare_phones }) = Some(pdf);
+        Ok(pdf)
+    }
+}

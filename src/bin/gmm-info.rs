@@ -1,0 +1,28 @@
+//! Prints sizes of a model of Gaussians.
+
+use nnet3::trees;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Write to standard output various properties of GMM-based model.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n gmm-info 1.mdl\nSee also: am-info")]
+struct Options {
+    model_in: String,
+}
+
+fn info(options: Options) -> anyhow::Result<u8> {
+    let (transitions, mixtures) = trees::read_model(&options.model_in)?;
+    let mut out = kaldi_io::StandardOutput::open()?;
+    writeln!(out, "number of phones {}", transitions.topology().phones().len())?;
+    writeln!(out, "number of pdfs {}", transitions.num_pdfs())?;
+    writeln!(out, "number of transition-ids {}", transitions.num_transition_ids())?;
+    writeln!(out, "number of transition-states {}", transitions.states().len())?;
+    writeln!(out, "feature dimension {}", mixtures.dim())?;
+    writeln!(out, "number of gaussians {}", mixtures.num_gauss())?;
+    Ok(0)
+}
+
+pub fn main() -> ExitCode {
+    kaldi_io::cli::run(info)
+}
