@@ -16,6 +16,7 @@ usage: run.sh [options]
   --nj N            parallel jobs, for data and for training (2)
   --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 graph, 5 decoding, 6 scores,
                     7 figures (1)
+  --last-stage N    end with this one (7)
   --keep-wav        keep the speech as data/<set>/wav/*.wav too
 Data made by an earlier run are used again if they were made the same way, and so is a training of the same kind on the same
 data: an interrupted one goes on from its last whole iteration. Everything else is done afresh.
@@ -28,10 +29,11 @@ num_utts=1600
 num_epochs=8
 nj=2
 first_stage=1
+last_stage=7
 keep_wav=
 while (( $# )); do
   case $1 in
-    --dir | --data | --num-utts | --num-epochs | --nj | --stage)
+    --dir | --data | --num-utts | --num-epochs | --nj | --stage | --last-stage)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --dir) dir=$2; shift ;;
     --data) data=$2; shift ;;
@@ -39,13 +41,14 @@ while (( $# )); do
     --num-epochs) num_epochs=$2; shift ;;
     --nj) nj=$2; shift ;;
     --stage) first_stage=$2; shift ;;
+    --last-stage) last_stage=$2; shift ;;
     --keep-wav) keep_wav=--keep-wav ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
   esac
   shift
 done
-for number in "$num_utts" "$num_epochs" "$nj" "$first_stage"; do
+for number in "$num_utts" "$num_epochs" "$nj" "$first_stage" "$last_stage"; do
   [[ $number =~ ^[0-9]+$ ]] || { echo "run.sh: '$number' is not a whole number" >&2; exit 2; }
 done
 
@@ -72,7 +75,7 @@ trap 'exit 143' TERM
 duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
 
 stage() { # <number> <heading> <log to read when it fails> <function>
-  if (( $1 < first_stage )); then return; fi
+  if (( $1 < first_stage || $1 > last_stage )); then return; fi
   local since=$SECONDS
   current="stage $1 ($2)" current_log=$3
   printf '\n== Stage %d: %s\n' "$1" "$2"
@@ -183,5 +186,6 @@ stage 4 "decoding graph" "$log" make_graph
 stage 5 "decoding" "$log" decode
 stage 6 "scores" "$log" score
 stage 7 "figures" "" draw
+if (( last_stage < 7 )); then exit; fi
 printf '\nDone in %s. Table: %s; figures: %s; the training: %s\n' "$(duration $((SECONDS - started)))" \
   "$(realpath "$dir")/scoring/results.txt" "$(realpath "$dir")/figures" "$(realpath "$dir")/report.html"

@@ -10,13 +10,13 @@ usage: run.sh [options] <s5>
   <s5>              egs/wsj/s5 of a Kaldi checkout: its steps/ and utils/ are used as they are
   --bin DIR         folder of the programs (../../target/release)
   --dir DIR         working folder (exp)
-  --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn)
+  --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain,chain_e2e,chain2)
 END
 }
 
 bin=../../target/release
 dir=exp
-only=raw_dnn,raw_rnn,dnn,rnn
+only=raw_dnn,raw_rnn,dnn,rnn,chain,chain_e2e,chain2
 while (( $# )); do
   case $1 in
     --bin | --dir | --only)
@@ -34,26 +34,31 @@ s5=$(realpath "$1")
 bin=$(realpath "$bin")
 [[ -x $bin/nnet3-train ]] || { echo "run.sh: no nnet3-train in $bin; cargo build --release makes it" >&2; exit 2; }
 digits=$(realpath ../digits)
-[[ -f $digits/data/made_by ]] || { echo "run.sh: no speech in $digits/data; ../digits/run.sh makes it" >&2; exit 2; }
+[[ -f $digits/data/made_by ]] || "$digits/run.sh" --stage 2 --last-stage 2
 local=$(realpath local) conf=$(realpath conf)
 
 # The drivers expect to stand in a folder with steps/, utils/ and path.sh.
 mkdir -p "$dir" && cd "$dir"
 ln -sfn "$s5/steps" steps
 ln -sfn "$s5/utils" utils
-echo "export PATH=$bin:\$PWD/utils:\$PATH LC_ALL=C" >path.sh
+echo "export PATH=$bin:\$PWD/utils:\$PWD/bin:\$PATH LC_ALL=C" >path.sh
+mkdir -p log bin
+command -v python >/dev/null || ln -sfn "$(command -v python3)" bin/python # some of the scripts call it so
 . ./path.sh
-mkdir -p log
-if [[ ! -f data/ali/num_jobs ]] && ! "$local/make_data.sh" "$digits" data >log/data.log 2>&1; then
-  echo "run.sh: no data could be made; see $PWD/log/data.log" >&2
-  exit 1
-fi
+make_data() { # <script> <folder> <what is there when all is>
+  if [[ ! -f $3 ]] && ! "$local/$1" "$digits" "$2" >log/data.log 2>&1; then
+    echo "run.sh: no data could be made; see $PWD/log/data.log" >&2
+    exit 1
+  fi
+}
+[[ ,$only, =~ ,(raw_)?[dr]nn, ]] && make_data make_data.sh data data/ali/num_jobs
+[[ $only == *chain* ]] && make_data make_chain_data.sh data/chain data/chain/graphs/phone_lm.fst
 
-config() { # <name> <network> <work folder>
+config() { # <name> <network> <work folder> [<pdfs>]
   mkdir -p "$3/configs"
-  sed "s|@CONFIGS@|$3/configs|" "$conf/$2.xconfig" >"$3/configs/network.xconfig"
+  sed "s|@CONFIGS@|$3/configs|; s|@TARGETS@|${4-}|" "$conf/$2.xconfig" >"$3/configs/network.xconfig"
   steps/nnet3/xconfig_to_configs.py --xconfig-file "$3/configs/network.xconfig" --config-dir "$3/configs"
-  echo "num_targets=22" >>"$3/configs/vars"
+  echo "num_targets=${4-22}" >>"$3/configs/vars"
 }
 
 common=(--stage=-10 --cmd=utils/run.pl --use-gpu=false --feat-dir=data/train --feat.cmvn-opts="--norm-means=true --norm-vars=false"
@@ -68,6 +73,41 @@ targets=(--targets-scp=data/train/ali.scp --use-dense-targets=false --nj=2)
 of_targets="--num-utts-subset 100 --target-type sparse --num-targets 22"
 of_alignments="--num-utts-subset 100 --nj 2"
 dropout=(--trainer.dropout-schedule "0,0.1@0.3,0")
+objective=(--chain.xent-regularize=0.1 --chain.leaky-hmm-coefficient=0.1 --chain.l2-regularize=0.0 --chain.apply-deriv-weights=false
+  --chain.lm-opts=--num-extra-lm-states=100)
+chain=(--stage=-10 --cmd=utils/run.pl --use-gpu=no --feat-dir=data/chain/train --feat.cmvn-opts="--norm-means=false --norm-vars=false"
+  "${objective[@]}" --trainer.dropout-schedule "0,0@0.20,0.3@0.50,0" --trainer.add-option=--optimization.memory-compression-level=2
+  --trainer.srand=0 --trainer.max-param-change=2.0 --trainer.num-epochs=5 --trainer.frames-per-iter=45000
+  --trainer.optimization.num-jobs-initial=1 --trainer.optimization.num-jobs-final=2
+  --trainer.optimization.initial-effective-lrate=0.002 --trainer.optimization.final-effective-lrate=0.0002
+  --trainer.num-chunk-per-minibatch=32,16 --trainer.optimization.momentum=0.0 --cleanup.remove-egs=false)
+
+pdfs_of() { tree-info "$1/tree" 2>/dev/null | awk '/^num-pdfs/ { print $2 }'; }
+
+drive_chain2() { # <work folder>: what local/chain2/run_tdnn.sh of Kaldi's recipes does, on the graphs of the driver `chain`
+  local work=$1 context
+  mkdir -p "$work/init" "$work/den_fsts"
+  config chain2 chain2 "$work" "$(pdfs_of data/chain/tree)"
+  cp data/chain/tree/tree "$work/default.tree"
+  copy-transition-model data/chain/tree/final.mdl "$work/init/default_trans.mdl"
+  gunzip -c data/chain/tree/ali.*.gz | ali-to-phones data/chain/tree/final.mdl ark:- ark:- |
+    chain-est-phone-lm --num-extra-lm-states=100 ark:- "$work/den_fsts/default.phone_lm.fst"
+  chain-make-den-fst "$work/default.tree" "$work/init/default_trans.mdl" "$work/den_fsts/default.phone_lm.fst" \
+    "$work/den_fsts/default.den.fst" "$work/den_fsts/default.normalization.fst"
+  context=$(sed -n 's/^model_left_context=//p' "$work/configs/vars")
+  printf '%s\n' "frame_subsampling_factor 3" "langs default" "model_left_context $context" "model_right_context $context" \
+    >"$work/init/info.txt"
+  steps/nnet3/chain2/get_raw_egs.sh --cmd utils/run.pl --alignment-subsampling-factor 3 --frames-per-chunk 102 \
+    --left-context $((context + 1)) --right-context $((context + 1)) data/chain/train "$work" data/chain/lats "$work/raw_egs"
+  steps/nnet3/chain2/process_egs.sh --cmd utils/run.pl --nj 2 --num-utts-subset 30 "$work/raw_egs" "$work/processed_egs"
+  steps/nnet3/chain2/randomize_egs.sh --cmd utils/run.pl --frames-per-job 45000 --num-blocks 8 "$work/processed_egs" "$work/egs"
+  nnet3-init --srand=-2 "$work/configs/init.config" "$work/init/init.raw"
+  steps/nnet3/chain2/compute_preconditioning_matrix.sh --cmd utils/run.pl --nj 2 "$work/init/init.raw" "$work/egs" "$work"
+  nnet3-init --srand=-1 "$work/configs/final.config" "$work/init/default.raw"
+  steps/nnet3/chain2/train.sh --cmd utils/run.pl --use-gpu no --xent-regularize 0.1 --leaky-hmm-coefficient 0.1 \
+    --max-param-change 2.0 --num-jobs-initial 1 --num-jobs-final 2 --initial-effective-lrate 0.002 --final-effective-lrate 0.0002 \
+    --num-epochs 5 --minibatch-size 16,8 --dropout-schedule "0,0@0.20,0.3@0.50,0" "$work/egs" "$work"
+}
 
 drive() { # <name>
   local work=$1
@@ -82,37 +122,79 @@ drive() { # <name>
     rnn) config "$1" lstm "$work"
       steps/nnet3/train_rnn.py "${common[@]}" "${chunks[@]}" --egs.opts="$of_alignments" \
         --ali-dir=data/ali --lang=data/ali --dir="$work" ;;
+    chain) config "$1" chain "$work" "$(pdfs_of data/chain/tree)"
+      steps/nnet3/chain/train.py "${chain[@]}" --egs.chunk-width=60 --egs.nj=2 \
+        --egs.opts="--frames-overlap-per-eg 0 --num-utts-subset 30 --constrained true" \
+        --tree-dir=data/chain/tree --lat-dir=data/chain/lats --dir="$work" ;;
+    chain_e2e) config "$1" chain_e2e "$work" "$(pdfs_of data/chain/graphs)"
+      steps/nnet3/chain/e2e/train_e2e.py "${chain[@]}" --trainer.num-chunk-per-minibatch=1:16 --egs.opts="--nj 2 --num-utts-subset 30" \
+        --tree-dir=data/chain/graphs --dir="$work" ;;
+    chain2) drive_chain2 "$work" ;;
     *) echo "run.sh: no driver called '$1'" >&2; return 2 ;;
   esac
-  steps/nnet3/compute_output.sh --nj 2 --cmd utils/run.pl --apply-exp true data/dev "$work" "$work/output"
+  [[ $1 == *chain* ]] || steps/nnet3/compute_output.sh --nj 2 --cmd utils/run.pl --apply-exp true data/dev "$work" "$work/output"
 }
 
-on_validation_set() { # <what> <name>
+on_validation_set() { # <what> <name> [<output>]
   local log=$2/log/compute_prob_valid.final.log # of an acoustic model: before its priors are adjusted
   [[ -f $log ]] || log=$2/log/compute_prob_valid.combined.log
-  sed -n "s/.*Overall $1 for 'output' is \([^ ]*\) .*/\1/p" "$log"
+  sed -n "s/.*Overall $1 for '${3-output}' is \([^ ]*\) .*/\1/p" "$log"
 }
 
-# The least accuracy on held-out utterances that a training of this kind must reach.
-least() { case $1 in *dnn) echo 0.975 ;; *) echo 0.965 ;; esac; }
+# The same of chain2's driver, whose diagnostics come from a program that trains.
+on_heldout_set() { # <name> <output>
+  sed -n "s/.*Overall average objective function for '$2' is \([^ ]*\) .*/\1/p" "$1/log/diagnostic_heldout.final.log"
+}
+
+at_least() { # <name> <what> <value> <least>
+  if ! awk -v a="$3" -v least="$4" 'BEGIN { exit !(a != "" && a >= least) }'; then
+    echo "$1: $2 of at least $4 was expected" >&2
+    failed=1
+  fi
+}
+
+# The least accuracy on held-out utterances that a training of this kind must reach; of a chain model, the least objectives.
+least() {
+  case $1 in
+    *dnn) echo 0.975 ;;
+    *rnn) echo 0.965 ;;
+    chain) echo -0.105 -0.45 ;;
+    chain_e2e) echo -0.095 -0.40 ;;
+    chain2) echo -0.075 -0.40 ;;
+  esac
+}
+
+report() { # <name> <seconds>
+  local accuracy objective xent outputs least
+  read -ra least <<<"$(least "$1")"
+  if [[ $1 == *chain* ]]; then
+    if [[ $1 == chain2 ]]; then
+      objective=$(on_heldout_set "$1" output-default) xent=$(on_heldout_set "$1" output-default-xent)
+    else
+      objective=$(on_validation_set log-probability "$1") xent=$(on_validation_set log-probability "$1" output-xent)
+    fi
+    printf '%-9s %4d s   validation: %s per frame, cross-entropy %s\n' "$1" "$2" "$objective" "$xent"
+    at_least "$1" "an objective" "$objective" "${least[0]}"
+    at_least "$1" "a cross-entropy objective" "$xent" "${least[1]}"
+  else
+    accuracy=$(on_validation_set accuracy "$1")
+    objective=$(on_validation_set log-likelihood "$1")
+    outputs=$(wc -l <"$1/output/output.scp")
+    printf '%-9s %4d s   validation: %s per frame, accuracy %s;   outputs of %d utterances\n' \
+      "$1" "$2" "$objective" "$accuracy" "$outputs"
+    at_least "$1" "an accuracy" "$accuracy" "${least[0]}"
+  fi
+}
 
 failed=0
 for name in ${only//,/ }; do
   since=$SECONDS
-  if ! (drive "$name") >"log/$name.log" 2>&1; then
+  drive "$name" >"log/$name.log" 2>&1 & # not in the condition, where a failure within would be passed over
+  if ! wait $!; then
     echo "$name: failed; the driver's words are in $PWD/log/$name.log" >&2
     failed=1
     continue
   fi
-  took=$((SECONDS - since))
-  accuracy=$(on_validation_set accuracy "$name")
-  objective=$(on_validation_set log-likelihood "$name")
-  outputs=$(wc -l <"$name/output/output.scp")
-  printf '%-8s %4d s   validation: %s per frame, accuracy %s;   outputs of %d utterances\n' \
-    "$name" "$took" "$objective" "$accuracy" "$outputs"
-  if ! awk -v a="$accuracy" -v least="$(least "$name")" 'BEGIN { exit !(a >= least) }'; then
-    echo "$name: an accuracy of at least $(least "$name") was expected" >&2
-    failed=1
-  fi
+  report "$name" $((SECONDS - since))
 done
 exit $failed
