@@ -1,4 +1,4 @@
-//! The programs that copy, merge, shuffle and select chain examples.
+//! The programs that copy, merge, shuffle, select and normalize chain examples.
 
 use anyhow::Result;
 use kaldi_io::log::Site;
@@ -6,15 +6,24 @@ use nnet3_chain::{NnetChainExample, language};
 use nnet3_train::copy::FrameChoice;
 
 use super::programs::StageProgram;
-use super::{CopyStage, MergeStage, Merging, PipedExample, ShuffleStage, Sites, Stage, Step, SubsetStage};
+use super::{
+    CopyStage, MergeStage, Merging, NormalizeStage, PipedExample, ShuffleStage, Sites, Stage, Step,
+    SubsetStage,
+};
+use crate::chain_egs::read_normalization;
 use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
 use crate::plain_shell::Command;
 
 impl PipedExample for NnetChainExample {
     fn step(command: &Command) -> Option<Step<NnetChainExample>> {
-        let parsers =
-            [Step::parse::<Copy>, Step::parse::<Merge>, Step::parse::<Shuffle>, Step::parse::<Subset>];
+        let parsers = [
+            Step::parse::<Copy>,
+            Step::parse::<Merge>,
+            Step::parse::<Shuffle>,
+            Step::parse::<Subset>,
+            Step::parse::<Normalize>,
+        ];
         parsers.iter().find_map(|parse| parse(command))
     }
 }
@@ -159,5 +168,46 @@ impl StageProgram for Subset {
 
     fn stage(&self) -> Result<Box<dyn Stage<NnetChainExample>>> {
         Ok(Box::new(SubsetStage::new(&self.selection, "nnet3+chain", Self::SITE)?))
+    }
+}
+
+/// Add weights from 'normalization' FST to chain examples.
+///
+/// Should be done if and only if the <normalization-fst> argument of nnet3-chain-get-egs was not supplied when the
+/// original egs were created. Examples of which nothing is left are skipped with a warning.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-chain-normalize-egs dir/normalization.fst ark:train_in.cegs ark:train_out.cegs\n\
+    See also: nnet3-chain-copy-egs, nnet3-chain-merge-egs"
+)]
+pub struct Normalize {
+    /// Scale the weights from the 'normalization' FST before applying them to the examples (useful for semi-supervised
+    /// training)
+    #[arg(long, default_value_t = 1.0)]
+    normalization_fst_scale: f32,
+    normalization_fst: String,
+    #[arg(value_name = "<egs-rspecifier>")]
+    egs_in: String,
+    #[arg(value_name = "<egs-wspecifier>")]
+    egs_out: String,
+}
+
+impl StageProgram for Normalize {
+    type Example = NnetChainExample;
+
+    const NAME: &str = "nnet3-chain-normalize-egs";
+    const SITE: Site = Site::main("nnet3-chain-normalize-egs.cc", 94);
+
+    fn input(&self) -> &str {
+        &self.egs_in
+    }
+
+    fn outputs(&self) -> &[String] {
+        std::slice::from_ref(&self.egs_out)
+    }
+
+    fn stage(&self) -> Result<Box<dyn Stage<NnetChainExample>>> {
+        let normalization = read_normalization(&self.normalization_fst, self.normalization_fst_scale)?;
+        Ok(Box::new(NormalizeStage::new(normalization, Self::SITE)))
     }
 }

@@ -6,6 +6,7 @@
 pub mod chain_programs;
 mod copy;
 mod merge;
+mod normalize;
 mod pipeline;
 pub mod programs;
 mod shuffle;
@@ -19,6 +20,7 @@ use nnet3_train::{EgsReader, Example};
 use crate::progress;
 pub use copy::{CopyStage, Sites};
 pub use merge::{MergeStage, Merging};
+pub use normalize::NormalizeStage;
 pub use pipeline::{PipedExample, Step};
 pub use shuffle::ShuffleStage;
 pub use subset::SubsetStage;

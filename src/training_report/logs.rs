@@ -38,13 +38,15 @@ pub struct Iteration {
     pub saturation: Vec<(String, f64)>,
 }
 
-/// What nnet3-compute-prob says of a model.
+/// What nnet3-compute-prob or nnet3-chain-compute-prob says of a model.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Figures {
     /// Mean log-likelihood, or other objective, of a frame.
     pub objective: f64,
     /// Part of the frames that are recognised.
     pub accuracy: Option<f64>,
+    /// Of a chain model's output for regularisation: mean log-likelihood of a frame.
+    pub cross_entropy: Option<f64>,
 }
 
 /// What the log of one nnet3-train says.
@@ -168,8 +170,13 @@ fn last_number(log: &str, before: &str) -> Option<f64> {
 
 fn figures(log: &str) -> Option<Figures> {
     let objective = last_number(log, " Overall log-likelihood for 'output' is ")
-        .or_else(|| last_number(log, " Overall objective for 'output' is "))?;
-    Some(Figures { objective, accuracy: last_number(log, " Overall accuracy for 'output' is ") })
+        .or_else(|| last_number(log, " Overall objective for 'output' is "))
+        .or_else(|| last_number(log, " Overall log-probability for 'output' is "))?;
+    Some(Figures {
+        objective,
+        accuracy: last_number(log, " Overall accuracy for 'output' is "),
+        cross_entropy: last_number(log, " Overall log-probability for 'output-xent' is "),
+    })
 }
 
 fn job(log: &str) -> Job {
@@ -249,13 +256,22 @@ mod tests {
         let log = "LOG (nnet3-compute-prob[5.5]:PrintTotalStats():nnet-diagnostics.cc:162) Overall log-likelihood for \
                    'output' is -0.1875 per frame, over 10000 frames.\nLOG (x) Overall accuracy for 'output' is 0.9375 \
                    per frame, over 10000 frames.\n";
-        assert_eq!(figures(log), Some(Figures { objective: -0.1875, accuracy: Some(0.9375) }));
+        assert_eq!(
+            figures(log),
+            Some(Figures { objective: -0.1875, accuracy: Some(0.9375), cross_entropy: None })
+        );
         let dense = "LOG (x) Overall objective for 'output' is -2e-05 per frame, over 9 frames.\n";
-        assert_eq!(figures(dense), Some(Figures { objective: -2e-5, accuracy: None }));
+        assert_eq!(figures(dense), Some(Figures { objective: -2e-5, ..Figures::default() }));
         assert_eq!(figures("LOG (x) Overall log-likelihood for 'output' is -nan per frame"), None);
         assert_eq!(
             figures("LOG (x) Overall log-likelihood for 'output' is -0.1 per"),
-            Some(Figures { objective: -0.1, accuracy: None })
+            Some(Figures { objective: -0.1, ..Figures::default() })
+        );
+        let chain = "LOG (x) Overall log-probability for 'output' is -0.125 + -0.0625 = -0.1875 per frame, over 20 frames.\n\
+                     LOG (x) Overall log-probability for 'output-xent' is -0.5 per frame, over 20 frames.\n";
+        assert_eq!(
+            figures(chain),
+            Some(Figures { objective: -0.125, accuracy: None, cross_entropy: Some(-0.5) })
         );
     }
 

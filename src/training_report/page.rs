@@ -52,6 +52,12 @@ fn tiles(training: &Training) -> String {
             if let Some(accuracy) = figures.accuracy {
                 tiles.push((readable(accuracy, Unit::Percent), format!("{part} accuracy, {name}")));
             }
+            if let Some(objective) = figures.cross_entropy {
+                tiles.push((
+                    readable(objective, Unit::Plain),
+                    format!("{part} cross-entropy objective, {name}"),
+                ));
+            }
         }
     }
     let spent: f64 = training.iterations.values().filter_map(Iteration::elapsed).sum();
@@ -103,6 +109,13 @@ fn charts(training: &Training) -> String {
         .collect();
     [
         lines("Objective", "per frame; the last point is the final model", &both(&|f| Some(f.objective)), Unit::Plain, true),
+        lines(
+            "Cross-entropy objective",
+            "of output-xent, per frame",
+            &both(&|f| f.cross_entropy),
+            Unit::Plain,
+            true,
+        ),
         lines("Accuracy", "share of frames recognised", &both(&|f| f.accuracy), Unit::Percent, true),
         lines("Learning rate", "as the jobs use it", &rate, Unit::Plain, false),
         bars(
@@ -129,9 +142,12 @@ fn charts(training: &Training) -> String {
 }
 
 fn table(training: &Training) -> String {
-    let mut out = String::from(
+    let all = || training.iterations.values().chain([&training.last]);
+    let of_chain = all().any(|it| [it.train, it.valid].iter().flatten().any(|f| f.cross_entropy.is_some()));
+    let second = if of_chain { "cross-entropy" } else { "accuracy" };
+    let mut out = format!(
         "<div class=scroll><table>\n<tr><th>iteration<th>jobs<th>learning rate<th>training<th>validation<th>training \
-         accuracy<th>validation accuracy<th>objective in jobs<th>time\n",
+         {second}<th>validation {second}<th>objective in jobs<th>time\n",
     );
     let cell = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
     let rows = training.iterations.iter().map(|(i, it)| (i.to_string(), it));
@@ -140,8 +156,10 @@ fn table(training: &Training) -> String {
             continue;
         }
         let objective = |f: Option<Figures>| cell(f.map(|f| format!("{:.4}", f.objective)));
-        let accuracy =
-            |f: Option<Figures>| cell(f.and_then(|f| f.accuracy).map(|a| readable(a, Unit::Percent)));
+        let second = |f: Option<Figures>| {
+            let accuracy = |f: Figures| f.accuracy.map(|a| readable(a, Unit::Percent));
+            cell(f.and_then(|f| f.cross_entropy.map(|x| format!("{x:.4}")).or_else(|| accuracy(f))))
+        };
         let jobs: Vec<f64> = it.jobs.values().filter_map(|job| job.objective).collect();
         let mean = (!jobs.is_empty()).then(|| format!("{:.4}", jobs.iter().sum::<f64>() / jobs.len() as f64));
         let _ = writeln!(
@@ -151,8 +169,8 @@ fn table(training: &Training) -> String {
             cell(it.learning_rate().map(|rate| readable(rate, Unit::Plain))),
             objective(it.train),
             objective(it.valid),
-            accuracy(it.train),
-            accuracy(it.valid),
+            second(it.train),
+            second(it.valid),
             cell(mean),
             cell(it.elapsed().map(|seconds| readable(seconds, Unit::Seconds)))
         );
@@ -168,7 +186,8 @@ mod tests {
     fn training() -> Training {
         let mut training = Training { planned: Some(3), ..Default::default() };
         for i in 0..2 {
-            let figures = Some(Figures { objective: -1.0 / (i + 1) as f64, accuracy: Some(0.5) });
+            let figures =
+                Some(Figures { objective: -1.0 / (i + 1) as f64, accuracy: Some(0.5), cross_entropy: None });
             let it = Iteration {
                 train: figures,
                 valid: figures,
@@ -200,12 +219,27 @@ mod tests {
     #[test]
     fn a_finished_training_is_not_reloaded() {
         let mut training = training();
-        training.last.valid = Some(Figures { objective: -0.25, accuracy: None });
+        training.last.valid = Some(Figures { objective: -0.25, ..Figures::default() });
         let text = page("x", &training);
         assert!(
             !text.contains("http-equiv=refresh") && text.contains("<td>final<td>–<td>–<td>–<td>-0.2500"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_chain_model_has_a_second_objective() {
+        let mut training = training();
+        let figures = Figures { objective: -0.25, accuracy: None, cross_entropy: Some(-0.75) };
+        training.last = Iteration { train: Some(figures), valid: Some(figures), ..Iteration::default() };
+        let text = page("x", &training);
+        for part in [
+            "<th>validation cross-entropy",
+            "<td>-0.2500<td>-0.2500<td>-0.7500<td>-0.7500",
+            "validation cross-entropy objective",
+        ] {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
     }
 
     #[test]
