@@ -7,6 +7,7 @@
 //! Views of another device than `self` are refused by `assert!`.
 
 use crate::hmm::{self, Hmm, HmmStep};
+use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
@@ -570,6 +571,12 @@ pub trait Backend: Send + Sync {
     fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
         hmm::on_host(self, dst, [src], |host, dst, [src]| host.add_excess(dst, alpha, src, limit));
     }
+
+    // ---- learning ----------------------------------------------------------------------------------------------
+
+    /// A step of a parameter along its gradient, by a rule that may keep states; the gradient is zero afterwards. A factor of 0
+    /// changes nothing else.
+    fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>);
 
     // ---- random ------------------------------------------------------------------------------------------------
 

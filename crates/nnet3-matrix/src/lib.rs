@@ -11,6 +11,7 @@ mod clock;
 pub mod cpu;
 pub mod cuda;
 pub mod hmm;
+mod learning_step;
 mod load;
 pub mod low_rank;
 pub mod memory;
@@ -24,6 +25,7 @@ pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Mem
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use hmm::{Hmm, HmmArc, HmmStep};
+pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use load::idle_processors;
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
 pub use view::{Blocks, View, ViewMut};

@@ -104,7 +104,7 @@ impl<O: Objective> ProbComputer<O> {
                     self.add(output, value);
                 }
                 Entry::Remark { remark, .. } => self.remarks.push(remark),
-                Entry::Change { .. } | Entry::Constraint { .. } => {}
+                Entry::Change { .. } | Entry::Gradient { .. } | Entry::Constraint { .. } => {}
             }
         }
         if derivatives { self.run() } else { Ok(()) }

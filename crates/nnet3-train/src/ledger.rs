@@ -1,6 +1,7 @@
 //! What a device works out for the log only: it stays there and is fetched for many minibatches at once, so that training
 //! does not wait for it.
 
+use crate::learn::learner::GradientStep;
 use crate::max_change::Limits;
 use crate::objective::ObjectiveValue;
 use crate::update::CONSTRAINT_ENTRIES;
@@ -20,6 +21,8 @@ pub enum Entry {
     Remark { minibatch: u64, remark: Remark },
     /// The squared norm of each component's change.
     Change { minibatch: u64, limits: Limits },
+    /// The squared norm of each component's gradient.
+    Gradient { minibatch: u64, step: GradientStep },
     /// The squared norms of a constrained matrix, whose smaller side is `small`, and of its products.
     Constraint { minibatch: u64, component: String, small: usize },
 }
@@ -42,17 +45,24 @@ pub struct Tally<'l> {
     ledger: &'l mut Ledger,
     minibatch: u64,
     suffix: &'static str,
+    weight: f64,
 }
 
 impl<'l> Tally<'l> {
     /// For this minibatch; `suffix` is added to the names of outputs. The ledger has room for a number for each output.
     pub fn new(ledger: &'l mut Ledger, minibatch: u64, suffix: &'static str) -> Tally<'l> {
-        Tally { ledger, minibatch, suffix }
+        Tally { ledger, minibatch, suffix, weight: 0.0 }
+    }
+
+    /// The sum of the weights of all outputs so far.
+    pub fn weight(&self) -> f64 {
+        self.weight
     }
 
     /// A place for the objective of an output, for a device to add it there.
     pub fn sum(&mut self, output: &str, weight: f64) -> Place<'_> {
         let (minibatch, output) = (self.minibatch, format!("{output}{}", self.suffix));
+        self.weight += weight;
         let index = self.ledger.used;
         self.ledger.note(index, Entry::Sum { minibatch, output, weight });
         self.ledger.reserve(1)
@@ -61,6 +71,7 @@ impl<'l> Tally<'l> {
     /// What an output is worth, where the host knows it.
     pub fn value(&mut self, output: &str, value: ObjectiveValue) {
         let (minibatch, output) = (self.minibatch, format!("{output}{}", self.suffix));
+        self.weight += value.weight;
         self.ledger.note(self.ledger.used, Entry::Objective { minibatch, output, value });
     }
 
@@ -91,6 +102,7 @@ impl Ledger {
             | Entry::Sum { minibatch, .. }
             | Entry::Remark { minibatch, .. }
             | Entry::Change { minibatch, .. }
+            | Entry::Gradient { minibatch, .. }
             | Entry::Constraint { minibatch, .. } => *minibatch,
         })
     }
@@ -132,6 +144,7 @@ impl Ledger {
                 Entry::Objective { .. } | Entry::Remark { .. } => 0,
                 Entry::Sum { .. } => 1,
                 Entry::Change { limits, .. } => limits.len(),
+                Entry::Gradient { step, .. } => step.components,
                 Entry::Constraint { .. } => CONSTRAINT_ENTRIES,
             };
             (entry, numbers[first..first + count].to_vec())

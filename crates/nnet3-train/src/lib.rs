@@ -23,6 +23,7 @@ pub mod example;
 pub mod example_table;
 pub mod finite;
 pub mod forward;
+pub mod learn;
 pub mod ledger;
 pub mod max_change;
 pub mod merge;

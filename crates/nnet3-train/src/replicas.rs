@@ -209,6 +209,9 @@ impl<O: Objective + 'static> Replicas<O> {
             Event::ChangeRefused { minibatch } => {
                 report.event(Event::ChangeRefused { minibatch: number(minibatch) })
             }
+            Event::Gradient { minibatch, norm } => {
+                report.event(Event::Gradient { minibatch: number(minibatch), norm })
+            }
             Event::Remark { minibatch, remark } => {
                 report.event(Event::Remark { minibatch: number(minibatch), remark })
             }

@@ -1,9 +1,12 @@
 //! Training: one pass over minibatches, of any kind of example.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::example::Example;
+use crate::learn::learner::Pending;
+use crate::learn::{GradientNorm, Learner, LearnerOptions, Plan};
 use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
 use crate::minibatch::{CompileOptions, Purpose, Runner};
@@ -47,6 +50,8 @@ pub struct TrainerOptions {
     pub backstitch_training_interval: u64,
     /// For changes of parameters, where the device is the host; the results are the same.
     pub second_thread: SecondThread,
+    /// So many minibatches make one step.
+    pub accumulate: u64,
     pub compile: CompileOptions,
 }
 
@@ -63,6 +68,7 @@ impl Default for TrainerOptions {
             backstitch_training_scale: 0.0,
             backstitch_training_interval: 1,
             second_thread: SecondThread::Never,
+            accumulate: 1,
             compile: CompileOptions::default(),
         }
     }
@@ -74,6 +80,10 @@ impl TrainerOptions {
             Err(Error::options(format!("--{name}={found}: expected {expected}")))
         };
         match self {
+            o if o.accumulate == 0 => wrong("accumulate", 0.0, "a number above 0"),
+            o if o.accumulate > 1 && o.backstitch_training_scale > 0.0 => Err(Error::options(
+                "--accumulate above 1 and --backstitch-training-scale cannot be used together",
+            )),
             o if o.print_interval == 0 => wrong("print-interval", 0.0, "a number above 0"),
             o if o.backstitch_training_interval == 0 => {
                 wrong("backstitch-training-interval", 0.0, "a number above 0")
@@ -112,6 +122,8 @@ pub enum Event {
     Phase(Phase),
     /// A limit on the change of parameters was active.
     MaxChange(MaxChange),
+    /// The gradients of a step by rules.
+    Gradient { minibatch: u64, norm: GradientNorm },
     /// The change was infinite or not a number, and has not been applied.
     ChangeRefused { minibatch: u64 },
     /// A constrained matrix is far from what it should be.
@@ -144,6 +156,10 @@ pub struct Trainer<O = FrameObjective> {
     minibatches: u64,
     objectives: BTreeMap<String, PhaseStats>,
     stepper: Stepper,
+    /// What does not learn as without rules.
+    learner: Option<Learner>,
+    /// Of the step that is being collected.
+    pending: Pending,
     ledger: Ledger,
     max_change: MaxChangeCounts,
 }
@@ -177,8 +193,20 @@ impl<O: Objective> Trainer<O> {
     /// For examples of the objective. `seed` is that of `--srand`.
     pub fn with_objective(
         objective: O,
+        nnet: Nnet,
+        options: TrainerOptions,
+        device: &Device,
+        seed: i32,
+    ) -> Result<Trainer<O>> {
+        Trainer::with_rules(objective, nnet, options, None, device, seed)
+    }
+
+    /// The same by the rules of a plan for this network.
+    pub fn with_rules(
+        objective: O,
         mut nnet: Nnet,
         options: TrainerOptions,
+        plan: Option<(Arc<Plan>, LearnerOptions)>,
         device: &Device,
         seed: i32,
     ) -> Result<Trainer<O>> {
@@ -187,7 +215,21 @@ impl<O: Objective> Trainer<O> {
         if options.zero_component_stats {
             nnet.zero_stats();
         }
-        let delta = Delta::new(&nnet);
+        let (delta, stepper) = match &plan {
+            None => (Delta::new(&nnet), Stepper::new(&nnet, device)),
+            Some((plan, _)) => {
+                let others = plan.gradient_components();
+                if !others.is_empty() && options.backstitch_training_scale > 0.0 {
+                    return Err(Error::options(
+                        "--backstitch-training-scale needs all of the network to learn by an optimizer of type kaldi",
+                    ));
+                }
+                let mut ids = nnet.updatable_components();
+                ids.retain(|id| !others.contains(id));
+                let delta = Delta::collecting(&nnet, |id| plan.collected(id));
+                (delta, Stepper::of_components(&nnet, ids, device))
+            }
+        };
         let random = Random::new(seed);
         let mut executor = Executor::new(device);
         executor.update_on_second_thread(options.second_thread);
@@ -198,7 +240,9 @@ impl<O: Objective> Trainer<O> {
             random,
             minibatches: 0,
             objectives: BTreeMap::new(),
-            stepper: Stepper::new(&nnet, device),
+            stepper,
+            learner: plan.map(|(plan, options)| Learner::new(plan, options, &nnet, device)),
+            pending: Pending::default(),
             ledger: Ledger::default(),
             max_change: MaxChangeCounts::default(),
             options,
@@ -240,29 +284,61 @@ impl<O: Objective> Trainer<O> {
         pass: Pass,
         report: &mut dyn Report,
     ) -> Result<()> {
-        self.propagate_and_backprop(minibatch, pass, report)?;
+        if let Some(learner) = &self.learner {
+            learner.set_rates(&mut self.delta);
+        }
+        let weight = self.propagate_and_backprop(minibatch, pass, report)?;
         if pass != Pass::Back {
             // For the sequence alone: ours are verified every time.
             self.random.int(0, SELDOM);
         }
+        self.pending.minibatches += 1;
+        self.pending.weight += weight;
+        self.pending.sequences += f64::from(sequences);
+        if self.pending.minibatches < self.options.accumulate {
+            self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
+            self.settle(report);
+            return Ok(());
+        }
+        self.step(pass, report);
+        Ok(())
+    }
+
+    /// Makes a step of what has been collected, if it is less than [`TrainerOptions::accumulate`] asks for.
+    pub fn step_of_rest(&mut self, report: &mut dyn Report) {
+        if self.pending.minibatches > 0 {
+            let scale = std::mem::replace(&mut self.options.batchnorm_stats_scale, 1.0);
+            self.step(Pass::Conventional, report);
+            self.options.batchnorm_stats_scale = scale;
+        }
+    }
+
+    fn step(&mut self, pass: Pass, report: &mut dyn Report) {
+        let pending = std::mem::take(&mut self.pending);
         let strength = self.options.backstitch_training_scale;
         let (max_change_scale, scale, l2_factor) = match pass {
             Pass::Conventional => (1.0, 1.0 - self.options.momentum, 1.0),
             Pass::Back => (strength, -strength, 0.0),
             Pass::Forth => (1.0 + strength, 1.0 + strength, 1.0 / (1.0 + strength)),
         };
-        let l2 = sequences * self.options.l2_regularize_factor * l2_factor;
+        let l2 = pending.sequences as f32 * self.options.l2_regularize_factor * l2_factor;
         if l2 != 0.0 {
             apply_l2(&self.nnet, &mut self.delta, l2);
         }
         let how = Step { scale, max_param_change: self.options.max_param_change, max_change_scale };
         self.make_room(self.stepper.entries(), report);
-        self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
+        if self.stepper.entries() > 0 || self.learner.is_none() {
+            self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
+        }
+        self.learn(pending, report);
         if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
             self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
         }
         if pass != Pass::Forth {
             self.constrain(report);
+        }
+        if let Some(learner) = &mut self.learner {
+            learner.average(&self.nnet);
         }
         let on_host = self.runner.executor().device().id() == 0;
         if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
@@ -270,18 +346,42 @@ impl<O: Objective> Trainer<O> {
         }
         match pass == Pass::Conventional && self.options.momentum > 0.0 {
             true => self.stepper.keep(&mut self.delta, self.options.momentum),
+            false if self.learner.is_some() => self.stepper.forget(&mut self.delta),
             false => self.delta.nnet_mut().scale(0.0),
         }
-        Ok(())
     }
 
-    /// Forward and backward: the change of parameters is added to `delta`.
+    /// A step of what learns by rules.
+    fn learn(&mut self, pending: Pending, report: &mut dyn Report) {
+        let Some(entries) = self.learner.as_ref().map(Learner::entries).filter(|&entries| entries > 0) else {
+            return;
+        };
+        self.make_room(entries, report);
+        let executor = self.runner.executor();
+        let device = executor.device().clone();
+        let context = Context { backend: &*device, workspace: executor.workspace(), random: &self.random };
+        if let Some(learner) = &mut self.learner {
+            // Rates change from step to step, so that this work is never the same again.
+            device.mark();
+            learner.step(
+                &mut self.nnet,
+                &mut self.delta,
+                context,
+                pending,
+                self.minibatches,
+                &mut self.ledger,
+            );
+            device.mark();
+        }
+    }
+
+    /// Forward and backward: the change of parameters is added to `delta`. The weight of the minibatch's targets.
     fn propagate_and_backprop(
         &mut self,
         minibatch: &O::Example,
         pass: Pass,
         report: &mut dyn Report,
-    ) -> Result<()> {
+    ) -> Result<f64> {
         let store_stats = self.options.store_component_stats;
         let request = self.objective.request(&self.nnet, minibatch)?;
         let purpose = Purpose { derivatives: true, store_component_stats: store_stats };
@@ -293,9 +393,10 @@ impl<O: Objective> Trainer<O> {
         let mut tally = Tally::new(&mut self.ledger, self.minibatches, suffix);
         let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, true);
         self.objective.evaluate(minibatch, &exchange, &mut tally)?;
+        let weight = tally.weight();
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
-        Ok(())
+        Ok(weight)
     }
 
     fn make_room(&mut self, count: usize, report: &mut dyn Report) {
@@ -321,6 +422,14 @@ impl<O: Objective> Trainer<O> {
                     Stepped::Limited(limits) => report.event(Event::MaxChange(limits)),
                     Stepped::Refused => report.event(Event::ChangeRefused { minibatch }),
                 },
+                Entry::Gradient { minibatch, step } => {
+                    let norm = step.norm(&numbers);
+                    if !norm.norm.is_finite() {
+                        self.learner.iter_mut().for_each(Learner::refused);
+                        report.event(Event::ChangeRefused { minibatch });
+                    }
+                    report.event(Event::Gradient { minibatch, norm });
+                }
                 Entry::Constraint { component, small, .. } => {
                     if let Some(warning) = warning(numbers[0], numbers[1], small) {
                         report.event(Event::Constraint { component, warning });
@@ -374,6 +483,25 @@ impl<O: Objective> Trainer<O> {
     /// How many minibatches there were.
     pub fn minibatches(&self) -> u64 {
         self.minibatches
+    }
+
+    /// What learns by rules, if there are any.
+    pub fn learner(&mut self) -> Option<&mut Learner> {
+        self.learner.as_mut()
+    }
+
+    /// Begins anew with the network as it is, as a trainer that is made with this seed would. What rules keep from step to step
+    /// stays.
+    pub fn restart(&mut self, seed: i32) {
+        if self.options.zero_component_stats {
+            self.nnet.zero_stats();
+        }
+        self.delta.restart();
+        self.random.reseed(seed);
+        self.seed = self.random.int(0, LARGEST_SEED);
+        self.minibatches = 0;
+        self.objectives.clear();
+        self.max_change = MaxChangeCounts::default();
     }
 
     /// Goes on from the parameters and statistics of another network, which has the same structure. Momentum and the

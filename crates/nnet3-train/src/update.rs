@@ -48,7 +48,11 @@ pub struct Stepper {
 impl Stepper {
     /// For networks like this one.
     pub fn new(nnet: &Nnet, device: &Device) -> Stepper {
-        let ids = nnet.updatable_components();
+        Stepper::of_components(nnet, nnet.updatable_components(), device)
+    }
+
+    /// For these components of networks like this one.
+    pub fn of_components(nnet: &Nnet, ids: Vec<ComponentId>, device: &Device) -> Stepper {
         let max_change = |id| nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change);
         let components = ids.iter().map(|&id| (nnet.component_name(id).to_owned(), max_change(id))).collect();
         let factors = Matrix::zeros(device, 1, ids.len() + 1);
@@ -99,6 +103,11 @@ impl Stepper {
         for &id in &self.ids {
             delta.nnet_mut().component_mut(id).scale_by(&*self.device, factor);
         }
+    }
+
+    /// Sets the changes of its components to zero.
+    pub fn forget(&self, delta: &mut Delta) {
+        self.ids.iter().for_each(|&id| delta.nnet_mut().component_mut(id).scale(0.0));
     }
 
     fn factor(&self, k: usize, times: f32) -> Factor<'_> {

@@ -5,6 +5,18 @@ use crate::component::Component;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
 
+/// What is collected of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collected {
+    /// Changes of the parameters, by the rules and at the rate that the component asks for.
+    Changes,
+    /// Derivatives of the objective; those of natural gradient, with `preconditioned`.
+    Gradients {
+        preconditioned: bool,
+    },
+    Nothing,
+}
+
 /// The changes of a network's parameters, and how gradients become changes.
 pub struct Delta {
     nnet: Nnet,
@@ -18,6 +30,30 @@ impl Delta {
         changes.scale(0.0);
         let rules = changes.components().map(Rules::of).collect();
         Delta { nnet: changes, rules }
+    }
+
+    /// As [`Delta::new`], but for what is collected of each component.
+    pub fn collecting(nnet: &Nnet, what: impl Fn(ComponentId) -> Collected) -> Delta {
+        let mut changes = nnet.clone();
+        changes.scale(0.0);
+        for id in nnet.updatable_components() {
+            let Some(updatable) = changes.component_mut(id).as_updatable_mut() else { continue };
+            let (rate, is_gradient) = match what(id) {
+                Collected::Changes => continue,
+                Collected::Gradients { preconditioned } => (1.0, !preconditioned),
+                Collected::Nothing => (0.0, true),
+            };
+            let settings = updatable.settings_mut();
+            (settings.learning_rate, settings.is_gradient, settings.l2_regularize) = (rate, is_gradient, 0.0);
+        }
+        let rules = changes.components().map(Rules::of).collect();
+        Delta { nnet: changes, rules }
+    }
+
+    /// As it was when it was new, with the learning rates that it has now.
+    pub fn restart(&mut self) {
+        self.nnet.scale(0.0);
+        self.rules = self.nnet.components().map(Rules::of).collect();
     }
 
     /// The network whose parameters are the changes.

@@ -12,7 +12,7 @@ pub mod plain;
 mod rules;
 pub(crate) mod second_thread;
 
-pub use delta::Delta;
+pub use delta::{Collected, Delta};
 pub use plain::Plain;
 pub use rules::Rules;
 pub use second_thread::SecondThread;

@@ -14,6 +14,7 @@ mod elementwise;
 mod gemm;
 mod hmm;
 mod lanes;
+mod learning;
 mod lstm;
 mod math;
 mod numbers;
@@ -30,6 +31,7 @@ mod vector;
 
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Transpose};
 use crate::hmm::{Hmm, HmmStep};
+use crate::learning_step::{Learned, LearningStep};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 pub use blas::library_name;
@@ -398,6 +400,9 @@ impl Backend for CpuBackend {
     }
     fn add_elements(&self, dst: ViewMut<'_>, alpha: f32, values: &[f32], places: &[[u32; 2]]) {
         elements::add(dst, alpha, values, places)
+    }
+    fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>) {
+        learning::learn(learned, step)
     }
     fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32) {
         elementwise::exp_within(dst, src, limit)

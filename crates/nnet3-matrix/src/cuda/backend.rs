@@ -7,6 +7,7 @@ use super::launch::Broadcast;
 use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, Transpose};
+use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
 use crate::view::{Blocks, View, ViewMut};
@@ -404,6 +405,9 @@ impl<E: Engine> Backend for GpuBackend<E> {
     }
     fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
         self.scaled_by(dst, factor)
+    }
+    fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>) {
+        self.learning_step(learned, step)
     }
     fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
         self.added_by(dst, alpha, src)

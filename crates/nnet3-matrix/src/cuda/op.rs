@@ -79,8 +79,8 @@ pub enum Arg {
     Doubles(u64),
 }
 
-const MOST_ARGS: usize = 10;
-const MOST_WORDS: usize = 18;
+const MOST_ARGS: usize = 17;
+const MOST_WORDS: usize = 27;
 
 /// One launch of a kernel. Arguments are kept as 64-bit words in which each begins with its own first byte (all
 /// machines that CUDA runs on are little-endian).

@@ -8,14 +8,16 @@ use super::{Exchange, Objective};
 use crate::accuracy::{Accuracy, accuracy};
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
+use crate::learn::metrics::{self, Metric, Scale};
+use crate::learn::{Costs, cost};
 use crate::ledger::{Place, Tally};
 use crate::request::{MinibatchRequest, OutputRequest};
 use kaldi_io::GeneralMatrix;
 use nnet3_core::nnet::{Nnet, Node};
-use nnet3_matrix::{Backend, View, ViewMut};
+use nnet3_matrix::{View, ViewMut, Workspace};
 
 /// A function of one output and its targets.
-pub trait ObjectiveFunction: Sync {
+pub trait ObjectiveFunction: Send + Sync {
     /// As in `output-node … objective=`.
     fn name(&self) -> &'static str;
 
@@ -27,14 +29,14 @@ pub trait ObjectiveFunction: Sync {
 
     /// Adds the sum over all rows to `place`. `deriv` holds the targets, in the shape of `output`, and is replaced by the
     /// derivative of the sum with respect to the output.
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>);
+    fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>);
 }
 
 /// All functions.
 pub static FUNCTIONS: &[&dyn ObjectiveFunction] = &[&Linear, &Quadratic];
 
 /// Σ output ⊙ target. With a log-softmax output and targets that sum to one this is the log-likelihood.
-struct Linear;
+pub(crate) struct Linear;
 
 impl ObjectiveFunction for Linear {
     fn name(&self) -> &'static str {
@@ -46,13 +48,13 @@ impl ObjectiveFunction for Linear {
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         sum(targets)
     }
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
-        backend.accumulate_dot(place.sums, place.index, 1.0, output, deriv.as_view());
+    fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
+        workspace.device().accumulate_dot(place.sums, place.index, 1.0, output, deriv.as_view());
     }
 }
 
 /// -½ Σ (output - target)².
-struct Quadratic;
+pub(crate) struct Quadratic;
 
 impl ObjectiveFunction for Quadratic {
     fn name(&self) -> &'static str {
@@ -64,7 +66,8 @@ impl ObjectiveFunction for Quadratic {
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         targets.rows() as f64
     }
-    fn evaluate(&self, backend: &dyn Backend, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
+    fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
+        let backend = workspace.device();
         backend.add(deriv, -1.0, output);
         backend.accumulate_dot(place.sums, place.index, -0.5, deriv.as_view(), deriv.as_view());
     }
@@ -96,6 +99,10 @@ pub struct FrameObjective {
     accuracy: BTreeMap<String, Accuracy>,
     /// For targets that are not stored row by row.
     dense: Vec<f32>,
+    /// In place of what the nodes say.
+    costs: Costs,
+    metrics: Vec<Metric>,
+    metric_sums: BTreeMap<String, metrics::Sums>,
 }
 
 /// How often outputs are right.
@@ -113,6 +120,16 @@ impl FrameObjective {
         FrameObjective { wanted, ..FrameObjective::default() }
     }
 
+    /// With costs in place of what the nodes say, and metrics besides.
+    pub fn with_costs(self, costs: Costs, metrics: Vec<Metric>) -> FrameObjective {
+        FrameObjective { costs, metrics, ..self }
+    }
+
+    /// The metrics that are wanted, and their sums over all examples so far, by the names of outputs.
+    pub fn metrics(&self) -> (&[Metric], &BTreeMap<String, metrics::Sums>) {
+        (&self.metrics, &self.metric_sums)
+    }
+
     /// Of all examples so far, by the names of outputs; empty if not wanted.
     pub fn accuracy(&self) -> &BTreeMap<String, Accuracy> {
         &self.accuracy
@@ -120,7 +137,6 @@ impl FrameObjective {
 
     fn evaluate_output(&mut self, io: &NnetIo, exchange: &Exchange<'_>, tally: &mut Tally<'_>) -> Result<()> {
         let NnetIo { name, features: targets, .. } = io;
-        let function = function_of(exchange.nnet(), name)?;
         let output = exchange.output(name)?;
         let shape = (targets.rows(), targets.cols());
         if (output.rows(), output.cols()) != shape {
@@ -132,7 +148,13 @@ impl FrameObjective {
                 shape.1
             )));
         }
+        let function = self.costs.function(exchange.nnet(), name)?;
         let device = exchange.device();
+        if !self.metrics.is_empty() {
+            let scale = Scale::of_cost(function.name());
+            let sums = self.metric_sums.entry(name.clone()).or_default();
+            sums.add(&device.download(output), targets, scale, &self.metrics);
+        }
         if self.wanted.accuracy {
             let so_far = self.accuracy.entry(name.clone()).or_default();
             accuracy(&device.download(output), targets, self.wanted.per_dim, so_far);
@@ -142,8 +164,21 @@ impl FrameObjective {
             Some(deriv) => deriv,
             None => scratch.insert(exchange.workspace().take(shape.0, shape.1)).view_mut(),
         };
-        device.upload(deriv, dense(targets, &mut self.dense));
-        function.evaluate(&**device, output, deriv, tally.sum(name, function.weight(targets)));
+        let cost = self.costs.of(name);
+        match cost.map(|cost| cost.smoothing).filter(|&smoothing| smoothing > 0.0) {
+            None => device.upload(deriv, dense(targets, &mut self.dense)),
+            Some(smoothing) => {
+                let mut smooth = targets.to_dense().data;
+                cost::smooth(&mut smooth, targets.cols(), smoothing);
+                device.upload(deriv, &smooth);
+            }
+        }
+        let place = tally.sum(name, function.weight(targets));
+        function.evaluate(exchange.workspace(), output, deriv, place);
+        let weight = self.costs.weight(name);
+        if weight != 1.0 {
+            device.scale(deriv, weight as f32);
+        }
         Ok(())
     }
 }
@@ -165,7 +200,7 @@ impl Objective for FrameObjective {
     }
 
     fn title(&self, nnet: &Nnet, output: &str) -> &'static str {
-        function_of(nnet, output).map_or("objective", |function| function.title())
+        self.costs.function(nnet, output).map_or("objective", |function| function.title())
     }
 
     fn evaluate(
@@ -227,7 +262,7 @@ mod tests {
     /// Values by hand, derivatives by finite differences.
     #[test]
     fn values_and_derivatives() {
-        let device = nnet3_matrix::cpu();
+        let workspace = Workspace::new(&nnet3_matrix::cpu());
         let output = [0.5f32, -1.0, 2.0, 0.0, 3.0, 1.0];
         let [targets, ..] = forms();
         let targets_data = targets.to_dense().data;
@@ -239,7 +274,7 @@ mod tests {
                 let mut deriv = Matrix::from_vec(2, 3, targets_data.clone());
                 let mut sums = Accumulator::zeros(1);
                 let place = Place { sums: &mut sums, index: 0 };
-                function.evaluate(&*device, output.view(), deriv.view_mut(), place);
+                function.evaluate(&workspace, output.view(), deriv.view_mut(), place);
                 (sums.values()[0], deriv.to_vec())
             };
             let (value, deriv) = evaluate(&output);

@@ -9,6 +9,7 @@ mod frame;
 
 pub use exchange::Exchange;
 pub use frame::{AccuracyOptions, FUNCTIONS, FrameObjective, ObjectiveFunction, function_of, sum};
+pub(crate) use frame::{Linear, Quadratic};
 
 use crate::error::Result;
 use crate::example::Example;

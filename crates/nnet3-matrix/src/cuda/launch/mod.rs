@@ -3,6 +3,7 @@
 
 mod columns;
 mod elementwise;
+mod learning;
 mod low_rank;
 mod lstm;
 mod numbers;

@@ -208,7 +208,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     #[track_caller]
-    fn element(&self, factor: Factor<'_>) -> [Arg; 2] {
+    pub(super) fn element(&self, factor: Factor<'_>) -> [Arg; 2] {
         let element: Mat = self.mat(factor.element);
         assert_eq!((element.rows, element.cols), (1, 1), "the element of a factor");
         [Arg::Float(factor.times), Arg::Mat(element)]

@@ -1,0 +1,25 @@
+//! Learning by other rules than natural gradient: optimisers chosen by the names of components and parts, schedules of their
+//! rates, costs of outputs, metrics.
+//!
+//! [`rules`] reads the lines in which users say so, [`plan`] applies them to a network, [`learner`] makes the steps.
+//! An optimiser is in [`optimizer`], and its arithmetic is `Backend::learn`; what needs more is a file ([`muon`]).
+
+pub mod cost;
+mod keys;
+pub mod learner;
+pub mod metrics;
+mod muon;
+pub mod optimizer;
+pub mod plan;
+pub mod rules;
+pub mod schedule;
+
+#[cfg(test)]
+mod tests;
+
+pub use cost::Costs;
+pub use learner::{AverageOptions, GradientNorm, Learner, LearnerOptions, Normalize};
+pub use metrics::Metric;
+pub use plan::Plan;
+pub use rules::Rules;
+pub use schedule::Progress;
