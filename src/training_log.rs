@@ -53,7 +53,7 @@ impl std::fmt::Display for SoFar {
 /// Logs what happened during training.
 pub fn event(event: &Event) {
     match event {
-        Event::Objective { .. } => {}
+        Event::Objective { .. } | Event::Gradient { .. } => {}
         Event::Phase(phase) if phase.is_complete() => kaldi_log!(TRAIN_PHASE, "{phase}"),
         Event::Phase(phase) => kaldi_log!(TRAIN_PARTIAL_PHASE, "{phase}"),
         Event::MaxChange(limits) => {

@@ -91,6 +91,7 @@ impl TrainingOptions {
                 self.backstitch_training_interval,
             )?,
             second_thread,
+            accumulate: 1,
             compile: CompileOptions {
                 compiler: self.caching.compiler_options(),
                 optimize: self.optimization.optimize_options()?,

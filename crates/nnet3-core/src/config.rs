@@ -137,7 +137,7 @@ impl ConfigLine {
         self.pairs.iter().any(|p| p.key == key)
     }
 
-    pub(crate) fn get_string(&mut self, key: &str) -> Option<String> {
+    pub fn get_string(&mut self, key: &str) -> Option<String> {
         let pair = self.pairs.iter_mut().find(|p| p.key == key)?;
         pair.used = true;
         Some(pair.value.clone())
@@ -157,13 +157,13 @@ impl ConfigLine {
         value.ok_or_else(|| self.error(format!("'{key}' is missing")))
     }
 
-    pub(crate) fn get_i32(&mut self, key: &str) -> Result<Option<i32>> {
+    pub fn get_i32(&mut self, key: &str) -> Result<Option<i32>> {
         self.get(key, "an integer", |v| v.trim().parse().ok())
     }
     pub(crate) fn get_f32(&mut self, key: &str) -> Result<Option<f32>> {
         self.get(key, "a number", |v| v.trim().parse().ok())
     }
-    pub(crate) fn get_bool(&mut self, key: &str) -> Result<Option<bool>> {
+    pub fn get_bool(&mut self, key: &str) -> Result<Option<bool>> {
         self.get(key, "true or false", |v| match v.bytes().next() {
             Some(b't' | b'T') => Some(true),
             Some(b'f' | b'F') => Some(false),
@@ -177,13 +177,13 @@ impl ConfigLine {
         })
     }
     /// An integer greater than 0.
-    pub(crate) fn get_dim(&mut self, key: &str) -> Result<Option<usize>> {
+    pub fn get_dim(&mut self, key: &str) -> Result<Option<usize>> {
         self.get(key, "an integer greater than 0", |v| {
             v.trim().parse::<i32>().ok().and_then(|i| usize::try_from(i).ok()).filter(|&i| i > 0)
         })
     }
 
-    pub(crate) fn require_string(&mut self, key: &str) -> Result<String> {
+    pub fn require_string(&mut self, key: &str) -> Result<String> {
         let value = self.get_string(key);
         self.required(key, value)
     }
@@ -201,7 +201,7 @@ impl ConfigLine {
     }
 
     /// A required `name` that is a valid name.
-    pub(crate) fn require_name(&mut self, key: &str) -> Result<String> {
+    pub fn require_name(&mut self, key: &str) -> Result<String> {
         let name = self.require_string(key)?;
         if is_valid_name(&name) {
             Ok(name)

@@ -12,7 +12,7 @@ use nalgebra::DMatrix;
 use nnet3_matrix::Matrix;
 
 /// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
-pub(crate) fn matches_pattern(name: &str, pattern: &str) -> bool {
+pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(pieces.next().unwrap_or("")) else {
         return false;
