@@ -10,7 +10,9 @@ use std::process::ExitCode;
 
 /// Display alignments in human-readable form.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.:\n show-alignments phones.txt 1.mdl ark:1.ali\nSee also: ali-to-phones, copy-int-vector")]
+#[command(
+    after_help = "e.g.:\n show-alignments phones.txt 1.mdl ark:1.ali\nSee also: ali-to-phones, copy-int-vector"
+)]
 struct Options {
     phone_syms: String,
     model: String,

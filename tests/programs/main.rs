@@ -20,4 +20,5 @@ mod own_pipes;
 mod report;
 mod table_programs;
 mod training_programs;
+mod trees;
 mod xconfig;

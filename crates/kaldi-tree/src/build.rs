@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::leaves::{merge, merge_to, renumber};
 use crate::questions::Questions;
 use crate::split::split_leaves;
-use crate::stats::{Part, TreeStats, filter, objf_of_tree, sum_normalizers, values_of};
+use crate::stats::{TreeStats, filter, objf_of_tree, sum_normalizers, values_of};
 use crate::stub::{self, Root};
 use crate::{Message, Report};
 use kaldi_hmm::HmmTopology;
@@ -85,18 +85,33 @@ pub fn build_tree<C: Clusterable>(
         return Ok(splits.tree);
     }
     let before = objf_of_tree(&all, &splits.tree)?;
-    let mut tree = splits.tree;
-    let mut num_leaves = splits.num_leaves;
+    let (mut tree, mut removed) = (splits.tree, 0);
     if cluster_thresh != 0.0 {
-        let (merged, removed) = merge(&tree, &all, cluster_thresh, &stub, report)?;
+        (tree, removed) = merge(&tree, &all, cluster_thresh, &stub, report)?;
         report(Message::Log(format!("BuildTree: removed {removed} leaves.")));
-        tree = merged;
-        num_leaves -= removed;
     }
+    let required = (splits.num_leaves - removed) / ROUND_TO * ROUND_TO;
     if options.round_num_leaves {
-        tree = round(&tree, &all, num_leaves, &stub, report)?;
+        let (rounded, more) = merge_to(&tree, &all, required, &stub, report)?;
+        if more > 0 {
+            report(Message::Log(format!(
+                "BuildTree: Rounded num leaves to multiple of 8 by removing {more} leaves."
+            )));
+        }
+        if cluster_thresh != 0.0 && splits.num_leaves - removed - more != required {
+            report(Message::Warning(format!(
+                "Did not get expected number of leaves: {} - {removed} - {more} != {required}",
+                splits.num_leaves
+            )));
+        }
+        tree = rounded;
     }
     let (tree, num_leaves) = renumber(&tree);
+    if options.round_num_leaves && cluster_thresh != 0.0 && num_leaves != required {
+        report(Message::Warning(format!(
+            "num-leaves-out != num-leaves-required: {num_leaves} != {required}"
+        )));
+    }
     let change = objf_of_tree(&all, &tree)? - before;
     let of_all = per_frame(change, frames).0;
     report(Message::Verbose(1, format!("Objf change due to clustering {of_all} per frame.")));
@@ -107,29 +122,6 @@ pub fn build_tree<C: Clusterable>(
     ));
     report(Message::Verbose(1, format!("Num-leaves is now {num_leaves}")));
     Ok(tree)
-}
-
-/// Merges leaves until their number is a multiple of 8.
-fn round<C: Clusterable>(
-    tree: &EventMap,
-    stats: &Part<C>,
-    num_leaves: usize,
-    stub: &EventMap,
-    report: Report,
-) -> Result<EventMap> {
-    let required = num_leaves / ROUND_TO * ROUND_TO;
-    let (rounded, removed) = merge_to(tree, stats, required, stub, report)?;
-    if removed > 0 {
-        report(Message::Log(format!(
-            "BuildTree: Rounded num leaves to multiple of 8 by removing {removed} leaves."
-        )));
-    }
-    if num_leaves - removed != required {
-        report(Message::Warning(format!(
-            "Did not get expected number of leaves: {num_leaves} - {removed} != {required}"
-        )));
-    }
-    Ok(rounded)
 }
 
 /// Checks the phones of roots, topology and statistics against each other: an error if there are statistics of a phone

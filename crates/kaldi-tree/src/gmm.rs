@@ -205,3 +205,55 @@ impl KaldiObject for AmDiagGmm {
         self.pdfs.iter().try_for_each(|pdf| pdf.write(w))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{from_text, in_both_forms};
+
+    #[test]
+    fn a_gaussian_of_vectors() {
+        let mut stats = Gauss::new(2, 0.01);
+        for frame in [[1.0, 5.0], [3.0, 5.0]] {
+            stats.add_frame(&frame);
+        }
+        // Means 2 and 5, variances 1 and the floor.
+        let gmm = DiagGmm::from_stats(&stats, 0.5).unwrap();
+        assert_eq!((gmm.dim(), gmm.num_gauss()), (2, 1));
+        assert_eq!(
+            (gmm.inv_vars.data.clone(), gmm.means_invvars.data.clone()),
+            (vec![1.0, 2.0], vec![2.0, 10.0])
+        );
+        // The density at 0, by its formula.
+        let of = |mean: f32, var: f32| -0.5 * (mean * mean / var + (2.0 * std::f32::consts::PI * var).ln());
+        assert!((gmm.gconsts[0] - of(2.0, 1.0) - of(5.0, 0.5)).abs() < 1e-4);
+        assert!(DiagGmm::from_stats(&stats, 0.0).is_err());
+        assert!(DiagGmm::from_stats(&Gauss::new(2, 0.01), 0.5).is_err());
+    }
+
+    #[test]
+    fn files() {
+        let model = AmDiagGmm::new(vec![DiagGmm::single(&[1.0, -2.0], &[1.0, 4.0]).unwrap(); 2]).unwrap();
+        let (text, binary) = in_both_forms(&model);
+        assert!(text.starts_with("<DIMENSION> 2 <NUMPDFS> 2 <DiagGMM> \n<GCONSTS>  [ "), "{text}");
+        assert!(
+            binary.starts_with(b"<DIMENSION> \x04\x02\0\0\0<NUMPDFS> \x04\x02\0\0\0<DiagGMM> <GCONSTS> FV ")
+        );
+        let refused = |old: &str, new: &str, words: &str| {
+            assert!(text.contains(old), "{old}");
+            let error = from_text::<AmDiagGmm>(&text.replace(old, new)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        refused("<NUMPDFS> 2", "<NUMPDFS> 0", "there are no pdfs");
+        refused("<DIMENSION> 2", "<DIMENSION> 3", "pdf 0 has dimension 2, the model has 3");
+        refused("<WEIGHTS>  [ 1 ]", "<WEIGHTS>  [ 1 1 ]", "2 weights");
+        refused("<WEIGHTS>  [ 1 ]", "<WEIGHTS>  [ -1 ]", "-1 is not a possible weight");
+        refused("<DiagGMM>", "<FullGMM>", "found '<FullGMM>'");
+        for end in 0..text.len() - 2 {
+            assert!(from_text::<AmDiagGmm>(&text[..end]).is_err(), "{end}");
+        }
+        let (start, rest) = text.split_once("<GCONSTS>").unwrap();
+        let without = format!("{start}{}", &rest[rest.find("<WEIGHTS>").unwrap()..]);
+        assert_eq!(from_text::<AmDiagGmm>(&without).unwrap(), model);
+    }
+}

@@ -196,3 +196,66 @@ pub fn parse_phones(text: &str) -> Result<Vec<i32>> {
     }
     Ok(phones)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(text: &str) -> KaldiReader {
+        KaldiReader::from_bytes("test", text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(read_lists(&mut reader("3 1\n\n2\n")).unwrap(), [vec![3, 1], vec![], vec![2]]);
+        assert_eq!(read_sets(&mut reader("3 1\t\r\n2")).unwrap(), [vec![1, 3], vec![2]]);
+        assert!(
+            read_sets(&mut reader("3 3\n")).unwrap_err().to_string().contains("phone 3 is in a set twice")
+        );
+        assert!(read_lists(&mut reader("3 a\n")).unwrap_err().to_string().contains("found '3 a'"));
+        let mut w = KaldiWriter::in_memory(false);
+        write_lists(&mut w, &[vec![3, 1], vec![2]]).unwrap();
+        assert_eq!(w.into_bytes(), b"3 1\n2\n");
+        assert_eq!(parse_phones("3:1:2").unwrap(), [1, 2, 3]);
+        assert!(parse_phones("").unwrap().is_empty());
+        for text in ["1:1", "0:1", "1::2", "a"] {
+            assert!(parse_phones(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn roots() {
+        let roots = read_roots(&mut reader("shared split 2 1\nnot-shared not-split 3\n")).unwrap();
+        assert_eq!(roots[0], Root { phones: vec![1, 2], shared: true, split: true });
+        assert_eq!(roots[1], Root { phones: vec![3], shared: false, split: false });
+        for (text, words) in [
+            ("", "no roots"),
+            ("shared split\n", "has no phones"),
+            ("shared 1\n", "expected split or not-split, found '1'"),
+            ("share split 1\n", "expected shared or not-shared, found 'share'"),
+            ("shared split 0\n", "expected a phone, found '0'"),
+            ("shared split 1 1\n", "phone 1 is in a root twice"),
+        ] {
+            let error = read_roots(&mut reader(text)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn maps_and_counts() {
+        let map = PhoneMap::read(&mut reader("1 1\n2 1\n4 3\n")).unwrap();
+        assert_eq!(
+            [1, 2, 3, 4, 9, -1].map(|phone| map.get(phone)),
+            [Some(1), Some(1), None, Some(3), None, None]
+        );
+        for text in ["", "1\n", "1 0\n", "0 1\n", "1 2 3\n", "1 2\n1 3\n", "999999999 1\n"] {
+            assert!(PhoneMap::read(&mut reader(text)).is_err(), "{text}");
+        }
+        let counts = read_counts(&mut reader("1 10\n0 2 5\n2 1 7\n"), 2, 3, 4).unwrap();
+        assert_eq!((counts.phones, counts.min_phone, counts.min_pair), (vec![0, 10, 0], 3, 4));
+        assert_eq!(counts.pairs, [vec![0, 0, 5], vec![0, 0, 0], vec![0, 7, 0]]);
+        for text in ["3 1\n", "1 -1\n", "1 0 1\n", "1 2 3 4\n", "a 1\n", "1\n"] {
+            assert!(read_counts(&mut reader(text), 2, 1, 1).is_err(), "{text}");
+        }
+    }
+}

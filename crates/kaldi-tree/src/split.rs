@@ -253,3 +253,128 @@ impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
         (best.0, best.1.cloned().unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::RefineOptions;
+    use crate::scalar::Scalar;
+    use crate::stats::{EventVec, TreeStats, objf_of_tree};
+
+    /// Two phones, each after one of six, with numbers that depend on both.
+    fn stats() -> TreeStats<Scalar> {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut entries: Vec<(EventVec, Scalar)> = Vec::new();
+        for phone in 1..=2 {
+            for left in 0..6 {
+                let mut stats = Scalar::default();
+                for _ in 0..20 {
+                    let value = (left * left) as f32 * 0.7 + phone as f32 + random.f32();
+                    stats.add(&Scalar::new(value));
+                }
+                entries.push((vec![(-1, 0), (0, left), (1, phone)], stats));
+            }
+        }
+        TreeStats { entries }
+    }
+
+    fn questions() -> Questions {
+        let sets = vec![vec![0], vec![0, 1], vec![0, 1, 2], vec![1, 4], vec![0, 1, 2, 3], vec![3, 4, 5, 9]];
+        questions_of(sets, 0)
+    }
+
+    fn questions_of(sets: Vec<Vec<i32>>, num_iters: i32) -> Questions {
+        let refine = RefineOptions { num_iters, top_n: 2 };
+        let mut questions = Questions::default();
+        questions.set(0, QuestionsForKey { sets, refine });
+        questions.set(1, QuestionsForKey { sets: vec![vec![1]], refine });
+        questions
+    }
+
+    fn roots() -> EventMap {
+        EventMap::table(1, [(1, EventMap::Constant(0)), (2, EventMap::Constant(1))])
+    }
+
+    /// Always the best split of any leaf by any question, with all sums anew.
+    fn slow_splits(stats: &Part<Scalar>, questions: &Questions, max_leaves: usize) -> (EventMap, f32) {
+        let mut tree = roots();
+        let mut num_leaves = 2;
+        let before = objf_of_tree(stats, &tree).unwrap();
+        while num_leaves < max_leaves {
+            let mut best = (f32::NEG_INFINITY, tree.clone());
+            for leaf in 0..num_leaves as i32 {
+                for (key, questions) in questions.iter() {
+                    for set in &questions.sets {
+                        let split = |at: i32| match at == leaf {
+                            false => EventMap::Constant(at),
+                            true => EventMap::Split {
+                                key,
+                                yes_set: set.clone(),
+                                yes: Box::new(EventMap::Constant(at)),
+                                no: Box::new(EventMap::Constant(num_leaves as i32)),
+                            },
+                        };
+                        let candidate = tree.map_leaves(&mut |at| split(at));
+                        let objf = objf_of_tree(stats, &candidate).unwrap();
+                        if objf > best.0 {
+                            best = (objf, candidate);
+                        }
+                    }
+                }
+            }
+            tree = best.1;
+            num_leaves += 1;
+        }
+        let after = objf_of_tree(stats, &tree).unwrap();
+        (tree, after - before)
+    }
+
+    #[test]
+    fn the_best_question_is_asked() {
+        let stats = stats();
+        let all = stats.all();
+        for max_leaves in 2..9 {
+            let questions = questions();
+            let splits = split_leaves(&roots(), &all, &questions, 1e-3, max_leaves, 2, &mut |_| {}).unwrap();
+            let (tree, improvement) = slow_splits(&all, &questions, max_leaves as usize);
+            assert_eq!(splits.num_leaves, max_leaves as usize);
+            assert!((splits.improvement - improvement).abs() < 0.01 * improvement.max(1.0));
+            let leaves = |tree: &EventMap| all.iter().map(|entry| tree.map(&entry.0)).collect::<Vec<_>>();
+            assert_eq!(leaves(&splits.tree), leaves(&tree));
+        }
+    }
+
+    /// Sets that are refined separate better than the ones that are asked for.
+    #[test]
+    fn refined_questions() {
+        let stats = stats();
+        let all = stats.all();
+        let split = |num_iters| {
+            let questions = questions_of(vec![vec![1, 4]], num_iters);
+            split_leaves(&roots(), &all, &questions, 0.0, 5, 2, &mut |_| {}).unwrap()
+        };
+        let (plain, refined) = (split(0), split(5));
+        assert!(refined.improvement > plain.improvement, "{} {}", refined.improvement, plain.improvement);
+        let gain = objf_of_tree(&all, &refined.tree).unwrap() - objf_of_tree(&all, &roots()).unwrap();
+        assert!((refined.improvement - gain).abs() < 0.01 * gain, "{} {gain}", refined.improvement);
+    }
+
+    #[test]
+    fn thresholds_and_nothing_to_split() {
+        let stats = stats();
+        let all = stats.all();
+        let split =
+            |thresh: f32| split_leaves(&roots(), &all, &questions(), thresh, 0, 2, &mut |_| {}).unwrap();
+        assert_eq!((split(1e9).num_leaves, split(1e9).improvement), (2, 0.0));
+        let smallest = split(10.0).smallest;
+        assert!(smallest > 10.0 && split(smallest).smallest > smallest, "{smallest}");
+        let error = |questions: &Questions, part: &Part<Scalar>| {
+            let result = split_leaves(&roots(), part, questions, 1.0, 0, 2, &mut |_| {});
+            result.err().unwrap().to_string()
+        };
+        assert!(error(&Questions::default(), &all).contains("no questions"));
+        assert!(
+            error(&questions(), &Vec::new()).contains("no statistics of phones whose roots may be split")
+        );
+    }
+}

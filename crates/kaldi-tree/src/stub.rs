@@ -211,3 +211,69 @@ impl Biphones {
         Ok(pdf)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::from_text;
+
+    fn topology(classes: i32) -> HmmTopology {
+        let state = if classes == 2 { "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1" } else { "<PdfClass> 0" };
+        from_text(&format!(
+            "<Topology> <TopologyEntry> <ForPhones> 1 2 3 4 </ForPhones> <State> 0 {state} <Transition> 0 0.5 \
+             <Transition> 1 0.5 </State> <State> 1 </State> </TopologyEntry> </Topology> "
+        ))
+        .unwrap()
+    }
+
+    fn root(phones: &[i32], shared: bool) -> Root {
+        Root { phones: phones.to_vec(), shared, split: true }
+    }
+
+    #[test]
+    fn leaves_of_roots() {
+        let list = [root(&[1], false), root(&[2, 4], true), root(&[3], false)];
+        let (tree, num_leaves) = roots(1, &list, &topology(2), &mut |_| {}).unwrap();
+        let leaf = |phone, class| tree.map(&[(-1, class), (1, phone)]);
+        assert_eq!(num_leaves, 5);
+        assert_eq!([leaf(1, 0), leaf(1, 1)], [Some(0), Some(1)]);
+        assert_eq!([leaf(2, 0), leaf(4, 1)], [Some(2), Some(2)]);
+        assert_eq!([leaf(3, 0), leaf(3, 1)], [Some(3), Some(4)]);
+        let error = |list: &[Root]| roots(1, list, &topology(2), &mut |_| {}).unwrap_err().to_string();
+        assert!(error(&[root(&[1], true), root(&[1, 2], true)]).contains("phone 1 is in the sets"));
+        assert!(error(&[root(&[7], false)]).contains("phone 7 has a root, but is not in the topology"));
+        assert!(error(&[]).contains("no roots"));
+    }
+
+    #[test]
+    fn pairs_of_phones() {
+        let sets = [vec![1], vec![2, 3], vec![4]];
+        let tree = full_biphone(&sets, &topology(2), &[1], None, &mut |_| {}).unwrap();
+        let pdfs =
+            |left, phone| [tree.pdf(&[left, phone], 0), tree.pdf(&[left, phone], 1)].map(Option::unwrap);
+        // Phone 1 has 2, the others have 2 after nothing and after each of two sets.
+        assert_eq!(tree.num_pdfs(), 2 + 2 * 3 * 2);
+        assert_eq!((pdfs(0, 1), pdfs(3, 1)), ([0, 1], [0, 1]));
+        assert_eq!((pdfs(0, 2), pdfs(1, 3), pdfs(2, 2), pdfs(3, 3)), ([2, 3], [2, 3], [4, 5], [4, 5]));
+        assert_eq!((pdfs(4, 2), pdfs(4, 4)), ([6, 7], [12, 13]));
+        let counts = PhoneCounts {
+            phones: vec![0, 50, 50, 50, 1],
+            pairs: (0..5).map(|left| vec![left; 5]).collect(),
+            min_phone: 20,
+            min_pair: 3,
+        };
+        // Pairs after phones 1 and 2 are too rare; so is phone 4.
+        let tree = full_biphone(&sets[1..], &topology(2), &[], Some(&counts), &mut |_| {}).unwrap();
+        let pdf = |left, phone| tree.pdf(&[left, phone], 0).unwrap();
+        assert_eq!([pdf(0, 2), pdf(2, 2), pdf(4, 2)], [0, 2, 4]);
+        assert_eq!([pdf(0, 4), pdf(2, 4), pdf(4, 4)], [6, 8, 10]);
+        let one = full_biphone(&sets, &topology(1), &[], None, &mut |_| {}).unwrap();
+        assert_eq!(one.num_pdfs(), 3 * 4);
+        assert_eq!(
+            [one.pdf(&[0, 4], 0), one.pdf(&[3, 1], 0), one.pdf(&[2, 1], 0)],
+            [Some(8), Some(2), Some(2)]
+        );
+        let error = full_biphone(&[], &topology(2), &[], None, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("no phones"));
+    }
+}
