@@ -82,6 +82,8 @@ pub mod copy_vector;
 pub mod cuda_compiled;
 #[path = "bin/cuda-gpu-available.rs"]
 pub mod cuda_gpu_available;
+#[path = "bin/draw-tree.rs"]
+pub mod draw_tree;
 #[path = "bin/est-lda.rs"]
 pub mod est_lda;
 #[path = "bin/extract-feature-segments.rs"]

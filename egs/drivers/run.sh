@@ -10,13 +10,14 @@ usage: run.sh [options] <s5>
   <s5>              egs/wsj/s5 of a Kaldi checkout: its steps/ and utils/ are used as they are
   --bin DIR         folder of the programs (../../target/release)
   --dir DIR         working folder (exp)
-  --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain,chain_e2e,chain2)
+  --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,
+                    chain,chain_e2e,chain2)
 END
 }
 
 bin=../../target/release
 dir=exp
-only=raw_dnn,raw_rnn,dnn,rnn,chain,chain_e2e,chain2
+only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2
 while (( $# )); do
   case $1 in
     --bin | --dir | --only)
@@ -84,6 +85,14 @@ chain=(--stage=-10 --cmd=utils/run.pl --use-gpu=no --feat-dir=data/chain/train -
 
 pdfs_of() { tree-info "$1/tree" 2>/dev/null | awk '/^num-pdfs/ { print $2 }'; }
 
+phone_lists() { # what scripts that make trees read of <lang>, whose first phone is silence
+  local lang=data/chain/lang
+  awk '$2 { print $2 }' "$lang/phones.txt" >"$lang/phones/sets.int"
+  sed 's/^/shared split /' "$lang/phones/sets.int" >"$lang/phones/roots.int"
+  echo 1 | tee "$lang/phones/silence.csl" "$lang/phones/context_indep.csl" "$lang/oov.int" >"$lang/phones/extra_questions.int"
+  : >"$lang/phones/disambig.int"
+}
+
 drive_chain2() { # <work folder>: what local/chain2/run_tdnn.sh of Kaldi's recipes does, on the graphs of the driver `chain`
   local work=$1 context
   mkdir -p "$work/init" "$work/den_fsts"
@@ -130,6 +139,13 @@ drive() { # <name>
       steps/nnet3/chain/e2e/train_e2e.py "${chain[@]}" --trainer.num-chunk-per-minibatch=1:16 --egs.opts="--nj 2 --num-utts-subset 30" \
         --tree-dir=data/chain/graphs --dir="$work" ;;
     chain2) drive_chain2 "$work" ;;
+    chain_tree) phone_lists
+      steps/nnet3/chain/build_tree.sh --cmd utils/run.pl --frame-subsampling-factor 3 \
+        --context-opts "--context-width=2 --central-position=1" 100 data/chain/train data/chain/lang data/chain/tree "$work" ;;
+    chain_e2e_tree) phone_lists
+      rm -f "$work/final.mdl" # the script would not write over it
+      steps/nnet3/chain/e2e/prepare_e2e.sh --cmd utils/run.pl --nj 2 --type biphone --ci-silence true \
+        data/chain/train data/chain/lang "$work" ;;
     *) echo "run.sh: no driver called '$1'" >&2; return 2 ;;
   esac
   [[ $1 == *chain* ]] || steps/nnet3/compute_output.sh --nj 2 --cmd utils/run.pl --apply-exp true data/dev "$work" "$work/output"
@@ -164,8 +180,29 @@ least() {
   esac
 }
 
+# Of a tree: how many pdfs it has, and what they are worth or what was made with them.
+report_tree() { # <name> <seconds>
+  local pdfs gain made
+  pdfs=$(pdfs_of "$1")
+  if [[ $1 == chain_tree ]]; then
+    gain=$(sed -n 's/.*After decision tree split.*like-impr = \([^ ]*\) .*/\1/p' "$1/log/build_tree.log")
+    made=$(gunzip -c "$1"/ali.*.gz | ali-to-pdf "$1/final.mdl" ark:- ark,t:- 2>/dev/null | wc -l)
+    printf '%-14s %3d s   %s pdfs, %s better per frame than the roots;   alignments of %d utterances\n' "$1" "$2" "$pdfs" "$gain" "$made"
+    at_least "$1" "an improvement" "$gain" 14
+  else
+    made=$(cat "$1"/fst.*.scp | wc -l)
+    printf '%-14s %3d s   %s pdfs;   graphs of %d utterances\n' "$1" "$2" "$pdfs" "$made"
+  fi
+  at_least "$1" "a number of pdfs" "$pdfs" 40
+  at_least "$1" "a number of utterances" "$made" 400
+}
+
 report() { # <name> <seconds>
   local accuracy objective xent outputs least
+  if [[ $1 == *_tree ]]; then
+    report_tree "$@"
+    return
+  fi
   read -ra least <<<"$(least "$1")"
   if [[ $1 == *chain* ]]; then
     if [[ $1 == chain2 ]]; then

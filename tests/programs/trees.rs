@@ -19,11 +19,17 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
+/// A line of `commands`, to run in a folder.
+fn command(folder: &Folder, line: &str) -> Command {
+    let mut words = line.split(' ');
+    let mut command = Command::new(binary(words.next().unwrap()));
+    command.args(words).current_dir(folder.path(""));
+    command
+}
+
 /// Runs a line of `commands` in a folder; its standard error.
 fn run_line(folder: &Folder, line: &str) -> String {
-    let mut words = line.split(' ');
-    let program = words.next().unwrap();
-    let output = Command::new(binary(program)).args(words).current_dir(folder.path("")).output().unwrap();
+    let output = command(folder, line).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{line}: {text}");
     text
@@ -44,12 +50,24 @@ fn messages(log: &str) -> impl Iterator<Item = String> {
 fn the_commands_of_the_recipes() {
     let folder = folder("trees");
     let mut log = Vec::new();
+    let printed = [
+        ("3.odd.dot", "draw-tree --query=1/p4/p5/p6 in/phones.txt 3.odd.tree"),
+        ("mono3.dot", "draw-tree --use-tooltips=true in/phones.txt mono3.tree"),
+        ("ali.shown", "show-alignments in/phones.txt old.mdl ark:three.ali"),
+    ];
     for line in std::fs::read_to_string(data("commands")).unwrap().lines() {
         let text = run_line(&folder, line);
         if line.starts_with("build-tree") {
             log.push(line.to_owned());
             log.extend(messages(&text));
         }
+    }
+    let three: Vec<String> =
+        folder.read("in/ali.txt").lines().take(3).map(|line| format!("{line}\n")).collect();
+    folder.write("three.ali", three.concat());
+    for (name, line) in printed {
+        let output = command(&folder, line).output().unwrap();
+        folder.write(name, output.stdout);
     }
     let mut compared = 0;
     for entry in data("expected").read_dir().unwrap() {
@@ -61,7 +79,7 @@ fn the_commands_of_the_recipes() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 59);
+    assert_eq!(compared, 62);
     let expected = std::fs::read_to_string(data("expected/log")).unwrap();
     assert_eq!(log, expected.lines().collect::<Vec<_>>());
 }
@@ -222,4 +240,18 @@ fn what_models_and_alignments_are() {
     let alignments = format!("ark:{}", folder.write("ali", "a 2 1 4 6 8 10 12\n"));
     let shown = run("show-alignments", &[&symbols, &folder.path("old.mdl"), &alignments]);
     assert_eq!(shown.stdout, "a  [ 2 1 4 6 ] [ 8 10 12 ] \na  sil         a_long_name \n\n");
+}
+
+#[test]
+fn trees_that_cannot_be_drawn() {
+    let folder = folder("draw-tree");
+    run_until(&folder, "gmm-init-mono");
+    let [symbols, tree] = [folder.path("in/phones.txt"), folder.path("old.tree")];
+    let log = fail(255, "draw-tree", &["--query=1/p1/p2", &symbols, &tree]);
+    assert!(log.contains("--query=1/p1/p2: expected a pdf-class and 1 phones"), "{log}");
+    assert!(fail(255, "draw-tree", &["--query=x/p1", &symbols, &tree]).contains("invalid pdf-class"));
+    assert!(fail(255, "draw-tree", &["--query=0/q", &symbols, &tree]).contains("unknown phone 'q'"));
+    let few = folder.write("few", "<eps> 0\np1 1\n");
+    assert!(fail(255, "draw-tree", &[&few, &tree]).contains("old.tree: phone 2 of the tree has no name"));
+    assert!(run("draw-tree", &["--gen-html=true"]).stdout.starts_with("<html>"));
 }

@@ -11,6 +11,7 @@ pub mod alignment;
 mod build;
 pub mod convert;
 mod describe;
+pub mod draw;
 pub mod error;
 pub mod event_map;
 mod leaving;

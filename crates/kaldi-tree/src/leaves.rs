@@ -9,18 +9,10 @@ use kaldi_hmm::event_map::EventMap;
 use kaldi_io::log::num;
 
 /// The same tree with leaves mapped to other numbers; those that are beyond the list or None stay.
-fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
+pub fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
     tree.map_leaves(&mut |leaf| {
         let name = usize::try_from(leaf).ok().and_then(|leaf| *names.get(leaf)?);
         EventMap::Constant(name.map_or(leaf, |name| name as i32))
-    })
-}
-
-/// The same tree with leaves mapped to other numbers; those that are beyond the list stay.
-pub fn map_leaves(tree: &EventMap, numbers: &[i32]) -> EventMap {
-    tree.map_leaves(&mut |leaf| {
-        let number = usize::try_from(leaf).ok().and_then(|leaf| numbers.get(leaf));
-        EventMap::Constant(number.copied().unwrap_or(leaf))
     })
 }
 

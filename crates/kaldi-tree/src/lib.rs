@@ -14,7 +14,7 @@ pub mod error;
 pub mod gauss;
 pub mod gmm;
 pub mod init;
-pub mod leaves;
+mod leaves;
 pub mod phone_sets;
 pub mod questions;
 pub mod scalar;

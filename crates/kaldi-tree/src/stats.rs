@@ -153,8 +153,8 @@ pub fn objf_of_tree<C: Clusterable>(stats: &[&Entry<C>], tree: &EventMap) -> Res
     Ok(cluster::sum_objf(&sums))
 }
 
-/// Brings events of windows of `old.0` phones, `old.1` of them before the central one, into a narrower window `new`. False
-/// and a warning in words if that cannot be; other warnings come through `warn`.
+/// The part of an event in a window of `old` width and central position that a narrower window `new` sees. Keys that are
+/// no positions stay.
 pub fn convert_context(
     event: &[(i32, i32)],
     (old_width, old_central): (usize, usize),

@@ -3,7 +3,7 @@
 use crate::build::{BuildOptions, build_tree, phones_not_to_split};
 use crate::clusterable::Clusterable;
 use crate::error::{Error, Result};
-use crate::leaves::{map_leaves, merge, renumber};
+use crate::leaves::{merge, renamed, renumber};
 use crate::questions::Questions;
 use crate::split::split_leaves;
 use crate::stats::{Part, TreeStats, by_leaf, describe, filter, objf_of_tree, sum_normalizers};
@@ -78,9 +78,9 @@ pub fn build_two_level<C: Clusterable>(
     let leaf_map = leaf_map(&small, &tree, &all, report)?;
     let mut order: Vec<usize> = (0..leaf_map.len()).collect();
     order.sort_by_key(|&leaf| (leaf_map[leaf], leaf));
-    let mut numbers = vec![0; leaf_map.len()];
-    order.iter().enumerate().for_each(|(new, &old)| numbers[old] = new as i32);
-    Ok((map_leaves(&tree, &numbers), order.iter().map(|&old| leaf_map[old]).collect()))
+    let mut numbers = vec![None; leaf_map.len()];
+    order.iter().enumerate().for_each(|(new, &old)| numbers[old] = Some(new));
+    Ok((renamed(&tree, &numbers), order.iter().map(|&old| leaf_map[old]).collect()))
 }
 
 /// The leaf of the small tree for each leaf of the larger one, by the statistics that they have. Leaves without statistics

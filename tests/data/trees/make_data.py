@@ -59,6 +59,7 @@ files = {
         "<State> 0 <ForwardPdfClass> 0 <SelfLoopPdfClass> 1 <Transition> 0 0.5 <Transition> 1 0.5 </State>\n"
         "<State> 1 </State>\n"
     ),
+    "phones.txt": lines([["<eps>", 0]] + [["p%d" % p, p] for p in phones]),
     "sets.int": lines(sets),
     "roots3.int": lines([["not-shared", "not-split", 1]] + [["shared", "split"] + s for s in sets[1:]]),
     "roots1.int": lines([["not-shared", "split"] + s for s in sets]),
