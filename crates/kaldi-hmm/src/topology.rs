@@ -250,4 +250,20 @@ mod tests {
         assert_eq!((topology.num_pdf_classes(5), topology.num_pdf_classes(3)), (2, 0));
         assert_eq!(topology.warnings(), ["Total probability for state 0 of topology entry 0 is 0.8"]);
     }
+
+    /// Two ways to the end: through one emitting state and one that emits nothing, or through three.
+    #[test]
+    fn shortest_phones() {
+        let state = HmmState::emitting;
+        let silent = HmmState { transitions: vec![(3, 1.0)], ..HmmState::default() };
+        let entry = vec![
+            state(0, vec![(0, 0.5), (1, 0.25), (2, 0.25)]),
+            state(1, vec![(3, 1.0)]),
+            silent,
+            state(2, vec![(3, 0.5), (4, 0.5)]),
+            HmmState::default(),
+        ];
+        let topology = HmmTopology::new(vec![(vec![2], entry)]).unwrap();
+        assert_eq!((topology.min_length(2), topology.min_length(1)), (Some(2), None));
+    }
 }

@@ -46,6 +46,9 @@ pub fn build_tree<C: Clusterable>(
     options: &BuildOptions,
     report: Report,
 ) -> Result<EventMap> {
+    if options.thresh.is_nan() || options.cluster_thresh.is_nan() {
+        return Err(Error::value("--thresh and --cluster-thresh must be numbers"));
+    }
     if options.thresh <= 0.0 && options.max_leaves <= 0 {
         return Err(Error::value("either --thresh or --max-leaves must be positive"));
     }

@@ -5,6 +5,9 @@ use crate::stub::{PhoneCounts, Root};
 use kaldi_io::text::split_integers;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
+/// More phones than anyone has; tables by phone must not fill the memory.
+pub(crate) const MOST_PHONES: i32 = 1 << 20;
+
 /// An error if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
 pub fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {
     let mut phones = Vec::new();
@@ -15,7 +18,7 @@ pub fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<(
         phones.extend_from_slice(set);
     }
     phones.sort_unstable();
-    if let Some(&phone) = phones.first().filter(|&&phone| phone < 1) {
+    if let Some(&phone) = phones.iter().find(|phone| !(1..MOST_PHONES).contains(*phone)) {
         return Err(Error::value(format!("{phone} is not a possible phone: they are numbered from 1")));
     }
     match phones.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -111,9 +114,6 @@ fn one_of(r: &KaldiReader, word: Option<&str>, yes: &str, no: &str) -> Result<bo
     }
 }
 
-/// More phones than anyone has; tables by phone must not fill the memory.
-const MOST_PHONES: i32 = 1 << 20;
-
 /// What phones become in another set of phones, by phone: lines of an old and a new phone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhoneMap(Vec<Option<i32>>);
@@ -191,7 +191,9 @@ pub fn parse_phones(text: &str) -> Result<Vec<i32>> {
     let invalid = || Error::value(format!("expected phones between colons, as in 1:2:3, found '{text}'"));
     let mut phones = split_integers(text, &[':'], false).ok_or_else(invalid)?;
     phones.sort_unstable();
-    if phones.windows(2).any(|pair| pair[0] == pair[1]) || phones.first().is_some_and(|&phone| phone < 1) {
+    if phones.windows(2).any(|pair| pair[0] == pair[1])
+        || phones.iter().any(|phone| !(1..MOST_PHONES).contains(phone))
+    {
         return Err(invalid());
     }
     Ok(phones)
@@ -218,9 +220,19 @@ mod tests {
         assert_eq!(w.into_bytes(), b"3 1\n2\n");
         assert_eq!(parse_phones("3:1:2").unwrap(), [1, 2, 3]);
         assert!(parse_phones("").unwrap().is_empty());
-        for text in ["1:1", "0:1", "1::2", "a"] {
+        for text in ["1:1", "0:1", "1::2", "a", "2000000000"] {
             assert!(parse_phones(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn sets_that_overlap() {
+        let error = |sets: &[&[i32]]| check_disjoint(sets.iter().copied()).unwrap_err().to_string();
+        assert!(check_disjoint([&[1, 3][..], &[2]]).is_ok());
+        assert!(error(&[&[1, 2], &[2]]).contains("phone 2 is in the sets of phones twice"));
+        assert!(error(&[&[0, 2]]).contains("0 is not a possible phone"));
+        assert!(error(&[&[2_000_000_000]]).contains("2000000000 is not a possible phone"));
+        assert!(error(&[&[1], &[]]).contains("a set of phones is empty"));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn split_leaves<C: Clusterable>(
     let mut queue: BTreeSet<(Ordered, usize)> =
         nodes.iter().enumerate().map(|(root, node)| (Ordered(node.gain), root)).collect();
     while let Some(&(Ordered(gain), root)) = queue.last() {
-        if gain <= thresh || (max_leaves > 0 && splitting.num_leaves >= max_leaves as usize) {
+        if gain <= thresh.max(0.0) || (max_leaves > 0 && splitting.num_leaves >= max_leaves as usize) {
             break;
         }
         queue.pop_last();
@@ -198,6 +198,9 @@ impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
             }
             let points: Vec<C> = sums.into_iter().map(|sum| sum.unwrap_or_else(|| empty.clone())).collect();
             improvement += refine(&points, &mut clusters, &mut assignments, questions.refine);
+            if clusters.iter().any(|cluster| cluster.normalizer() == 0.0) {
+                return Ok((0.0, Vec::new()));
+            }
             yes_set = (0..).zip(&assignments).filter(|pair| *pair.1 == 1).map(|pair| pair.0).collect();
         }
         yes_set.dedup();

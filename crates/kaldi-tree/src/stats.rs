@@ -3,6 +3,7 @@
 use crate::cluster;
 use crate::clusterable::Clusterable;
 use crate::error::{Error, Result};
+use crate::phone_sets::MOST_PHONES;
 use kaldi_hmm::event_map::EventMap;
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
 use std::collections::BTreeMap;
@@ -90,13 +91,13 @@ fn by_number<'a, C>(
     Ok(parts)
 }
 
-/// More values than anyone's phones; lists by value must not fill the memory.
-const MOST_VALUES: i32 = 1 << 24;
+/// More leaves than anyone's trees have; lists by leaf must not fill the memory.
+const MOST_LEAVES: usize = 1 << 24;
 
 /// Entries by the value of a key, which all must have.
 pub fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>>> {
     by_number(stats, |(event, _)| match value_of(event, key) {
-        Some(value) if (0..MOST_VALUES).contains(&value) => Ok(value as usize),
+        Some(value) if (0..MOST_PHONES).contains(&value) => Ok(value as usize),
         Some(value) => Err(Error::stats(format!("the value {value} of key {key} is not possible"))),
         None => Err(Error::stats(format!("the event {} has no key {key}", describe(event)))),
     })
@@ -106,7 +107,7 @@ pub fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>
 pub fn by_leaf<'a, C>(stats: &[&'a Entry<C>], tree: &EventMap) -> Result<Vec<Part<'a, C>>> {
     by_number(stats, |(event, _)| {
         let leaf = tree.map(event).and_then(|leaf| usize::try_from(leaf).ok());
-        leaf.ok_or_else(|| {
+        leaf.filter(|&leaf| leaf < MOST_LEAVES).ok_or_else(|| {
             Error::stats(format!(
                 "the tree has no leaf for the event {}; check that --context-width and --central-position are those of \
                  the statistics, and that phones that were context-independent when statistics were collected do not \
