@@ -282,6 +282,74 @@ check "train.sh: an acoustic model" an_acoustic_model am
 check "train.sh: an acoustic model, examples on the fly, no combination" \
   an_acoustic_model am-fly --on-the-fly=true --do-final-combination=false
 
+# ---- chain models ---------------------------------------------------------------------------------------------------
+tests/train/toy_chain.sh "$data" "$work/chain_data"
+train_chain() { # <name> <options> …
+  scripts/train.sh --objective=chain --feats="scp:$data/feats.scp" --archives=2 --num-epochs=2 --num-jobs-initial=1 \
+    --num-jobs-final=2 --initial-effective-lrate=0.002 --final-effective-lrate=0.0005 --use-gpu=no \
+    --xconfig="$work/chain_data/tdnn.xconfig" "${@:2}" "$work/$1"
+}
+from_lattices=(--tree-dir="$work/chain_data/tree" --lat-dir="$work/chain_data/lats" --chunk-width=60 --minibatch-size=16)
+from_graphs=(--graph-dir="$work/chain_data/graphs" --chunk-width=201 --minibatch-size=1:8)
+
+chain_objectives() { # <name>: of the final model on validation data, of output and output-xent
+  sed -n "s/.* Overall log-probability for '\(output[-a-z]*\)' is \([^ ]*\) .*/\1 \2/p" \
+    "$work/$1/log/compute_prob_valid.final.log" | sort | cut -d' ' -f2 | paste -sd' '
+}
+
+chain_reaches() { # <objective> <cross-entropy> <name> <options> …
+  train_chain "${@:3}" || return 1
+  echo "objectives $(chain_objectives "$3"), expected $1 $2"
+  nnet3-am-info "$work/$3/final.mdl" >/dev/null && chain_objectives "$3" |
+    awk -v a="$1" -v b="$2" '{ ok = NF == 2 && $1 >= a && $2 >= b } END { exit !ok }'
+}
+
+words='' check "train.sh: a chain model" chain_reaches -0.19 -0.60 chain "${from_lattices[@]}"
+cp "$work/chain/final.mdl" "$work/chain.final"
+chain_report_is_whole() {
+  grep -q '100.0%' "$work/chain/report.html" && grep -q '<th>validation cross-entropy' "$work/chain/report.html" &&
+    [[ $(grep -c '<svg' "$work/chain/report.html") == 6 ]]
+}
+check "train.sh: a report with both objectives" chain_report_is_whole
+check "train.sh: a chain model again: nothing to do" \
+  eval 'train_chain chain "${from_lattices[@]}" && cmp "$work/chain/final.mdl" "$work/chain.final"'
+check "train.sh: a chain model, examples on the fly, no combination" \
+  chain_reaches -0.20 -0.65 chain-fly "${from_lattices[@]}" --on-the-fly=true --do-final-combination=false
+check "train.sh: a chain model, times left open within chunks" \
+  chain_reaches -0.20 -0.65 chain-free "${from_lattices[@]}" --constrained=false
+check "train.sh: a chain model without alignments" chain_reaches -0.20 -0.75 chain-e2e "${from_graphs[@]}" --num-epochs=3
+check "train.sh: a chain model without alignments, examples on the fly" \
+  chain_reaches -0.20 -0.75 chain-e2e-fly "${from_graphs[@]}" --num-epochs=3 --on-the-fly=true
+sed 's/dim=6/dim=5/' "$work/chain_data/tdnn.xconfig" >"$work/five_pdfs.xconfig"
+grep -v xent "$work/chain_data/tdnn.xconfig" >"$work/no_xent.xconfig"
+refuses_chain() { # <pattern> <options> …
+  ! train_chain refused "${@:2}" 2>"$work/said" && grep -q -- "$1" "$work/said" || { cat "$work/said"; return 1; }
+}
+check "train.sh: a network that does not fit the tree is refused" \
+  refuses_chain 'output has 5 columns, but .*/tree has 6 pdfs' "${from_lattices[@]}" --xconfig="$work/five_pdfs.xconfig"
+check "train.sh: a network without output-xent is refused" refuses_chain "needs an output node 'output-xent'" \
+  "${from_lattices[@]}" --xconfig="$work/no_xent.xconfig" --restart=true
+check "train.sh: lattices and graphs are refused" refuses_chain 'not both' "${from_lattices[@]}" "${from_graphs[@]}"
+check "train.sh: targets for a chain model are refused" \
+  refuses_chain 'supervision comes from' "${from_lattices[@]}" --targets="ark:$data/ali.ark"
+
+chain_survives() {
+  local pid attempt struck=0
+  for ((attempt = 0; attempt < 4; attempt++)); do
+    setsid scripts/train.sh --objective=chain --feats="scp:$data/feats.scp" --archives=2 --num-epochs=2 --num-jobs-initial=1 \
+      --num-jobs-final=2 --initial-effective-lrate=0.002 --final-effective-lrate=0.0005 --use-gpu=no \
+      --xconfig="$work/chain_data/tdnn.xconfig" "${from_lattices[@]}" "$work/chain-killed" 2>>"$work/killed.log" &
+    pid=$!
+    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.3 + 2 * r / 32768 }')"
+    pkill -KILL --session $pid && struck=$((struck + 1))
+    wait $pid 2>/dev/null
+  done
+  train_chain chain-killed "${from_lattices[@]}" || return 1
+  echo "struck $struck times"
+  (( struck > 0 )) && cmp "$work/chain-killed/final.mdl" "$work/chain.final"
+}
+check "train.sh: a chain model, killed at random moments" chain_survives
+
 # ---- interruptions --------------------------------------------------------------------------------------------------
 # Every model that is there must be the one that the undisturbed training made.
 models_are_whole() { # <name>

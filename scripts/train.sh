@@ -15,12 +15,13 @@ fail_with_log() { # <what> <log>
 usage() {
   cat <<'HELP'
 usage: train.sh [options] DIR
-Trains a network and leaves it in DIR/final.raw (or DIR/final.mdl, an acoustic model, with --ali-dir). One line an iteration
-appears on standard error; DIR/report.html shows how it goes, DIR/log has the logs. Started again with the same options, an
-interrupted training goes on from its last whole iteration. e.g.:
+Trains a network and leaves it in DIR/final.raw (or DIR/final.mdl, an acoustic model, with --ali-dir and for chain models). One
+line an iteration appears on standard error; DIR/report.html shows how it goes, DIR/log has the logs. Started again with the same
+options, an interrupted training goes on from its last whole iteration. e.g.:
   train.sh --feats=scp:feats.scp --targets=ark:phones.ark --xconfig=network.xconfig exp/tdnn
   train.sh --feats=data/train --ali-dir=exp/tri3_ali --xconfig=network.xconfig --num-jobs-final=8 --cmd="slurm.sh --mem 4G" \
     --train-cmd-opts="--gpu 1" exp/tdnn
+  train.sh --objective=chain --feats=data/train --tree-dir=exp/tree --lat-dir=exp/tri3_lats --xconfig=network.xconfig exp/chain
 HELP
   explain_options
   printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n'
@@ -32,12 +33,15 @@ source "$here/train/schedule.sh"
 source "$here/train/data.sh"
 source "$here/train/network.sh"
 source "$here/train/examples.sh"
+source "$here/train/chain.sh"
 source "$here/train/iteration.sh"
 source "$here/train/final.sh"
 
 parse_options "$@"
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
 dir=${arguments[0]%/}
+chain_options=()
+set_objective
 check_options
 # Who asks for a GPU here gets one or an error; programs by themselves may run on the CPU where there is no driver.
 [[ $use_gpu != yes ]] || export NNET3_REQUIRE_GPU=1
@@ -103,7 +107,7 @@ fi
 setup() {
   options_except Running
   local file
-  for file in "$xconfig" "$nnet_config" "$input_model" "$feats/feats.scp" "${feats#*:}" "${targets#*:}"; do
+  for file in "$xconfig" "$nnet_config" "$input_model" "${tree_dir:-$graph_dir}/tree" "$feats/feats.scp" "${feats#*:}" "${targets#*:}"; do
     if [[ -f $file ]] && (( $(wc -c <"$file") < 100000000 )); then echo "# $(cksum "$file")"; fi
   done
 }
@@ -138,6 +142,10 @@ fi
 began=$SECONDS
 check_gpu
 describe_network
+if [[ $objective == chain ]]; then
+  suffix=mdl
+  make_denominator
+fi
 set_contexts
 prepare_examples
 write_schedule

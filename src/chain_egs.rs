@@ -5,7 +5,7 @@ use kaldi_fst::{FstHolder, read_fst};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{GeneralMatrixHolder, MatrixHolder, ObjectHolder, VectorHolder};
-use kaldi_io::log::{self, Site};
+use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, SequentialReader, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_chain::chunk::{ChainChunks, ChainCut, ChainUtterance};
 use nnet3_chain::end_to_end::{EndToEnd, EndToEndUtterance};
@@ -16,11 +16,9 @@ use nnet3_train::split::UtteranceSplitter;
 
 use crate::get_egs::{ROUNDING, log_statistics};
 use crate::options::egs::InputOptions;
-use crate::{progress, tables};
+use crate::{messages, progress, tables};
 
-const MAIN: Site = Site::main("nnet3-chain-get-egs.cc", 409);
 const PROCESS: Site = Site::new("ProcessFile", "nnet3-chain-get-egs.cc", 159);
-const END_TO_END_MAIN: Site = Site::main("nnet3-chain-e2e-get-egs.cc", 342);
 const END_TO_END_PROCESS: Site = Site::new("ProcessFile", "nnet3-chain-e2e-get-egs.cc", 96);
 
 /// The normalization FST with its costs multiplied by `scale`.
@@ -75,7 +73,7 @@ impl GetChainEgs<'_> {
         let mut first = features.next()?;
         if first.is_none() {
             features.close()?;
-            log::error(&MAIN, &format!("{}: expected at least one utterance, found none", self.features));
+            messages::error(&format!("{}: expected at least one utterance, found none", self.features));
             return Ok(NOTHING_DONE);
         }
         let mut supervision = RandomReader::<ObjectHolder<Supervision>>::open(self.supervision)?;
@@ -132,7 +130,7 @@ impl GetChainEgs<'_> {
         weights.map_or(Ok(()), RandomReader::close)?;
         writer.close()?;
         if errors > 0 {
-            kaldi_warn!(MAIN, "{errors} utterances had errors and could not be processed.");
+            messages::warn(&format!("{errors} utterances had errors and could not be processed."));
         }
         log_statistics(&splitter);
         Ok(u8::from(splitter.counts().chunk_frames == 0))
@@ -217,7 +215,7 @@ impl GetEndToEndEgs<'_> {
         ivectors.map_or(Ok(()), RandomReader::close)?;
         writer.close()?;
         if errors > 0 {
-            kaldi_warn!(END_TO_END_MAIN, "{errors} utterances had errors and could not be processed.");
+            messages::warn(&format!("{errors} utterances had errors and could not be processed."));
         }
         Ok(0)
     }

@@ -32,10 +32,11 @@ features_of() { # <data folder or rspecifier> <name>
 }
 
 targets_of() { # <rspecifier> <name>
-  case $target_type in
-    ali) script_file_of "${1/#scp:/scp,cs:}" "$2" ali-to-post ;; # with an option it is not taken for posteriors
-    post) script_file_of "$1" "$2" copy-post ;;
-    dense) script_file_of "$1" "$2" copy-feats ;;
+  case $objective/$target_type in
+    chain/*) supervision ;;
+    */ali) script_file_of "${1/#scp:/scp,cs:}" "$2" ali-to-post ;; # with an option it is not taken for posteriors
+    */post) script_file_of "$1" "$2" copy-post ;;
+    */dense) script_file_of "$1" "$2" copy-feats ;;
   esac
   [[ -s $REPLY ]] || fail "there are no targets in $REPLY"
 }
@@ -104,6 +105,7 @@ choose_utterances() {
   select_lines "$data/valid" "$valid_feats_scp" >"$data/feats.valid.scp"
   select_lines "$data/train_subset" "$feats_scp" >"$data/feats.train_subset.scp"
   select_lines "$data/train.shuffled" "$feats_scp" >"$data/feats.train.scp"
+  list_graphs "$data"/feats.{valid,train_subset}.scp
   check_feature_dim "$data/feats.train_subset.scp"
   count_frames "$data/feats.train.scp"
   touch "$data/done"
@@ -134,4 +136,5 @@ deal_out() { # <number of lists>
       sub(/^[0-9]+\t/, "")
       print > list
     }'
+  list_graphs "$dir"/data/feats.[0-9]*.scp
 }

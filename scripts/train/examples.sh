@@ -1,5 +1,5 @@
 # Training examples. DIR/egs is as Kaldi's drivers make and expect it (egs.N.ark, {train,valid}_diagnostic.egs, combine.egs,
-# info/); it appears as a whole. With --on-the-fly there are no egs.N.ark: archive N is made of the utterances in
+# info/; of chain models cegs.N.ark and so on); it appears as a whole. With --on-the-fly there are no egs.N.ark: archive N is made of the utterances in
 # DIR/data/feats.N.scp each time that it is read.
 
 # Sets the contexts of examples: what the network needs, and what was asked for on top.
@@ -11,8 +11,17 @@ set_contexts() {
   (( chunk_right_context_final < 0 )) || right_context_final=$((model_right_context + chunk_right_context_final))
 }
 
-# Sets get_egs: the words of an nnet3-get-egs command without its output.
+# Sets get_egs: the words of a command, or a pipe, that makes examples, without its output.
 set_get_egs() { # <data folder or rspecifier> <script file of features> <of targets>
+  local ivector_options=()
+  if [[ $online_ivector_dir ]]; then
+    ivector_options=(--online-ivectors="scp:$online_ivector_dir/ivector_online.scp"
+      --online-ivector-period="$(<"$online_ivector_dir/ivector_period")")
+  fi
+  if [[ $objective == chain ]]; then
+    set_get_chain_egs "$@"
+    return
+  fi
   get_egs=(nnet3-get-egs --num-pdfs="$num_targets")
   [[ $target_type != dense ]] || get_egs=(nnet3-get-egs-dense-targets --num-targets="$num_targets")
   get_egs+=(--num-frames="$chunk_width" --left-context="$left_context" --right-context="$right_context"
@@ -20,29 +29,26 @@ set_get_egs() { # <data folder or rspecifier> <script file of features> <of targ
   (( left_context_initial < 0 )) || get_egs+=(--left-context-initial="$left_context_initial")
   (( right_context_final < 0 )) || get_egs+=(--right-context-final="$right_context_final")
   (( frame_subsampling_factor == 1 )) || get_egs+=(--frame-subsampling-factor="$frame_subsampling_factor")
-  if [[ $online_ivector_dir ]]; then
-    get_egs+=(--online-ivectors="scp:$online_ivector_dir/ivector_online.scp"
-      --online-ivector-period="$(<"$online_ivector_dir/ivector_period")")
-  fi
-  get_egs+=("$(features_rspecifier "$1" "$2")" "scp:$3")
+  get_egs+=("${ivector_options[@]}" "$(features_rspecifier "$1" "$2")" "scp:$3")
 }
 
-# Sets reader: the words of a pipe that writes the examples of an archive to its standard output.
-set_reader() { # <archive, or an expression of the shell that gives its number> [<frame>]
+# Sets reader: the words of a pipe that writes the examples of an archive to its standard output, with an option of the
+# program that copies them.
+set_reader() { # <archive, or an expression of the shell that gives its number> [<option>]
   if [[ $on_the_fly == true ]]; then
     set_get_egs "$feats" "$dir/data/feats.$1.scp" "$targets_scp"
     reader=("${get_egs[@]}" ark:-)
-    [[ ! ${2-} ]] || reader+=(\| nnet3-copy-egs --frame="$2" ark:- ark:-)
-  else reader=(nnet3-copy-egs ${2:+--frame="$2"} "ark:$egs/egs.$1.ark" ark:-)
+    [[ ! ${2-} ]] || reader+=(\| "nnet3-${kind}copy-egs" "$2" ark:- ark:-)
+  else reader=("nnet3-${kind}copy-egs" ${2:+"$2"} "ark:$egs/$ext.$1.ark" ark:-)
   fi
 }
 
 # The same for use within an rspecifier.
-read_examples() { # <archive> [<frame>]
+read_examples() { # <archive> [<option>]
   local word
   set_reader "$@"
   for word in "${reader[@]}"; do
-    if [[ $word == *' '* ]]; then printf "'%s' " "$word"; else printf '%s ' "$word"; fi
+    if [[ $word == *' '* && $word != \| ]]; then printf "'%s' " "$word"; else printf '%s ' "$word"; fi
   done
 }
 
@@ -91,18 +97,18 @@ make_examples() {
 make_subsets() { # <folder>
   local to=$1 log=$dir/log set
   set_get_egs "$valid_source" "$dir/data/feats.valid.scp" "$valid_targets_scp"
-  run "$log/get_egs.valid.log" "${get_egs[@]}" "ark:$to/valid.egs"
+  run "$log/get_egs.valid.log" "${get_egs[@]}" "ark:$to/valid.$ext"
   set_get_egs "$feats" "$dir/data/feats.train_subset.scp" "$targets_scp"
-  run "$log/get_egs.train_subset.log" "${get_egs[@]}" "ark:$to/train.egs"
+  run "$log/get_egs.train_subset.log" "${get_egs[@]}" "ark:$to/train.$ext"
   for set in valid train; do
-    run "$log/subset.$set.log" nnet3-subset-egs --n=$((num_frames_diagnostic / chunk)) --srand="$srand" \
-      "ark:$to/$set.egs" "ark:$to/${set}_diagnostic.egs"
+    run "$log/subset.$set.log" "nnet3-${kind}subset-egs" --n=$((num_frames_diagnostic / chunk)) --srand="$srand" \
+      "ark:$to/$set.$ext" "ark:$to/${set}_diagnostic.$ext"
   done
-  run "$log/subset.combine.log" nnet3-subset-egs --n=$((num_frames_combine / chunk)) --srand="$srand" \
-    "ark:$to/train.egs" "ark:$to/combine.egs"
-  rm "$to/valid.egs" "$to/train.egs"
+  run "$log/subset.combine.log" "nnet3-${kind}subset-egs" --n=$((num_frames_combine / chunk)) --srand="$srand" \
+    "ark:$to/train.$ext" "ark:$to/combine.$ext"
+  rm "$to/valid.$ext" "$to/train.$ext"
   for set in valid_diagnostic train_diagnostic combine; do
-    [[ -s $to/$set.egs ]] || fail "there are no examples in $to/$set.egs; see $log/get_egs.*.log"
+    [[ -s $to/$set.$ext ]] || fail "there are no examples in $to/$set.$ext; see $log/get_egs.*.log"
   done
 }
 
@@ -117,16 +123,16 @@ make_archives() { # <folder>
   for ((i = 1; i <= files; i++)); do outputs+=("ark:$to/orig.JOB.$i.ark"); done
   set_get_egs "$feats" "$dir/data/feats.JOB.scp" "$targets_scp"
   run --max-jobs-run "$nj" JOB=1:$jobs "$dir/log/get_egs.JOB.log" "${get_egs[@]}" ark:- \| \
-    nnet3-copy-egs --random=true --srand="\$[JOB+$srand]" ark:- "${outputs[@]}"
-  if (( parts == 1 )); then outputs=("ark:$to/egs.JOB.ark")
+    "nnet3-${kind}copy-egs" --random=true --srand="\$[JOB+$srand]" ark:- "${outputs[@]}"
+  if (( parts == 1 )); then outputs=("ark:$to/$ext.JOB.ark")
   else
     outputs=()
-    for ((part = 1; part <= parts; part++)); do outputs+=("ark:$to/egs.\$[(JOB-1)*$parts+$part].ark"); done
-    split=(ark:- \| nnet3-copy-egs ark:-)
+    for ((part = 1; part <= parts; part++)); do outputs+=("ark:$to/$ext.\$[(JOB-1)*$parts+$part].ark"); done
+    split=(ark:- \| "nnet3-${kind}copy-egs" ark:-)
   fi
-  run --max-jobs-run "$nj" JOB=1:$files "$dir/log/shuffle.JOB.log" nnet3-shuffle-egs --srand="\$[JOB+$srand]" \
+  run --max-jobs-run "$nj" JOB=1:$files "$dir/log/shuffle.JOB.log" "nnet3-${kind}shuffle-egs" --srand="\$[JOB+$srand]" \
     "ark:cat $to/orig.*.JOB.ark |" "${split[@]}" "${outputs[@]}"
-  rm -f "$to"/orig.*.ark "$dir"/data/feats.[0-9]*.scp
+  rm -f "$to"/orig.*.ark "$dir"/data/{feats,graphs}.[0-9]*.scp
 }
 
 # Examples may come from elsewhere: they have to fit the network.
@@ -154,6 +160,7 @@ check_examples() {
     fail "$num_jobs_final jobs need as many archives, but $egs has $num_archives; give --archives"
   frames_per_archive=1
   if [[ $frame_level == true ]]; then frames_per_archive=$chunk; fi
+  if [[ $objective == chain ]]; then frames_per_archive=$frame_subsampling_factor; fi
   for name in cmvn_opts final.mat global_cmvn.stats online_cmvn; do
     if [[ -e $egs/$name ]]; then cp "$egs/$name" "$dir/"; fi
   done

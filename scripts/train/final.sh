@@ -6,16 +6,19 @@ combination_minibatch_size() {
 }
 
 combine() { # <name of the result>
-  local models=() number out
+  local models=() number out options=()
+  # As in Kaldi's driver, the cross-entropy has no part in this.
+  [[ ! $kind ]] || options=("${chain_options[@]:0:2}")
   for number in $to_combine; do
     [[ -s $(model "$number") ]] || fail "$(model "$number") is missing, which should be combined with the last model"
     models+=("$(model "$number")")
   done
   out=$(model "$1")
   [[ $suffix == raw ]] || out="| nnet3-am-copy --set-raw-nnet=- $(model "$num_iters") $(model "$1")"
-  run_training "$dir/log/combine.log" nnet3-combine --use-gpu="$use_gpu" \
-    --max-objective-evaluations="$max_objective_evaluations" --verbose=3 "${models[@]}" \
-    "ark,bg:nnet3-copy-egs ark:$egs/combine.egs ark:- | nnet3-merge-egs --minibatch-size=$(combination_minibatch_size) ark:- ark:- |" \
+  run_training "$dir/log/combine.log" "nnet3-${kind}combine" --use-gpu="$use_gpu" \
+    --max-objective-evaluations="$max_objective_evaluations" --verbose=3 "${options[@]}" ${kind:+"$dir/den.fst"} "${models[@]}" \
+    "ark,bg:nnet3-${kind}copy-egs ark:$egs/combine.$ext ark:- | nnet3-${kind}merge-egs \
+--minibatch-size=$(combination_minibatch_size) ark:- ark:- |" \
     "$out"
   [[ -s $(model "$1") ]] || fail "combination left no $(model "$1")"
 }
@@ -38,16 +41,16 @@ average_posteriors() { # <model> <name>
 
 make_final_model() {
   local name=final began=$SECONDS
-  [[ $suffix == raw ]] || name=combined
+  [[ $suffix == raw || $kind ]] || name=combined
   if [[ ! -s $(model final) ]]; then
     if [[ $do_final_combination == true ]]; then
-      [[ $suffix == mdl && -s $(model combined) ]] || combine "$name"
-    elif [[ $suffix == raw ]]; then
+      [[ $name == combined && -s $(model combined) ]] || combine "$name"
+    elif [[ $suffix == raw || $kind ]]; then
       cp "$(model "$num_iters")" "$dir/final.tmp"
       mv "$dir/final.tmp" "$(model final)"
     else name=$num_iters
     fi
-    if [[ $suffix == mdl ]]; then
+    if [[ $suffix == mdl && ! $kind ]]; then
       average_posteriors "$(model "$name")" "$name"
       run "$dir/log/adjust_priors.final.log" nnet3-am-adjust-priors "$(model "$name")" "$dir/post.$name.vec" "$(model final)"
     fi

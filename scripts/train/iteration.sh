@@ -9,8 +9,9 @@ diagnose() { # <iteration or name> [<model before it>]
   local set per_dim=()
   [[ $compute_per_dim_accuracy == false ]] || per_dim=(--compute-per-dim-accuracy=true)
   for set in train valid; do
-    in_background "$dir/log/compute_prob_$set.$1.log" nnet3-compute-prob "${per_dim[@]}" "$(model "$1")" \
-      "ark,bg:nnet3-copy-egs ark:$egs/${set}_diagnostic.egs ark:- | nnet3-merge-egs --minibatch-size=1:64 ark:- ark:- |"
+    in_background "$dir/log/compute_prob_$set.$1.log" "nnet3-${kind}compute-prob" "${per_dim[@]}" "${chain_options[@]}" \
+      "$(model "$1")" ${kind:+"$dir/den.fst"} "ark,bg:nnet3-${kind}copy-egs ark:$egs/${set}_diagnostic.$ext ark:- | \
+nnet3-${kind}merge-egs --minibatch-size=1:64 ark:- ark:- |"
   done
   if [[ ${2-} ]]; then
     in_background "$dir/log/progress.$1.log" nnet3-info "$(model "$1")" '&&' \
@@ -18,9 +19,15 @@ diagnose() { # <iteration or name> [<model before it>]
   fi
 }
 
-# `objective accuracy` of a model; without an accuracy (dense targets) only the objective.
+# `objective accuracy` of a model; without an accuracy (dense targets) only the objective; of a chain model `objective xent`.
 figures_of() { # <train|valid> <model>
   local per_frame="for 'output' is \([^ ]*\) per frame.*"
+  if [[ $objective == chain ]]; then
+    sed -n "s/.* Overall log-probability for '\(output\|output-xent\)' is \([^ ]*\) .*/\1 \2/p" \
+      "$dir/log/compute_prob_$1.$2.log" 2>/dev/null |
+      awk '{ last[$1] = $2 } END { if ("output" in last) print last["output"], last["output-xent"] }'
+    return
+  fi
   sed -n "s/.* Overall log-likelihood $per_frame/\1/p; s/.* Overall objective $per_frame/\1/p
     s/.* Overall accuracy $per_frame/\1/p" "$dir/log/compute_prob_$1.$2.log" 2>/dev/null | tail -n 2 | paste -sd' '
 }
@@ -38,8 +45,9 @@ described_figures() { # <model>
   local set
   for set in train valid; do
     # shellcheck disable=SC2046
-    printf '  %s %9.4f' "$set" $(figures_of $set "$1") | awk -v set="$set" '{ printf "  %s %s", $1, $2
-      if (NF > 2) printf " (%.2f %%)", 100 * $3 }'
+    printf '  %s %9.4f' "$set" $(figures_of $set "$1") | awk -v chain="$kind" '{ printf "  %s %s", $1, $2
+      if (NF > 2 && chain) printf " (xent %.4f)", $3
+      else if (NF > 2) printf " (%.2f %%)", 100 * $3 }'
   done
 }
 
@@ -59,18 +67,23 @@ train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits 
   read -ra more <<<"$train_opts"
   input="nnet3-copy --learning-rate=$lrate --scale=$(shrinkage "$i" "$lrate") $(model "$i") - |"
   [[ ! $edits ]] || input+=" nnet3-copy --edits='$edits' - - |"
-  # Job j reads archive (processed + j - 1) mod archives + 1; of examples with several frames, another one each time round.
-  local number="$processed+JOB-1" frame=
+  # Job j reads archive (processed + j - 1) mod archives + 1; of examples with several frames, another one each time round. Chain
+  # examples are shifted by another number of frames, so that all input frames have their turn at the outputs.
+  local number="$processed+JOB-1" which=
   local archive="\$[($number)%$num_archives+1]"
-  [[ $frame_level == false ]] || frame="\$[(($number)/$num_archives+($number)%$num_archives+1)%$chunk]"
-  examples="ark,bg:$(read_examples "$archive" $frame)"
-  examples+="| nnet3-shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
-  examples+=" | nnet3-merge-egs --minibatch-size=$rule ark:- ark:- |"
-  run_training JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" nnet3-train --use-gpu="$use_gpu" --print-interval=10 \
+  [[ $frame_level == false ]] || which="--frame=\$[(($number)/$num_archives+($number)%$num_archives+1)%$chunk]"
+  if [[ $objective == chain ]]; then
+    which="--frame-shift=\$[(($number)/$num_archives+($number)%$num_archives+1)%$frame_subsampling_factor]"
+    options+=(--apply-deriv-weights="$apply_deriv_weights")
+  fi
+  examples="ark,bg:$(read_examples "$archive" $which)"
+  examples+="| nnet3-${kind}shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
+  examples+=" | nnet3-${kind}merge-egs --minibatch-size=$rule ark:- ark:- |"
+  run_training JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
     --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
     --backstitch-training-interval="$backstitch_training_interval" \
     --l2-regularize-factor="$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')" --srand="$((i + srand))" \
-    "${options[@]}" "${more[@]}" "$input" "$examples" "$dir/$((i + 1)).JOB.raw"
+    "${chain_options[@]}" "${options[@]}" "${more[@]}" "$input" ${kind:+"$dir/den.fst"} "$examples" "$dir/$((i + 1)).JOB.raw"
 }
 
 # Lines `job objective`, of the jobs whose objective is not far from the best, best first.

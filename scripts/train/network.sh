@@ -39,9 +39,10 @@ needs_lda() { [[ ! $input_model && -e $configs/init.config ]] && grep -q ' matri
 estimate_lda() {
   local jobs=$((num_archives < max_lda_jobs ? num_archives : max_lda_jobs)) stats=() job
   if [[ -s $dir/lda.mat ]]; then return; fi
+  [[ ! $graph_dir ]] || fail "a layer reads …lda.mat, which is estimated from alignments: with --graph-dir there are none"
   say "estimating the transform of the input"
   run "$dir/log/init.log" nnet3-init --srand=-2 "$configs/init.config" "$dir/init.raw"
-  run JOB=1:$jobs "$dir/log/lda_acc.JOB.log" nnet3-acc-lda-stats --rand-prune="$rand_prune" "$dir/init.raw" \
+  run JOB=1:$jobs "$dir/log/lda_acc.JOB.log" "nnet3-${kind}acc-lda-stats" --rand-prune="$rand_prune" "$dir/init.raw" \
     "ark:$(read_examples JOB)|" "$dir/lda.JOB.acc"
   for ((job = 1; job <= jobs; job++)); do stats+=("$dir/lda.$job.acc"); done
   run "$dir/log/lda_sum.log" sum-lda-accs "$dir/lda.acc" "${stats[@]}"
@@ -57,13 +58,16 @@ make_first_model() {
     config=$dir/final.config
     sed "s|\( matrix=\)[^ ]*lda\.mat|\1$dir/lda.mat|" "$configs/final.config" >"$config"
   fi
-  [[ ! $ali_dir ]] || raw=$dir/init.raw
+  [[ $suffix == raw ]] || raw=$dir/init.raw
   if [[ $input_model ]]; then run "$dir/log/init.log" nnet3-copy "$input_model" "$raw"
   else run "$dir/log/init.log" nnet3-init --srand="$srand" "$config" "$raw"
   fi
   if [[ $ali_dir ]]; then
     run "$dir/log/am_init.log" nnet3-am-init "$ali_dir/final.mdl" "$raw" - \| \
       nnet3-am-train-transitions - "$alignments" "$dir/0.mdl"
+    rm -f "$raw"
+  elif [[ $objective == chain ]]; then
+    run "$dir/log/am_init.log" nnet3-am-init "$dir/0.trans_mdl" "$raw" "$dir/0.mdl"
     rm -f "$raw"
   fi
 }

@@ -16,6 +16,27 @@ option valid-targets text "" "validation data, like --targets"
 option num-utts-subset integer 300 "utterances kept for validation, at most a tenth of all; also, utterances of the training \
 data that diagnostics and combination use"
 
+heading "Chain models (LF-MMI)"
+option objective 'frame|chain' frame "frame: targets frame by frame; chain: lattice-free MMI. --chunk-width is 150 then, \
+--frame-subsampling-factor 3, --samples-per-iter 5000, --num-frames-diagnostic 60000, unless they are given"
+option tree-dir word "" "folder of a tree with its alignments: tree, final.mdl, ali.*.gz (steps/nnet3/chain/build_tree.sh)"
+option lat-dir word "" "folder of lattices of the utterances: lat.*.gz, final.mdl"
+option graph-dir word "" "instead of both, for training without alignments: tree, final.mdl, phone_lm.fst, and training graphs \
+fst.*.scp (steps/nnet3/chain/e2e/prepare_e2e.sh). Examples are whole utterances, of the lengths --chunk-width, four frames more or less"
+option lm-opts text "" "options of chain-est-phone-lm"
+option alignment-subsampling-factor integer 3 "frames of the lattices for each output frame"
+option left-tolerance integer 5 "frames by which phones may begin earlier than in the lattices"
+option right-tolerance integer 5 "frames by which phones may end later than in the lattices"
+option constrained bool true "times of phones hold within a chunk, too; false: only the order of phones"
+option lattice-lm-scale number 0.0 "part of the lattices' graph costs that supervision has (without transcripts: 0.5)"
+option lattice-prune-beam word "" "prunes the lattices; 0: only the best path"
+option lattice-acwt number 0.1 "acoustic scale for that"
+option deriv-weights-scp word "" "table of weights of output frames"
+option apply-deriv-weights bool true "use them"
+option leaky-hmm-coefficient number 0.1 "probability of leaving any state of the denominator graph for any other"
+option l2-regularize number 0.0 "square penalty on the output"
+option xent-regularize number 0.1 "weight of the cross-entropy objective of output-xent"
+
 heading "Network (one of these)"
 option xconfig word "" "layers, as nnet3-xconfig-to-configs expands them. A file ...lda.mat that a layer reads is estimated \
 from the data"
@@ -104,7 +125,7 @@ is_less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 check_options() {
   local network=("$xconfig" "$nnet_config" "$config_dir" "$input_model") given=0 name path
   [[ $dir ]] || fail "the folder's name is empty"
-  for path in "$dir" "$PWD" "$feats" "$valid_feats" "$ali_dir" "$egs_dir" "$input_model"; do
+  for path in "$dir" "$PWD" "$feats" "$valid_feats" "$ali_dir" "$tree_dir" "$lat_dir" "$graph_dir" "$egs_dir" "$input_model"; do
     if [[ $path == *'|' ]]; then continue; fi # what comes through a pipe is copied, and not named again
     [[ $path != *[[:space:]\"\'\$\;]* ]] || fail "'$path': names of files must not have blanks, quotes, \$ or ; in them"
     [[ $path != *JOB* ]] || fail "'$path': JOB in names would be taken for the number of a job"
@@ -117,8 +138,9 @@ check_options() {
   check_data_options
   at_least 1 num-utts-subset frame-subsampling-factor samples-per-iter num-frames-diagnostic num-frames-combine \
     num-jobs-initial num-jobs-final num-jobs-step backstitch-training-interval max-models-combine prior-subset-size \
-    num-jobs-compute-prior nj preserve-model-interval max-lda-jobs shuffle-buffer-size max-objective-evaluations
-  at_least 0 archives srand chunk-left-context chunk-right-context
+    num-jobs-compute-prior nj preserve-model-interval max-lda-jobs shuffle-buffer-size max-objective-evaluations \
+    alignment-subsampling-factor
+  at_least 0 archives srand left-tolerance right-tolerance chunk-left-context chunk-right-context
   [[ $chunk_width =~ ^(-1|[1-9][0-9]*(,[1-9][0-9]*)*)$ ]] || fail "--chunk-width=$chunk_width: expected numbers such as 40,30"
   [[ $frame_level == false || $chunk_width != -1 ]] || fail "--frame-level=true needs a --chunk-width"
   [[ $minibatch_size =~ ^[0-9=:,/]+$ ]] || fail "--minibatch-size=$minibatch_size: expected a rule such as 64 or 1:64"
@@ -130,6 +152,9 @@ check_options() {
 }
 
 check_data_options() {
+  if [[ $objective == chain ]]; then check_chain_options
+  elif [[ $tree_dir || $lat_dir || $graph_dir ]]; then fail "--tree-dir, --lat-dir and --graph-dir are for --objective=chain"
+  fi
   if [[ $ali_dir ]]; then
     [[ ! $targets && $target_type == ali ]] || fail "--ali-dir takes the place of --targets"
     need_file ali-dir "$ali_dir/final.mdl"
@@ -141,7 +166,7 @@ check_data_options() {
     return
   fi
   [[ $feats ]] || fail "give --feats; see --help"
-  [[ $targets || $ali_dir ]] || fail "give --targets or --ali-dir; see --help"
+  [[ $targets || $ali_dir || $objective == chain ]] || fail "give --targets or --ali-dir; see --help"
   [[ ${valid_feats:+x} == "${valid_targets:+x}" ]] || fail "--valid-feats and --valid-targets go together"
   if [[ $online_ivector_dir ]]; then
     need_file online-ivector-dir "$online_ivector_dir/ivector_online.scp"

@@ -2,7 +2,7 @@
 # `parse_options "$@"`, which sets one shell variable an option (`-` becomes `_`) and `arguments`.
 
 option_names=()
-declare -A option_type option_default option_help option_heading
+declare -A option_type option_default option_help option_heading option_given
 current_heading=
 
 heading() { current_heading=$1; }
@@ -62,6 +62,7 @@ set_option() { # <--name> <value> <where it was written>
     *) [[ "|$type|" == *"|$value|"* ]] || fail "$1=$value$3: expected ${type//|/ or }" ;;
   esac
   printf -v "${name//-/_}" %s "$value"
+  option_given[$name]=1
 }
 
 read_config() { # <file of lines --name=value>

@@ -33,6 +33,7 @@ struct Options {
 
 fn run(options: Options) -> Result<u8> {
     lda::check_rand_prune(options.rand_prune)?;
+    kaldi_io::KaldiWriter::check(&options.lda_stats_out)?;
     let mut forward = ExampleForward::new(models::load(&options.raw_nnet_in)?, &nnet3_matrix::cpu());
     let mut egs = egs::open(&options.training_examples_in)?;
     let mut stats = LdaStats::default();

@@ -48,6 +48,14 @@ impl Sums {
     pub fn of(&self, k: usize) -> &[Term] {
         &self.terms[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
+
+    /// The first `count` sums, those that read the same rows after each other.
+    fn by_rows(&self, count: usize) -> Vec<u32> {
+        let rows = |&k: &u32| self.of(k as usize).iter().map(|term| term.row);
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        order.sort_by(|a, b| rows(a).cmp(rows(b)));
+        order
+    }
 }
 
 /// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with none, if nothing
@@ -66,6 +74,11 @@ pub struct Hmm {
     pub(crate) into: Sums,
     /// For each state its arcs: into which entries.
     pub(crate) out: Sums,
+    /// Orders of the states. Where the model comes from n-grams, histories that differ in their last phone only are reached from
+    /// the same states, and those that differ in the first phone only lead to the same: one after the other they find what they
+    /// read in the nearest cache.
+    pub(crate) forward_order: Vec<u32>,
+    pub(crate) backward_order: Vec<u32>,
 }
 
 impl Hmm {
@@ -112,6 +125,7 @@ impl Hmm {
                 |arc: &&HmmArc| f64::from(arc.probability) * f64::from(distribution[arc.from as usize]);
             group.iter().map(term).sum::<f64>() as f32
         };
+        let (into, out) = (Sums::new(entries.len(), into), Sums::new(states, out));
         Hmm {
             states,
             emissions,
@@ -121,8 +135,10 @@ impl Hmm {
                 .collect(),
             entry_leaks: entries.iter().map(leak).collect(),
             others: other_starts,
-            into: Sums::new(entries.len(), into),
-            out: Sums::new(states, out),
+            forward_order: into.by_rows(states),
+            backward_order: out.by_rows(states),
+            into,
+            out,
         }
     }
 

@@ -94,7 +94,8 @@ impl Forward<'_> {
     fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
         let arrivals = &self.arrivals;
         let scale = load::<V, FULL>(&arrivals.scale.row(0)[range.clone()]);
-        for state in 0..self.next.rows() {
+        for &state in &arrivals.hmm.forward_order {
+            let state = state as usize;
             let (_, mut total) = arrivals.at::<V, FULL>(state, scale, &range);
             for entry in arrivals.others(state) {
                 total = total.add(arrivals.at::<V, FULL>(entry, scale, &range).1);
@@ -201,7 +202,8 @@ impl Backward<'_> {
     #[inline(always)]
     fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
         let scale = load::<V, FULL>(&self.scale.row(0)[range.clone()]);
-        for state in 0..self.beta.rows() {
+        for &state in &self.hmm.backward_order {
+            let state = state as usize;
             let sum = sum::<V, FULL>(self.hmm.out.of(state), self.entries, &range);
             store::<V, FULL>(sum.mul(scale), &mut self.beta.row(state)[range.clone()]);
         }
