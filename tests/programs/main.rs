@@ -3,6 +3,7 @@
 mod acoustic_programs;
 mod benchmark;
 mod chain_programs;
+mod chain_training_programs;
 mod cli_errors;
 mod command_lines;
 mod common;

@@ -1,6 +1,8 @@
 //! Chain examples of the reference, made again from features and supervision where `NNET3_CHAIN_DIR` names the folder that they come
 //! from. FSTs need only accept the same at the same costs; everything around them is the same.
 
+mod paths;
+
 use std::path::Path;
 
 use kaldi_fst::{Fst, FstHolder, read_fst};
@@ -14,6 +16,7 @@ use nnet3_chain::normalize::Normalization;
 use nnet3_chain::{ChainExampleHolder, NnetChainExample, Supervision};
 use nnet3_train::chunk::ChunkOptions;
 use nnet3_train::split::{SplitOptions, UtteranceSplitter};
+use paths::log_sum;
 
 type Examples = Vec<(String, NnetChainExample)>;
 
@@ -28,29 +31,6 @@ fn table<H: Holder>(folder: &Path, name: &str) -> Vec<(String, H::T)> {
 
 fn random<H: Holder>(folder: &Path, name: &str) -> RandomReader<H> {
     RandomReader::open(&format!("ark:{}", file(folder, name))).unwrap()
-}
-
-/// The log-sum over all paths of `frames` labels, of random scores less costs.
-fn log_sum(fst: &Fst, frames: usize, seed: usize) -> f64 {
-    let score = |t: usize, label: i32| (1.7 * t as f64 + 3.1 * f64::from(label) + seed as f64).sin() * 2.0;
-    let add = |a: f64, b: f64| {
-        let (more, less) = if a > b { (a, b) } else { (b, a) };
-        if less == f64::NEG_INFINITY { more } else { more + (less - more).exp().ln_1p() }
-    };
-    let mut now = vec![f64::NEG_INFINITY; fst.states.len()];
-    now[fst.start.unwrap() as usize] = 0.0;
-    for t in 0..frames {
-        let mut next = vec![f64::NEG_INFINITY; now.len()];
-        for (state, here) in fst.states.iter().zip(&now) {
-            for arc in &state.arcs {
-                let to = &mut next[arc.next as usize];
-                *to = add(*to, here + score(t, arc.ilabel) - f64::from(arc.weight));
-            }
-        }
-        now = next;
-    }
-    let ends = fst.states.iter().zip(&now).map(|(state, here)| here - f64::from(state.final_weight));
-    ends.fold(f64::NEG_INFINITY, add)
 }
 
 /// Everything but FSTs, and which i-vector of the utterance it is: that is drawn at random.

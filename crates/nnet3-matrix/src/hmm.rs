@@ -74,10 +74,7 @@ pub struct Hmm {
     pub(crate) into: Sums,
     /// For each state its arcs: into which entries.
     pub(crate) out: Sums,
-    /// Orders of the states. Where the model comes from n-grams, histories that differ in their last phone only are reached from
-    /// the same states, and those that differ in the first phone only lead to the same: one after the other they find what they
-    /// read in the nearest cache.
-    pub(crate) forward_order: Vec<u32>,
+    /// The states, those that lead to the same entries after each other: so they find what they read in the nearest cache.
     pub(crate) backward_order: Vec<u32>,
 }
 
@@ -135,7 +132,6 @@ impl Hmm {
                 .collect(),
             entry_leaks: entries.iter().map(leak).collect(),
             others: other_starts,
-            forward_order: into.by_rows(states),
             backward_order: out.by_rows(states),
             into,
             out,

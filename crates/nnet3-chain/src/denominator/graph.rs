@@ -12,6 +12,7 @@ const MOST_PROBABILITY: f64 = 100.0;
 
 /// The den.fst of a model.
 pub struct DenominatorGraph {
+    /// Its states are those of the FST in another order.
     hmm: Hmm,
     initial: Vec<f32>,
 }
@@ -35,6 +36,13 @@ impl DenominatorGraph {
                 arcs.push(HmmArc { from, to: arc.next, emission: pdf as u32, probability });
             }
         }
+        let order = by_predecessors(&arcs, initial.len());
+        let mut numbers = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&state, number)| numbers[state as usize] = number);
+        for arc in &mut arcs {
+            (arc.from, arc.to) = (numbers[arc.from as usize], numbers[arc.to as usize]);
+        }
+        let initial: Vec<f32> = order.iter().map(|&state| initial[state as usize]).collect();
         Ok(DenominatorGraph { hmm: Hmm::new(num_pdfs, &initial, &arcs), initial })
     }
 
@@ -47,13 +55,25 @@ impl DenominatorGraph {
     pub fn num_arcs(&self) -> usize {
         self.hmm.arcs()
     }
-    /// The probability of each state before the first frame.
+    /// The probability of each state of the model before the first frame.
     pub fn initial(&self) -> &[f32] {
         &self.initial
     }
     pub fn hmm(&self) -> &Hmm {
         &self.hmm
     }
+}
+
+/// The states in the order in which they are worked on best: those that are reached from the same states follow each other, and
+/// find what they read in the nearest cache. (Where the graph comes from n-grams, histories are reached from the same ones that
+/// differ in their last phone only.)
+fn by_predecessors(arcs: &[HmmArc], states: usize) -> Vec<u32> {
+    let mut predecessors = vec![Vec::new(); states];
+    arcs.iter().filter(|arc| arc.from != arc.to).for_each(|arc| predecessors[arc.to as usize].push(arc.from));
+    predecessors.iter_mut().for_each(|list| list.sort_unstable());
+    let mut order: Vec<u32> = (0..states as u32).collect();
+    order.sort_by(|&a, &b| predecessors[a as usize].cmp(&predecessors[b as usize]));
+    order
 }
 
 fn problem(why: String) -> Error {

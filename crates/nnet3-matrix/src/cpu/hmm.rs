@@ -41,6 +41,13 @@ fn store<V: Vector, const FULL: bool>(value: V, row: &mut [f32]) {
     if FULL { value.store(row) } else { value.store_part(row) }
 }
 
+/// A function, since a closure would not be compiled for the vectors of its surroundings.
+#[inline(always)]
+fn add_to<V: Vector, const FULL: bool>(row: &mut [f32], value: V) {
+    let old = load::<V, FULL>(row);
+    store::<V, FULL>(old.add(value), row);
+}
+
 /// Σ factor · row over the terms. In four sums, as each waits for the product before.
 #[inline(always)]
 fn sum<V: Vector, const FULL: bool>(terms: &[Term], rows: Rows<'_>, range: &Range<usize>) -> V {
@@ -94,8 +101,7 @@ impl Forward<'_> {
     fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
         let arrivals = &self.arrivals;
         let scale = load::<V, FULL>(&arrivals.scale.row(0)[range.clone()]);
-        for &state in &arrivals.hmm.forward_order {
-            let state = state as usize;
+        for state in 0..self.next.rows() {
             let (_, mut total) = arrivals.at::<V, FULL>(state, scale, &range);
             for entry in arrivals.others(state) {
                 total = total.add(arrivals.at::<V, FULL>(entry, scale, &range).1);
@@ -137,11 +143,6 @@ impl Entries<'_> {
         for symbol in 0..posteriors.rows() {
             store::<V, FULL>(zero, &mut posteriors.row(symbol)[range.clone()]);
         }
-        let mut count = |entry: usize, occupation: V| {
-            let row = &mut posteriors.row(arrivals.hmm.entry_emissions[entry] as usize)[range.clone()];
-            let old = load::<V, FULL>(row);
-            store::<V, FULL>(old.add(occupation), row);
-        };
         let scale = load::<V, FULL>(&arrivals.scale.row(0)[range.clone()]);
         let shared = load::<V, FULL>(&self.shared.row(0)[range.clone()]);
         for state in 0..self.beta.rows() {
@@ -151,11 +152,12 @@ impl Entries<'_> {
             for entry in arrivals.others(state) {
                 let (likelihood, arrived) = arrivals.at::<V, FULL>(entry, scale, &range);
                 left = left.sub(arrived);
-                count(entry, beta.mul(arrived));
+                let emission = arrivals.hmm.entry_emissions[entry] as usize;
+                add_to::<V, FULL>(&mut posteriors.row(emission)[range.clone()], beta.mul(arrived));
                 store::<V, FULL>(likelihood.mul(beta), &mut entries.row(entry)[range.clone()]);
             }
-            count(state, beta.mul(zero.larger(left)));
             let emission = arrivals.hmm.entry_emissions[state] as usize;
+            add_to::<V, FULL>(&mut posteriors.row(emission)[range.clone()], beta.mul(zero.larger(left)));
             let likelihood = load::<V, FULL>(&arrivals.likelihoods.row(emission)[range.clone()]);
             store::<V, FULL>(likelihood.mul(beta), &mut entries.row(state)[range.clone()]);
         }
