@@ -282,14 +282,14 @@ pub mod nnet3_get_egs_simple;
 pub mod nnet3_info;
 #[path = "bin/nnet3-init.rs"]
 pub mod nnet3_init;
+#[path = "bin/nnet3-latgen-faster.rs"]
+pub mod nnet3_latgen_faster;
 #[path = "bin/nnet3-latgen-faster-batch.rs"]
 pub mod nnet3_latgen_faster_batch;
 #[path = "bin/nnet3-latgen-faster-looped.rs"]
 pub mod nnet3_latgen_faster_looped;
 #[path = "bin/nnet3-latgen-faster-parallel.rs"]
 pub mod nnet3_latgen_faster_parallel;
-#[path = "bin/nnet3-latgen-faster.rs"]
-pub mod nnet3_latgen_faster;
 #[path = "bin/nnet3-merge-egs.rs"]
 pub mod nnet3_merge_egs;
 #[path = "bin/nnet3-report.rs"]

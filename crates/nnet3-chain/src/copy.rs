@@ -1,5 +1,6 @@
 //! Copying chain examples with changes (spec chain §5.2).
 
+use kaldi_io::GeneralMatrix;
 use nnet3_train::copy::{Copied, Copier, CopyExample, NOT_SHIFTED, select_times};
 use nnet3_train::{CRand, Error, NnetIo, Result};
 
@@ -17,6 +18,10 @@ impl CopyExample for NnetChainExample {
             warnings = copier.trim(&mut input, output);
             for io in self.inputs.iter_mut().filter(|io| io.name == "input") {
                 *io = select_times(io, input)?;
+                // As the reference: what has been trimmed is written as numbers.
+                if matches!(io.features, GeneralMatrix::Compressed(_)) {
+                    io.features = std::mem::take(&mut io.features).into_dense().into();
+                }
             }
         }
         Ok(Some((self, warnings)))
