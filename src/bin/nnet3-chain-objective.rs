@@ -60,20 +60,19 @@ fn write(wspecifier: &str, key: &str, matrix: &Matrix) -> Result<()> {
     Ok(writer.close()?)
 }
 
+/// Numbers that are not finite are null.
 fn json(objective: &ChainObjective) -> String {
-    let number = |x: f64| if x.is_finite() { x.to_string() } else { "null".to_owned() };
-    let ChainObjective { objf, l2_term, weight, numerator, denominator, failed, .. } = *objective;
-    let numbers = [
-        ("objf", objf),
-        ("l2_term", l2_term),
-        ("weight", weight),
-        ("objf_per_frame", objf / weight),
-        ("numerator_logprob_weighted", numerator),
-        ("denominator_logprob_weighted", denominator),
-    ];
-    let fields: Vec<String> =
-        numbers.iter().map(|(name, value)| format!("\"{name}\": {}", number(*value))).collect();
-    format!("{{{}, \"failed\": {}}}\n", fields.join(", "), failed.is_some())
+    let ChainObjective { objf, l2_term, weight, numerator, denominator, failed, .. } = objective;
+    let object = serde_json::json!({
+        "objf": objf,
+        "l2_term": l2_term,
+        "weight": weight,
+        "objf_per_frame": objf / weight,
+        "numerator_logprob_weighted": numerator,
+        "denominator_logprob_weighted": denominator,
+        "failed": failed.is_some(),
+    });
+    format!("{object}\n")
 }
 
 fn run(options: Options) -> Result<u8> {

@@ -1,4 +1,4 @@
-//! Groups of options that several programs take (spec binaries §3), each a struct to be flattened into a program's own.
+//! Groups of options that several programs take, each a struct to be flattened into a program's own.
 //!
 //! The structs have plain comments: clap would show a doc comment as the description of the program.
 

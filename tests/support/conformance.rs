@@ -233,10 +233,10 @@ impl Summary {
         self.passed += 1;
         self.worst.worst_output = self.worst.worst_output.max(agreement.worst_output);
         self.worst.worst_derivative = self.worst.worst_derivative.max(agreement.worst_derivative);
-        let json = std::fs::read_to_string(case.join("summary.json")).unwrap_or_default();
-        if let (Some(commands), Some(bytes)) =
-            (json_number(&json, "commands"), json_number(&json, "peak_bytes"))
-        {
+        let Ok(text) = std::fs::read(case.join("summary.json")) else { return };
+        let summary: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        let number = |key: &str| summary[key].as_u64().map(|value| value as usize);
+        if let (Some(commands), Some(bytes)) = (number("commands"), number("peak_bytes")) {
             self.commands = (self.commands.0 + agreement.commands, self.commands.1 + commands);
             self.peak_bytes = (self.peak_bytes.0 + agreement.peak_bytes, self.peak_bytes.1 + bytes);
         }
@@ -262,9 +262,4 @@ impl Summary {
         );
         println!("{} passed, {} failed", self.passed, self.failures.len());
     }
-}
-
-fn json_number(json: &str, key: &str) -> Option<usize> {
-    let rest = json.split(&format!("\"{key}\": ")).nth(1)?;
-    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }

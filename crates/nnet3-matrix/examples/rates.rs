@@ -8,6 +8,7 @@ use nnet3_matrix::{
     Accumulator, Activation, ColumnTerm, Device, IndexTable, Map, Matrix, OffsetTable, Transpose, cpu,
     set_num_threads,
 };
+use serde_json::json;
 use std::time::Instant;
 
 /// Best seconds for one call, over about 0.15 s.
@@ -51,11 +52,19 @@ fn products(device: &Device) {
             let (a, b, mut c) = (random(device, ra, ca), random(device, rb, cb), Matrix::zeros(device, m, n));
             let time = seconds(|| device.gemm(c.view_mut(), 1.0, a.view(), ta, b.view(), tb, 0.0));
             let rate = 2.0 * (m * n * k) as f64 / time / 1e9;
+            let transpose = format!("{ta:?} {tb:?}");
+            let rate = rounded(rate, 10.0);
             println!(
-                r#"{{"primitive": "gemm", "m": {m}, "k": {k}, "n": {n}, "transpose": "{ta:?} {tb:?}", "gflops": {rate:.1}}}"#
+                "{}",
+                json!({ "primitive": "gemm", "m": m, "k": k, "n": n, "transpose": transpose, "gflops": rate })
             );
         }
     }
+}
+
+/// To a whole number of `parts`-th parts.
+fn rounded(value: f64, parts: f64) -> f64 {
+    (parts * value).round() / parts
 }
 
 /// Everything but products on matrices of one size.
@@ -80,9 +89,12 @@ fn others(device: &Device, wanted: &str, rows: usize, cols: usize) {
         }
         let rate = 4.0 * floats * elements / seconds(f) / 1e9;
         let share = rate / copy;
-        println!(
-            r#"{{"primitive": "{name}", "rows": {rows}, "cols": {cols}, "level": "{level:?}", "gb_per_s": {rate:.2}, "of_memcpy": {share:.2}}}"#
-        );
+        let (rate, share) = (rounded(rate, 100.0), rounded(share, 100.0));
+        let line = json!({
+            "primitive": name, "rows": rows, "cols": cols, "level": format!("{level:?}"),
+            "gb_per_s": rate, "of_memcpy": share,
+        });
+        println!("{line}");
     };
     report("memcpy", 2.0, &mut || device.copy(dst.view_mut(), a.view()));
     report("set", 1.0, &mut || device.set(dst.view_mut(), 1.0));

@@ -12,12 +12,11 @@
 //! to the reference's figures below; `sgemm_gflops` says how fast this machine is beside theirs.
 
 mod case;
-mod json;
 mod measure;
 
 use case::{Case, Growth};
-use json::Json;
 use measure::{First, Mode, Stages};
+use serde_json::{Map, Value, json};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -66,35 +65,45 @@ fn first(folder: &Path, mode: Mode, growth: Option<Growth>, processes: usize) ->
     Ok(best)
 }
 
-fn measured(folder: &Path, case: &Case, mode: Mode, reference: Option<f64>) -> Result<Json> {
-    let first = first(folder, mode, None, PROCESSES)?;
-    let Stages { total, parts, commands, digest } = measure::stages(case, mode)?;
-    let stages = parts.into_iter().map(|(name, seconds)| (name.to_string(), Json::ms(seconds))).collect();
-    Ok(Json::object([
-        ("first_ms", Json::ms(first.seconds)),
-        ("plan_ms", Json::ms(first.plan_seconds)),
-        ("again_ms", Json::ms(total)),
-        ("reference_ms", reference.into()),
-        ("ratio", reference.map(|reference| 1e3 * first.seconds / reference).into()),
-        ("grown_bytes", first.grown_bytes.into()),
-        ("commands", commands.into()),
-        ("digest", Json::Text(digest)),
-        ("stages_ms", Json::Object(stages)),
-    ]))
+/// With four digits after the point.
+fn number(value: f64) -> Value {
+    Value::from((1e4 * value).round() / 1e4)
 }
 
-fn report_case(folder: &Path, case: &Case) -> Result<Json> {
+fn ms(seconds: f64) -> Value {
+    number(1e3 * seconds)
+}
+
+fn measured(folder: &Path, case: &Case, mode: Mode, reference: Option<f64>) -> Result<Value> {
+    let first = first(folder, mode, None, PROCESSES)?;
+    let Stages { total, parts, commands, digest } = measure::stages(case, mode)?;
+    let stages =
+        parts.into_iter().map(|(name, seconds)| (name.to_string(), ms(seconds))).collect::<Map<_, _>>();
+    Ok(json!({
+        "first_ms": ms(first.seconds),
+        "plan_ms": ms(first.plan_seconds),
+        "again_ms": ms(total),
+        "reference_ms": reference,
+        "ratio": reference.map(|reference| number(1e3 * first.seconds / reference)),
+        "grown_bytes": first.grown_bytes,
+        "commands": commands,
+        "digest": digest,
+        "stages_ms": stages,
+    }))
+}
+
+fn report_case(folder: &Path, case: &Case) -> Result<Value> {
     let reference = REFERENCE.iter().find(|(name, ..)| *name == case.name);
     let with = reference.map(|&(_, with, _)| with);
     let without = reference.and_then(|&(.., without)| without);
-    Ok(Json::object([
-        ("case", Json::Text(case.name.clone())),
-        ("shortcut", measured(folder, case, Mode::Shortcut, with)?),
-        ("no_shortcut", measured(folder, case, Mode::Plain, without)?),
-    ]))
+    Ok(json!({
+        "case": case.name,
+        "shortcut": measured(folder, case, Mode::Shortcut, with)?,
+        "no_shortcut": measured(folder, case, Mode::Plain, without)?,
+    }))
 }
 
-fn report_growth(folder: &Path, case: &Case) -> Result<Vec<Json>> {
+fn report_growth(folder: &Path, case: &Case) -> Result<Vec<Value>> {
     let mut rows = Vec::new();
     for alike in [true, false] {
         for sequences in SEQUENCES {
@@ -102,23 +111,23 @@ fn report_growth(folder: &Path, case: &Case) -> Result<Vec<Json>> {
                 let growth = Growth { sequences, frames, alike };
                 let first = first(folder, Mode::Plain, Some(growth), PROCESSES_GROWING)?;
                 let rows_given = case.grown(growth)?.inputs.iter().map(|io| io.indexes.len()).sum::<usize>();
-                rows.push(Json::object([
-                    ("sequences", (sequences as usize).into()),
-                    ("frames", (frames as usize).into()),
-                    ("alike", Json::Bool(alike)),
-                    ("input_rows", rows_given.into()),
-                    ("first_ms", Json::ms(first.seconds)),
-                    ("plan_ms", Json::ms(first.plan_seconds)),
-                    ("us_per_input_row", Json::Number(1e6 * first.seconds / rows_given as f64)),
-                    ("grown_bytes", first.grown_bytes.into()),
-                ]));
+                rows.push(json!({
+                    "sequences": sequences,
+                    "frames": frames,
+                    "alike": alike,
+                    "input_rows": rows_given,
+                    "first_ms": ms(first.seconds),
+                    "plan_ms": ms(first.plan_seconds),
+                    "us_per_input_row": number(1e6 * first.seconds / rows_given as f64),
+                    "grown_bytes": first.grown_bytes,
+                }));
             }
         }
     }
     Ok(rows)
 }
 
-fn report(folder: &Path, names: &[String]) -> Result<Json> {
+fn report(folder: &Path, names: &[String]) -> Result<Value> {
     let mut folders: Vec<_> = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     folders.retain(|path| path.join("config").is_file() && path.join("request.txt").is_file());
     folders.sort();
@@ -134,12 +143,12 @@ fn report(folder: &Path, names: &[String]) -> Result<Json> {
             growth = report_growth(folder, &case)?;
         }
     }
-    Ok(Json::object([
-        ("sgemm_gflops", Json::Number(measure::sgemm())),
-        ("reference_sgemm_gflops", Json::Number(REFERENCE_SGEMM)),
-        ("cases", Json::List(cases)),
-        ("growth_of_tdnnf_train_without_shortcut", Json::List(growth)),
-    ]))
+    Ok(json!({
+        "sgemm_gflops": number(measure::sgemm()),
+        "reference_sgemm_gflops": number(REFERENCE_SGEMM),
+        "cases": cases,
+        "growth_of_tdnnf_train_without_shortcut": growth,
+    }))
 }
 
 /// A process for [`first`]: one compilation.
@@ -159,7 +168,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
         Some((first, rest)) if first == "--first" => compile_once(rest),
-        Some((folder, names)) => report(Path::new(folder), names).map(|json| println!("{json}")),
+        Some((folder, names)) => report(Path::new(folder), names).map(|json| println!("{json:#}")),
         None => Err("usage: compile_speed DIR [CASE ...]".into()),
     };
     match result {

@@ -1,7 +1,7 @@
 //! Runs a program again and again beside products of large matrices, so that its speed can be given as a share of the
 //! machine's rate of products in the same minute.
 
-use super::json::Json;
+use super::json::{self, real};
 use super::trial::Trial;
 use super::{Inspection, Times, milliseconds};
 use crate::computation::Command;
@@ -177,31 +177,27 @@ impl Benchmark {
         let flops = flops::count(inspection.nnet, computation);
         let (forward, backward) = (self.forward_seconds(), self.backward_seconds());
         let percent = |flops: u64, seconds: f64| 100.0 * flops as f64 / seconds / 1e9 / self.sgemm_gflops();
-        let real = |value: Option<f64>| Json::real(value.unwrap_or(f64::NAN));
-        let time = |of: fn(Times) -> Duration| real(inspection.times.map(of).map(milliseconds));
-        let mut out = String::new();
-        let mut fields = vec![
-            ("sgemm_gflops", Json::real(self.sgemm_gflops())),
-            ("product_gflops", Json::real(self.product_gflops())),
-            ("compile_ms", time(|times| times.compile)),
-            ("plan_ms", time(|times| times.plan)),
-            ("forward_s", Json::real(forward)),
-            ("backward_s", real(backward)),
-            ("gemm_gflop_forward", Json::real(flops.forward as f64 / 1e9)),
-            ("gemm_gflop_backward", Json::real(flops.backward as f64 / 1e9)),
-            ("percent_of_sgemm_forward", Json::real(percent(flops.forward, forward))),
-            ("percent_of_sgemm_backward", real(backward.map(|time| percent(flops.backward, time)))),
-            ("peak_bytes", Json::size(computation.peak_bytes())),
-            ("arena_bytes", Json::size(inspection.program.plan().arena_bytes())),
-            ("commands", Json::size(computation.commands.len())),
-            ("runs", Json::size(self.forward.len())),
-        ];
+        let time = |of: fn(Times) -> Duration| inspection.times.map(|times| real(milliseconds(of(times))));
+        let mut out = serde_json::json!({
+            "sgemm_gflops": real(self.sgemm_gflops()),
+            "product_gflops": real(self.product_gflops()),
+            "compile_ms": time(|times| times.compile),
+            "plan_ms": time(|times| times.plan),
+            "forward_s": real(forward),
+            "backward_s": backward.map(real),
+            "gemm_gflop_forward": real(flops.forward as f64 / 1e9),
+            "gemm_gflop_backward": real(flops.backward as f64 / 1e9),
+            "percent_of_sgemm_forward": real(percent(flops.forward, forward)),
+            "percent_of_sgemm_backward": backward.map(|time| real(percent(flops.backward, time))),
+            "peak_bytes": computation.peak_bytes(),
+            "arena_bytes": inspection.program.plan().arena_bytes(),
+            "commands": computation.commands.len(),
+            "runs": self.forward.len(),
+        });
         if let Some(seconds) = self.natural_backward_seconds() {
-            fields.push(("natural_backward_s", Json::real(seconds)));
+            out["natural_backward_s"] = real(seconds);
         }
-        Json::Object(fields).write(0, 0, &mut out);
-        out.push('\n');
-        out
+        json::to_text(&out, 0)
     }
 }
 

@@ -6,84 +6,91 @@ use crate::computation::{Computation, MatrixId, print};
 use crate::flops;
 use crate::index::print_cindexes;
 use crate::lower::{Cost, Op};
-use crate::optimize::analysis::submatrix_accesses;
+use crate::optimize::analysis::{AccessKind, submatrix_accesses};
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+use serde_json::{Map, Number, Value, json};
+use std::io::{self, Write};
 
-/// A value, as it is written.
-pub(super) enum Json {
-    Number(String),
-    String(String),
-    List(Vec<Json>),
-    Object(Vec<(&'static str, Json)>),
+/// A number with six digits after the point; null for infinities and NaN, which have no form in JSON.
+pub(super) fn real(value: f64) -> Value {
+    Value::from((1e6 * value).round() / 1e6)
 }
 
-impl Json {
-    pub(super) fn integer(value: impl Into<u64>) -> Json {
-        Json::Number(value.into().to_string())
-    }
-    pub(super) fn size(value: usize) -> Json {
-        Json::Number(value.to_string())
-    }
-    pub(super) fn real(value: f64) -> Json {
-        // Infinities and NaN have no form in JSON.
-        Json::Number(if value.is_finite() { format!("{value:.6}") } else { "null".to_string() })
-    }
-    pub(super) fn text(value: impl Into<String>) -> Json {
-        Json::String(value.into())
-    }
-    pub(super) fn texts<'a>(values: impl IntoIterator<Item = &'a str>) -> Json {
-        Json::List(values.into_iter().map(Json::text).collect())
+/// The text of a value. Lists and objects at a depth below `lines` have a line for each item.
+pub(super) fn to_text(value: &Value, lines: usize) -> String {
+    let mut out = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut out, Lines { lines, depth: 0, empty: true });
+    value.serialize(&mut serializer).expect("a value can be written to memory");
+    out.push(b'\n');
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+struct Lines {
+    lines: usize,
+    depth: usize,
+    /// Nothing has been written of the list or object that was begun last.
+    empty: bool,
+}
+
+impl Lines {
+    fn begin<W: ?Sized + Write>(&mut self, w: &mut W, open: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.empty = true;
+        w.write_all(open)
     }
 
-    /// Lists and objects at a depth below `lines` have a line for each item.
-    pub(super) fn write(&self, depth: usize, lines: usize, out: &mut String) {
-        let (open, close, count) = match self {
-            Json::Number(number) => return out.push_str(number),
-            Json::String(text) => return write_string(text, out),
-            Json::List(items) => ('[', ']', items.len()),
-            Json::Object(items) => ('{', '}', items.len()),
-        };
-        let newline = |depth: usize, out: &mut String| {
-            out.push('\n');
-            out.extend(std::iter::repeat_n("  ", depth));
-        };
-        let broken = depth < lines && count > 0;
-        out.push(open);
-        for i in 0..count {
-            if i > 0 {
-                out.push(',');
-            }
-            match broken {
-                true => newline(depth + 1, out),
-                false if i > 0 => out.push(' '),
-                false => {}
-            }
-            match self {
-                Json::List(items) => items[i].write(depth + 1, lines, out),
-                Json::Object(items) => {
-                    write_string(items[i].0, out);
-                    out.push_str(": ");
-                    items[i].1.write(depth + 1, lines, out);
-                }
-                _ => {}
-            }
+    fn item<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        w.write_all(if first { b"" } else { b"," })?;
+        match self.depth <= self.lines {
+            true => self.line(w),
+            false => w.write_all(if first { b"" } else { b" " }),
         }
-        if broken {
-            newline(depth, out);
+    }
+
+    fn end<W: ?Sized + Write>(&mut self, w: &mut W, close: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth < self.lines && !self.empty {
+            self.line(w)?;
         }
-        out.push(close);
+        w.write_all(close)
+    }
+
+    fn line<W: ?Sized + Write>(&self, w: &mut W) -> io::Result<()> {
+        write!(w, "\n{:1$}", "", 2 * self.depth)
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
+impl Formatter for Lines {
+    fn begin_array<W: ?Sized + Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.begin(w, b"[")
     }
-    out.push('"');
+    fn begin_array_value<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.item(w, first)
+    }
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.empty = false;
+        Ok(())
+    }
+    fn end_array<W: ?Sized + Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.end(w, b"]")
+    }
+    fn begin_object<W: ?Sized + Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.begin(w, b"{")
+    }
+    fn begin_object_key<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.item(w, first)
+    }
+    fn begin_object_value<W: ?Sized + Write>(&mut self, w: &mut W) -> io::Result<()> {
+        w.write_all(b": ")
+    }
+    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.empty = false;
+        Ok(())
+    }
+    fn end_object<W: ?Sized + Write>(&mut self, w: &mut W) -> io::Result<()> {
+        self.end(w, b"}")
+    }
 }
 
 impl Inspection<'_> {
@@ -91,55 +98,39 @@ impl Inspection<'_> {
     pub fn json(&self) -> String {
         let computation = self.program.computation();
         let extended = self.program.lowered().extended(computation);
-        let number = |(key, value): (&'static str, String)| (key, Json::Number(value));
-        let mut items = vec![
-            ("summary", Json::Object(self.summary_items().into_iter().map(number).collect())),
-            ("matrices", Json::List((1..computation.matrices.len()).map(|m| self.matrix_json(m)).collect())),
-            (
-                "commands",
-                Json::List(
-                    (0..computation.commands.len()).map(|c| self.command_json(&extended, c)).collect(),
-                ),
-            ),
-        ];
+        let number = |text: String| text.parse::<Number>().map_or(Value::Null, Value::Number);
+        let summary = self.summary_items().into_iter().map(|(key, text)| (key.to_owned(), number(text)));
+        let mut out = json!({
+            "summary": summary.collect::<Map<_, _>>(),
+            "matrices": list((1..computation.matrices.len()).map(|m| self.matrix_json(m))),
+            "commands": list((0..computation.commands.len()).map(|c| self.command_json(&extended, c))),
+        });
         if self.profile.is_some() {
             let names = print::Names::of(self.nnet);
             let ops = self.program.lowered().ops().iter().enumerate();
-            let rows = ops.filter_map(|(i, op)| self.operation_json(&extended, &names, i, op));
-            items.push(("operations", Json::List(rows.collect())));
+            out["operations"] = list(ops.filter_map(|(i, op)| self.operation_json(&extended, &names, i, op)));
         }
         if let Some(passes) = self.passes {
-            let rows = passes.list.iter().map(|pass| {
-                Json::Object(vec![
-                    ("name", Json::text(pass.name)),
-                    ("commands", Json::size(pass.after.commands)),
-                    ("matrices", Json::size(pass.after.matrices)),
-                    ("bytes", Json::size(pass.after.bytes)),
-                    ("ms", Json::real(milliseconds(pass.time))),
-                ])
-            });
-            items.push(("passes", Json::List(rows.collect())));
-            let cost = |cost: &Cost| {
-                Json::Object(vec![
-                    ("operations", Json::size(cost.operations)),
-                    ("bytes", Json::integer(cost.bytes)),
-                    ("gemm-flops", Json::integer(cost.flops)),
-                ])
-            };
-            let rows = passes.lowering.iter().map(|pass| {
-                Json::Object(vec![
-                    ("name", Json::text(pass.name)),
-                    ("before", cost(&pass.before)),
-                    ("after", cost(&pass.after)),
-                    ("ms", Json::real(milliseconds(pass.time))),
-                ])
-            });
-            items.push(("lowering", Json::List(rows.collect())));
+            out["passes"] = list(passes.list.iter().map(|pass| {
+                json!({
+                    "name": pass.name,
+                    "commands": pass.after.commands,
+                    "matrices": pass.after.matrices,
+                    "bytes": pass.after.bytes,
+                    "ms": real(milliseconds(pass.time)),
+                })
+            }));
+            let cost = |cost: &Cost| json!({ "operations": cost.operations, "bytes": cost.bytes, "gemm-flops": cost.flops });
+            out["lowering"] = list(passes.lowering.iter().map(|pass| {
+                json!({
+                    "name": pass.name,
+                    "before": cost(&pass.before),
+                    "after": cost(&pass.after),
+                    "ms": real(milliseconds(pass.time)),
+                })
+            }));
         }
-        let mut out = String::new();
-        Json::Object(items).write(0, 2, &mut out);
-        out.push('\n');
-        out
+        to_text(&out, 2)
     }
 
     /// An operation that has run.
@@ -149,71 +140,75 @@ impl Inspection<'_> {
         names: &print::Names<'_>,
         i: usize,
         op: &Op,
-    ) -> Option<Json> {
+    ) -> Option<Value> {
         let work = self.work(extended, i)?;
-        let mut items = vec![
-            ("command", Json::size(self.program.lowered().command(i))),
-            ("kind", Json::text(op_kind(self.nnet, op))),
-            ("text", Json::text(op.text(extended, names))),
-            ("nodes", Json::texts(self.nodes_of_op(extended, op))),
-            ("bytes", Json::integer(work.bytes)),
-        ];
+        let mut out = json!({
+            "command": self.program.lowered().command(i),
+            "kind": op_kind(self.nnet, op),
+            "text": op.text(extended, names),
+            "nodes": self.nodes_of_op(extended, op),
+            "bytes": work.bytes,
+        });
         if work.flops > 0 {
-            items.push(("gemm-flops", Json::integer(work.flops)));
+            out["gemm-flops"] = work.flops.into();
         }
-        items.push(("ms", Json::real(milliseconds(work.time))));
+        out["ms"] = real(milliseconds(work.time));
         if let Some(rate) = work.gflops() {
-            items.push(("gflops", Json::real(rate)));
+            out["gflops"] = real(rate);
         }
-        Some(Json::Object(items))
+        Some(out)
     }
 
-    fn matrix_json(&self, m: usize) -> Json {
+    fn matrix_json(&self, m: usize) -> Value {
         let (computation, plan) = (self.program.computation(), self.program.plan());
         let matrix = &computation.matrices[m];
-        let mut items = vec![
-            ("name", Json::text(format!("m{m}"))),
-            ("rows", Json::size(matrix.rows)),
-            ("cols", Json::size(matrix.cols)),
-            ("offset-bytes", Json::size(4 * plan.matrix_offsets[m])),
-        ];
+        let mut out = json!({
+            "name": format!("m{m}"),
+            "rows": matrix.rows,
+            "cols": matrix.cols,
+            "offset-bytes": 4 * plan.matrix_offsets[m],
+        });
         if let Some((first, last)) = self.life(MatrixId::from(m)) {
-            items.push(("life", Json::List(vec![Json::size(first), Json::size(last)])));
+            out["life"] = json!([first, last]);
         }
         if let Some(info) = computation.debug_info.get(m) {
-            items.push(("what", Json::text(if info.is_deriv { "deriv" } else { "value" })));
-            items.push(("indexes", Json::text(print_cindexes(&info.cindexes, self.nnet.node_names()))));
+            out["what"] = if info.is_deriv { "deriv" } else { "value" }.into();
+            out["indexes"] = print_cindexes(&info.cindexes, self.nnet.node_names()).into();
         }
-        Json::Object(items)
+        out
     }
 
-    fn command_json(&self, extended: &Computation, c: usize) -> Json {
+    fn command_json(&self, extended: &Computation, c: usize) -> Value {
         let computation = self.program.computation();
         let command = &computation.commands[c];
         let names = print::Names::of(self.nnet);
         let mut accesses = Vec::new();
         submatrix_accesses(self.nnet, computation, command, &mut accesses);
-        let list = |wanted: fn(bool, bool) -> bool| {
-            use crate::optimize::analysis::AccessKind;
-            let accesses = accesses.iter();
-            let those = accesses.filter(|(_, kind)| wanted(*kind != AccessKind::Write, kind.writes()));
-            Json::List(those.map(|&(s, _)| Json::text(print::submatrix(computation, s))).collect())
+        let those = |wanted: fn(AccessKind) -> bool| {
+            let accesses = accesses.iter().filter(|&&(_, kind)| wanted(kind));
+            list(accesses.map(|&(s, _)| print::submatrix(computation, s).into()))
         };
-        let mut items = vec![
-            ("kind", Json::text(name(command))),
-            ("text", Json::text(print::command(computation, &names, command))),
-            ("nodes", Json::texts(self.nodes_of(computation, command))),
-            ("reads", list(|reads, _| reads)),
-            ("writes", list(|_, writes| writes)),
-        ];
+        let mut out = json!({
+            "kind": name(command),
+            "text": print::command(computation, &names, command),
+            "nodes": self.nodes_of(computation, command),
+            "reads": those(|kind| kind != AccessKind::Write),
+            "writes": those(AccessKind::writes),
+        });
         let flops = flops::of_command(self.nnet, computation, command);
         if flops > 0 {
-            items.push(("gemm-flops", Json::integer(flops)));
+            out["gemm-flops"] = flops.into();
         }
         if let Some(work) = self.work_at(extended, c) {
-            items.push(("ms", Json::real(milliseconds(work.time))));
-            work.gflops().into_iter().for_each(|rate| items.push(("gflops", Json::real(rate))));
+            out["ms"] = real(milliseconds(work.time));
+            if let Some(rate) = work.gflops() {
+                out["gflops"] = real(rate);
+            }
         }
-        Json::Object(items)
+        out
     }
+}
+
+fn list(values: impl Iterator<Item = Value>) -> Value {
+    Value::Array(values.collect())
 }

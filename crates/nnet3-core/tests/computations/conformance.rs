@@ -98,11 +98,6 @@ fn sorted_lines(listing: &str) -> Vec<String> {
     lines
 }
 
-fn number(summary: &str, key: &str) -> f64 {
-    let rest = summary.split_once(&format!("\"{key}\": ")).unwrap().1;
-    rest.split([',', '}']).next().unwrap().trim().parse().unwrap()
-}
-
 /// All readable cases whose name contains `$NNET3_CASE`; none if the folder is not given.
 pub fn cases() -> impl Iterator<Item = Case> {
     let root = std::env::var_os("NNET3_CONFORMANCE_DIR");
@@ -166,9 +161,10 @@ fn check_case(case: &Case, totals: &mut Totals) -> Result<(), String> {
     }
     let optimized = case.optimize(&OptimizeOptions::default(), &plain)?;
     dump(case, "optimized", &optimized);
-    let summary = text("summary.json");
-    let commands = [optimized.commands.len() as f64, number(&summary, "commands")];
-    let bytes = [optimized.peak_bytes() as f64, number(&summary, "peak_bytes")];
+    let summary: serde_json::Value = serde_json::from_str(&text("summary.json")).unwrap();
+    let number = |key: &str| summary[key].as_f64().unwrap();
+    let commands = [optimized.commands.len() as f64, number("commands")];
+    let bytes = [optimized.peak_bytes() as f64, number("peak_bytes")];
     for i in 0..2 {
         totals.commands[i] += commands[i];
         totals.bytes[i] += bytes[i];

@@ -11,7 +11,8 @@ use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};
 use nnet3_core::lower::{Cost, Lowered};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,83 +144,6 @@ fn operations_add_up() {
     assert_eq!(count.backward, 2 * (10 * 21 + 14 * 21 + 2 * 8 * 6));
 }
 
-/// Values of a small JSON parser.
-#[derive(Debug, PartialEq)]
-enum Json {
-    Number(f64),
-    String(String),
-    List(Vec<Json>),
-    Object(BTreeMap<String, Json>),
-}
-
-impl Json {
-    fn parse(text: &str) -> Json {
-        let mut rest = text;
-        let value = Json::value(&mut rest);
-        assert_eq!(rest.trim(), "");
-        value
-    }
-
-    fn value(rest: &mut &str) -> Json {
-        *rest = rest.trim_start();
-        match rest.as_bytes()[0] {
-            b'"' => Json::String(Json::string(rest)),
-            open @ (b'[' | b'{') => {
-                let close = if open == b'[' { ']' } else { '}' };
-                let (mut list, mut object) = (Vec::new(), BTreeMap::new());
-                *rest = rest[1..].trim_start();
-                while !rest.starts_with(close) {
-                    if open == b'{' {
-                        let key = Json::string(rest);
-                        *rest = rest.trim_start().strip_prefix(':').unwrap();
-                        assert!(object.insert(key, Json::value(rest)).is_none());
-                    } else {
-                        list.push(Json::value(rest));
-                    }
-                    *rest = rest.trim_start();
-                    if let Some(after) = rest.strip_prefix(',') {
-                        *rest = after.trim_start();
-                        assert!(!rest.starts_with(close));
-                    } else {
-                        assert!(rest.starts_with(close));
-                    }
-                }
-                *rest = &rest[1..];
-                if open == b'[' { Json::List(list) } else { Json::Object(object) }
-            }
-            _ => {
-                let end = rest.find([',', ']', '}', '\n']).unwrap();
-                let (number, after) = rest.split_at(end);
-                *rest = after;
-                Json::Number(number.trim().parse().unwrap())
-            }
-        }
-    }
-
-    fn string(rest: &mut &str) -> String {
-        let mut out = String::new();
-        let mut chars = rest.strip_prefix('"').unwrap().chars();
-        loop {
-            match chars.next().unwrap() {
-                '"' => break,
-                '\\' => out.push(chars.next().unwrap()),
-                c => out.push(c),
-            }
-        }
-        *rest = chars.as_str();
-        out
-    }
-
-    fn get(&self, key: &str) -> &Json {
-        let Json::Object(items) = self else { panic!("{self:?} has no {key}") };
-        items.get(key).unwrap_or_else(|| panic!("no {key} in {items:?}"))
-    }
-    fn list(&self) -> &[Json] {
-        let Json::List(items) = self else { panic!("{self:?} is no list") };
-        items
-    }
-}
-
 #[test]
 fn json_says_what_the_listing_says() {
     let nnet = nnet(FEED_FORWARD);
@@ -227,33 +151,36 @@ fn json_says_what_the_listing_says() {
     let profile = profile(&nnet, &program);
     let computation = program.computation();
     let inspection = Inspection { profile: Some(&profile), ..inspect(&nnet, &program) };
-    let json = Json::parse(&inspection.json());
+    let text = inspection.json();
+    let json: Value = serde_json::from_str(&text).unwrap();
     let names = print::Names::of(&nnet);
-    let commands = json.get("commands").list();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let commands = list(&json["commands"]);
     assert_eq!(commands.len(), computation.commands.len());
     for (found, command) in commands.iter().zip(&computation.commands) {
-        assert_eq!(*found.get("text"), Json::String(print::command(computation, &names, command)));
+        assert_eq!(found["text"], print::command(computation, &names, command));
     }
-    let texts = |values: &[&str]| Json::List(values.iter().map(|v| Json::String(v.to_string())).collect());
     let position = |part: &str| {
-        let has = |c: &Json| matches!(c.get("text"), Json::String(text) if text.contains(part));
-        commands.iter().position(has).unwrap()
+        commands.iter().position(|command| command["text"].as_str().unwrap().contains(part)).unwrap()
     };
     let lda = &commands[position("lda.Propagate")];
-    assert_eq!(*lda.get("reads"), texts(&["m2"]));
-    assert_eq!(*lda.get("writes"), texts(&["m3"]));
-    assert_eq!(*lda.get("nodes"), texts(&["h"]));
-    assert_eq!(*lda.get("gemm-flops"), Json::Number(2.0 * 8.0 * 6.0 * 3.0));
-    assert!(matches!(lda.get("ms"), Json::Number(ms) if *ms > 0.0));
+    assert_eq!(lda["reads"], json!(["m2"]));
+    assert_eq!(lda["writes"], json!(["m3"]));
+    assert_eq!(lda["nodes"], json!(["h"]));
+    assert_eq!(lda["gemm-flops"], 2 * 8 * 6 * 3);
+    assert!(lda["ms"].as_f64().unwrap() > 0.0);
 
-    let matrices = json.get("matrices").list();
+    let matrices = list(&json["matrices"]);
     assert_eq!(matrices.len(), computation.matrices.len() - 1);
     let m2 = &matrices[1];
-    assert_eq!(*m2.get("name"), Json::String("m2".to_string()));
-    assert_eq!((m2.get("rows"), m2.get("cols")), (&Json::Number(8.0), &Json::Number(6.0)));
-    let life = [position("m2 = undefined"), position("m2 = []")].map(|c| Json::Number(c as f64));
-    assert_eq!(*m2.get("life"), Json::List(life.into()));
-    assert_eq!(*json.get("summary").get("commands"), Json::Number(commands.len() as f64));
+    assert_eq!((&m2["name"], &m2["rows"], &m2["cols"]), (&json!("m2"), &json!(8), &json!(6)));
+    assert_eq!(m2["life"], json!([position("m2 = undefined"), position("m2 = []")]));
+    assert_eq!(json["summary"]["commands"], commands.len());
+
+    // Each item has a line, and so have the beginnings and ends of lists.
+    let items = |value: &Value| value.as_array().map_or_else(|| value.as_object().unwrap().len(), Vec::len);
+    let lines: usize = json.as_object().unwrap().values().map(|value| items(value) + 2).sum();
+    assert_eq!(text.lines().count(), lines + 2, "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rules about one command by itself, and about memos (spec compiler §7.2, 1).
+//! Rules about one command by itself, and about memos.
 
 use super::*;
 use nnet3_core::computation::{Backprop, Propagate};
