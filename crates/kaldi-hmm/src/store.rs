@@ -1,4 +1,4 @@
-//! Transition models in files (spec io §5.3). In the extended form, where self-loops have pdfs of their own, the list of
+//! Transition models in files. In the extended form, where self-loops have pdfs of their own, the list of
 //! states is `<Tuples>`, else `<Triples>`.
 
 use crate::transitions::{TransitionModel, TransitionState};
@@ -78,9 +78,9 @@ mod tests {
         </TopologyEntry> \n</Topology> \n<Triples> 2 \n1 0 0 \n2 0 1 \n</Triples> \n<LogProbs> \n\
         \x20[ 0 -0.6931472 -0.6931472 -0.6931472 -0.6931472 ]\n</LogProbs> \n</TransitionModel> \n";
 
-    /// The 247 bytes of spec io §5.3.
+    /// The 247 bytes that the reference wrote.
     #[test]
-    fn the_binary_form_of_the_specification() {
+    fn the_binary_form() {
         let model = from_text::<TransitionModel>(TEXT).unwrap();
         let (text, binary) = in_both_forms(&model);
         assert_eq!(text, TEXT);

@@ -1,4 +1,4 @@
-//! Topologies in files (`hmm/hmm-topology.cc`; spec io §5.3). Text is what people write, binary is the tables.
+//! Topologies in files (`hmm/hmm-topology.cc`). Text is what people write, binary is the tables.
 
 use crate::topology::{HmmState, HmmTopology};
 use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result};
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(in_both_forms(&topology).0, extended);
     }
 
-    /// The bytes of spec io §5.3.
+    /// The bytes that the reference wrote.
     #[test]
     fn the_binary_form_of_the_specification() {
         let text = "<Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones> <State> 0 <PdfClass> 0 \

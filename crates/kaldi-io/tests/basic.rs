@@ -1,4 +1,4 @@
-//! Numbers, tokens and vectors of integers against the bytes in the format description (io.md §1).
+//! Numbers, tokens and vectors of integers against the bytes in the format description.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Kaldi's option syntax (io.md §4.1).
+//! Kaldi's option syntax.
 
 mod common;
 

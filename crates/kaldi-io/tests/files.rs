@@ -1,4 +1,4 @@
-//! Opening files, pipes and offsets; complete files or none (io.md §3.1–3.3).
+//! Opening files, pipes and offsets; complete files or none.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Values in tables against the bytes in the format description (io.md §3.10, §5.9).
+//! Values in tables against the bytes in the format description.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Matrices and vectors in all their forms against the bytes in the format description (io.md §2).
+//! Matrices and vectors in all their forms against the bytes in the format description.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Reading and writing tables (io.md §3.4–3.9).
+//! Reading and writing tables.
 
 mod common;
 

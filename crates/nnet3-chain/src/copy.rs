@@ -1,4 +1,4 @@
-//! Copying chain examples with changes (spec chain §5.2).
+//! Copying chain examples with changes.
 
 use kaldi_io::GeneralMatrix;
 use nnet3_train::copy::{Copied, Copier, CopyExample, NOT_SHIFTED, select_times};

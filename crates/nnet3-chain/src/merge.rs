@@ -1,4 +1,4 @@
-//! Merging chain examples into minibatches (spec chain §4.3, §5.2).
+//! Merging chain examples into minibatches.
 
 use kaldi_fst::{Fst, ops};
 use nnet3_train::merge::merge_ios;

@@ -1,4 +1,4 @@
-//! Giving supervision the costs that the same paths have in the denominator graph (spec chain §4.3): with them the
+//! Giving supervision the costs that the same paths have in the denominator graph: with them the
 //! objective can never be positive.
 
 use kaldi_fst::ops::{self, SortedAcceptor};

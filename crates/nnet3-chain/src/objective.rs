@@ -1,4 +1,4 @@
-//! The objective of lattice-free MMI and its derivative (spec chain §6): how probable the output makes what was said, in relation to
+//! The objective of lattice-free MMI and its derivative: how probable the output makes what was said, in relation to
 //! everything that the phone language model allows.
 
 use std::fmt;
@@ -153,11 +153,11 @@ impl ChainScratch {
     }
 }
 
-/// The objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the second, and so on, and a
-/// column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv` to that of objective and terms,
-/// `xent_deriv` to the numerator's posteriors times the supervision's weight. With `apply_penalty` the derivative has the
-/// out-of-range penalty: callers draw in which half of the minibatches. Everything is on the scratch memory's device;
-/// where that is not the host, the host does the work on copies.
+/// The objective of a minibatch. `nnet_output` has a row for each sequence of the first frame, then of the second,
+/// and so on, and a column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv` to that
+/// of objective and terms, `xent_deriv` to the numerator's posteriors times the supervision's weight. With
+/// `apply_penalty` the derivative has the out-of-range penalty: callers draw in which half of the minibatches.
+/// Everything is on the scratch memory's device; where that is not the host, the host does the work on copies.
 ///
 /// An error if supervision, graph and output do not fit each other.
 #[allow(clippy::too_many_arguments)]

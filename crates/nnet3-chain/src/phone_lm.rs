@@ -1,4 +1,4 @@
-//! The phone language model that denominator graphs are made from (spec chain §2): an n-gram model without smoothing, in which
+//! The phone language model that denominator graphs are made from: an n-gram model without smoothing, in which
 //! some histories count as their shorter form ("hard back-off"), so that it has few arcs.
 
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

@@ -1,4 +1,4 @@
-//! Supervision from transcriptions with times (spec chain §4.1, §4.2): which phones are allowed in each frame, and in which order.
+//! Supervision from transcriptions with times: which phones are allowed in each frame, and in which order.
 
 use kaldi_fst::{Arc, EPSILON, Fst, StateId, Weight, ops};
 use nnet3_decode::{CompactLattice, order};

@@ -1,4 +1,4 @@
-//! The form of chain examples in files (spec io §5.6).
+//! The form of chain examples in files.
 
 use kaldi_fst::{Fst, store, text};
 use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result, read_vector, write_vector};

@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(print_indexes(&v), "[(0,-1), (1,-1), (0,0), (1,0)]");
     }
 
-    /// Bytes of `spec/io.md` §5.4.
+    /// Bytes that the reference wrote.
     #[test]
     fn stores_indexes_like_the_reference() {
         let v = indexes(&[(0, -3, 0), (0, -2, 0), (1, -3, 0), (1, -3, 1), (1, 121, 1), (1, 246, 1)]);

@@ -1,5 +1,5 @@
 //! Online natural gradient: preconditions rows by an estimate of the inverse Fisher matrix, low rank plus a multiple of
-//! the identity (spec components §10; Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and
+//! the identity (Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and
 //! parameter averaging", 2014).
 //!
 //! All that is as large as a minibatch, and its norms, stay on the device. The R × R algebra of an update of the estimate is in

@@ -1,5 +1,5 @@
 //! The semi-orthogonal constraint of factored layers (Povey et al., "Semi-orthogonal low-rank matrix factorization for
-//! deep neural networks", Interspeech 2018; spec components §11.2).
+//! deep neural networks", Interspeech 2018).
 
 use crate::component::Context;
 use crate::text::number;

@@ -175,7 +175,7 @@ fn write_list(w: &mut KaldiWriter, count: &str, list: &str, items: &[IoSpecifica
 mod tests {
     use super::*;
 
-    /// The 351 bytes of `spec/io.md` §5.8, and the text form.
+    /// The 351 bytes that the reference wrote, and the text form.
     #[test]
     fn stored_like_the_reference() {
         let request = ComputationRequest {

@@ -1,4 +1,4 @@
-//! Acoustic models (`.mdl`; spec io §5.2): a transition model, a simple network whose output columns are its pdfs, and
+//! Acoustic models (`.mdl`): a transition model, a simple network whose output columns are its pdfs, and
 //! the pdfs' priors.
 
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Random changes of images (`nnet3-egs-augment-image`): shift, flip, rotation (spec binaries §5).
+//! Random changes of images (`nnet3-egs-augment-image`): shift, flip, rotation.
 //!
 //! A row of the matrix is a horizontal position; its columns are the vertical positions, with all channels of one after
 //! the other.

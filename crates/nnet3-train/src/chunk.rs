@@ -1,4 +1,4 @@
-//! Making examples from the features and targets of an utterance (spec binaries §5, nnet3-get-egs).
+//! Making examples from the features and targets of an utterance.
 
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
@@ -174,8 +174,8 @@ pub fn cut(
     Ok(Cut::Examples(chunks.iter().map(example).collect::<Result<_>>()?))
 }
 
-/// The inputs of the example that a chunk becomes: `input` and, where there are i-vectors, one of them as `ivector`, drawn from the
-/// first `frames` frames of the utterance, counted from the first row of the input on.
+/// The inputs of the example that a chunk becomes: `input` and, where there are i-vectors, one of them as `ivector`,
+/// drawn from the first `frames` frames of the utterance, counted from the first row of the input on.
 pub fn chunk_inputs(
     options: &ChunkOptions,
     rand: &mut CRand,

@@ -1,4 +1,4 @@
-//! Selecting, trimming, weighting and renaming examples (spec binaries §5, nnet3-copy-egs).
+//! Selecting, trimming, weighting and renaming examples.
 
 use crate::error::{Error, Result};
 use crate::example::{Example, NnetExample, NnetIo};

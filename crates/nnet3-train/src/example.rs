@@ -1,4 +1,4 @@
-//! Training examples (spec io §5.5): named matrices with an index for each row, and tables of them.
+//! Training examples: named matrices with an index for each row, and tables of them.
 
 use std::hash::{DefaultHasher, Hash};
 

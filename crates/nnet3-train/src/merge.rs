@@ -1,4 +1,4 @@
-//! Merging examples of equal structure into minibatches (spec binaries §9.2).
+//! Merging examples of equal structure into minibatches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hasher};

@@ -1,4 +1,4 @@
-//! Cutting utterances into chunks (spec binaries §9.1).
+//! Cutting utterances into chunks.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which chunk sizes to cut utterances of each length into (spec binaries §9.1).
+//! Which chunk sizes to cut utterances of each length into.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! One step of the parameters: l2 regularisation, limits on the change, and constraints (spec binaries §8.3, §8.5).
+//! One step of the parameters: l2 regularisation, limits on the change, and constraints.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Descriptors as xconfigs write them (spec xconfig §3): the descriptors of configs, over layers instead of nodes,
+//! Descriptors as xconfigs write them: the descriptors of configs, over layers instead of nodes,
 //! and with `name@t`, plain offsets and `[-n]`.
 
 use crate::value::float_text;

@@ -1,4 +1,4 @@
-//! Lines of an xconfig: a layer type and `key=value` pairs (spec xconfig §2).
+//! Lines of an xconfig: a layer type and `key=value` pairs.
 
 use crate::error::Problem;
 

@@ -1,4 +1,4 @@
-//! Making the denominator FST of a phone language model (spec chain §3.1), and the normalization FST of it (§3.2).
+//! Making the denominator FST of a phone language model, and the normalization FST of it.
 
 use kaldi_fst::ops::{self, Semiring, Side};
 use kaldi_fst::{Arc, EPSILON, Fst};

@@ -1,5 +1,5 @@
 //! The denominator of the objective: the probability of the output under the denominator graph, whose paths are all sequences
-//! of pdfs that the phone language model allows, and the posteriors of pdfs given the output (spec chain §6.1).
+//! of pdfs that the phone language model allows, and the posteriors of pdfs given the output.
 
 mod forward_backward;
 mod fst;

@@ -1,5 +1,5 @@
-//! The numerator of the objective: the probability of the output under the supervision, and the posteriors of pdfs given both
-//! (spec chain §6.2, §6.3). All of it is in logarithms and `f64`, on the host; of the output only the elements are fetched that
+//! The numerator of the objective: the probability of the output under the supervision, and the posteriors of pdfs
+//! given both. All of it is in logarithms and `f64`, on the host; of the output only the elements are fetched that
 //! some arc of the supervision reads.
 
 mod constrained;

@@ -1,4 +1,4 @@
-//! Compiles requests and keeps the programs, so that a request seen before costs nothing (spec compiler §6.15).
+//! Compiles requests and keeps the programs, so that a request seen before costs nothing.
 
 use super::{compile, shortcut};
 use crate::computation::Computation;
@@ -153,8 +153,8 @@ impl CachingCompiler {
         self.make(nnet, request, &mut |_| (), false)
     }
 
-    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand`, those over lowered operations and
-    /// `plan`, as far as they are done.
+    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand`, those over
+    /// lowered operations and `plan`, as far as they are done.
     pub fn program_observed(
         &mut self,
         nnet: &Nnet,

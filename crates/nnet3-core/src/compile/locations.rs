@@ -1,5 +1,4 @@
-//! Where the rows of a descriptor's part come from, arranged into lists that single commands can do (spec compiler
-//! §4.3–4.5).
+//! Where the rows of a descriptor's part come from, arranged into lists that single commands can do.
 
 use super::Compiler;
 use super::reads::{Reads, SeveralReads};

@@ -1,4 +1,4 @@
-//! Computations for streaming: a first chunk of frames, then equal chunks for ever (spec compiler §6.14).
+//! Computations for streaming: a first chunk of frames, then equal chunks for ever.
 
 use super::compile;
 use crate::computation::Computation;

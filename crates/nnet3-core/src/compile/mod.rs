@@ -1,4 +1,4 @@
-//! From a request to an unoptimised computation (spec compiler §4): the graph, its steps, then the commands.
+//! From a request to an unoptimised computation: the graph, its steps, then the commands.
 
 mod backward;
 pub mod cache;

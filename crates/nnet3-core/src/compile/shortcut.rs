@@ -1,4 +1,4 @@
-//! Compiles a request for many sequences as one for two, and expands the result (spec compiler §4.9).
+//! Compiles a request for many sequences as one for two, and expands the result.
 //!
 //! It applies where the sequences of every input and output are numbered 0, 1, … and laid out regularly. Whether the
 //! result has the structure that expansion needs is checked; if not, the caller compiles the request itself.

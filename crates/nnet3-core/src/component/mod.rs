@@ -148,7 +148,7 @@ impl Backprop<'_> {
 
 /// What a non-simple component works out from its index lists before anything runs.
 pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
-    /// Writes `<TypePrecomputedIndexes> … </TypePrecomputedIndexes>` (spec components §12).
+    /// Writes `<TypePrecomputedIndexes> … </TypePrecomputedIndexes>`.
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
 }
 

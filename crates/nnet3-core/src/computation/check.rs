@@ -1,4 +1,4 @@
-//! The checker: says what is wrong with a computation and where (spec compiler §7.2).
+//! The checker: says what is wrong with a computation and where.
 //!
 //! A computation that passes can be planned and run: every index is in range, shapes fit, every matrix is used only
 //! while it has storage, and nothing is read before it is written.

@@ -1,4 +1,4 @@
-//! The stored form, version 5 (spec compiler §5.4). The only place that knows the reference's argument numbers.
+//! The stored form, version 5. The only place that knows the reference's argument numbers.
 //!
 //! What is read has been parsed, not checked: see [`super::check`].
 
@@ -283,7 +283,7 @@ mod tests {
         w.into_bytes()
     }
 
-    /// `spec/io.md` §5.8: 448 bytes.
+    /// The 448 bytes that the reference wrote.
     #[test]
     fn minimal_computation_is_stored_like_the_reference() {
         let computation = Computation {

@@ -1,4 +1,4 @@
-//! What a descriptor depends on (spec compiler §2.7).
+//! What a descriptor depends on.
 
 use super::{Descriptor, Forward, Sum, Variable};
 use crate::index::{Cindex, Index, NodeId};

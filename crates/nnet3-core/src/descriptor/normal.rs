@@ -1,4 +1,4 @@
-//! From what users write to the strict hierarchy (spec compiler §2.6).
+//! From what users write to the strict hierarchy.
 
 use super::parse::Expr;
 use super::{Descriptor, Forward, Sum};

@@ -1,4 +1,4 @@
-//! `--computation.debug=true`: a line for each command, with what it changed (spec compiler §7.3).
+//! `--computation.debug=true`: a line for each command, with what it changed.
 
 use super::{Moment, Observer, Program};
 use crate::computation::{Backprop, Command, SubmatrixId, print};

@@ -1,5 +1,4 @@
-//! A network over many utterances: chunks of equal structure, of whichever utterance, run together in minibatches (spec
-//! binaries §10.3).
+//! A network over many utterances: chunks of equal structure, of whichever utterance, run together in minibatches.
 
 use super::batch_chunks::BatchChunk;
 use super::runner::{Runner, Shape};

@@ -1,4 +1,4 @@
-//! How an utterance is cut into chunks of equal length (spec binaries §10.3).
+//! How an utterance is cut into chunks of equal length.
 
 use super::Chunking;
 use super::runner::Shape;

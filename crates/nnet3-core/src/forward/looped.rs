@@ -1,5 +1,5 @@
 //! A network over whole utterances as if they came in live: equal chunks of new frames, what recurrences and splicing
-//! need of earlier ones kept in the program (spec binaries §10.2).
+//! need of earlier ones kept in the program.
 
 use super::{Ivectors, OutputScaling, check_dims};
 use crate::compile::looped::{

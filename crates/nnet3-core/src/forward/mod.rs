@@ -1,4 +1,4 @@
-//! A network over whole utterances: chunk by chunk, with context, i-vectors and scaling (spec binaries §10.1).
+//! A network over whole utterances: chunk by chunk, with context, i-vectors and scaling.
 //!
 //! Times are shifted so that each chunk's first output is at 0; chunks of one length are then one request, compiled
 //! once.

@@ -1,4 +1,4 @@
-//! Grows the graph from the outputs, level by level, and finds out what is computable (spec compiler §3.2).
+//! Grows the graph from the outputs, level by level, and finds out what is computable.
 
 use super::{CindexId, ComputationGraph};
 use crate::component::Component;

@@ -1,5 +1,4 @@
-//! An order of the nodes in which each comes after those it reads; nodes of a recurrence share an epoch
-//! (spec compiler §3.3).
+//! An order of the nodes in which each comes after those it reads; nodes of a recurrence share an epoch.
 
 use crate::buckets::Buckets;
 use crate::index::NodeId;

@@ -1,4 +1,4 @@
-//! Cindexes in groups that can be computed together, in order (spec compiler §3.3).
+//! Cindexes in groups that can be computed together, in order.
 
 use super::{CindexId, ComputationGraph};
 use crate::error::{Error, Result};

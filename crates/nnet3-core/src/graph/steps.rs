@@ -1,4 +1,4 @@
-//! Steps: lists of cindexes, one matrix each, in an order in which they can be computed (spec compiler §3.4).
+//! Steps: lists of cindexes, one matrix each, in an order in which they can be computed.
 
 use super::sequences::sequence_stride;
 use super::{CindexId, ComputationGraph};

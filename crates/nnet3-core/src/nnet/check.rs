@@ -1,4 +1,4 @@
-//! What makes a network consistent, and what of it is of no use (spec compiler §2.10).
+//! What makes a network consistent, and what of it is of no use.
 
 use super::{Nnet, Node};
 use crate::component::Properties;

@@ -1,4 +1,4 @@
-//! Merging components that follow each other into one, for networks that are only run forward (spec compiler §8.6).
+//! Merging components that follow each other into one, for networks that are only run forward.
 //!
 //! A component-node whose input is an Append of copies, possibly shifted in time, of one other component-node can
 //! often do the work of both. Outputs change by rounding only. In two places that rules out what the reference does:

@@ -1,4 +1,4 @@
-//! Building a network from config lines, on top of what is there already (spec compiler §2.2–2.4).
+//! Building a network from config lines, on top of what is there already.
 
 use super::{Nnet, Node, Objective};
 use crate::component::registry;

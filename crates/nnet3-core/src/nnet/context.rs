@@ -1,4 +1,4 @@
-//! How many frames around an output frame a network needs (spec compiler §2.11).
+//! How many frames around an output frame a network needs.
 
 use super::Nnet;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Edit directives of `nnet3-copy --edits` (spec compiler §2.12), one a line, in order.
+//! Edit directives of `nnet3-copy --edits`, one a line, in order.
 
 use super::{Nnet, Node};
 use crate::component::affine::Affine;

@@ -1,4 +1,4 @@
-//! The model file (spec compiler §2.9): node lines as text, then the components.
+//! The model file: node lines as text, then the components.
 
 use super::{Nnet, Node};
 use crate::component::registry;

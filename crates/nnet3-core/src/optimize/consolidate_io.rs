@@ -1,4 +1,4 @@
-//! Within each part between markers, inputs first and outputs last (spec compiler §6.12).
+//! Within each part between markers, inputs first and outputs last.
 
 use crate::computation::{Command, Computation};
 

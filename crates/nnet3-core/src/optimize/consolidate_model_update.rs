@@ -1,5 +1,5 @@
 //! Components that are used many times, as in recurrences, update their parameters once, from all their inputs and
-//! output derivatives stacked (spec compiler §6.3).
+//! output derivatives stacked.
 
 use super::renumber::insert_commands;
 use crate::component::Properties;

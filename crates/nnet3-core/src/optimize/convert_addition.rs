@@ -1,4 +1,4 @@
-//! Additions to what is still zero become assignments (spec compiler §6.4).
+//! Additions to what is still zero become assignments.
 
 use super::analysis::{Variables, is_zeroing, submatrix_accesses};
 use crate::computation::{Command, Computation};

@@ -1,5 +1,5 @@
 //! Copies of nearly all rows of a matrix to the end of another become copies of all rows, to a slightly longer matrix;
-//! then a merge can remove them (spec compiler §6.7).
+//! then a merge can remove them.
 
 use super::analysis::is_zeroing;
 use crate::computation::{Command, Computation, Submatrix, SubmatrixId};

@@ -1,5 +1,5 @@
-//! Derivatives at times outside a range are taken to be zero; commands and matrices shrink accordingly (spec compiler
-//! §6.2). Needs debug info, and every matrix zeroed at first: it must be the first pass.
+//! Derivatives at times outside a range are taken to be zero; commands and matrices shrink accordingly. Needs debug
+//! info, and every matrix zeroed at first: it must be the first pass.
 
 use super::analysis::{Analysis, is_zeroing};
 use super::renumber;

@@ -1,5 +1,5 @@
 //! A computation of several requests that follow each other in time comes to repeat itself; from there on it becomes a
-//! loop (spec compiler §6.14). Needs debug info.
+//! loop. Needs debug info.
 
 use super::analysis::Analysis;
 use super::renumber;

@@ -1,4 +1,4 @@
-//! Matrices are allocated just before their first use and freed just after their last (spec compiler §6.10).
+//! Matrices are allocated just before their first use and freed just after their last.
 
 use super::analysis::{CommandAccesses, is_zeroing, lives};
 use crate::computation::{Command, Computation, SubmatrixId};

@@ -167,7 +167,7 @@ impl OptimizeOptions {
 mod tests {
     use super::*;
 
-    /// `spec/io.md` §5.8: the defaults take 428 bytes.
+    /// The defaults take 428 bytes, as the reference writes them.
     #[test]
     fn stored_like_the_reference() {
         let options = OptimizeOptions { max_deriv_time_relative: 7, ..OptimizeOptions::default() };

@@ -1,4 +1,4 @@
-//! Matrices that are written before they are read need not be set to zero first (spec compiler §6.9).
+//! Matrices that are written before they are read need not be set to zero first.
 
 use super::analysis::{AccessKind, CommandAccesses, Variables, is_zeroing};
 use crate::computation::{Command, Computation, MatrixId};

@@ -1,5 +1,4 @@
-//! Removes what no command refers to, and joins what is equal: matrices, sub-matrices, lists of rows, memo numbers
-//! (spec compiler §6.5).
+//! Removes what no command refers to, and joins what is equal: matrices, sub-matrices, lists of rows, memo numbers.
 
 use crate::computation::{
     Backprop, Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, PendingMemos, Propagate,

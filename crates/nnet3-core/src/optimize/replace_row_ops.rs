@@ -1,4 +1,4 @@
-//! Row operations on one run of consecutive rows become operations on matrices (spec compiler §6.6).
+//! Row operations on one run of consecutive rows become operations on matrices.
 
 use crate::computation::{Command, Computation, SubmatrixId};
 

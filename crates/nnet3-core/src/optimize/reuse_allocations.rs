@@ -1,5 +1,4 @@
-//! A matrix that is allocated after another of its shape was freed takes over the other's storage (spec compiler
-//! §6.11).
+//! A matrix that is allocated after another of its shape was freed takes over the other's storage.
 
 use super::renumber::remove_no_ops;
 use crate::computation::{Command, Computation, MatrixInfo, SubmatrixId};

@@ -1,4 +1,4 @@
-//! Row operations that do nothing to the first or last rows leave these out (spec compiler §6.6).
+//! Row operations that do nothing to the first or last rows leave these out.
 
 use crate::computation::{Command, Computation, SubmatrixId};
 use std::ops::Range;

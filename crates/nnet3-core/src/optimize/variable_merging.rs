@@ -1,4 +1,4 @@
-//! Two matrices, one of which is copied to the other or could be worked on in place, become one (spec compiler §6.8).
+//! Two matrices, one of which is copied to the other or could be worked on in place, become one.
 
 use super::analysis::{Analysis, CommandAccesses, Life, SubmatricesByMatrix, is_zeroing, lives};
 use super::options::OptimizeOptions;

@@ -1,4 +1,4 @@
-//! Who reads and writes what, and when: the questions that the passes and the checker ask (spec compiler §7.1).
+//! Who reads and writes what, and when: the questions that the passes and the checker ask.
 
 mod accesses;
 mod by_matrix;
