@@ -67,7 +67,8 @@ impl<'a> Aligner<'a> {
     ) -> Result<Aligner<'a>> {
         let (beam, retry) = (options.beam, options.retry_beam);
         // (What is not a number is above nothing.)
-        if !(beam > 0.0) || (retry != 0.0 && !(retry > beam)) {
+        let sensible = beam > 0.0 && (retry == 0.0 || retry > beam);
+        if !sensible {
             bail!("Beams do not make sense: beam {beam}, retry-beam {retry}");
         }
         if acoustic_scale == 0.0 || !acoustic_scale.is_finite() {

@@ -115,7 +115,7 @@ pub fn decode_in_parallel(
     let mut utterances = tables.utterances(graph.is_some())?;
     let mut ivectors = ivectors.open()?;
     let read = |give: crate::workers::Give<'_, Job>| -> Result<()> {
-        while let Some(Utterance { key, graph, features }) = utterances.next()? {
+        while let Some(Utterance { key, graph, features }) = utterances.read()? {
             let features = features.and_then(|features| forward::usable(&key, features));
             let (features, its) = match (features, ivectors.get(&key)?) {
                 (Ok(features), Some(its)) => (Ok(features), Some(its.into())),

@@ -193,7 +193,7 @@ pub fn outputs(
     mut give: impl FnMut(Output) -> Result<bool>,
 ) -> Result<()> {
     let mut waiting = VecDeque::new();
-    while let Some(Utterance { key, graph, features }) = utterances.next()? {
+    while let Some(Utterance { key, graph, features }) = utterances.read()? {
         let frames = features.as_ref().map_or(0, |features| features.rows);
         let accepted = match features {
             Ok(features) => accept(compute, &key, &features, ivectors),

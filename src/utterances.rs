@@ -25,8 +25,8 @@ pub struct Utterances {
 enum Source {
     Features(SequentialReader<MatrixHolder>),
     Graphs {
-        graphs: SequentialReader<FstHolder>,
-        features: RandomReader<MatrixHolder>,
+        graphs: Box<SequentialReader<FstHolder>>,
+        features: Box<RandomReader<MatrixHolder>>,
         missing: fn(&str) -> String,
     },
 }
@@ -44,8 +44,8 @@ impl Utterances {
     pub fn of_graphs(graphs: &str, features: &str, missing: fn(&str) -> String) -> Result<Utterances> {
         Ok(Utterances {
             source: Source::Graphs {
-                graphs: SequentialReader::open(graphs)?,
-                features: RandomReader::open(features)?,
+                graphs: Box::new(SequentialReader::open(graphs)?),
+                features: Box::new(RandomReader::open(features)?),
                 missing,
             },
             first: None,
@@ -54,11 +54,12 @@ impl Utterances {
     }
 
     pub fn is_empty(&mut self) -> Result<bool> {
-        self.first = self.next()?;
+        self.first = self.read()?;
         Ok(self.first.is_none())
     }
 
-    pub fn next(&mut self) -> Result<Option<Utterance>> {
+    /// The next one, if there is one.
+    pub fn read(&mut self) -> Result<Option<Utterance>> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }

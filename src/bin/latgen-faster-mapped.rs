@@ -49,7 +49,7 @@ fn run(options: Options) -> Result<u8> {
     }?;
     let (words, alignments) = (options.words_wspecifier.as_ref(), options.alignments_wspecifier.as_ref());
     let mut outputs = Outputs::open(SITE, &options.lattice, &options.lattice_wspecifier, words, alignments)?;
-    while let Some(Utterance { key, graph, features }) = utterances.next()? {
+    while let Some(Utterance { key, graph, features }) = utterances.read()? {
         let decoded = decoder.decode(key, graph, features, scale);
         outputs.write(decoded.with_context(|| loglikes.clone())?)?;
     }
