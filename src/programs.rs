@@ -78,6 +78,8 @@ pub mod copy_transition_model;
 pub mod copy_tree;
 #[path = "bin/copy-vector.rs"]
 pub mod copy_vector;
+#[path = "bin/csv-to-feats.rs"]
+pub mod csv_to_feats;
 #[path = "bin/cuda-compiled.rs"]
 pub mod cuda_compiled;
 #[path = "bin/cuda-gpu-available.rs"]
@@ -146,6 +148,8 @@ pub mod gmm_init_biphone;
 pub mod gmm_init_model;
 #[path = "bin/gmm-init-mono.rs"]
 pub mod gmm_init_mono;
+#[path = "bin/idx-to-feats.rs"]
+pub mod idx_to_feats;
 #[path = "bin/latgen-faster-mapped.rs"]
 pub mod latgen_faster_mapped;
 #[path = "bin/lattice-1best.rs"]
@@ -272,6 +276,8 @@ pub mod nnet3_copy;
 pub mod nnet3_copy_egs;
 #[path = "bin/nnet3-egs-augment-image.rs"]
 pub mod nnet3_egs_augment_image;
+#[path = "bin/nnet3-fit.rs"]
+pub mod nnet3_fit;
 #[path = "bin/nnet3-get-egs.rs"]
 pub mod nnet3_get_egs;
 #[path = "bin/nnet3-get-egs-dense-targets.rs"]
@@ -294,6 +300,8 @@ pub mod nnet3_latgen_faster_parallel;
 pub mod nnet3_merge_egs;
 #[path = "bin/nnet3-report.rs"]
 pub mod nnet3_report;
+#[path = "bin/nnet3-sample-text.rs"]
+pub mod nnet3_sample_text;
 #[path = "bin/nnet3-show-progress.rs"]
 pub mod nnet3_show_progress;
 #[path = "bin/nnet3-shuffle-egs.rs"]
@@ -340,6 +348,8 @@ pub mod sum_lda_accs;
 pub mod sum_post;
 #[path = "bin/sum-tree-stats.rs"]
 pub mod sum_tree_stats;
+#[path = "bin/text-to-ali.rs"]
+pub mod text_to_ali;
 #[path = "bin/transform-feats.rs"]
 pub mod transform_feats;
 #[path = "bin/tree-info.rs"]

@@ -117,7 +117,22 @@ pub fn frame_totals(computer: &ProbComputer<FrameObjective>) -> bool {
             kaldi_log!(if i == 0 { PROB_ACCURACY } else { PER_DIM_ACCURACY }, "{line}");
         }
     }
+    metrics(computer.objective()).iter().for_each(|line| messages::log(line));
     useful
+}
+
+/// Messages about the metrics that were asked for.
+pub fn metrics(objective: &FrameObjective) -> Vec<String> {
+    let (wanted, sums) = objective.metrics();
+    let mut lines = Vec::new();
+    for (name, sums) in sums {
+        let weight = num(sums.weight());
+        for &metric in wanted {
+            let value = num(sums.value(metric));
+            lines.push(format!("Overall {metric} for '{name}' is {value} per frame, over {weight} frames."));
+        }
+    }
+    lines
 }
 
 /// Logs how long compilation took.

@@ -8,6 +8,7 @@ use nnet3::options::prob::ComputeProbOptions;
 use nnet3::{egs, models, prepare, progress, training_log};
 use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_train::diagnostics::ProbComputer;
+use nnet3_train::learn::{Costs, metrics};
 
 const SITE: Site = Site::main("nnet3-compute-prob.cc", 90);
 
@@ -26,6 +27,9 @@ struct Options {
     /// If true, collapse model to the extent possible before using it (for efficiency).
     #[arg(long, default_value_t = true)]
     collapse_model: bool,
+    /// Metrics besides, separated by commas: accuracy, misclassification, logloss, precision, recall, top-K
+    #[arg(long, default_value = "")]
+    metrics: String,
     #[command(flatten)]
     prob: ComputeProbOptions,
     raw_model_in: String,
@@ -33,6 +37,7 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
+    let metrics = metrics::parse(&options.metrics)?;
     let prob_options = options.prob.prob_options()?;
     let egs = egs::begin(&options.training_examples_in);
     let mut nnet = models::load(&options.raw_model_in)?;
@@ -47,7 +52,7 @@ fn run(options: Options) -> Result<u8> {
         let merged = if both { CollapseOptions::ALL } else { CollapseOptions::default() };
         prepare::collapse(&mut nnet, &merged)?;
     }
-    let objective = options.prob.frame_objective();
+    let objective = options.prob.frame_objective().with_costs(Costs::default(), metrics);
     let mut computer = ProbComputer::with_objective(objective, nnet, prob_options, &nnet3_matrix::cpu());
     let mut egs = egs.finish()?;
     if egs.at_end()? {

@@ -30,8 +30,12 @@ fn init(options: Options) -> anyhow::Result<u8> {
         Some(model) => Nnet::load(model)?,
         None => Nnet::default(),
     };
-    nnet.read_config(read_config(&config[0])?, &Random::new(options.srand))?;
+    let (initialize, lines) =
+        read_config(&config[0])?.into_iter().partition(|line| line.first_token == "initialize");
+    let random = Random::new(options.srand);
+    nnet.read_config(lines, &random)?;
     nnet3::report::orphans(&nnet);
+    nnet3::report::edits(&nnet.edit_with(initialize, &random)?);
     nnet.save(&output[0], options.binary)?;
     kaldi_log!(Site::main("nnet3-init.cc", 78), "Initialized raw neural net and wrote it to {}", output[0]);
     Ok(0)

@@ -12,7 +12,7 @@ use nnet3::training_report::{logs::Training, page::page};
 /// times over the iterations.
 ///
 /// Reads the logs in the folder log of an experiment, made by scripts/train.sh or Kaldi's drivers: train.I.J.log,
-/// compute_prob_{train,valid}.I.log, progress.I.log. The page is one HTML file that needs no other and no network; while
+/// compute_prob_{train,valid}.I.log, progress.I.log; or those of nnet3-fit, with its events.jsonl. The page is one HTML file that needs no other and no network; while
 /// the training goes on, a browser loads it again every 20 seconds.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: nnet3-report exp/tdnn exp/tdnn/report.html")]

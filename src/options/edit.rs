@@ -28,6 +28,9 @@ pub struct EditOptions {
     /// Edits as in --edits-config, several separated by ';'
     #[arg(long, default_value = "")]
     pub edits: String,
+    /// Seed for random numbers of 'initialize' in edits
+    #[arg(long, default_value_t = 0)]
+    pub srand: i32,
     /// The parameters and stored statistics are multiplied by this
     #[arg(long, default_value_t = 1.0)]
     pub scale: f32,
@@ -70,11 +73,12 @@ impl EditOptions {
 
     /// `--edits-config`, then `--edits`
     pub fn apply_edits(&self, nnet: &mut Nnet) -> Result<()> {
+        let random = Random::new(self.srand);
         if !self.edits_config.is_empty() {
-            report::edits(&nnet.edit(read_config(&self.edits_config)?)?);
+            report::edits(&nnet.edit_with(read_config(&self.edits_config)?, &random)?);
         }
         if !self.edits.is_empty() {
-            report::edits(&nnet.edit(parse_config("--edits", self.edits.split(';'))?)?);
+            report::edits(&nnet.edit_with(parse_config("--edits", self.edits.split(';'))?, &random)?);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ pub mod device;
 pub mod edit;
 pub mod egs;
 pub mod egs_tables;
+pub mod fit;
 pub mod forward;
 pub mod prob;
 pub mod threads;

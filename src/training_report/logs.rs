@@ -10,6 +10,8 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use super::epochs::Epoch;
+
 /// Logs of training may be long; what counts is at their ends.
 const HEAD: u64 = 16 << 10;
 const TAIL: u64 = 64 << 10;
@@ -21,6 +23,8 @@ pub struct Training {
     pub iterations: BTreeMap<usize, Iteration>,
     /// Results of the final model: after combination.
     pub last: Iteration,
+    /// What `nnet3-fit` says of its epochs.
+    pub epochs: Vec<Epoch>,
     /// How many iterations there will be, if `schedule.txt` says so.
     pub planned: Option<usize>,
 }
@@ -99,6 +103,7 @@ impl Training {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             training.read_log(&name, &path);
         }
+        training.epochs = super::epochs::read(folder);
         let schedule = std::fs::read_to_string(folder.join("schedule.txt")).ok();
         training.planned = schedule.map(|text| text.lines().count());
         Ok(training)

@@ -1,9 +1,10 @@
 //! What the logs of a training tell, as one page: `nnet3-report`.
 //!
 //! `logs` reads the folder that `scripts/train.sh` or Kaldi's drivers fill (`log/train.I.J.log`,
-//! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`), `chart` draws, `page` puts the page together.
+//! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`), `epochs` what `nnet3-fit` says besides, `chart` draws, `page` puts the page together.
 
 pub mod chart;
+mod epochs;
 pub mod logs;
 pub mod page;
 mod style;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{Series, Unit, bars, heat_map, lines, readable};
+use super::epochs::section;
 use super::escape;
 use super::logs::{Figures, Iteration, Training};
 use super::style::STYLE;
@@ -15,10 +16,11 @@ pub fn page(title: &str, training: &Training) -> String {
     format!(
         "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<meta name=viewport \
          content=\"width=device-width, initial-scale=1\">\n{refresh}<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         <h1>{title}</h1>\n{}{}<div class=charts>\n{}</div>\n<h2>Iterations</h2>\n{}</html>\n",
+         <h1>{title}</h1>\n{}{}<div class=charts>\n{}</div>\n{}<h2>Iterations</h2>\n{}</html>\n",
         summary(training, finished),
         tiles(training),
         charts(training),
+        section(&training.epochs),
         table(training)
     )
 }

@@ -9,7 +9,7 @@
 //! - [`elementwise`], [`sum`]: any matrices and vectors.
 //! - [`posterior`]: weights and forms of posteriors.
 //! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
-//! - [`htk`], [`sphinx`], [`wave`]: files of other programs.
+//! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
 pub mod columns;
@@ -18,6 +18,8 @@ pub mod elementwise;
 pub mod error;
 pub mod frames;
 pub mod htk;
+pub mod idx;
+pub mod image;
 pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;

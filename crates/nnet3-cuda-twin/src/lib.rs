@@ -227,10 +227,10 @@ impl Engine for Twin {
         let mut args: Vec<*mut c_void> =
             launch.args().map(|(_, words)| words.as_ptr().cast_mut().cast()).collect();
         let mut expected = std::ptr::null();
+        let run = if self.checked { twin_run_checked } else { twin_run };
         // SAFETY: the callee compares the signature with the kernel's parameters before it reads arguments, and only
         // reads them. Matrices lie in allocated memory, checked above, and elements inside of matrices, checked in the
         // kernels. Sums and tables are as long as the launching code says.
-        let run = if self.checked { twin_run_checked } else { twin_run };
         let status = unsafe {
             run(
                 name.as_ptr(),

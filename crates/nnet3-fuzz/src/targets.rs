@@ -4,6 +4,7 @@ mod chain;
 mod decoding;
 mod features;
 mod graphs;
+mod learning;
 mod trees;
 
 use super::Target;
@@ -44,6 +45,19 @@ pub const TARGETS: &[Target] = &[
     Target { name: "waves", read: features::read_wave, corpus: features::corpus_wave, memory: SMALL },
     Target { name: "lda", read: features::read_lda, corpus: features::corpus_lda, memory: SMALL },
     Target { name: "gauss-posteriors", read: read_gauss_post, corpus: corpus_gauss_post, memory: SMALL },
+    Target { name: "idx", read: learning::read_idx, corpus: learning::corpus_idx, memory: SMALL },
+    Target {
+        name: "learning-rules",
+        read: learning::read_rules,
+        corpus: learning::corpus_rules,
+        memory: SMALL,
+    },
+    Target {
+        name: "learning-states",
+        read: learning::read_state,
+        corpus: learning::corpus_states,
+        memory: SMALL,
+    },
     Target { name: "fsts", read: chain::read_fst, corpus: chain::corpus_fsts, memory: SMALL },
     Target {
         name: "chain-examples",

@@ -290,6 +290,12 @@ pub trait Component: Any + CloneComponent + Send + Sync {
 
     fn zero_stats(&mut self) {}
 
+    /// The columns of a linear part that read the place of the output itself, if it reads several places; an error says why there
+    /// are none. `None`: all columns.
+    fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
+        None
+    }
+
     /// Statistics times `factor`; 0 gives exact zeros.
     fn scale_stats(&mut self, factor: f32) {
         let _ = factor;

@@ -8,6 +8,7 @@ use crate::component::{Component, Updatable};
 use crate::config::{ConfigLine, is_valid_name};
 use crate::error::{Error, Result};
 use crate::index::{ComponentId, NodeId};
+use crate::random::Random;
 use nalgebra::DMatrix;
 use nnet3_matrix::Matrix;
 
@@ -42,12 +43,23 @@ pub struct Edited {
 const MOST_NAMES: usize = 20;
 
 impl Nnet {
-    /// Executes the directives; returns what each one did. On error `self` is unchanged.
+    /// Executes the directives; returns what each one did. On error `self` is unchanged. Random numbers of `initialize` are those of
+    /// seed 0.
     pub fn edit(&mut self, lines: Vec<ConfigLine>) -> Result<Vec<Edited>> {
+        self.edit_with(lines, &Random::new(0))
+    }
+
+    /// As [`Nnet::edit`], with these random numbers.
+    pub fn edit_with(&mut self, lines: Vec<ConfigLine>, random: &Random) -> Result<Vec<Edited>> {
         let mut edited = self.clone();
         let mut reports = Vec::new();
         let mut remembered_rank = None;
         for mut line in lines {
+            if line.first_token == "initialize" {
+                let done = edited.initialize(&mut line, random)?;
+                reports.push(Edited { done, warning: None });
+                continue;
+            }
             let pattern = line.get_string("name");
             let warning = pattern.as_deref().and_then(|pattern| edited.unmatched(&line.first_token, pattern));
             let done = edited.edit_one(&mut line, pattern, &mut remembered_rank)?;
@@ -423,14 +435,14 @@ fn rank_for_energy(singular_values: &[f64], share: f32) -> usize {
 }
 
 /// U, singular values (descending) and Vᵀ.
-fn sorted_svd(matrix: &Matrix) -> (DMatrix<f64>, Vec<f64>, DMatrix<f64>) {
+pub(super) fn sorted_svd(matrix: &Matrix) -> (DMatrix<f64>, Vec<f64>, DMatrix<f64>) {
     let data: Vec<f64> = matrix.to_vec().into_iter().map(f64::from).collect();
     let svd = DMatrix::from_row_slice(matrix.rows(), matrix.cols(), &data).svd(true, true);
     let values = svd.singular_values.iter().copied().collect();
     (svd.u.unwrap_or_default(), values, svd.v_t.unwrap_or_default())
 }
 
-fn to_matrix(m: &DMatrix<f64>) -> Matrix {
+pub(super) fn to_matrix(m: &DMatrix<f64>) -> Matrix {
     let data = m.transpose().iter().map(|&v| v as f32).collect();
     Matrix::from_vec(m.nrows(), m.ncols(), data)
 }

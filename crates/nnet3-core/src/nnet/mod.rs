@@ -11,6 +11,7 @@ mod convert;
 pub mod edit;
 mod finite;
 pub mod info;
+mod initialize;
 pub mod store;
 
 use crate::component::{Component, Properties};

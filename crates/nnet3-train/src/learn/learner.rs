@@ -7,8 +7,11 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::learn::muon;
 use crate::learn::plan::{Part, Plan};
+use crate::learn::rules::FROZEN;
 use crate::learn::schedule::{PlateauState, Progress};
+use crate::learn::state::{LearnerState, PartState};
 use crate::ledger::{Entry, Ledger, Place};
+use kaldi_io::DenseMatrix;
 use nnet3_core::component::Context;
 use nnet3_core::index::ComponentId;
 use nnet3_core::learning::Delta;
@@ -377,6 +380,63 @@ impl Learner {
             let device = value.device().clone();
             device.upload(value.view_mut(), &average.to_vec());
         }
+    }
+
+    /// What is kept from step to step, on the host.
+    pub fn state(&self) -> LearnerState {
+        let host =
+            |matrix: &Matrix| DenseMatrix { rows: matrix.rows(), cols: matrix.cols(), data: matrix.to_vec() };
+        let part = |(k, part): (usize, &Part)| PartState {
+            component: part.component_name.clone(),
+            part: part.name.clone(),
+            optimizer: self.type_of(part),
+            matrices: self.states[k].iter().chain(self.averages.get(k)).map(host).collect(),
+        };
+        LearnerState {
+            groups: self.steps.iter().copied().zip(self.plateaus.iter().copied()).collect(),
+            averaged: self.averaged,
+            parts: self.plan.parts.iter().enumerate().map(part).collect(),
+        }
+    }
+
+    /// Goes on from a state; that of another network or plan is an error, and changes nothing.
+    pub fn set_state(&mut self, state: &LearnerState) -> Result<()> {
+        let wrong = |message: String| Err(Error::data(format!("the checkpoint does not fit: {message}")));
+        if (state.parts.len(), state.groups.len()) != (self.plan.parts.len(), self.steps.len()) {
+            return wrong(format!(
+                "it has {} parts and {} optimizers, the network and its rules {} and {}",
+                state.parts.len(),
+                state.groups.len(),
+                self.plan.parts.len(),
+                self.steps.len()
+            ));
+        }
+        for (k, (saved, part)) in state.parts.iter().zip(&self.plan.parts).enumerate() {
+            let own = (&*part.component_name, &*part.name, &*self.type_of(part));
+            let found = (&*saved.component, &*saved.part, &*saved.optimizer);
+            if found != own {
+                return wrong(format!("expected part {own:?} of the network, found {found:?}"));
+            }
+            let count = self.states[k].len() + usize::from(self.averages());
+            let shape = |matrix: &DenseMatrix<f32>| (matrix.rows, matrix.cols) == (part.rows, part.cols);
+            if saved.matrices.len() != count || !saved.matrices.iter().all(shape) {
+                return wrong(format!(
+                    "component '{}', part '{}': expected {count} matrices of {} x {}",
+                    part.component_name, part.name, part.rows, part.cols
+                ));
+            }
+        }
+        for (k, saved) in state.parts.iter().enumerate() {
+            let own = self.states[k].iter_mut().chain(self.averages.get_mut(k));
+            own.zip(&saved.matrices).for_each(|(own, saved)| self.device.upload(own.view_mut(), &saved.data));
+        }
+        (self.steps, self.plateaus) = state.groups.iter().copied().unzip();
+        self.averaged = state.averaged;
+        Ok(())
+    }
+
+    fn type_of(&self, part: &Part) -> String {
+        self.plan.optimizer(part).map_or(FROZEN, |optimizer| &optimizer.type_name).to_owned()
     }
 
     /// A step was refused: it does not count.

@@ -13,6 +13,7 @@ pub mod optimizer;
 pub mod plan;
 pub mod rules;
 pub mod schedule;
+pub mod state;
 
 #[cfg(test)]
 mod tests;

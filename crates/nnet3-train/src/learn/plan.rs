@@ -71,7 +71,9 @@ impl Part {
 impl Plan {
     /// An error if a pattern matches nothing, if a part is left without optimiser, or an optimiser without part.
     pub fn new(nnet: &Nnet, rules: &Rules) -> Result<Plan> {
-        let mut used = vec![false; rules.learn.len()];
+        if let Some(learn) = rules.learn.iter().find(|learn| !reaches(nnet, learn)) {
+            return Err(unmatched(nnet, &learn.line));
+        }
         let mut parts = Vec::new();
         for id in nnet.updatable_components() {
             let (component, name) = (nnet.component(id), nnet.component_name(id));
@@ -81,9 +83,8 @@ impl Plan {
                     continue;
                 }
                 let mut own = Settings::default();
-                for (learn, used) in rules.learn.iter().zip(&mut used) {
+                for learn in &rules.learn {
                     if learn.matches(name, component.type_name(), &parameter.name) {
-                        *used = true;
                         own = later(own, &learn.settings);
                     }
                 }
@@ -121,9 +122,6 @@ impl Plan {
                         || own.weight_decay.is_some_and(|decay| decay > 0.0),
                 });
             }
-        }
-        if let Some((learn, _)) = rules.learn.iter().zip(&used).find(|(_, used)| !**used) {
-            return Err(unmatched(nnet, &learn.line));
         }
         let groups = groups(rules, &parts)?;
         // A rate of 0 does not learn, and keeps no state.
@@ -240,6 +238,15 @@ impl Plan {
         }));
         rows
     }
+}
+
+/// Whether a line is about any part of the network.
+fn reaches(nnet: &Nnet, learn: &Learn) -> bool {
+    nnet.updatable_components().into_iter().any(|id| {
+        let (component, name) = (nnet.component(id), nnet.component_name(id));
+        let mut parameters = component.parameters().into_iter().filter(|p| !p.value.is_empty());
+        parameters.any(|p| learn.matches(name, component.type_name(), &p.name))
+    })
 }
 
 /// Settings, with those of a later line.

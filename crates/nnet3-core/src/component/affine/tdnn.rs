@@ -340,6 +340,11 @@ impl Component for Tdnn {
     fn type_name(&self) -> &'static str {
         "TdnnComponent"
     }
+    fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
+        let width = self.linear.cols() / self.time_offsets.len();
+        let zero = self.time_offsets.iter().position(|&offset| offset == 0);
+        Some(zero.map(|k| k * width..(k + 1) * width).ok_or("there is no time offset 0"))
+    }
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.linear), ("bias", &self.bias)])
     }

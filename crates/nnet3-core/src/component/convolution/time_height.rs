@@ -206,6 +206,11 @@ impl Component for TimeHeightConvolution {
     fn type_name(&self) -> &'static str {
         "TimeHeightConvolutionComponent"
     }
+    fn center(&self) -> Option<std::result::Result<std::ops::Range<usize>, &'static str>> {
+        let (model, width) = (&self.model, self.model.filters_in);
+        let zero = model.offsets.iter().position(|&offset| offset == (0, 0));
+        Some(zero.map(|k| k * width..(k + 1) * width).ok_or("there is no offset 0,0"))
+    }
     fn parameters(&self) -> Parameters<'_> {
         named([("linear", &self.linear), ("bias", &self.bias)])
     }

@@ -1,0 +1,262 @@
+//! What a checkpoint has behind the model: `<LearningState> … </LearningState>`.
+//!
+//! Programs that read models stop before it. Numbers are those of the training, to the last bit in binary files.
+
+use crate::error::{Error, Result};
+use crate::learn::schedule::PlateauState;
+use kaldi_io::{DenseMatrix, IoError, KaldiReader, KaldiWriter};
+
+const VERSION: i32 = 1;
+/// More settings, groups or parts than a training has.
+const MOST: i32 = 1_000_000;
+/// Counts go through `f64`, which has all of these.
+const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
+
+/// All that a training keeps besides the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearningState {
+    /// What must be the same for the training to go on: names and values, several of a name.
+    pub settings: Vec<(String, String)>,
+    /// Epochs that are done.
+    pub epochs: u64,
+    pub watch: Watch,
+    pub learner: LearnerState,
+}
+
+/// Where evaluations are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watch {
+    /// The best value so far, and evaluations in a row since that were not better.
+    pub best: f64,
+    pub without_improvement: u64,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { best: f64::INFINITY, without_improvement: 0 }
+    }
+}
+
+/// What optimisers keep.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearnerState {
+    /// For each group, its steps and where its plateau schedule is.
+    pub groups: Vec<(u64, PlateauState)>,
+    /// How often the running average was made.
+    pub averaged: u64,
+    pub parts: Vec<PartState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PartState {
+    pub component: String,
+    pub part: String,
+    /// The type of its optimiser, or `none`.
+    pub optimizer: String,
+    /// What the rule keeps, then the running average if there is one.
+    pub matrices: Vec<DenseMatrix<f32>>,
+}
+
+impl LearningState {
+    pub fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<LearningState>")?;
+        w.write_token("<Version>")?;
+        w.write_i32(VERSION)?;
+        w.write_token("<Settings>")?;
+        count_of(w, self.settings.len())?;
+        for (name, value) in &self.settings {
+            text(w, name)?;
+            text(w, value)?;
+        }
+        w.write_token("<Epochs>")?;
+        w.write_f64(self.epochs as f64)?;
+        w.write_token("<Watch>")?;
+        w.write_f64(self.watch.best)?;
+        w.write_f64(self.watch.without_improvement as f64)?;
+        w.write_token("<Groups>")?;
+        count_of(w, self.learner.groups.len())?;
+        for (steps, plateau) in &self.learner.groups {
+            w.write_f64(*steps as f64)?;
+            w.write_f64(plateau.best)?;
+            w.write_f64(plateau.without_improvement as f64)?;
+            w.write_f64(plateau.factor)?;
+        }
+        w.write_token("<Averaged>")?;
+        w.write_f64(self.learner.averaged as f64)?;
+        w.write_token("<Parts>")?;
+        count_of(w, self.learner.parts.len())?;
+        for part in &self.learner.parts {
+            w.write_token("<Part>")?;
+            text(w, &part.component)?;
+            text(w, &part.part)?;
+            text(w, &part.optimizer)?;
+            count_of(w, part.matrices.len())?;
+            part.matrices.iter().try_for_each(|matrix| matrix.write(w))?;
+        }
+        w.write_token("</LearningState>")?;
+        Ok(())
+    }
+
+    pub fn read(r: &mut KaldiReader) -> Result<LearningState> {
+        r.expect_token("<LearningState>")?;
+        r.expect_token("<Version>")?;
+        let version = r.read_i32()?;
+        if version != VERSION {
+            return Err(r
+                .error(format!("expected version {VERSION} of a learning state, found {version}"))
+                .into());
+        }
+        let mut state = LearningState::default();
+        r.expect_token("<Settings>")?;
+        for _ in 0..read_count_of(r)? {
+            state.settings.push((read_text(r)?, read_text(r)?));
+        }
+        r.expect_token("<Epochs>")?;
+        state.epochs = read_count(r)?;
+        r.expect_token("<Watch>")?;
+        state.watch = Watch { best: r.read_f64()?, without_improvement: read_count(r)? };
+        r.expect_token("<Groups>")?;
+        for _ in 0..read_count_of(r)? {
+            let steps = read_count(r)?;
+            let (best, without_improvement, factor) = (r.read_f64()?, read_count(r)?, r.read_f64()?);
+            state.learner.groups.push((steps, PlateauState { best, without_improvement, factor }));
+        }
+        r.expect_token("<Averaged>")?;
+        state.learner.averaged = read_count(r)?;
+        r.expect_token("<Parts>")?;
+        for _ in 0..read_count_of(r)? {
+            r.expect_token("<Part>")?;
+            let (component, part, optimizer) = (read_text(r)?, read_text(r)?, read_text(r)?);
+            let mut matrices = Vec::new();
+            for _ in 0..read_count_of(r)? {
+                matrices.push(DenseMatrix::read(r)?);
+            }
+            state.learner.parts.push(PartState { component, part, optimizer, matrices });
+        }
+        r.expect_token("</LearningState>")?;
+        Ok(state)
+    }
+
+    /// An error that names what differs, if a training with these settings cannot go on from here.
+    pub fn check_settings(&self, now: &[(String, String)]) -> Result<()> {
+        for (k, (name, value)) in now.iter().enumerate() {
+            match self.settings.get(k) {
+                Some((old_name, old)) if old_name == name && old == value => {}
+                Some((old_name, old)) if old_name == name => {
+                    return Err(Error::options(format!(
+                        "the checkpoint is of a training with {name} '{old}', this one has '{value}'"
+                    )));
+                }
+                _ => {
+                    return Err(Error::options(format!(
+                        "the checkpoint is of a training without {name} '{value}'"
+                    )));
+                }
+            }
+        }
+        match self.settings.get(now.len()) {
+            None => Ok(()),
+            Some((name, value)) => Err(Error::options(format!(
+                "the checkpoint is of a training with {name} '{value}', which this one has not"
+            ))),
+        }
+    }
+}
+
+fn count_of(w: &mut KaldiWriter, count: usize) -> Result<()> {
+    Ok(w.write_i32(i32::try_from(count).map_err(|_| Error::data("more parts than a file can have"))?)?)
+}
+
+fn text(w: &mut KaldiWriter, text: &str) -> Result<()> {
+    Ok(w.write_u8_vector(text.as_bytes())?)
+}
+
+fn read_count_of(r: &mut KaldiReader) -> Result<i32> {
+    let count = r.read_i32()?;
+    match (0..=MOST).contains(&count) {
+        true => Ok(count),
+        false => Err(r.error(format!("expected a number from 0 to {MOST}, found {count}")).into()),
+    }
+}
+
+fn read_count(r: &mut KaldiReader) -> Result<u64> {
+    let count = r.read_f64()?;
+    match count.fract() == 0.0 && (0.0..=LARGEST_COUNT).contains(&count) {
+        true => Ok(count as u64),
+        false => Err(r.error(format!("expected a count, found {count}")).into()),
+    }
+}
+
+fn read_text(r: &mut KaldiReader) -> Result<String> {
+    let bytes = r.read_u8_vector()?;
+    let wrong: IoError = r.error("expected a text in UTF-8");
+    String::from_utf8(bytes).map_err(|_| wrong.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> LearningState {
+        let matrix = DenseMatrix::from_rows(&[[0.1f32, -2.5, 3e-20]]);
+        LearningState {
+            settings: vec![
+                ("srand".into(), "3".into()),
+                ("rule".into(), "optimizer name=a type=adam".into()),
+            ],
+            epochs: 7,
+            watch: Watch::default(),
+            learner: LearnerState {
+                groups: vec![(
+                    123_456_789_012,
+                    PlateauState { best: 0.25, without_improvement: 2, factor: 0.1 },
+                )],
+                averaged: 5,
+                parts: vec![PartState {
+                    component: "a".into(),
+                    part: "linear".into(),
+                    optimizer: "adam".into(),
+                    matrices: vec![matrix.clone(), matrix],
+                }],
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for binary in [true, false] {
+            let mut w = KaldiWriter::in_memory(binary);
+            state().write(&mut w).unwrap();
+            let mut r = KaldiReader::from_bytes("state", w.into_bytes());
+            r.set_binary(binary);
+            assert_eq!(LearningState::read(&mut r).unwrap(), state());
+        }
+    }
+
+    #[test]
+    fn truncated_states_are_errors() {
+        let mut w = KaldiWriter::in_memory(true);
+        state().write(&mut w).unwrap();
+        let bytes = w.into_bytes();
+        for length in 0..bytes.len() - 1 {
+            let mut r = KaldiReader::from_bytes("state", bytes[..length].to_vec());
+            r.set_binary(true);
+            assert!(LearningState::read(&mut r).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn differences_are_named() {
+        let mut now = state().settings;
+        state().check_settings(&now).unwrap();
+        now[0].1 = "4".into();
+        let message = state().check_settings(&now).unwrap_err().to_string();
+        assert!(message.contains("srand '3'") && message.contains("'4'"), "{message}");
+        now[0].1 = "3".into();
+        let rule = now.pop();
+        assert!(state().check_settings(&now).unwrap_err().to_string().contains("rule 'optimizer"));
+        now.extend(rule.clone());
+        now.extend(rule);
+        assert!(state().check_settings(&now).unwrap_err().to_string().contains("without rule"));
+    }
+}

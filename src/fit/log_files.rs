@@ -1,0 +1,61 @@
+//! `log/` and `events.jsonl` of a training: what `nnet3-report` and other programs read.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+/// Where a training writes what happened.
+pub struct LogFiles {
+    folder: PathBuf,
+}
+
+impl LogFiles {
+    /// Forgets all that happened after so many epochs: a training goes on from there.
+    pub fn open(folder: &Path, epochs: u64) -> Result<LogFiles> {
+        let files = LogFiles { folder: folder.to_owned() };
+        let path = files.events();
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        let earlier = |line: &&str| {
+            let event: Option<Value> = serde_json::from_str(line).ok();
+            event.and_then(|event| event["epoch"].as_u64()).is_some_and(|epoch| epoch <= epochs)
+        };
+        let kept: String = match epochs {
+            0 => String::new(),
+            _ => old.lines().filter(earlier).map(|line| format!("{line}\n")).collect(),
+        };
+        std::fs::write(&path, kept).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(files)
+    }
+
+    fn events(&self) -> PathBuf {
+        self.folder.join("events.jsonl")
+    }
+
+    /// Adds a line to the events.
+    pub fn event(&self, event: &Value) -> Result<()> {
+        let path = self.events();
+        let cannot = || format!("cannot write {}", path.display());
+        let mut file = OpenOptions::new().append(true).create(true).open(&path).with_context(cannot)?;
+        file.write_all(format!("{event}\n").as_bytes()).with_context(cannot)
+    }
+
+    /// A log of this name, with these messages.
+    pub fn log(&self, name: &str, messages: &[String]) -> Result<()> {
+        let path = self.folder.join("log").join(name);
+        let program = kaldi_io::log::program();
+        let lines = messages.iter().map(|message| match message.starts_with("component name=") {
+            true => format!("{message}\n"),
+            false => format!("LOG ({program}[5.5]:main():{program}.cc:1) {message}\n"),
+        });
+        std::fs::write(&path, lines.collect::<String>())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// A number, or nothing where it is none: JSON has no others.
+pub fn number(x: f64) -> Value {
+    if x.is_finite() { json!(x) } else { Value::Null }
+}

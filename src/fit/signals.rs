@@ -1,0 +1,34 @@
+//! SIGINT and SIGTERM end a training in good order; the second one ends it at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+pub struct Signals {
+    received: Vec<(i32, Arc<AtomicBool>)>,
+}
+
+impl Signals {
+    /// From now on.
+    pub fn watch() -> Result<Signals> {
+        let mut received = Vec::new();
+        for signal in [SIGINT, SIGTERM] {
+            let set = Arc::new(AtomicBool::new(false));
+            // What is set by the first one lets the next one do what it does in other programs.
+            flag::register_conditional_default(signal, set.clone())
+                .and_then(|_| flag::register(signal, set.clone()))
+                .context("cannot watch signals")?;
+            received.push((signal, set));
+        }
+        Ok(Signals { received })
+    }
+
+    /// The number of one that has come.
+    pub fn received(&self) -> Option<i32> {
+        let came = self.received.iter().find(|(_, set)| set.load(Ordering::Relaxed));
+        came.map(|(signal, _)| *signal)
+    }
+}

@@ -1,0 +1,261 @@
+//! Command lines of `nnet3-fit` and of the programs that make examples of classic data.
+
+use crate::common::{Folder, binary, run, succeed};
+use nnet3_core::nnet::Nnet;
+
+const CONFIG: &str = "\
+input-node name=input dim=2
+component name=a.affine type=NaturalGradientAffineComponent input-dim=2 output-dim=8
+component-node name=a.affine component=a.affine input=input
+component name=a.relu type=RectifiedLinearComponent dim=8
+component-node name=a.relu component=a.relu input=a.affine
+component name=a.norm type=BatchNormComponent dim=8
+component-node name=a.norm component=a.norm input=a.relu
+component name=o.affine type=NaturalGradientAffineComponent input-dim=8 output-dim=3
+component-node name=o.affine component=o.affine input=a.norm
+component name=o.softmax type=LogSoftmaxComponent dim=3
+component-node name=o.softmax component=o.softmax input=o.affine
+output-node name=output input=o.softmax
+";
+
+/// A network `0.raw`, and examples `egs.ark` of a task that it can learn: which third of a circle a point is in.
+fn prepare(folder: &Folder) -> (String, String) {
+    let network = folder.path("0.raw");
+    succeed("nnet3-init", &["--srand=3", &folder.write("config", CONFIG), &network]);
+    let mut lines = String::new();
+    for t in 0..200 {
+        let angle = f64::from((t * 7919) % 1000) / 1000.0;
+        let radians = angle * std::f64::consts::TAU;
+        lines += &format!("{},{},{}\n", radians.cos(), radians.sin(), (angle * 3.0) as u32);
+    }
+    let (csv, feats, labels) =
+        (folder.write("points.csv", lines), folder.path("feats"), folder.path("labels"));
+    succeed("csv-to-feats", &[&csv, &format!("ark:{feats}"), &format!("ark:{labels}")]);
+    let [post, sparse] = ["ali-to-post", "post-to-smat"].map(|name| binary(name).display().to_string());
+    let targets = format!("output=ark:{post} ark:{labels} ark:- | {sparse} --dim=3 ark:- ark:- |");
+    let egs = folder.path("egs.ark");
+    succeed("nnet3-get-egs-simple", &[&format!("input=ark:{feats}"), &targets, &format!("ark:{egs}")]);
+    (network, format!("ark:{egs}"))
+}
+
+fn bytes(path: &str) -> Vec<u8> {
+    std::fs::read(path).unwrap()
+}
+
+const FIXED: [&str; 3] = ["--use-gpu=no", "--num-threads=1", "--minibatch-size=32"];
+
+/// With natural gradient alone, epochs are calls of `nnet3-train`: bytes for bytes, statistics that stay included.
+#[test]
+fn kaldi_alone_is_nnet3_train() {
+    let folder = Folder::new("fit-kaldi");
+    let (network, egs) = prepare(&folder);
+    let [shuffle, merge] =
+        ["nnet3-shuffle-egs", "nnet3-merge-egs"].map(|name| binary(name).display().to_string());
+    for more in [&["--momentum=0.5"][..], &["--zero-component-stats=false", "--max-param-change=0.1"]] {
+        let mut model = network.clone();
+        for epoch in 0..3 {
+            let next = folder.path(&format!("{}.raw", epoch + 1));
+            let seed = format!("--srand={}", 5 + epoch);
+            let pipe = format!("{egs} ark:- | {merge} --minibatch-size=1:32 ark:- ark:- |");
+            let minibatches = format!("ark:{shuffle} {seed} {pipe}");
+            let arguments =
+                [&["--use-gpu=no", "--num-threads=1", &seed][..], more, &[&model, &minibatches, &next]];
+            succeed("nnet3-train", &arguments.concat());
+            model = next;
+        }
+        let fitted = folder.path("fitted.raw");
+        let own = ["--srand=5", "--num-epochs=3", "--optimizer=kaldi", &network, &egs, &fitted];
+        succeed("nnet3-fit", &[&FIXED[..], more, &own].concat());
+        assert!(bytes(&fitted) == bytes(&model), "{more:?}");
+    }
+}
+
+const RULES: &str = "\
+optimizer name=main type=adamw learning-rate=.02 weight-decay=.01   # most of it
+optimizer name=ng type=kaldi learning-rate=.005 momentum=.5
+learn components=* optimizer=main
+learn components=* part=bias weight-decay=0
+learn components=o.* optimizer=ng
+schedule optimizer=main type=cosine warm-up=.1
+clip norm=1
+initialize name=*.affine type=kaiming
+";
+
+/// What is interrupted and goes on gives the bytes of what was not.
+#[test]
+fn a_training_goes_on_from_its_checkpoint() {
+    let folder = Folder::new("fit-resume");
+    let (network, egs) = prepare(&folder);
+    let rules = format!("--rules={}", folder.write("rules", RULES));
+    let valid = format!("--valid={egs}");
+    let fit = |epochs: &str, dir: &str, out: &str, more: &[&str]| {
+        let dir = format!("--checkpoint-dir={}", folder.path(dir));
+        let common = ["--average=decay=.8", "--histograms=true", &rules, &valid, &dir, epochs];
+        run("nnet3-fit", &[&FIXED[..], &common, more, &[&network, &egs, &folder.path(out)]].concat())
+    };
+    let whole = fit("--num-epochs=6", "whole", "whole.raw", &["--keep=9"]);
+    assert_eq!(whole.status, 0, "{}", whole.stderr);
+    assert!(whole.stderr.contains("Epoch 6 of 6: loss "), "{}", whole.stderr);
+    assert_eq!(whole.stderr.matches(", valid loss ").count(), 6);
+    let part = fit("--num-epochs=6", "part", "part.raw", &["--patience=1", "--min-delta=100"]);
+    assert!(part.stderr.contains("evaluations in a row were not better"), "{}", part.stderr);
+    let again = fit("--num-epochs=6", "part", "part.raw", &[]);
+    assert!(
+        again.status != 0 && again.stderr.contains("is there already: --resume=true"),
+        "{}",
+        again.stderr
+    );
+    let other = fit("--num-epochs=6", "part", "part.raw", &["--resume=true", "--srand=9"]);
+    assert!(other.status != 0 && other.stderr.contains("--srand '0', this one has '9'"), "{}", other.stderr);
+
+    // As if it had been killed in the fourth epoch.
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    std::fs::copy(folder.path("whole/checkpoint.3.raw"), folder.path("parts/checkpoint.3.raw")).unwrap();
+    let on = fit("--num-epochs=6", "parts", "parts.raw", &["--resume=true"]);
+    assert_eq!(on.status, 0, "{}", on.stderr);
+    assert!(bytes(&folder.path("whole.raw")) == bytes(&folder.path("parts.raw")));
+    let checkpoint = |dir: &str| bytes(&folder.path(&format!("{dir}/checkpoint.6.raw")));
+    assert!(checkpoint("whole") == checkpoint("parts"));
+    // A checkpoint is a model.
+    succeed("nnet3-info", &[&folder.path("parts/checkpoint.6.raw")]);
+
+    let events = folder.read("whole/events.jsonl");
+    assert_eq!(events.lines().count(), 6);
+    let last: serde_json::Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["epoch"], &last["of"], &last["minibatches"]), (&6.into(), &6.into(), &7.into()));
+    let bins = last["histograms"]["a.affine.linear"].as_array().unwrap();
+    assert_eq!(bins.iter().map(|bin| bin.as_u64().unwrap()).sum::<u64>(), 16);
+    assert!(last["rates"]["main"].as_f64().unwrap() < 0.01);
+
+    let report = folder.path("report.html");
+    succeed("nnet3-report", &[&folder.path("whole"), &report]);
+
+    // A truncated checkpoint is an error that names it.
+    let path = folder.path("parts/checkpoint.6.raw");
+    std::fs::write(&path, &bytes(&path)[..2000]).unwrap();
+    let broken = fit("--num-epochs=7", "parts", "none.raw", &["--resume=true"]);
+    assert!(broken.status != 0 && broken.stderr.contains("checkpoint.6.raw"), "{}", broken.stderr);
+}
+
+#[test]
+fn every_optimizer_learns() {
+    let folder = Folder::new("fit-optimizers");
+    let (network, egs) = prepare(&folder);
+    let (valid, out) = (format!("--valid={egs}"), folder.path("1.raw"));
+    for optimizer in [
+        "sgd learning-rate=.2 momentum=.9 nesterov=true",
+        "rmsprop",
+        "adagrad learning-rate=.1",
+        "adadelta learning-rate=10",
+        "adam learning-rate=.02",
+        "adamw learning-rate=.02 precondition=true",
+        "adamax learning-rate=.02",
+        "lion learning-rate=.005",
+        "muon learning-rate=.05 vector-learning-rate=.02",
+        "neon-rmsprop learning-rate=.02",
+        "neon-adagrad learning-rate=.1",
+        "neon-adadelta learning-rate=5",
+        "neon-adam learning-rate=.02",
+        "kaldi learning-rate=.02",
+    ] {
+        let optimizer_option = format!("--optimizer={optimizer}");
+        let own = [
+            "--num-epochs=15",
+            &optimizer_option,
+            &valid,
+            "--metrics=accuracy,top-2,logloss",
+            &network,
+            &egs,
+            &out,
+        ];
+        let log = succeed("nnet3-fit", &[&FIXED[..], &own].concat());
+        let (_, accuracy) = log.rsplit_once(" accuracy ").unwrap();
+        let accuracy: f64 = accuracy.split(',').next().unwrap().parse().unwrap();
+        assert!(accuracy > 0.8, "{optimizer}: {log}");
+        Nnet::load(&out).unwrap();
+    }
+    let log = succeed("nnet3-compute-prob", &["--metrics=accuracy,misclassification,precision", &out, &egs]);
+    assert!(log.contains("Overall misclassification for 'output' is 0."), "{log}");
+}
+
+#[test]
+fn what_a_dry_run_prints() {
+    let folder = Folder::new("fit-dry");
+    let (network, egs) = prepare(&folder);
+    let rules = format!("--rules={}", folder.write("rules", RULES));
+    let found = run("nnet3-fit", &["--dry-run=true", &rules, &network, &egs, &folder.path("none")]);
+    let lines: Vec<Vec<&str>> = found.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        lines[1],
+        "a.affine linear 8 x 2 main (adamw) 0.02 0.01 128 bytes".split(' ').collect::<Vec<_>>()
+    );
+    assert_eq!(lines[4], "o.affine bias 1 x 3 ng (kaldi) 0.005 0 0 bytes".split(' ').collect::<Vec<_>>());
+    assert!(!std::path::Path::new(&folder.path("none")).exists());
+}
+
+#[test]
+fn mistakes() {
+    let folder = Folder::new("fit-mistakes");
+    let (network, egs) = prepare(&folder);
+    let out = folder.write("out.raw", "as it was");
+    let bad_rules = format!(
+        "--rules={}",
+        folder.write("rules", "\noptimizer name=a type=adam\nlearn components=x optimizer=a\n")
+    );
+    for (options, message) in [
+        (&["--optimizer=adan"][..], "type=adan: there are kaldi, sgd"),
+        (
+            &["--optimizer=sgd learning-rate=-1"],
+            "learning-rate=-1: expected a finite number that is not negative",
+        ),
+        (&[&bad_rules], "rules:3: nothing that learns matches; there are a.affine"),
+        (&["--schedule=cosine warm-up=2"], "warm-up=2: expected a number from 0 to below 1"),
+        (&["--best=x"], "needs examples for evaluation: --valid"),
+        (&["--resume=true"], "--resume needs a folder"),
+        (&["--average=decay=1"], "decay=1: expected"),
+        (&["--normalize=words"], "--normalize=words: expected frames"),
+        (&["--accumulate=0"], "--accumulate=0"),
+        (&["--num-epochs=0"], "--num-epochs=0"),
+        (&["--valid=ark:/dev/null"], "expected at least one example, found none"),
+        (&["--optimizer=sgd learning-rate=1e30", "--num-epochs=3"], "not a finite number in minibatch"),
+    ] {
+        let found = run("nnet3-fit", &[&FIXED[..], options, &[&network, &egs, &out]].concat());
+        assert!(found.status != 0 && found.stderr.contains(message), "{options:?}: {}", found.stderr);
+        assert_eq!(folder.read("out.raw"), "as it was");
+    }
+}
+
+/// Columns of pixels, labels, windows of characters.
+#[test]
+fn classic_data() {
+    let folder = Folder::new("fit-data");
+    let [feats, labels] = ["feats", "labels"].map(|name| folder.path(name));
+    let (feats_out, labels_out) = (format!("ark,t:{feats}"), format!("ark,t:{labels}"));
+    let csv = folder.write("images.csv", "1,2,3,4,5,6,7\n8,9,10,11,12,13,0\n");
+    succeed("csv-to-feats", &["--image=2x3", "--scale=2", &csv, &feats_out, &labels_out]);
+    let text = folder.read("feats");
+    assert!(text.starts_with("line-000001  [\n  2 6 10 \n  4 8 12 ]\n"), "{text}");
+    assert_eq!(folder.read("labels"), "line-000001 7 \nline-000002 0 \n");
+    let bad = folder.write("bad.csv", "1,2\n1,x\n");
+    let found = run("csv-to-feats", &[&bad, &feats_out]);
+    assert!(
+        found.status != 0 && found.stderr.contains("bad.csv:2: expected a number, found 'x'"),
+        "{}",
+        found.stderr
+    );
+
+    let images = folder.write("images.idx", [0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 10, 20]);
+    let digits = folder.write("labels.idx", [0, 0, 8, 1, 0, 0, 0, 1, 3]);
+    succeed("idx-to-feats", &["--columns=true", &images, &feats_out, &digits, &labels_out]);
+    assert_eq!(
+        (folder.read("feats"), folder.read("labels")),
+        ("image-0  [\n  10 \n  20 ]\n".into(), "image-0 3 \n".into())
+    );
+
+    let (letters, vocab) = (folder.write("text", "abcab"), format!("--vocab-out={}", folder.path("vocab")));
+    let posteriors = format!("ark,t:{feats}");
+    succeed("text-to-ali", &["--chunk=2", "--context=1", &vocab, &letters, &labels_out, &posteriors]);
+    assert_eq!(folder.read("vocab"), "U+0061 0\nU+0062 1\nU+0063 2\n");
+    assert_eq!(folder.read("labels"), "window-0000000 0 1 2 \n");
+    assert_eq!(folder.read("feats"), "window-0000000 [ ] [ 2 1 ] [ 0 1 ] \n");
+}
