@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# usage: local/graph.sh <lang folder> <model> <graph folder>
+# Usage: graph.sh <lang folder> <model> <graph folder>
 # Makes the decoding graph HCLG.fst: the stages of Kaldi's utils/mkgraph.sh, with this repository's programs (on the PATH).
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
+plain_usage 3 3 "$@"
 lang=$1 model=$2 graph=$3
 mkdir -p "$graph"
 fstcompile "$lang/lexicon.txt" | fstarcsort --sort_type=olabel >"$graph/L.fst"

@@ -1,6 +1,6 @@
 //! What a checkpoint has behind the model: `<LearningState> … </LearningState>`.
 //!
-//! Programs that read models stop before it. Numbers are those of the training, to the last bit in binary files.
+//! Programs that read models stop before it. Checkpoints are binary: text would round counts, and has no infinity.
 
 use crate::error::{Error, Result};
 use crate::learn::schedule::PlateauState;
@@ -224,13 +224,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for binary in [true, false] {
-            let mut w = KaldiWriter::in_memory(binary);
-            state().write(&mut w).unwrap();
-            let mut r = KaldiReader::from_bytes("state", w.into_bytes());
-            r.set_binary(binary);
-            assert_eq!(LearningState::read(&mut r).unwrap(), state());
-        }
+        let mut w = KaldiWriter::in_memory(true);
+        state().write(&mut w).unwrap();
+        let mut r = KaldiReader::from_bytes("state", w.into_bytes());
+        r.set_binary(true);
+        assert_eq!(LearningState::read(&mut r).unwrap(), state());
     }
 
     #[test]
