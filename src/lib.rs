@@ -14,6 +14,7 @@ pub mod fit;
 pub mod forward;
 pub mod fsts;
 pub mod get_egs;
+pub mod labels;
 pub mod lattices;
 pub mod lda;
 pub mod messages;

@@ -19,6 +19,7 @@ use nnet3_train::trainer::{Event, Report, Trained, Trainer};
 
 use crate::egs::Prepare;
 use crate::options::training::TrainingOptions;
+use crate::training_log::Times;
 use crate::{egs, models, progress, training_log};
 
 /// Where messages of a training program come from.
@@ -77,7 +78,7 @@ impl<O: Objective + 'static> Training<O> {
         self.write_cache(&mut trained.compiler)?;
         training_log::compilation(&trained.compiler);
         let compiling = trained.compiler.timing().total / self.devices.len() as u32;
-        training_log::times(began.elapsed(), compiling, times.waiting, times.training);
+        training_log::times(&Times { total: began.elapsed(), compiling, ..times });
         Ok(u8::from(!useful))
     }
 
@@ -94,17 +95,8 @@ impl<O: Objective + 'static> Training<O> {
     }
 }
 
-/// Where the time goes.
-#[derive(Default)]
-struct Times {
-    /// For minibatches from the table.
-    waiting: Duration,
-    /// In the trainer, with compilation.
-    training: Duration,
-}
-
 /// Does something, and adds the time that it takes.
-fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
+pub(crate) fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = f();
     *sum += start.elapsed();
@@ -157,7 +149,7 @@ impl<O: Objective + 'static> Run<O> {
             Run::Alone(trainer) => Ok(trainer.finish(&mut report)),
             Run::Together(replicas) => {
                 let (trained, replica) = replicas.finish(&mut report).map_err(|e| blame(egs, e))?;
-                *times = Times { waiting: replica.waiting, training: replica.training };
+                *times = Times { waiting: replica.waiting, training: replica.training, ..*times };
                 Ok(trained)
             }
         }

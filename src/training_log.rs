@@ -142,17 +142,35 @@ pub fn compilation(compiler: &CachingCompiler) {
     }
 }
 
-/// Logs where the time went, for `nnet3-report`: `training` is with compilation.
-pub fn times(total: Duration, compiling: Duration, waiting: Duration, training: Duration) {
-    let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
-    kaldi_log!(
-        TIMES,
-        "{} seconds in all: compiling {}, waiting for examples {}, computing {}.",
-        seconds(total),
-        seconds(compiling),
-        seconds(waiting),
-        seconds(training.saturating_sub(compiling))
-    );
+/// Where the time went.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    pub total: Duration,
+    pub compiling: Duration,
+    /// For examples.
+    pub waiting: Duration,
+    /// With compilation.
+    pub training: Duration,
+}
+
+impl std::fmt::Display for Times {
+    /// The line that `nnet3-report` reads.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
+        write!(
+            f,
+            "{} seconds in all: compiling {}, waiting for examples {}, computing {}.",
+            seconds(self.total),
+            seconds(self.compiling),
+            seconds(self.waiting),
+            seconds(self.training.saturating_sub(self.compiling))
+        )
+    }
+}
+
+/// Logs where the time went.
+pub fn times(times: &Times) {
+    kaldi_log!(TIMES, "{times}");
 }
 
 /// What minibatches of chunks were run, and how full they were.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_feat::image::ImageShape;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader};
+use nnet3::labels::label;
 use nnet3::{messages, tables};
 
 /// Convert lines of numbers separated by commas to features, and a label in each line to an alignment of one frame.
@@ -94,6 +95,10 @@ fn run(options: Options) -> Result<u8> {
         };
         feats.write(&key, &matrix)?;
     }
+    if options.count == 0 {
+        // A command that wrote the lines may have failed. (Of one that was not read to its end nothing is expected.)
+        reader.close()?;
+    }
     messages::log(&format!("Converted {} lines.", feats.done));
     if let Some(alignments) = alignments {
         alignments.finish_any()?;
@@ -108,11 +113,7 @@ fn take_label(values: &mut Vec<f32>, column: i32) -> Result<i32> {
     if !(0..count).contains(&place) {
         bail!("--label-column={column}: there are {count} columns");
     }
-    let label = values.remove(place as usize);
-    if label.fract() != 0.0 || !(0.0..16_777_216.0).contains(&label) {
-        bail!("expected a label, an integer that is not negative, found {label}");
-    }
-    Ok(label as i32)
+    label(values.remove(place as usize))
 }
 
 pub fn main() -> ExitCode {

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use kaldi_feat::idx::Idx;
 use kaldi_feat::image::ImageShape;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader};
+use nnet3::labels::label;
 use nnet3::{messages, tables};
 
 /// Convert images and labels in IDX files (those of MNIST) to features, and alignments of one frame.
@@ -62,7 +63,8 @@ fn run(options: Options) -> Result<u8> {
         None => None,
         Some(name) => Some(tables::Output::<I32VectorHolder>::open(name)?),
     };
-    let count = if options.count == 0 { images.len() } else { options.count.min(images.len()) };
+    let all = images.len();
+    let count = if options.count == 0 { all } else { options.count.min(all) };
     for k in 0..count {
         let Some(mut values) = images.next()? else { break };
         values.iter_mut().for_each(|value| *value *= options.scale);
@@ -73,8 +75,18 @@ fn run(options: Options) -> Result<u8> {
         };
         feats.write(&key, &matrix)?;
         if let (Some((_, labels)), Some(alignments)) = (&mut labels, &mut alignments) {
-            let label = labels.next()?.map_or(0, |label| label[0] as i32);
-            alignments.write(&key, &vec![label])?;
+            let number = labels.next()?.and_then(|label| label.first().copied());
+            let number = number.with_context(|| format!("{key} has no label"))?;
+            alignments.write(&key, &vec![label(number).with_context(|| key.clone())?])?;
+        }
+    }
+    if count == all {
+        // What follows the last item is an error, and so is the failure of a command that wrote them.
+        images.next()?;
+        images.close()?;
+        if let Some((_, mut labels)) = labels {
+            labels.next()?;
+            labels.close()?;
         }
     }
     messages::log(&format!("Converted {} images.", feats.done));

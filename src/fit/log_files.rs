@@ -1,7 +1,7 @@
 //! `log/` and `events.jsonl` of a training: what `nnet3-report` and other programs read.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -17,7 +17,10 @@ impl LogFiles {
     pub fn open(folder: &Path, epochs: u64) -> Result<LogFiles> {
         let files = LogFiles { folder: folder.to_owned() };
         let path = files.events();
-        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        let old = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            old => old.with_context(|| format!("cannot read {}", path.display()))?,
+        };
         let earlier = |line: &&str| {
             let event: Option<Value> = serde_json::from_str(line).ok();
             event.and_then(|event| event["epoch"].as_u64()).is_some_and(|epoch| epoch <= epochs)

@@ -9,9 +9,9 @@ mod signals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use kaldi_io::log::num;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::Random;
@@ -31,6 +31,8 @@ use serde_json::json;
 use crate::options::fit::{CallbackOptions, Monitor, RulesOptions};
 use crate::options::prob::prob_defaults;
 use crate::options::training::TrainingOptions;
+use crate::training::timed;
+use crate::training_log::Times;
 use crate::{messages, models, progress, report, training_log};
 
 use checkpoint::Checkpoints;
@@ -165,8 +167,21 @@ impl Fit {
                 ),
             }
         }
-        if let Some((_, (momentum, max_param_change))) = first {
-            (options.momentum, options.max_param_change) = (momentum, max_param_change);
+        match first {
+            Some((_, (momentum, max_param_change))) => {
+                (options.momentum, options.max_param_change) = (momentum, max_param_change);
+            }
+            None => {
+                let defaults = TrainerOptions::default();
+                for (name, given) in [
+                    ("momentum", options.momentum != defaults.momentum),
+                    ("max-param-change", options.max_param_change != defaults.max_param_change),
+                ] {
+                    if given {
+                        bail!("--{name} is for optimizers of type kaldi, and there is none among these");
+                    }
+                }
+            }
         }
         Ok(options)
     }
@@ -308,7 +323,7 @@ impl Run<'_> {
     fn epoch(&mut self, epoch: u64) -> Result<Option<End>> {
         let began = Instant::now();
         let before = self.logs.is_some().then(|| self.trainer.nnet().clone());
-        let (happened, computing) = match self.train(epoch)? {
+        let (happened, times) = match self.train(epoch)? {
             Ok(done) => done,
             Err(signal) => return Ok(Some(End::Signal(signal))),
         };
@@ -320,7 +335,14 @@ impl Run<'_> {
             !self.valid.is_empty() && (last || self.state.epochs.is_multiple_of(callbacks.valid_every));
         let rates = self.trainer.learner().map(|learner| learner.rates()).unwrap_or_default();
         let evaluation = if evaluates { Some(self.evaluate()?) } else { None };
-        self.report(&happened, loss, &rates, evaluation.as_ref(), (began.elapsed(), computing), before)?;
+        self.report(
+            &happened,
+            loss,
+            &rates,
+            evaluation.as_ref(),
+            Times { total: began.elapsed(), ..times },
+            before,
+        )?;
         let end = self.is_patience_over().then_some(End::NoImprovement);
         if last || end.is_some() || self.state.epochs.is_multiple_of(self.fit.callbacks.checkpoint_every) {
             self.write_checkpoint()?;
@@ -329,30 +351,28 @@ impl Run<'_> {
     }
 
     /// Minibatch after minibatch. The signal that ends the training, if there is one.
-    fn train(&mut self, epoch: u64) -> Result<std::result::Result<(Happened, Duration), i32>> {
+    fn train(&mut self, epoch: u64) -> Result<std::result::Result<(Happened, Times), i32>> {
         let of = self.fit.num_epochs;
         let bar = progress::counter("minibatches", "");
         let mut happened = Happened::default();
-        let mut computing = Duration::ZERO;
+        let mut times = Times::default();
+        let compiled = self.trainer.runner().compiler().timing().total;
         let mut minibatches = self.data.epoch(epoch)?;
         let count = minibatches.count();
         let mut done = 0u64;
-        while let Some((key, minibatch)) = minibatches.next()? {
+        while let Some((key, minibatch)) = timed(&mut times.waiting, || minibatches.next())? {
             if let Some(learner) = self.trainer.learner() {
                 let within = (done as f64 / count.max(1) as f64).min(1.0);
                 learner.set_progress(Progress { epochs: epoch, of, within });
             }
-            let start = Instant::now();
-            self.trainer
-                .train(&minibatch, &mut |event: Event| happened.event(&event))
-                .with_context(|| format!("epoch {}, minibatch {key}", epoch + 1))?;
-            computing += start.elapsed();
+            timed(&mut times.training, || {
+                self.trainer.train(&minibatch, &mut |event: Event| happened.event(&event))
+            })
+            .with_context(|| format!("epoch {}, minibatch {key}", epoch + 1))?;
             done += 1;
             if let Some(output) = &happened.not_finite {
-                bail!(
-                    "the loss of '{output}' is not a finite number in minibatch {done} ({key}) of epoch {}: {}",
-                    epoch + 1,
-                    self.what_is_kept()
+                return Err(
+                    self.not_finite(output, &format!("minibatch {done} ({key}) of epoch {}", epoch + 1))
                 );
             }
             if bar.is_shown() {
@@ -370,9 +390,21 @@ impl Run<'_> {
                 return Ok(Err(signal));
             }
         }
-        self.trainer.step_of_rest(&mut |event: Event| happened.event(&event));
-        self.trainer.settle(&mut |event: Event| happened.event(&event));
-        Ok(Ok((happened, computing)))
+        timed(&mut times.training, || {
+            self.trainer.step_of_rest(&mut |event: Event| happened.event(&event));
+            self.trainer.settle(&mut |event: Event| happened.event(&event));
+        });
+        // A device tells of the last minibatches only now.
+        if let Some(output) = &happened.not_finite {
+            return Err(self.not_finite(output, &format!("epoch {}", epoch + 1)));
+        }
+        times.compiling = self.trainer.runner().compiler().timing().total - compiled;
+        Ok(Ok((happened, times)))
+    }
+
+    /// The error that ends a training whose loss is no number; `place` is where that was seen.
+    fn not_finite(&self, output: &str, place: &str) -> anyhow::Error {
+        anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept())
     }
 
     /// Where a training that ends now can be taken up again.
@@ -445,7 +477,7 @@ impl Run<'_> {
         loss: f64,
         rates: &[(String, f64)],
         evaluation: Option<&Evaluation>,
-        (all, computing): (Duration, Duration),
+        times: Times,
         before: Option<Nnet>,
     ) -> Result<()> {
         let epoch = self.state.epochs;
@@ -466,7 +498,7 @@ impl Run<'_> {
         if happened.gradients > 0 {
             line += &format!(", gradient {}", num(mean_norm));
         }
-        line += &format!(", {} seconds", kaldi_io::text::format_g(all.as_secs_f64(), 3));
+        line += &format!(", {} seconds", kaldi_io::text::format_g(times.total.as_secs_f64(), 3));
         messages::log(&line);
         let (Some(logs), Some(before)) = (&self.logs, before) else { return Ok(()) };
 
@@ -504,7 +536,7 @@ impl Run<'_> {
             "gradient-norm": number(mean_norm),
             "clipped": share(happened.clipped),
             "refused": happened.refused,
-            "seconds": number(all.as_secs_f64()),
+            "seconds": number(times.total.as_secs_f64()),
             "histograms": histograms,
         }))?;
 
@@ -513,13 +545,7 @@ impl Run<'_> {
             train.insert(0, format!("--learning-rate={}", num(*rate)));
         }
         train.extend(totals.iter().map(|total| total.to_string()));
-        let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
-        train.push(format!(
-            "{} seconds in all: compiling 0, waiting for examples {}, computing {}.",
-            seconds(all),
-            seconds(all.saturating_sub(computing)),
-            seconds(computing)
-        ));
+        train.push(times.to_string());
         logs.log(&format!("train.{}.1.log", epoch - 1), &train)?;
         if let Some(evaluation) = evaluation {
             logs.log(&format!("compute_prob_valid.{epoch}.log"), &evaluation.lines)?;

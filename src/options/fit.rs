@@ -179,7 +179,12 @@ impl CallbackOptions {
         if let Some((what, _)) = needs_valid.iter().find(|(_, used)| *used && self.valid.is_empty()) {
             bail!("{what} needs examples for evaluation: --valid");
         }
-        let needs_dir = [("--resume", self.resume), ("--histograms", self.histograms)];
+        let needs_dir = [
+            ("--resume", self.resume),
+            ("--histograms", self.histograms),
+            ("--keep", self.keep != 1),
+            ("--checkpoint-every", self.checkpoint_every != 1),
+        ];
         if let Some((what, _)) = needs_dir.iter().find(|(_, used)| *used && self.checkpoint_dir.is_empty()) {
             bail!("{what} needs a folder: --checkpoint-dir");
         }

@@ -178,6 +178,37 @@ fn every_optimizer_learns() {
     assert!(log.contains("Overall misclassification for 'output' is 0."), "{log}");
 }
 
+/// Two minibatches that make one step are one of twice the size, where nothing but their sum counts.
+#[test]
+fn accumulated_minibatches_are_one() {
+    let folder = Folder::new("fit-accumulate");
+    let (network, egs) = prepare(&folder);
+    let plain: String = CONFIG
+        .lines()
+        .filter(|line| !line.contains("name=a.norm"))
+        .fold(String::new(), |all, line| all + &line.replace("input=a.norm", "input=a.relu") + "\n");
+    succeed("nnet3-init", &["--srand=3", &folder.write("plain", plain), &network]);
+    let [together, apart] = ["together.raw", "apart.raw"].map(|name| folder.path(name));
+    for (size, more, out) in [("40", "--accumulate=1", &together), ("20", "--accumulate=2", &apart)] {
+        let size = format!("--minibatch-size={size}");
+        let options =
+            ["--use-gpu=no", "--shuffle=false", "--num-epochs=2", "--optimizer=adam learning-rate=.01"];
+        succeed("nnet3-fit", &[&options[..], &[&size, more, &network, &egs, out]].concat());
+    }
+    let parameters = |path: &str| -> Vec<f32> {
+        let nnet = Nnet::load(path).unwrap();
+        nnet.components()
+            .filter_map(|component| component.as_updatable())
+            .flat_map(|it| it.vectorize())
+            .collect()
+    };
+    let (a, b, before) = (parameters(&together), parameters(&apart), parameters(&network));
+    let distance =
+        |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt();
+    assert!(distance(&a, &before) > 0.1);
+    assert!(distance(&a, &b) < 1e-3 * distance(&a, &before), "{}", distance(&a, &b));
+}
+
 #[test]
 fn what_a_dry_run_prints() {
     let folder = Folder::new("fit-dry");
@@ -251,6 +282,16 @@ fn classic_data() {
         (folder.read("feats"), folder.read("labels")),
         ("image-0  [\n  10 \n  20 ]\n".into(), "image-0 3 \n".into())
     );
+
+    // The commands that write the files fail after all of the lines, or of the items.
+    for (program, file) in [("csv-to-feats", &csv), ("idx-to-feats", &images)] {
+        let found = run(program, &[&format!("cat {file}; exit 3 |"), &feats_out]);
+        assert!(found.status == 255 && found.stderr.contains("exit 3"), "{program}: {}", found.stderr);
+    }
+    let more = folder.write("more.idx", [0, 0, 8, 1, 0, 0, 0, 1, 3, 4]);
+    let arguments = [&images, &feats_out, &more, &labels_out].map(String::as_str);
+    let found = run("idx-to-feats", &arguments);
+    assert!(found.status == 255 && found.stderr.contains("expected the end of the file"), "{}", found.stderr);
 
     let (letters, vocab) = (folder.write("text", "abcab"), format!("--vocab-out={}", folder.path("vocab")));
     let posteriors = format!("ark,t:{feats}");

@@ -18,7 +18,7 @@ mod leaving;
 pub mod posterior;
 mod store;
 #[cfg(test)]
-mod testing;
+use kaldi_io::testing;
 pub mod topology;
 mod topology_store;
 pub mod transitions;

@@ -33,6 +33,8 @@ pub mod symbols;
 pub mod table;
 pub mod temporary;
 pub mod terminal;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod text;
 pub mod writer;
 

@@ -22,7 +22,7 @@ mod split;
 pub mod stats;
 pub mod stub;
 #[cfg(test)]
-mod testing;
+use kaldi_io::testing;
 pub mod two_level;
 
 pub use clusterable::Clusterable;

@@ -156,9 +156,9 @@ pub struct Trainer<O = FrameObjective> {
     minibatches: u64,
     objectives: BTreeMap<String, PhaseStats>,
     stepper: Stepper,
-    /// What does not learn as without rules.
+    /// Steps of the components that learn by rules other than kaldi's; `None` without rules.
     learner: Option<Learner>,
-    /// Of the step that is being collected.
+    /// What has been collected for the next step.
     pending: Pending,
     ledger: Ledger,
     max_change: MaxChangeCounts,
@@ -297,7 +297,7 @@ impl<O: Objective> Trainer<O> {
         self.pending.sequences += f64::from(sequences);
         if self.pending.minibatches < self.options.accumulate {
             self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
-            self.settle(report);
+            self.settle_if_due(pass, report);
             return Ok(());
         }
         self.step(pass, report);
@@ -337,13 +337,12 @@ impl<O: Objective> Trainer<O> {
         if pass != Pass::Forth {
             self.constrain(report);
         }
-        if let Some(learner) = &mut self.learner {
+        if pass != Pass::Back
+            && let Some(learner) = &mut self.learner
+        {
             learner.average(&self.nnet);
         }
-        let on_host = self.runner.executor().device().id() == 0;
-        if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
-            self.settle(report);
-        }
+        self.settle_if_due(pass, report);
         match pass == Pass::Conventional && self.options.momentum > 0.0 {
             true => self.stepper.keep(&mut self.delta, self.options.momentum),
             false if self.learner.is_some() => self.stepper.forget(&mut self.delta),
@@ -439,6 +438,14 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
+    /// Reports what has happened: on the host always, else now and then, since that waits for the device.
+    fn settle_if_due(&mut self, pass: Pass, report: &mut dyn Report) {
+        let on_host = self.runner.executor().device().id() == 0;
+        if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
+            self.settle(report);
+        }
+    }
+
     fn add_value(&mut self, minibatch: u64, output: String, value: ObjectiveValue, report: &mut dyn Report) {
         let interval = self.options.print_interval;
         let stats = self.objectives.entry(output.clone()).or_insert_with(|| PhaseStats::new(interval));
@@ -454,7 +461,8 @@ impl<O: Objective> Trainer<O> {
     }
 
     fn constrain(&mut self, report: &mut dyn Report) {
-        self.make_room(CONSTRAINT_ENTRIES * self.stepper.entries(), report);
+        let components = self.stepper.entries() + self.learner.as_ref().map_or(0, Learner::entries);
+        self.make_room(CONSTRAINT_ENTRIES * components, report);
         let executor = self.runner.executor();
         let device = executor.device().clone();
         let context = Context { backend: &*device, workspace: executor.workspace(), random: &self.random };

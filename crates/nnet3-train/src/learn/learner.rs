@@ -71,7 +71,7 @@ pub struct GradientStep {
     pub components: usize,
     /// What the norm of the sum was multiplied by.
     pub scale: f64,
-    /// Of the norm; 0 is none.
+    /// The limit on the norm; 0 for none.
     pub clip: f64,
 }
 
@@ -83,7 +83,7 @@ pub struct GradientNorm {
 }
 
 impl GradientStep {
-    /// Of the squared norms.
+    /// The norm whose squares, component by component, these are.
     pub fn norm(&self, squares: &[f64]) -> GradientNorm {
         let norm = squares.iter().sum::<f64>().sqrt() * self.scale;
         GradientNorm { norm, clipped: self.clip > 0.0 && norm > self.clip }

@@ -48,7 +48,7 @@ pub struct Part {
     pub weight_decay: f64,
     /// The model's l2 constant, unless it is ignored.
     pub l2: f64,
-    /// Of its component; 0 is none.
+    /// The limit on the change of its component in a step; 0 for none.
     pub max_change: f64,
     /// Whether a line sets what means nothing to `kaldi`.
     of_rules: bool,

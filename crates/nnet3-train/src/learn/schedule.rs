@@ -11,7 +11,7 @@ const TYPES: &str = "constant, step, set, power, inverse, polynomial, exponentia
 pub struct Progress {
     /// Epochs that are done.
     pub epochs: u64,
-    /// Of how many.
+    /// Epochs of the whole training.
     pub of: u64,
     /// The part of the present epoch's minibatches that is done, from 0 to below 1.
     pub within: f64,

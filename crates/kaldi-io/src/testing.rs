@@ -1,6 +1,6 @@
-//! Objects from text and in both forms, for tests.
+//! Objects from text and in both forms, for tests of the crates that have objects (feature `testing`).
 
-use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
+use crate::{KaldiObject, KaldiReader, KaldiWriter, Result};
 
 pub fn from_text<T: KaldiObject>(text: &str) -> Result<T> {
     T::read(&mut KaldiReader::from_bytes("test", text.as_bytes().to_vec()))
