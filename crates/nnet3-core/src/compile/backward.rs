@@ -39,7 +39,7 @@ impl Compiler<'_> {
                 };
                 let properties = self.nnet.component(*component).properties();
                 let input = &self.infos[s - 1];
-                let needs = |property| properties.has(property);
+                let needs = |property| properties.contains(property);
                 self.out.commands.push(Command::Backprop(Backprop {
                     component: *component,
                     precomputed: info.precomputed,

@@ -48,7 +48,7 @@ impl Compiler<'_> {
                     output: value,
                     memo: memo.filter(|_| self.infos[s].deriv.is_some()),
                     store_stats: self.requests[0].store_component_stats
-                        && properties.has(Properties::STORES_STATS),
+                        && properties.contains(Properties::STORES_STATS),
                 }));
             }
             Node::ComponentInput { .. } => self.forward_descriptor(s)?,
@@ -62,7 +62,7 @@ impl Compiler<'_> {
 
     /// The memo's number is the step's.
     pub(super) fn memo(&self, s: usize, properties: Properties) -> Option<MemoId> {
-        properties.has(Properties::USES_MEMO).then(|| MemoId::from(s))
+        properties.contains(Properties::USES_MEMO).then(|| MemoId::from(s))
     }
 
     fn forward_descriptor(&mut self, s: usize) -> Result<()> {

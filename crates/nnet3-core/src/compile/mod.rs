@@ -208,8 +208,8 @@ impl Compiler<'_> {
             return Ok(info);
         }
         let contiguous = self.component(node).is_some_and(|(_, properties)| match self.nnet.node(node) {
-            Node::ComponentInput { .. } => properties.has(Properties::INPUT_CONTIGUOUS),
-            _ => properties.has(Properties::OUTPUT_CONTIGUOUS),
+            Node::ComponentInput { .. } => properties.contains(Properties::INPUT_CONTIGUOUS),
+            _ => properties.contains(Properties::OUTPUT_CONTIGUOUS),
         });
         let value = self.out.new_matrix(rows, cols, contiguous);
         info.value = Some(value);
@@ -272,7 +272,7 @@ impl Compiler<'_> {
                 continue;
             };
             let component = self.nnet.component(*component);
-            if component.properties().has(Properties::SIMPLE) {
+            if component.properties().contains(Properties::SIMPLE) {
                 continue;
             }
             let (inputs, outputs) = (self.index_list(s - 1), self.index_list(s));

@@ -53,7 +53,7 @@ impl Composite {
     ) -> std::result::Result<Composite, String> {
         for (i, part) in parts.iter().enumerate() {
             let properties = part.properties();
-            if !properties.has(Properties::SIMPLE) || properties.has(Properties::RANDOM) {
+            if !properties.contains(Properties::SIMPLE) || properties.contains(Properties::RANDOM) {
                 return Err(format!(
                     "{} cannot be part of a {NAME}: it is random or not simple",
                     part.type_name()
@@ -80,7 +80,7 @@ impl Composite {
     /// Replaces a part by one of the same dimensions.
     pub(crate) fn set_part(&mut self, i: usize, part: Box<dyn Component>) {
         let old = &self.parts[i];
-        assert!(part.properties().has(Properties::SIMPLE));
+        assert!(part.properties().contains(Properties::SIMPLE));
         assert_eq!((part.input_dim(), part.output_dim()), (old.input_dim(), old.output_dim()));
         self.parts[i] = part;
     }
@@ -143,7 +143,7 @@ impl Composite {
     /// Runs part `i`; scratch for its memo and output.
     fn run_part<'w>(&self, context: Context<'w>, i: usize, input: View<'_>) -> (Scratch<'w>, Scratch<'w>) {
         let (part, rows) = (&self.parts[i], input.rows());
-        let mut output = match part.properties().has(Properties::PROPAGATE_ADDS) {
+        let mut output = match part.properties().contains(Properties::PROPAGATE_ADDS) {
             true => context.workspace.zeros(rows, part.output_dim()),
             false => context.workspace.take(rows, part.output_dim()),
         };
@@ -161,7 +161,7 @@ impl Composite {
         let mut value: Option<Scratch<'_>> = None;
         for i in 0..self.last() {
             match &mut value {
-                Some(value) if self.parts[i].properties().has(Properties::PROPAGATE_IN_PLACE) => {
+                Some(value) if self.parts[i].properties().contains(Properties::PROPAGATE_IN_PLACE) => {
                     let mut memo = self.memo(context, i, input.rows());
                     let view = value.view_mut();
                     self.parts[i].propagate(context, None, view.as_view(), view, memo.view_mut());
@@ -180,16 +180,16 @@ impl Composite {
     /// How many parts must be run again before backprop.
     fn parts_to_repeat(&self) -> usize {
         let last = self.parts[self.last()].properties();
-        if last.has(Properties::USES_MEMO) {
+        if last.contains(Properties::USES_MEMO) {
             return self.parts.len();
         }
         let below = self.last().checked_sub(1).map(|i| self.parts[i].properties());
         let skip_below = below.is_some_and(|below| {
-            !below.has(Properties::BACKPROP_NEEDS_OUTPUT)
-                && !below.has(Properties::USES_MEMO)
-                && !below.has(Properties::STORES_STATS)
-                && !last.has(Properties::BACKPROP_NEEDS_INPUT)
-                && !last.has(Properties::STORES_STATS)
+            !below.contains(Properties::BACKPROP_NEEDS_OUTPUT)
+                && !below.contains(Properties::USES_MEMO)
+                && !below.contains(Properties::STORES_STATS)
+                && !last.contains(Properties::BACKPROP_NEEDS_INPUT)
+                && !last.contains(Properties::STORES_STATS)
         });
         self.last() - skip_below as usize
     }
@@ -212,17 +212,18 @@ impl Composite {
         let above = (!is_last).then(|| self.backprop_from(context, i + 1, value, args, update)).flatten();
         let out_value = if is_last { args.out_value } else { value };
         let properties = self.parts[i].properties();
-        if let (true, Some(target)) = (properties.has(Properties::STORES_STATS), self.target_part(update, i))
+        if let (true, Some(target)) =
+            (properties.contains(Properties::STORES_STATS), self.target_part(update, i))
         {
             target.store_stats(context, in_value, out_value, memo);
         }
         let rows = args.in_value.rows();
-        let mut below = (i > 0).then(|| match properties.has(Properties::BACKPROP_ADDS) {
+        let mut below = (i > 0).then(|| match properties.contains(Properties::BACKPROP_ADDS) {
             true => context.workspace.zeros(rows, self.parts[i].input_dim()),
             false => context.workspace.take(rows, self.parts[i].input_dim()),
         });
         let in_deriv = if i == 0 { args.in_deriv } else { below.as_mut().map(|below| below.view_mut()) };
-        if in_deriv.is_some() || properties.has(Properties::UPDATABLE) {
+        if in_deriv.is_some() || properties.contains(Properties::UPDATABLE) {
             let out_deriv = above.as_ref().map_or(args.out_deriv, |above| above.view());
             let args = Backprop {
                 name: args.name,
@@ -284,14 +285,14 @@ impl Component for Composite {
     fn properties(&self) -> Properties {
         let (first, last) = (self.parts[0].properties(), self.parts[self.last()].properties());
         let of_first =
-            [Properties::BACKPROP_ADDS, Properties::INPUT_CONTIGUOUS].map(|p| p.when(first.has(p)));
+            [Properties::BACKPROP_ADDS, Properties::INPUT_CONTIGUOUS].map(|p| p.when(first.contains(p)));
         let of_last =
             [Properties::PROPAGATE_ADDS, Properties::BACKPROP_NEEDS_OUTPUT, Properties::OUTPUT_CONTIGUOUS]
-                .map(|p| p.when(last.has(p)));
+                .map(|p| p.when(last.contains(p)));
         let own = Properties::SIMPLE
             | Properties::BACKPROP_NEEDS_INPUT
             | Properties::UPDATABLE.when(self.updatable_parts().next().is_some())
-            | Properties::BACKPROP_NEEDS_OUTPUT.when(last.has(Properties::STORES_STATS));
+            | Properties::BACKPROP_NEEDS_OUTPUT.when(last.contains(Properties::STORES_STATS));
         of_first.into_iter().chain(of_last).fold(own, |all, p| all | p)
     }
 
@@ -437,7 +438,7 @@ mod tests {
     #[test]
     fn properties() {
         let c = component(&format!("type=CompositeComponent num-components=2 {TWO}"));
-        assert_eq!(c.properties().0, 0x63);
+        assert_eq!(c.properties().bits(), 0x63);
         let c = component(
             "type=CompositeComponent num-components=2 component1='type=SigmoidComponent dim=4' \
              component2='type=SigmoidComponent dim=4'",

@@ -20,12 +20,12 @@ pub mod testing;
 use crate::error::Result;
 use crate::index::Index;
 use crate::random::Random;
+use bitflags::bitflags;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Backend, Factor, Matrix, View, ViewMut, Workspace};
 use std::any::Any;
 use std::fmt;
-use std::ops::BitOr;
 
 pub use affine::{block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
 pub use algorithms::{convolution_model, convolution_plan, grid, row_ranges, winograd};
@@ -46,69 +46,49 @@ pub use named::{Parameter, Parameters, ParametersMut, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
 
-/// What the compiler and executor must know of a component. The values are those that the reference prints.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Properties(pub u32);
-
-#[rustfmt::skip]
-impl Properties {
-    pub const NONE: Properties = Properties(0);
-    /// Rows map one to one with equal indexes.
-    pub const SIMPLE: Properties = Properties(0x001);
-    pub const UPDATABLE: Properties = Properties(0x002);
-    /// Input and output of propagate may be one matrix.
-    pub(crate) const PROPAGATE_IN_PLACE: Properties = Properties(0x004);
-    /// Propagate adds to its output (not in place).
-    pub(crate) const PROPAGATE_ADDS: Properties = Properties(0x008);
-    /// [`Component::reorder_indexes`] must be called.
-    pub(crate) const REORDERS_INDEXES: Properties = Properties(0x010);
-    /// Backprop adds to the input derivative (not in place).
-    pub(crate) const BACKPROP_ADDS: Properties = Properties(0x020);
-    pub(crate) const BACKPROP_NEEDS_INPUT: Properties = Properties(0x040);
-    pub(crate) const BACKPROP_NEEDS_OUTPUT: Properties = Properties(0x080);
-    /// Output and input derivative may be one matrix.
-    pub(crate) const BACKPROP_IN_PLACE: Properties = Properties(0x100);
-    /// [`Component::store_stats`] does something.
-    pub const STORES_STATS: Properties = Properties(0x200);
-    /// Input and its derivative need stride = columns.
-    pub(crate) const INPUT_CONTIGUOUS: Properties = Properties(0x400);
-    /// Output and its derivative need stride = columns.
-    pub(crate) const OUTPUT_CONTIGUOUS: Properties = Properties(0x800);
-    /// Propagate leaves a memo for backprop, see [`Component::memo_shape`].
-    pub(crate) const USES_MEMO: Properties = Properties(0x1000);
-    pub const RANDOM: Properties = Properties(0x2000);
-
-    const NAMES: [(Properties, &'static str); 14] = [
-        (Self::SIMPLE, "simple"), (Self::UPDATABLE, "updatable"), (Self::PROPAGATE_IN_PLACE, "propagate-in-place"),
-        (Self::PROPAGATE_ADDS, "propagate-adds"), (Self::REORDERS_INDEXES, "reorders-indexes"),
-        (Self::BACKPROP_ADDS, "backprop-adds"), (Self::BACKPROP_NEEDS_INPUT, "backprop-needs-input"),
-        (Self::BACKPROP_NEEDS_OUTPUT, "backprop-needs-output"), (Self::BACKPROP_IN_PLACE, "backprop-in-place"),
-        (Self::STORES_STATS, "stores-stats"), (Self::INPUT_CONTIGUOUS, "input-contiguous"),
-        (Self::OUTPUT_CONTIGUOUS, "output-contiguous"), (Self::USES_MEMO, "uses-memo"), (Self::RANDOM, "random"),
-    ];
+bitflags! {
+    /// What the compiler and executor must know of a component. The values are those that the reference prints.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct Properties: u32 {
+        /// Rows map one to one with equal indexes.
+        const SIMPLE = 0x001;
+        const UPDATABLE = 0x002;
+        /// Input and output of propagate may be one matrix.
+        const PROPAGATE_IN_PLACE = 0x004;
+        /// Propagate adds to its output (not in place).
+        const PROPAGATE_ADDS = 0x008;
+        /// [`Component::reorder_indexes`] must be called.
+        const REORDERS_INDEXES = 0x010;
+        /// Backprop adds to the input derivative (not in place).
+        const BACKPROP_ADDS = 0x020;
+        const BACKPROP_NEEDS_INPUT = 0x040;
+        const BACKPROP_NEEDS_OUTPUT = 0x080;
+        /// Output and input derivative may be one matrix.
+        const BACKPROP_IN_PLACE = 0x100;
+        /// [`Component::store_stats`] does something.
+        const STORES_STATS = 0x200;
+        /// Input and its derivative need stride = columns.
+        const INPUT_CONTIGUOUS = 0x400;
+        /// Output and its derivative need stride = columns.
+        const OUTPUT_CONTIGUOUS = 0x800;
+        /// Propagate leaves a memo for backprop, see [`Component::memo_shape`].
+        const USES_MEMO = 0x1000;
+        const RANDOM = 0x2000;
+    }
 }
 
 impl Properties {
-    pub fn has(self, other: Properties) -> bool {
-        self.0 & other.0 == other.0
-    }
-    /// `self` if `condition`, else none: for conditional terms of a sum of properties.
+    /// `self` if `condition`, else no property: for conditional terms of a sum of properties.
     pub fn when(self, condition: bool) -> Properties {
-        if condition { self } else { Properties::NONE }
+        if condition { self } else { Properties::empty() }
     }
 }
 
-impl BitOr for Properties {
-    type Output = Properties;
-    fn bitor(self, other: Properties) -> Properties {
-        Properties(self.0 | other.0)
-    }
-}
-
+/// The names as the documentation has them, such as `propagate-in-place`.
 impl fmt::Debug for Properties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> =
-            Self::NAMES.iter().filter(|(p, _)| self.has(*p)).map(|(_, name)| *name).collect();
+        let names: Vec<String> =
+            self.iter_names().map(|(name, _)| name.to_ascii_lowercase().replace('_', "-")).collect();
         f.write_str(&names.join(", "))
     }
 }

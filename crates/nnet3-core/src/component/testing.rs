@@ -156,7 +156,7 @@ impl Harness {
         input: &Matrix,
         output_rows: usize,
     ) -> Forward {
-        let start = if component.properties().has(Properties::PROPAGATE_ADDS) { 0.0 } else { f32::NAN };
+        let start = if component.properties().contains(Properties::PROPAGATE_ADDS) { 0.0 } else { f32::NAN };
         let mut output = filled(output_rows, component.output_dim(), start);
         let (rows, cols) = component.memo_shape(indexes, output_rows);
         let mut memo = filled(rows, cols, f32::NAN);
@@ -175,17 +175,17 @@ impl Harness {
         update: Update<'_>,
     ) -> Matrix {
         let properties = component.properties();
-        let start = if properties.has(Properties::BACKPROP_ADDS) { 0.0 } else { f32::NAN };
+        let start = if properties.contains(Properties::BACKPROP_ADDS) { 0.0 } else { f32::NAN };
         let mut in_deriv = filled(input.rows(), input.cols(), start);
         let args = Backprop {
             name: "test",
             indexes,
-            in_value: if properties.has(Properties::BACKPROP_NEEDS_INPUT) {
+            in_value: if properties.contains(Properties::BACKPROP_NEEDS_INPUT) {
                 input.view()
             } else {
                 View::empty()
             },
-            out_value: if properties.has(Properties::BACKPROP_NEEDS_OUTPUT) {
+            out_value: if properties.contains(Properties::BACKPROP_NEEDS_OUTPUT) {
                 forward.output.view()
             } else {
                 View::empty()
@@ -309,7 +309,7 @@ impl<'a> Check<'a> {
         let run = Run { harness: Harness::new(), indexes: indexes.as_deref(), input, weights };
         run.layouts(&*component);
         run.derivatives(&*component, &self);
-        if component.properties().has(Properties::UPDATABLE) {
+        if component.properties().contains(Properties::UPDATABLE) {
             run.parameters(&*component, &self);
         } else {
             assert!(component.as_updatable().is_none());
@@ -388,7 +388,7 @@ impl Run<'_> {
         let memo = || filled(plain.memo.rows(), plain.memo.cols(), f32::NAN);
         let (output, deriv) = (plain.output.to_vec(), plain_deriv.to_vec());
 
-        if properties.has(Properties::PROPAGATE_IN_PLACE) {
+        if properties.contains(Properties::PROPAGATE_IN_PLACE) {
             let mut both = self.input.clone();
             self.harness.random.reseed(SEED);
             let view = both.view_mut();
@@ -401,22 +401,22 @@ impl Run<'_> {
             );
             assert_near(&both.to_vec(), &output, 1e-6, "propagate in place");
         }
-        if properties.has(Properties::BACKPROP_IN_PLACE) {
+        if properties.contains(Properties::BACKPROP_IN_PLACE) {
             let mut both = self.weights.clone();
             let view = both.view_mut();
             self.backprop(component, &plain, self.input.view(), plain.output.view(), view.as_view(), view);
             assert_near(&both.to_vec(), &deriv, 1e-5, "backprop in place");
         }
 
-        let wide_in = !properties.has(Properties::INPUT_CONTIGUOUS);
-        let wide_out = !properties.has(Properties::OUTPUT_CONTIGUOUS);
+        let wide_in = !properties.contains(Properties::INPUT_CONTIGUOUS);
+        let wide_out = !properties.contains(Properties::OUTPUT_CONTIGUOUS);
         let input = Padded::from(&self.input, wide_in);
         let mut output_matrix =
             Padded::from(&filled(plain.output.rows(), plain.output.cols(), 2.0), wide_out);
         self.harness.random.reseed(SEED);
         let (context, out) = (self.harness.context(), output_matrix.view_mut());
         component.propagate(context, self.indexes, input.view(), out, memo().view_mut());
-        let adds = if properties.has(Properties::PROPAGATE_ADDS) { 2.0 } else { 0.0 };
+        let adds = if properties.contains(Properties::PROPAGATE_ADDS) { 2.0 } else { 0.0 };
         let expected: Vec<f32> = output.iter().map(|v| v + adds).collect();
         assert_near(&output_matrix.values(), &expected, 1e-5, "propagate with strides");
 
@@ -425,7 +425,7 @@ impl Run<'_> {
         let mut in_deriv = Padded::from(&filled(self.input.rows(), self.input.cols(), 2.0), wide_in);
         let in_view = in_deriv.view_mut();
         self.backprop(component, &plain, input.view(), value.view(), out_deriv.view(), in_view);
-        let adds = if properties.has(Properties::BACKPROP_ADDS) { 2.0 } else { 0.0 };
+        let adds = if properties.contains(Properties::BACKPROP_ADDS) { 2.0 } else { 0.0 };
         let expected: Vec<f32> = deriv.iter().map(|v| v + adds).collect();
         assert_near(&in_deriv.values(), &expected, 1e-5, "backprop with strides");
     }
@@ -440,7 +440,7 @@ impl Run<'_> {
         in_deriv: ViewMut<'_>,
     ) {
         let properties = component.properties();
-        let wanted = |property, view| if properties.has(property) { view } else { View::empty() };
+        let wanted = |property, view| if properties.contains(property) { view } else { View::empty() };
         let args = Backprop {
             name: "test",
             indexes: self.indexes,

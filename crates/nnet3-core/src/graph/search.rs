@@ -76,7 +76,7 @@ impl<'n> Sources<'n> {
             Node::Component { component } => {
                 let component = nnet.component(*component);
                 let input = NodeId(node.0 - 1);
-                match component.properties().has(Properties::SIMPLE) {
+                match component.properties().contains(Properties::SIMPLE) {
                     true => Kind::Same(input),
                     false => Kind::Component(component, input),
                 }

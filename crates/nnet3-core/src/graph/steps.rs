@@ -268,7 +268,7 @@ impl StepMaker<'_> {
             return Ok(());
         };
         let properties = component.properties();
-        if properties.has(Properties::SIMPLE) {
+        if properties.contains(Properties::SIMPLE) {
             let inputs = ids.iter().map(|&id| self.graph.dependencies(id).first().copied());
             let inputs = inputs.collect::<Option<Vec<_>>>();
             let inputs = inputs.ok_or_else(|| Error::computation("a simple component lacks an input row"))?;
@@ -281,7 +281,7 @@ impl StepMaker<'_> {
         input_ids.sort_unstable();
         input_ids.dedup();
         self.sort(&mut input_ids);
-        if !properties.has(Properties::REORDERS_INDEXES) {
+        if !properties.contains(Properties::REORDERS_INDEXES) {
             self.add_sorted(input_node, input_ids);
             self.add_sorted(node, ids.to_vec());
             return Ok(());

@@ -85,7 +85,7 @@ fn needed(nnet: &Nnet, order: &[NodeId], request: &ComputationRequest) -> Option
             Node::Component { component } => {
                 let component = nnet.component(*component);
                 let inputs = &mut needed[node.index() - 1];
-                match component.properties().has(Properties::SIMPLE) {
+                match component.properties().contains(Properties::SIMPLE) {
                     true => inputs.extend_from_slice(&list),
                     false => list.iter().for_each(|&index| component.input_indexes(index, inputs)),
                 }
@@ -153,7 +153,7 @@ impl<'n> Sweep<'n> {
             Node::Component { component } => {
                 let component = self.nnet.component(*component);
                 let input = NodeId(node.0 - 1);
-                if component.properties().has(Properties::SIMPLE) {
+                if component.properties().contains(Properties::SIMPLE) {
                     self.add_same(node, input, indexes)
                 } else {
                     self.add_component(node, input, component, indexes)

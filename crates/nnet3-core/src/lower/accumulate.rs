@@ -52,7 +52,7 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
     }
     let (part, into) = (computation.submatrix(dest), computation.matrix_of(dest));
     let contiguous = part.cols == computation.matrix(into).cols;
-    if !contiguous && nnet.component(component).properties().has(Properties::INPUT_CONTIGUOUS) {
+    if !contiguous && nnet.component(component).properties().contains(Properties::INPUT_CONTIGUOUS) {
         return None;
     }
     // What it is added to is there already, and nobody looks at it in between.

@@ -29,7 +29,7 @@ impl Nnet {
             Node::Input { .. } => Ok(()),
             Node::Component { component } => {
                 let expected = self.component(*component).input_dim();
-                if !self.component(*component).properties().has(Properties::SIMPLE) && expected == 0 {
+                if !self.component(*component).properties().contains(Properties::SIMPLE) && expected == 0 {
                     return Ok(());
                 }
                 let found = self.descriptor_dim(NodeId(id.0 - 1))?;

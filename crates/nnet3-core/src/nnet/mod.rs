@@ -216,7 +216,7 @@ impl Nnet {
 
     /// Ids of the updatable components.
     pub fn updatable_components(&self) -> Vec<ComponentId> {
-        let updatable = |id: &ComponentId| self.component(*id).properties().has(Properties::UPDATABLE);
+        let updatable = |id: &ComponentId| self.component(*id).properties().contains(Properties::UPDATABLE);
         (0..self.components.len()).map(ComponentId::from).filter(updatable).collect()
     }
 

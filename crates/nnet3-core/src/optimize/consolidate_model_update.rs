@@ -17,8 +17,8 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     for (c, command) in computation.commands.iter().enumerate() {
         if let Command::Backprop(Backprop { component, update_model: true, .. }) = *command {
             let properties = nnet.component(component).properties();
-            if properties.has(Properties::UPDATABLE | Properties::SIMPLE)
-                && !properties.has(Properties::USES_MEMO)
+            if properties.contains(Properties::UPDATABLE | Properties::SIMPLE)
+                && !properties.contains(Properties::USES_MEMO)
             {
                 backprops[component.index()].push(c);
             }

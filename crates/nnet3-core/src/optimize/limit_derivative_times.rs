@@ -126,7 +126,7 @@ impl<'a> Limiter<'a> {
             }
             Command::Backprop(Backprop { component, .. }) => {
                 let properties = nnet.component(component).properties();
-                match properties.has(Properties::SIMPLE) {
+                match properties.contains(Properties::SIMPLE) {
                     true => self.limit_backprop(command, properties)?,
                     false => command,
                 }
@@ -191,7 +191,7 @@ impl<'a> Limiter<'a> {
             return Ok(Command::NoOp);
         };
         // A memo belongs to all rows.
-        if new_deriv != *out_deriv && !properties.has(Properties::USES_MEMO) {
+        if new_deriv != *out_deriv && !properties.contains(Properties::USES_MEMO) {
             *out_deriv = new_deriv;
             (*in_value, *out_value, *in_deriv) = new;
         }

@@ -38,11 +38,11 @@ fn candidate(
     match *command {
         Command::Copy { dest, src, .. } => options.remove_assignments.then_some((src, dest)),
         Command::Propagate(Propagate { component, input, output, .. }) => {
-            let may = nnet.component(component).properties().has(Properties::PROPAGATE_IN_PLACE);
+            let may = nnet.component(component).properties().contains(Properties::PROPAGATE_IN_PLACE);
             (options.propagate_in_place && may).then_some((input?, output))
         }
         Command::Backprop(Backprop { component, in_value, out_value, out_deriv, in_deriv, .. }) => {
-            let may = nnet.component(component).properties().has(Properties::BACKPROP_IN_PLACE);
+            let may = nnet.component(component).properties().contains(Properties::BACKPROP_IN_PLACE);
             let values = [in_value, out_value];
             let apart = !values.contains(&Some(out_deriv)) && !values.contains(&in_deriv);
             (options.backprop_in_place && may).then_some((out_deriv, in_deriv?)).filter(|_| apart)

@@ -75,7 +75,7 @@ fn run(component: &mut dyn Component) -> Result<()> {
     let (rows, cols) = component.memo_shape(indexes, outputs);
     let mut memo = Matrix::zeros(&device, rows, cols);
     component.propagate(context, indexes, input.view(), output.view_mut(), memo.view_mut());
-    if component.properties().has(Properties::STORES_STATS) {
+    if component.properties().contains(Properties::STORES_STATS) {
         component.store_stats(context, input.view(), output.view(), memo.view());
     }
     let out_deriv = matrix(outputs, component.output_dim());

@@ -103,9 +103,13 @@ fn entries_say_what_components_are() {
     for t in registry::types() {
         let component = example(t);
         assert_eq!(component.type_name(), t.name);
-        assert!(component.input_dim() > 0 || !component.properties().has(Properties::SIMPLE), "{}", t.name);
+        assert!(
+            component.input_dim() > 0 || !component.properties().contains(Properties::SIMPLE),
+            "{}",
+            t.name
+        );
         assert!(component.output_dim() > 0, "{}", t.name);
-        let updatable = component.properties().has(Properties::UPDATABLE);
+        let updatable = component.properties().contains(Properties::UPDATABLE);
         assert_eq!(component.as_updatable().is_some(), updatable, "{}", t.name);
         // The parts of a composite have their own keys, so it takes no common ones.
         assert!(updatable == t.updatable || t.name == "CompositeComponent", "{}", t.name);

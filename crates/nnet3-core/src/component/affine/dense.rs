@@ -335,7 +335,7 @@ mod tests {
         let affine = downcast::<Affine>(&*affine);
         assert!((stddev(&affine.linear.to_vec()) - 0.1).abs() < 0.002);
         assert!((stddev(&affine.bias.to_vec()) - 1.0).abs() < 0.2);
-        assert_eq!(affine.properties().0, 0x63);
+        assert_eq!(affine.properties().bits(), 0x63);
     }
 
     #[test]

@@ -183,7 +183,7 @@ fn vector_from_config(
 }
 
 const VECTOR_PROPERTIES: Properties =
-    Properties(Properties::SIMPLE.0 | Properties::PROPAGATE_IN_PLACE.0 | Properties::BACKPROP_IN_PLACE.0);
+    Properties::SIMPLE.union(Properties::PROPAGATE_IN_PLACE).union(Properties::BACKPROP_IN_PLACE);
 
 /// output = scales ⊙ input.
 #[derive(Clone, Debug)]

@@ -255,7 +255,7 @@ mod tests {
             "type=LinearComponent input-dim=4 output-dim=3 orthonormal-constraint=-1 use-natural-gradient=false \
              rank-in=2 rank-out=3 alpha=2 num-samples-history=10 update-period=7 max-change=1",
         );
-        assert_eq!(component("type=LinearComponent input-dim=4 output-dim=3").properties().0, 0x6b);
+        assert_eq!(component("type=LinearComponent input-dim=4 output-dim=3").properties().bits(), 0x6b);
     }
 
     #[test]

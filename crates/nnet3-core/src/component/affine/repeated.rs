@@ -231,7 +231,7 @@ mod tests {
         let c = component("type=RepeatedAffineComponent input-dim=6 output-dim=4 num-repeats=2");
         let (_, linear, bias, _) = downcast::<Repeated>(&*c).parts();
         assert_eq!((linear.rows(), linear.cols(), bias.to_vec()), (2, 3, vec![0.0; 2]));
-        assert_eq!(c.properties().0, 0xc63);
+        assert_eq!(c.properties().bits(), 0xc63);
     }
 
     /// The preconditioner sees the rows of each minibatch's gradient.

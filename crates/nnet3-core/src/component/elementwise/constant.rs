@@ -210,7 +210,7 @@ mod tests {
              max-change=1 l2-regularize=2",
         );
         check_component("type=ConstantFunctionComponent input-dim=4 output-dim=3 is-updatable=false");
-        let properties = |config: &str| component(config).properties().0;
+        let properties = |config: &str| component(config).properties().bits();
         assert_eq!(properties("type=ConstantFunctionComponent input-dim=4 output-dim=3"), 0x23);
         assert_eq!(
             properties("type=ConstantFunctionComponent input-dim=3 output-dim=3 is-updatable=false"),

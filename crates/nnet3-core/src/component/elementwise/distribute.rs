@@ -132,7 +132,7 @@ impl Component for Distribute {
         self.output_dim
     }
     fn properties(&self) -> Properties {
-        Properties::NONE
+        Properties::empty()
     }
     fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         w.write_token("<DistributeComponent>")?;

@@ -226,8 +226,8 @@ mod tests {
         Check::new("type=ScaleAndOffsetComponent dim=6 block-dim=3 use-natural-gradient=false rank=2")
             .component(vary)
             .run();
-        assert_eq!(component("type=ScaleAndOffsetComponent dim=4").properties().0, 0x187);
-        assert_eq!(component("type=ScaleAndOffsetComponent dim=4 block-dim=2").properties().0, 0xd87);
+        assert_eq!(component("type=ScaleAndOffsetComponent dim=4").properties().bits(), 0x187);
+        assert_eq!(component("type=ScaleAndOffsetComponent dim=4 block-dim=2").properties().bits(), 0xd87);
         refused("type=ScaleAndOffsetComponent", "'dim' is missing");
         refused("type=ScaleAndOffsetComponent dim=4 block-dim=3", "does not divide");
         refused("type=ScaleAndOffsetComponent dim=4 rank=0", "rank=0");

@@ -104,7 +104,7 @@ mod tests {
     /// What a component is after a forward and a backward pass that stored statistics.
     fn used(harness: &Harness, config: &str) -> Option<Box<dyn Component>> {
         let mut component = component(config);
-        if !component.properties().has(Properties::SIMPLE) {
+        if !component.properties().contains(Properties::SIMPLE) {
             return None;
         }
         let input = random_matrix(&harness.random, 6, component.input_dim());

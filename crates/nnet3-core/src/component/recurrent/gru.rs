@@ -170,13 +170,11 @@ fn check_natural_gradients(line: &ConfigLine, all: &[&NaturalGradientSettings]) 
     }
 }
 
-const PROPERTIES: Properties = Properties(
-    Properties::SIMPLE.0
-        | Properties::UPDATABLE.0
-        | Properties::BACKPROP_NEEDS_INPUT.0
-        | Properties::BACKPROP_NEEDS_OUTPUT.0
-        | Properties::BACKPROP_ADDS.0,
-);
+const PROPERTIES: Properties = Properties::SIMPLE
+    .union(Properties::UPDATABLE)
+    .union(Properties::BACKPROP_NEEDS_INPUT)
+    .union(Properties::BACKPROP_NEEDS_OUTPUT)
+    .union(Properties::BACKPROP_ADDS);
 
 /// Methods of [`Component`] for a type with fields `w` and `stats`.
 macro_rules! whole_object_methods {

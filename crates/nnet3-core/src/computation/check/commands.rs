@@ -187,7 +187,7 @@ impl One<'_> {
         let count = self.computation.precomputed.len();
         let valid = precomputed.is_none_or(|p| (1..count).contains(&p.index()));
         self.require(valid, "there are no such precomputed indexes")?;
-        let simple = properties.has(Properties::SIMPLE);
+        let simple = properties.contains(Properties::SIMPLE);
         self.require(precomputed.is_none() || !simple, "a simple component has no precomputed indexes")?;
         Ok(properties)
     }
@@ -200,7 +200,7 @@ impl One<'_> {
         output: SubmatrixId,
     ) -> Result<()> {
         let properties = self.component_properties(component, precomputed)?;
-        let simple = properties.has(Properties::SIMPLE);
+        let simple = properties.contains(Properties::SIMPLE);
         let component = self.nnet.component(component);
         self.columns(Some(output), component.output_dim(), "output")?;
         self.columns(input, component.input_dim(), "input")?;
@@ -218,7 +218,7 @@ impl One<'_> {
         )?;
         if self.sub(input) == self.sub(output) {
             return self.require(
-                properties.has(Properties::PROPAGATE_IN_PLACE),
+                properties.contains(Properties::PROPAGATE_IN_PLACE),
                 "the component cannot propagate in place",
             );
         }
@@ -253,7 +253,7 @@ impl One<'_> {
         let no_gaps = s
             .map(|s| self.sub(s))
             .is_none_or(|s| s.rows == 1 || s.cols == self.computation.matrix(s.matrix).cols);
-        self.require(!properties.has(which) || no_gaps, "the component needs all columns of a matrix")
+        self.require(!properties.contains(which) || no_gaps, "the component needs all columns of a matrix")
     }
 
     fn check_backprop(&self, component: ComponentId) -> Result<()> {
@@ -264,7 +264,7 @@ impl One<'_> {
         };
         let properties = self.component_properties(component, precomputed)?;
         let component = self.nnet.component(component);
-        let has = |p| properties.has(p);
+        let has = |p| properties.contains(p);
         let rows = |s: SubmatrixId| self.sub(s).rows;
         let input_given = in_value.is_some() || !has(Properties::BACKPROP_NEEDS_INPUT);
         let output_given = out_value.is_some() || !has(Properties::BACKPROP_NEEDS_OUTPUT);
@@ -341,7 +341,7 @@ impl One<'_> {
     }
 
     fn uses_memo(&self, component: ComponentId) -> bool {
-        self.nnet.component(component).properties().has(Properties::USES_MEMO)
+        self.nnet.component(component).properties().contains(Properties::USES_MEMO)
     }
 
     fn check_rows(&self, dest: SubmatrixId, src: SubmatrixId, rows: IndexesId) -> Result<()> {

@@ -265,7 +265,7 @@ impl<'a> Run<'a> {
     // ---- components ------------------------------------------------------------------------------------------------
 
     fn has(&self, component: ComponentId, property: Properties) -> bool {
-        self.nnet.component(component).properties().has(property)
+        self.nnet.component(component).properties().contains(property)
     }
 
     /// A symbol for all of a sub-matrix, or for those of its symbols that `use_of` keeps, given the first column.

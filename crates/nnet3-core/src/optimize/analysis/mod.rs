@@ -45,12 +45,12 @@ fn accesses_of_others(
     let mut push = |s, kind| out.push((s, kind));
     match *command {
         Command::Propagate(Propagate { component, input, output, .. }) => {
-            let adds = nnet.component(component).properties().has(Properties::PROPAGATE_ADDS);
+            let adds = nnet.component(component).properties().contains(Properties::PROPAGATE_ADDS);
             input.into_iter().for_each(|s| push(s, Read));
             push(output, if adds { ReadWrite } else { Write });
         }
         Command::Backprop(Backprop { component, in_value, out_value, out_deriv, in_deriv, .. }) => {
-            let adds = nnet.component(component).properties().has(Properties::BACKPROP_ADDS);
+            let adds = nnet.component(component).properties().contains(Properties::BACKPROP_ADDS);
             in_value.into_iter().chain(out_value).for_each(|s| push(s, Read));
             push(out_deriv, Read);
             in_deriv.into_iter().for_each(|s| push(s, if adds { ReadWrite } else { Write }));

@@ -186,8 +186,8 @@ mod tests {
         check_component(
             "type=PerElementOffsetComponent dim=6 block-dim=2 param-stddev=1 use-natural-gradient=false",
         );
-        assert_eq!(component("type=PerElementOffsetComponent dim=4").properties().0, 0x107);
-        assert_eq!(component("type=PerElementOffsetComponent dim=4 block-dim=2").properties().0, 0x907);
+        assert_eq!(component("type=PerElementOffsetComponent dim=4").properties().bits(), 0x107);
+        assert_eq!(component("type=PerElementOffsetComponent dim=4 block-dim=2").properties().bits(), 0x907);
         refused("type=PerElementOffsetComponent", "'dim' is missing");
         refused("type=PerElementOffsetComponent dim=6 block-dim=4", "block-dim=4 does not divide dim=6");
     }

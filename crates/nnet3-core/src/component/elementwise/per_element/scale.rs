@@ -251,7 +251,7 @@ mod tests {
         check_component(
             "type=NaturalGradientPerElementScaleComponent dim=4 rank=3 update-period=2 alpha=1 param-stddev=1",
         );
-        assert_eq!(component("type=PerElementScaleComponent dim=4").properties().0, 0x147);
+        assert_eq!(component("type=PerElementScaleComponent dim=4").properties().bits(), 0x147);
         refused("type=PerElementScaleComponent", "'dim' is missing");
         refused("type=PerElementScaleComponent dim=2 scales=x", "scales=x");
         refused("type=PerElementScaleComponent dim=2 param-stddev=-1", "param-stddev");
