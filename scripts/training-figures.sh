@@ -23,7 +23,7 @@ cd "$work" || exit 1
 # The reference's random numbers cannot be had by --srand alone: its compiler draws some for self-checks before training
 # begins. So a run here is one with another seed, and is compared like that: an expected figure has to be within the allowed
 # part of one of our runs with ten seeds, or between two of them; parameters must be no farther from the expected ones than
-# our runs are from each other. (crates/nnet3-train/tests/reference.rs starts from the same place in the sequence, and is as
+# our runs are from each other. (crates/nnet3-train/tests/it/reference.rs starts from the same place in the sequence, and is as
 # close as the reference is to itself with another BLAS.)
 seeds=(1 2 3 4 5 6 7 8 9 10)
 

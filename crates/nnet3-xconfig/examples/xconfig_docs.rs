@@ -11,7 +11,7 @@ fn main() {
     print!("{}", page());
 }
 
-/// How to write the page again; `tests/xconfig_docs.rs` shows it when the page is out of date.
+/// How to write the page again; `tests/it/xconfig_docs.rs` shows it when the page is out of date.
 pub const COMMAND: &str = "cargo run -p nnet3-xconfig --example xconfig_docs > docs/xconfig.md";
 
 const INTRODUCTION: &str = "\

@@ -1,0 +1,9 @@
+//! The crate's integration tests: one program, since linking takes most of the time that each more would take.
+
+mod conformance;
+mod natural_gradient;
+mod replay;
+mod replicas;
+mod suite;
+mod training;
+mod transfers;
