@@ -31,7 +31,6 @@ pub mod text_windows;
 pub mod training;
 pub mod training_graphs;
 pub mod training_log;
-pub mod training_report;
 pub mod trees;
 pub mod utterances;
 pub mod workers;

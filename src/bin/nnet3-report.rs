@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use kaldi_io::writer::KaldiWriter;
 use nnet3::messages;
-use nnet3::training_report::{logs::Training, page::page};
+use training_report::{Training, page};
 
 /// Show how a training goes: write a page with objective, accuracy, learning rate, changes of parameters, saturation and
 /// times over the iterations.

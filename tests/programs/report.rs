@@ -24,7 +24,8 @@ fn a_page_of_whatever_logs_there_are() {
     );
     succeed("nnet3-report", &["--title=<script>", &experiment, &page]);
     let text = folder.read("page.html");
-    for part in ["<!doctype html>", "<h1>&lt;script&gt;</h1>", "<td>-0.2500<td>", "&lt;b&gt;", "</html>"] {
+    for part in ["<!DOCTYPE html>", "<h1>&lt;script&gt;</h1>", "<td>-0.2500</td><td>", "&lt;b&gt;", "</html>"]
+    {
         assert!(text.contains(part), "no {part} in {text}");
     }
     assert!(

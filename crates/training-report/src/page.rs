@@ -1,39 +1,48 @@
 //! Puts the page together.
 
-use std::fmt::Write;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{Series, Unit, bars, heat_map, lines, readable};
 use super::epochs::section;
-use super::escape;
 use super::logs::{Figures, Iteration, Training};
 use super::style::STYLE;
 
 /// The whole page, in one file that needs no other.
 pub fn page(title: &str, training: &Training) -> String {
     let finished = training.last.valid.is_some() || training.last.train.is_some();
-    let refresh = if finished { "" } else { "<meta http-equiv=refresh content=20>\n" };
-    let title = escape(title);
-    format!(
-        "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<meta name=viewport \
-         content=\"width=device-width, initial-scale=1\">\n{refresh}<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         <h1>{title}</h1>\n{}{}<div class=charts>\n{}</div>\n{}<h2>Iterations</h2>\n{}</html>\n",
-        summary(training, finished),
-        tiles(training),
-        charts(training),
-        section(&training.epochs),
-        table(training)
-    )
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                @if !finished { meta http-equiv="refresh" content="20"; }
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (title) }
+                (summary(training, finished))
+                (tiles(training))
+                div class="charts" { (charts(training)) }
+                (section(&training.epochs))
+                h2 { "Iterations" }
+                (table(training))
+            }
+        }
+    };
+    page.into_string() + "\n"
 }
 
-fn summary(training: &Training, finished: bool) -> String {
+fn summary(training: &Training, finished: bool) -> Markup {
     let done = training.iterations.values().filter(|it| it.elapsed().is_some()).count();
     let planned = training.planned.unwrap_or(done).max(done);
     let state = if finished { "finished" } else { "in training" };
     let share = if finished { 100.0 } else { 100.0 * done as f64 / planned.max(1) as f64 };
-    format!(
-        "<p class=soft>{state}: {done} of {planned} iterations</p>\n<div class=track><i \
-         style=\"width:{share:.1}%\"></i></div>\n"
-    )
+    html! {
+        p class="soft" { (state) ": " (done) " of " (planned) " iterations" }
+        div class="track" { i style=(format!("width:{share:.1}%")) {} }
+    }
 }
 
 /// The newest model with figures: its name and them.
@@ -45,7 +54,7 @@ fn newest(training: &Training) -> Option<(String, &Iteration)> {
     last.map(|(number, it)| (format!("model {number}"), it))
 }
 
-fn tiles(training: &Training) -> String {
+fn tiles(training: &Training) -> Markup {
     let mut tiles: Vec<(String, String)> = Vec::new();
     if let Some((name, it)) = newest(training) {
         for (part, figures) in [("validation", it.valid), ("training", it.train)] {
@@ -76,11 +85,11 @@ fn tiles(training: &Training) -> String {
     if busy > 0.0 {
         tiles.push((format!("{:.0}", frames / busy), "frames with targets a second and job".to_owned()));
     }
-    let mut out = String::from("<div class=tiles>\n");
-    for (value, what) in tiles {
-        let _ = writeln!(out, "<div><b>{value}</b><span>{}</span></div>", escape(&what));
+    html! {
+        div class="tiles" {
+            @for (value, what) in tiles { div { b { (value) } span { (what) } } }
+        }
     }
-    out + "</div>\n"
 }
 
 /// What a function of figures gives over iterations; the final model comes after the last of them.
@@ -92,7 +101,7 @@ fn figures(training: &Training, of: impl Fn(&Iteration) -> Option<f64>) -> Vec<(
     points
 }
 
-fn charts(training: &Training) -> String {
+fn charts(training: &Training) -> Markup {
     let both = |of: &dyn Fn(Figures) -> Option<f64>| {
         [
             Series { name: "training", points: figures(training, |it| it.train.and_then(of)) },
@@ -109,8 +118,14 @@ fn charts(training: &Training) -> String {
         .iter()
         .filter_map(|(&i, it)| it.times().map(|t| (i as f64, [t.computing, t.waiting, t.compiling])))
         .collect();
-    [
-        lines("Objective", "per frame; the last point is the final model", &both(&|f| Some(f.objective)), Unit::Plain, true),
+    let charts = [
+        lines(
+            "Objective",
+            "per frame; the last point is the final model",
+            &both(&|f| Some(f.objective)),
+            Unit::Plain,
+            true,
+        ),
         lines(
             "Cross-entropy objective",
             "of output-xent, per frame",
@@ -139,51 +154,69 @@ fn charts(training: &Training) -> String {
             &rows(&|it| it.saturation.clone()),
             false,
         ),
-    ]
-    .concat()
+    ];
+    html! { @for chart in charts { (chart) } }
 }
 
-fn table(training: &Training) -> String {
+fn table(training: &Training) -> Markup {
     let all = || training.iterations.values().chain([&training.last]);
     let of_chain = all().any(|it| [it.train, it.valid].iter().flatten().any(|f| f.cross_entropy.is_some()));
     let second = if of_chain { "cross-entropy" } else { "accuracy" };
-    let mut out = format!(
-        "<div class=scroll><table>\n<tr><th>iteration<th>jobs<th>learning rate<th>training<th>validation<th>training \
-         {second}<th>validation {second}<th>objective in jobs<th>time\n",
-    );
-    let cell = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
+    let training_second = format!("training {second}");
+    let validation_second = format!("validation {second}");
+    let names = [
+        "iteration",
+        "jobs",
+        "learning rate",
+        "training",
+        "validation",
+        &training_second,
+        &validation_second,
+        "objective in jobs",
+        "time",
+    ];
     let rows = training.iterations.iter().map(|(i, it)| (i.to_string(), it));
-    for (name, it) in rows.chain([("final".to_owned(), &training.last)]) {
-        if name == "final" && it.valid.is_none() && it.train.is_none() {
-            continue;
+    let has_last = training.last.valid.is_some() || training.last.train.is_some();
+    let rows = rows.chain(has_last.then(|| ("final".to_owned(), &training.last)));
+    html! {
+        div class="scroll" {
+            table {
+                tr { @for name in names { th { (name) } } }
+                @for (name, it) in rows {
+                    tr {
+                        td { (name) }
+                        @for cell in cells(it) { td { (cell.as_deref().unwrap_or("–")) } }
+                    }
+                }
+            }
         }
-        let objective = |f: Option<Figures>| cell(f.map(|f| format!("{:.4}", f.objective)));
-        let second = |f: Option<Figures>| {
-            let accuracy = |f: Figures| f.accuracy.map(|a| readable(a, Unit::Percent));
-            cell(f.and_then(|f| f.cross_entropy.map(|x| format!("{x:.4}")).or_else(|| accuracy(f))))
-        };
-        let jobs: Vec<f64> = it.jobs.values().filter_map(|job| job.objective).collect();
-        let mean = (!jobs.is_empty()).then(|| format!("{:.4}", jobs.iter().sum::<f64>() / jobs.len() as f64));
-        let _ = writeln!(
-            out,
-            "<tr><td>{name}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}",
-            if it.jobs.is_empty() { "–".to_owned() } else { it.jobs.len().to_string() },
-            cell(it.learning_rate().map(|rate| readable(rate, Unit::Plain))),
-            objective(it.train),
-            objective(it.valid),
-            second(it.train),
-            second(it.valid),
-            cell(mean),
-            cell(it.elapsed().map(|seconds| readable(seconds, Unit::Seconds)))
-        );
     }
-    out + "</table></div>\n"
+}
+
+/// What the table says of an iteration, behind its name.
+fn cells(it: &Iteration) -> [Option<String>; 8] {
+    let objective = |f: Option<Figures>| f.map(|f| format!("{:.4}", f.objective));
+    let second = |f: Option<Figures>| {
+        let accuracy = |f: Figures| f.accuracy.map(|a| readable(a, Unit::Percent));
+        f.and_then(|f| f.cross_entropy.map(|x| format!("{x:.4}")).or_else(|| accuracy(f)))
+    };
+    let jobs: Vec<f64> = it.jobs.values().filter_map(|job| job.objective).collect();
+    [
+        (!it.jobs.is_empty()).then(|| it.jobs.len().to_string()),
+        it.learning_rate().map(|rate| readable(rate, Unit::Plain)),
+        objective(it.train),
+        objective(it.valid),
+        second(it.train),
+        second(it.valid),
+        (!jobs.is_empty()).then(|| format!("{:.4}", jobs.iter().sum::<f64>() / jobs.len() as f64)),
+        it.elapsed().map(|seconds| readable(seconds, Unit::Seconds)),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::training_report::logs::Job;
+    use crate::logs::Job;
 
     fn training() -> Training {
         let mut training = Training { planned: Some(3), ..Default::default() };
@@ -208,9 +241,9 @@ mod tests {
         for part in [
             "<h1>exp/&lt;x&gt;</h1>",
             "in training: 2 of 3",
-            "http-equiv=refresh",
+            "http-equiv=\"refresh\"",
             "a&lt;b",
-            "<td>-0.5000<td>",
+            "<td>-0.5000</td><td>",
         ] {
             assert!(text.contains(part), "no {part} in {text}");
         }
@@ -224,7 +257,8 @@ mod tests {
         training.last.valid = Some(Figures { objective: -0.25, ..Figures::default() });
         let text = page("x", &training);
         assert!(
-            !text.contains("http-equiv=refresh") && text.contains("<td>final<td>–<td>–<td>–<td>-0.2500"),
+            !text.contains("http-equiv=\"refresh\"")
+                && text.contains("<td>final</td><td>–</td><td>–</td><td>–</td><td>-0.2500"),
             "{text}"
         );
     }
@@ -237,7 +271,7 @@ mod tests {
         let text = page("x", &training);
         for part in [
             "<th>validation cross-entropy",
-            "<td>-0.2500<td>-0.2500<td>-0.7500<td>-0.7500",
+            "<td>-0.2500</td><td>-0.2500</td><td>-0.7500</td><td>-0.7500",
             "validation cross-entropy objective",
         ] {
             assert!(text.contains(part), "no {part} in {text}");

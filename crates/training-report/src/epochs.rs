@@ -1,13 +1,12 @@
 //! What `nnet3-fit` says of its epochs in `events.jsonl`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
+use maud::{Markup, html};
 use serde_json::Value;
 
 use super::chart::{Series, Unit, heat_map, lines, readable};
-use super::escape;
 
 /// The first bin of histograms: round(log₂|w|).
 const LOWEST: i64 = -48;
@@ -80,8 +79,8 @@ fn epoch(event: &Value) -> Option<Epoch> {
 }
 
 /// Charts and a table; nothing without epochs.
-pub fn section(epochs: &[Epoch]) -> String {
-    let Some(newest) = epochs.last() else { return String::new() };
+pub fn section(epochs: &[Epoch]) -> Markup {
+    let Some(newest) = epochs.last() else { return html! {} };
     let points = |of: &dyn Fn(&Epoch) -> Option<f64>| -> Vec<(f64, f64)> {
         epochs.iter().filter_map(|epoch| Some((epoch.number as f64, of(epoch)?))).collect()
     };
@@ -90,48 +89,40 @@ pub fn section(epochs: &[Epoch]) -> String {
         Series { name: "validation", points: points(&|epoch| epoch.valid_loss) },
     ];
     let norms = [Series { name: "gradient", points: points(&|epoch| epoch.gradient_norm) }];
-    let charts = [
-        lines("Loss by epochs", "", &losses, Unit::Plain, true),
-        lines("Norm of the gradient, mean of an epoch", "", &norms, Unit::Plain, false),
-        heat_map("Sizes of parameters", "shares by round(log2 |w|), after each epoch", &sizes(epochs), true),
-    ];
-    let mut out = format!("<h2>Epochs</h2>\n<div class=charts>\n{}</div>\n", charts.concat());
-    out += "<div class=scroll><table>\n<tr><th>epoch<th>training loss<th>validation loss";
-    let named = |values: &[(String, f64)]| -> String {
-        values.iter().map(|(name, _)| format!("<th>{}", escape(name))).collect()
-    };
-    let rates: Vec<(String, f64)> =
-        newest.rates.iter().map(|(name, rate)| (format!("rate of {name}"), *rate)).collect();
-    let _ = writeln!(out, "{}{}<th>gradient<th>clipped<th>time", named(&newest.metrics), named(&rates));
-    let cell = |value: Option<f64>, unit: Unit| {
-        let text = value.map(|value| readable(value, unit)).unwrap_or_default();
-        format!("<td>{text}")
-    };
-    for epoch in epochs {
-        let best = if epoch.is_best { " (best)" } else { "" };
-        let _ = write!(
-            out,
-            "<tr><td>{}{best}{}{}",
-            epoch.number,
-            cell(epoch.loss, Unit::Plain),
-            cell(epoch.valid_loss, Unit::Plain)
-        );
-        let find =
-            |values: &[(String, f64)], name: &str| values.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
-        for (name, _) in &newest.metrics {
-            out += &cell(find(&epoch.metrics, name), Unit::Plain);
+    let find = |values: &[(String, f64)], name: &str| values.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+    let cell = |value: Option<f64>, unit: Unit| html! { td { @if let Some(value) = value { (readable(value, unit)) } } };
+    html! {
+        h2 { "Epochs" }
+        div class="charts" {
+            (lines("Loss by epochs", "", &losses, Unit::Plain, true))
+            (lines("Norm of the gradient, mean of an epoch", "", &norms, Unit::Plain, false))
+            (heat_map("Sizes of parameters", "shares by round(log2 |w|), after each epoch", &sizes(epochs), true))
         }
-        for (name, _) in &newest.rates {
-            out += &cell(find(&epoch.rates, name), Unit::Plain);
+        div class="scroll" {
+            table {
+                tr {
+                    th { "epoch" }
+                    th { "training loss" }
+                    th { "validation loss" }
+                    @for (name, _) in &newest.metrics { th { (name) } }
+                    @for (name, _) in &newest.rates { th { "rate of " (name) } }
+                    @for name in ["gradient", "clipped", "time"] { th { (name) } }
+                }
+                @for epoch in epochs {
+                    tr {
+                        td { (epoch.number) @if epoch.is_best { " (best)" } }
+                        (cell(epoch.loss, Unit::Plain))
+                        (cell(epoch.valid_loss, Unit::Plain))
+                        @for (name, _) in &newest.metrics { (cell(find(&epoch.metrics, name), Unit::Plain)) }
+                        @for (name, _) in &newest.rates { (cell(find(&epoch.rates, name), Unit::Plain)) }
+                        (cell(epoch.gradient_norm, Unit::Plain))
+                        (cell(epoch.clipped, Unit::Percent))
+                        (cell(epoch.seconds, Unit::Seconds))
+                    }
+                }
+            }
         }
-        let rest = [
-            cell(epoch.gradient_norm, Unit::Plain),
-            cell(epoch.clipped, Unit::Percent),
-            cell(epoch.seconds, Unit::Seconds),
-        ];
-        let _ = writeln!(out, "{}", rest.concat());
     }
-    out + "</table></div>\n"
 }
 
 /// Shares of the parameters in each bin, the largest first.
@@ -180,13 +171,13 @@ mod tests {
         assert_eq!(epochs.iter().map(|epoch| epoch.is_best).collect::<Vec<_>>(), [false, true, false]);
         let bins = sizes(&epochs);
         assert_eq!(bins[0].1, [("-46".to_owned(), 0.2), ("-47".to_owned(), 0.8)]);
-        let page = section(&epochs);
+        let page = section(&epochs).into_string();
         assert!(
             page.contains("<th>rate of main")
                 && page.contains("rate of &lt;ng&gt;")
                 && !page.contains("<ng>")
         );
-        assert!(page.contains("<tr><td>2 (best)<td>0.5<td>0.25<td>0.75<td>"), "{page}");
-        assert_eq!(section(&[]), "");
+        assert!(page.contains("<tr><td>2 (best)</td><td>0.5</td><td>0.25</td><td>0.75</td><td>"), "{page}");
+        assert_eq!(section(&[]).into_string(), "");
     }
 }

@@ -6,15 +6,21 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-
-use anyhow::Context;
+use std::path::{Path, PathBuf};
 
 use super::epochs::Epoch;
 
 /// Logs of training may be long; what counts is at their ends.
 const HEAD: u64 = 16 << 10;
 const TAIL: u64 = 64 << 10;
+
+/// A folder of logs that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}", folder.display())]
+pub struct ReadError {
+    folder: PathBuf,
+    source: std::io::Error,
+}
 
 /// What is known of a training.
 #[derive(Debug, Default)]
@@ -95,11 +101,12 @@ impl Iteration {
 
 impl Training {
     /// Reads `folder/log` and `folder/schedule.txt`.
-    pub fn read(folder: &Path) -> anyhow::Result<Training> {
+    pub fn read(folder: &Path) -> Result<Training, ReadError> {
         let logs = folder.join("log");
+        let failed = |source| ReadError { folder: logs.clone(), source };
         let mut training = Training::default();
-        for entry in std::fs::read_dir(&logs).with_context(|| format!("cannot read {}", logs.display()))? {
-            let path = entry.with_context(|| format!("cannot read {}", logs.display()))?.path();
+        for entry in std::fs::read_dir(&logs).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             training.read_log(&name, &path);
         }

@@ -1,8 +1,7 @@
 //! Charts as SVG that takes its colours from the page (classes `s0` … `s3`, `grid`, `axis`, `cell`).
 
-use std::fmt::Write;
-
-use super::escape;
+use kaldi_io::text::format_g;
+use maud::{Markup, html};
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 260.0;
@@ -35,8 +34,8 @@ pub fn readable(value: f64, unit: Unit) -> String {
         Unit::Percent => format!("{:.2} %", 100.0 * value),
         Unit::Seconds if value >= 7200.0 => format!("{:.1} h", value / 3600.0),
         Unit::Seconds if value >= 120.0 => format!("{:.1} min", value / 60.0),
-        Unit::Seconds => format!("{} s", kaldi_io::text::format_g(value, 3)),
-        Unit::Plain => kaldi_io::text::format_g(value, 4),
+        Unit::Seconds => format!("{} s", format_g(value, 3)),
+        Unit::Plain => format_g(value, 4),
     }
 }
 
@@ -55,8 +54,8 @@ fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
 
 fn tick_label(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Percent => format!("{} %", kaldi_io::text::format_g(100.0 * value, 4)),
-        _ => kaldi_io::text::format_g(value, 4),
+        Unit::Percent => format!("{} %", format_g(100.0 * value, 4)),
+        _ => format_g(value, 4),
     }
 }
 
@@ -93,86 +92,87 @@ impl Frame {
         HEIGHT - BOTTOM - (y - self.y.0) / (self.y.1 - self.y.0) * (HEIGHT - TOP - BOTTOM)
     }
 
-    fn axes(&self, svg: &mut String, unit: Unit) {
-        for tick in ticks(self.y.0, self.y.1, 5) {
-            let y = self.y(tick);
-            let label = tick_label(tick, unit);
-            let _ = write!(
-                svg,
-                "<line class=grid x1={LEFT} x2={:.1} y1={y:.1} y2={y:.1} /><text x={:.1} y={:.1} \
-                 text-anchor=end>{label}</text>",
-                WIDTH - RIGHT,
-                LEFT - 6.0,
-                y + 4.0
-            );
-        }
+    fn axes(&self, unit: Unit) -> Markup {
         let bottom = HEIGHT - BOTTOM;
-        for tick in ticks(self.x.0, self.x.1, 8).into_iter().filter(|tick| tick.fract() == 0.0) {
-            let x = self.x(tick);
-            let _ = write!(svg, "<text x={x:.1} y={:.1} text-anchor=middle>{tick}</text>", bottom + 16.0);
+        let right = WIDTH - RIGHT;
+        let iterations = ticks(self.x.0, self.x.1, 8).into_iter().filter(|tick| tick.fract() == 0.0);
+        html! {
+            @for tick in ticks(self.y.0, self.y.1, 5) {
+                @let y = self.y(tick);
+                line class="grid" x1=(LEFT) x2=(place(right)) y1=(place(y)) y2=(place(y)) {}
+                text x=(place(LEFT - 6.0)) y=(place(y + 4.0)) text-anchor="end" { (tick_label(tick, unit)) }
+            }
+            @for tick in iterations {
+                text x=(place(self.x(tick))) y=(place(bottom + 16.0)) text-anchor="middle" { (tick) }
+            }
+            line class="axis" x1=(LEFT) x2=(place(right)) y1=(bottom) y2=(bottom) {}
+            text x=(place(right)) y=(place(HEIGHT - 4.0)) text-anchor="end" { "iteration" }
         }
-        let _ = write!(
-            svg,
-            "<line class=axis x1={LEFT} x2={:.1} y1={bottom} y2={bottom} /><text x={:.1} y={:.1} \
-             text-anchor=end>iteration</text>",
-            WIDTH - RIGHT,
-            WIDTH - RIGHT,
-            HEIGHT - 4.0
-        );
     }
 }
 
-fn open_svg(title: &str, width: f64, height: f64) -> String {
-    format!("<svg viewBox=\"0 0 {width} {height:.0}\" role=img aria-label=\"{}\">", escape(title))
+/// A coordinate with one decimal place, in pixels of the picture.
+fn place(value: f64) -> String {
+    format!("{value:.1}")
 }
 
-fn legend(names: impl Iterator<Item = &'static str>) -> String {
-    let mut out = String::from("<p class=legend>");
-    for (i, name) in names.enumerate() {
-        let _ = write!(out, "<span><i class=\"b{i}\"></i>{}</span>", escape(name));
+fn svg(title: &str, height: f64, body: Markup) -> Markup {
+    let view = format!("0 0 {WIDTH} {height:.0}");
+    html! { svg viewBox=(view) role="img" aria-label=(title) { (body) } }
+}
+
+fn legend(names: impl Iterator<Item = &'static str>) -> Markup {
+    html! {
+        p class="legend" {
+            @for (i, name) in names.enumerate() { span { i class={ "b" (i) } {} (name) } }
+        }
     }
-    out + "</p>"
 }
 
-fn figure(title: &str, note: &str, body: &str) -> String {
-    let note = if note.is_empty() { String::new() } else { format!("<p class=note>{}</p>", escape(note)) };
-    format!("<figure><figcaption>{}</figcaption>{note}{body}</figure>\n", escape(title))
+fn figure(title: &str, note: &str, body: Markup) -> Markup {
+    html! {
+        figure {
+            figcaption { (title) }
+            @if !note.is_empty() { p class="note" { (note) } }
+            (body)
+        }
+    }
 }
 
 /// Lines over iterations; nothing if there are no points. Values far below the others, as of a model that knows nothing
 /// yet, do not set the scale: `skip_first` leaves the first point of each series out of it.
-pub fn lines(title: &str, note: &str, series: &[Series], unit: Unit, skip_first: bool) -> String {
+pub fn lines(title: &str, note: &str, series: &[Series], unit: Unit, skip_first: bool) -> Markup {
     let skipped = |s: &Series| usize::from(skip_first && s.points.len() > 3);
     let framed: Vec<(f64, f64)> = series.iter().flat_map(|s| s.points[skipped(s)..].to_vec()).collect();
-    let Some(mut frame) = Frame::around(framed.iter()) else { return String::new() };
+    let Some(mut frame) = Frame::around(framed.iter()) else { return html! {} };
     if let Some(first) = series.iter().filter_map(|s| s.points.first()).map(|p| p.0).reduce(f64::min) {
         frame.x.0 = first;
     }
-    let mut svg = open_svg(title, WIDTH, HEIGHT);
-    frame.axes(&mut svg, unit);
-    for (i, s) in series.iter().enumerate() {
+    let line = |i: usize, s: &Series| {
         let shown: Vec<&(f64, f64)> =
             s.points.iter().filter(|p| p.1 >= frame.y.0 && p.1 <= frame.y.1).collect();
         let path: Vec<String> =
             shown.iter().map(|p| format!("{:.1},{:.1}", frame.x(p.0), frame.y(p.1))).collect();
-        let _ = write!(svg, "<polyline class=s{i} points=\"{}\" />", path.join(" "));
-        if shown.len() <= MOST_LABELLED {
-            for p in shown {
-                let _ = write!(
-                    svg,
-                    "<circle class=\"b{i}\" cx={:.1} cy={:.1} r=2.5><title>iteration {}, {}: {}</title></circle>",
-                    frame.x(p.0),
-                    frame.y(p.1),
-                    p.0,
-                    escape(s.name),
-                    readable(p.1, unit)
-                );
+        html! {
+            polyline class={ "s" (i) } points=(path.join(" ")) {}
+            @if shown.len() <= MOST_LABELLED {
+                @for p in shown {
+                    circle class={ "b" (i) } cx=(place(frame.x(p.0))) cy=(place(frame.y(p.1))) r="2.5" {
+                        title { "iteration " (p.0) ", " (s.name) ": " (readable(p.1, unit)) }
+                    }
+                }
             }
         }
-    }
-    svg.push_str("</svg>");
-    let legend = if series.len() > 1 { legend(series.iter().map(|s| s.name)) } else { String::new() };
-    figure(title, note, &(legend + &svg))
+    };
+    let drawn = html! {
+        (frame.axes(unit))
+        @for (i, s) in series.iter().enumerate() { (line(i, s)) }
+    };
+    let body = html! {
+        @if series.len() > 1 { (legend(series.iter().map(|s| s.name))) }
+        (svg(title, HEIGHT, drawn))
+    };
+    figure(title, note, body)
 }
 
 /// Bars over iterations, each of several parts on top of each other.
@@ -182,96 +182,79 @@ pub fn bars(
     parts: [&'static str; 3],
     bars: &[(f64, [f64; 3])],
     unit: Unit,
-) -> String {
+) -> Markup {
     let mut tops: Vec<(f64, f64)> = bars.iter().map(|(x, values)| (*x, values.iter().sum())).collect();
     let Some(width) = tops.first().zip(tops.last()).map(|(first, last)| last.0 - first.0 + 1.0) else {
-        return String::new();
+        return html! {};
     };
     tops.extend([(tops[0].0 - 0.5, 0.0), (tops[0].0 - 0.5 + width, 0.0)]);
-    let Some(mut frame) = Frame::around(tops.iter()) else { return String::new() };
+    let Some(mut frame) = Frame::around(tops.iter()) else { return html! {} };
     frame.y.0 = 0.0;
-    let mut svg = open_svg(title, WIDTH, HEIGHT);
-    frame.axes(&mut svg, unit);
-    for (x, values) in bars {
+    let part = |x: f64, values: &[f64; 3], i: usize| {
         let (left, right) = (frame.x(x - 0.42), frame.x(x + 0.42));
-        let mut low = 0.0;
-        for (i, value) in values.iter().enumerate() {
-            let (top, bottom) = (frame.y(low + value), frame.y(low));
-            let _ = write!(
-                svg,
-                "<rect class=\"b{i}\" x={left:.1} width={:.1} y={top:.1} height={:.1}><title>iteration {x}, {}: \
-                 {}</title></rect>",
-                (right - left).max(0.5),
-                bottom - top,
-                parts[i],
-                readable(*value, unit)
-            );
-            low += value;
+        let low: f64 = values[..i].iter().sum();
+        let (top, bottom) = (frame.y(low + values[i]), frame.y(low));
+        html! {
+            rect class={ "b" (i) } x=(place(left)) width=(place((right - left).max(0.5))) y=(place(top))
+                height=(place(bottom - top)) {
+                title { "iteration " (x) ", " (parts[i]) ": " (readable(values[i], unit)) }
+            }
         }
-    }
-    svg.push_str("</svg>");
-    figure(title, note, &(legend(parts.into_iter()) + &svg))
+    };
+    let drawn = html! {
+        (frame.axes(unit))
+        @for (x, values) in bars { @for i in 0..parts.len() { (part(*x, values, i)) } }
+    };
+    figure(title, note, html! { (legend(parts.into_iter())) (svg(title, HEIGHT, drawn)) })
 }
 
 /// A table of shades: a row for each name, a column for each iteration; dark is `high`. On a logarithmic scale if
 /// `logarithmic`.
-pub fn heat_map(title: &str, note: &str, cells: &[(f64, Vec<(String, f64)>)], logarithmic: bool) -> String {
+pub fn heat_map(title: &str, note: &str, cells: &[(f64, Vec<(String, f64)>)], logarithmic: bool) -> Markup {
     const ROW: f64 = 18.0;
     const NAMES: f64 = 150.0;
     const VALUES: f64 = 70.0;
-    let Some((_, newest)) = cells.last() else { return String::new() };
-    let names: Vec<&str> = newest.iter().map(|(name, _)| name.as_str()).collect();
+    let Some((_, newest)) = cells.last() else { return html! {} };
     let scale = |v: f64| if logarithmic { v.max(1e-12).log10() } else { v };
     let positive = |v: &f64| !logarithmic || *v > 0.0;
     let all: Vec<(f64, f64)> = cells
         .iter()
         .flat_map(|(x, row)| row.iter().map(|(_, v)| *v).filter(positive).map(|v| (*x, scale(v))))
         .collect();
-    let Some(frame) = Frame::around(all.iter()) else { return String::new() };
+    let Some(frame) = Frame::around(all.iter()) else { return html! {} };
     let (low, high) = if logarithmic { frame.y } else { (0.0, 1.0) };
-    let height = ROW * names.len() as f64 + 22.0;
-    let step = cells.len().div_ceil(MOST_COLUMNS);
-    let columns: Vec<&(f64, Vec<(String, f64)>)> = cells.iter().step_by(step).collect();
+    let height = ROW * newest.len() as f64 + 22.0;
+    let columns: Vec<&(f64, Vec<(String, f64)>)> =
+        cells.iter().step_by(cells.len().div_ceil(MOST_COLUMNS)).collect();
     let width = (WIDTH - NAMES - VALUES) / columns.len() as f64;
-    let mut svg = open_svg(title, WIDTH, height);
-    for (r, name) in names.iter().enumerate() {
-        let y = r as f64 * ROW;
-        let _ = write!(
-            svg,
-            "<text x={:.1} y={:.1} text-anchor=end>{}</text><text x={:.1} y={:.1}>{}</text>",
-            NAMES - 6.0,
-            y + 13.0,
-            escape(&shortened(name, 22)),
-            WIDTH - VALUES + 6.0,
-            y + 13.0,
-            kaldi_io::text::format_g(newest[r].1, 3)
-        );
-        for (c, (x, row)) in columns.iter().enumerate() {
-            let Some((_, value)) = row.iter().find(|(n, _)| n == name) else { continue };
-            let shade = ((scale(*value) - low) / (high - low)).clamp(0.0, 1.0);
-            let _ = write!(
-                svg,
-                "<rect class=cell x={:.1} y={y} width={:.2} height={} fill-opacity={:.2}><title>iteration {x}, {}: \
-                 {}</title></rect>",
-                NAMES + c as f64 * width,
-                width + 0.2,
-                ROW - 2.0,
-                0.06 + 0.94 * shade,
-                escape(name),
-                kaldi_io::text::format_g(*value, 4)
-            );
+    let cell = |y: f64, column: usize, name: &str| {
+        let (x, row) = columns[column];
+        let value = row.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        html! {
+            @if let Some(value) = value {
+                @let shade = ((scale(value) - low) / (high - low)).clamp(0.0, 1.0);
+                rect class="cell" x=(place(NAMES + column as f64 * width)) y=(y)
+                    width=(format!("{:.2}", width + 0.2)) height=(ROW - 2.0)
+                    fill-opacity=(format!("{:.2}", 0.06 + 0.94 * shade)) {
+                    title { "iteration " (x) ", " (name) ": " (format_g(value, 4)) }
+                }
+            }
         }
-    }
-    let _ = write!(
-        svg,
-        "<text x={NAMES} y={:.1}>iteration {}</text><text x={:.1} y={:.1} text-anchor=end>{}</text></svg>",
-        height - 5.0,
-        cells[0].0,
-        WIDTH - VALUES,
-        height - 5.0,
-        cells[cells.len() - 1].0
-    );
-    figure(title, note, &svg)
+    };
+    let row = |r: usize, name: &str, value: f64| {
+        let y = r as f64 * ROW;
+        html! {
+            text x=(place(NAMES - 6.0)) y=(place(y + 13.0)) text-anchor="end" { (shortened(name, 22)) }
+            text x=(place(WIDTH - VALUES + 6.0)) y=(place(y + 13.0)) { (format_g(value, 3)) }
+            @for column in 0..columns.len() { (cell(y, column, name)) }
+        }
+    };
+    let drawn = html! {
+        @for (r, (name, value)) in newest.iter().enumerate() { (row(r, name, *value)) }
+        text x=(NAMES) y=(place(height - 5.0)) { "iteration " (cells[0].0) }
+        text x=(place(WIDTH - VALUES)) y=(place(height - 5.0)) text-anchor="end" { (cells[cells.len() - 1].0) }
+    };
+    figure(title, note, svg(title, height, drawn))
 }
 
 fn shortened(name: &str, most: usize) -> String {
@@ -306,7 +289,7 @@ mod tests {
     #[test]
     fn names_are_escaped_and_shortened() {
         let cells = [(1.0, vec![("<script>alert(1)</script>&".to_owned(), 0.5)])];
-        let map = heat_map("t", "", &cells, true);
+        let map = heat_map("t", "", &cells, true).into_string();
         assert!(!map.contains("<script>") && map.contains("&lt;script&gt;"), "{map}");
         assert_eq!(shortened("abcdef", 4), "…def");
         assert_eq!(shortened("äöüß", 4), "äöüß");
@@ -314,9 +297,12 @@ mod tests {
 
     #[test]
     fn nothing_for_nothing() {
-        assert_eq!(lines("t", "", &[Series { name: "a", points: vec![] }], Unit::Plain, true), "");
-        assert_eq!(bars("t", "", ["a", "b", "c"], &[], Unit::Seconds), "");
-        assert_eq!(heat_map("t", "", &[(0.0, vec![])], true), "");
+        assert_eq!(
+            lines("t", "", &[Series { name: "a", points: vec![] }], Unit::Plain, true).into_string(),
+            ""
+        );
+        assert_eq!(bars("t", "", ["a", "b", "c"], &[], Unit::Seconds).into_string(), "");
+        assert_eq!(heat_map("t", "", &[(0.0, vec![])], true).into_string(), "");
     }
 
     #[test]

@@ -1,0 +1,14 @@
+//! What the logs of a training tell, as one page: `nnet3-report`.
+//!
+//! `logs` reads the folder that `scripts/train.sh` or Kaldi's drivers fill (`log/train.I.J.log`,
+//! `log/compute_prob_{train,valid}.I.log`, `log/progress.I.log`), `epochs` reads what `nnet3-fit` adds to it, `chart`
+//! draws, and `page` puts the page together. Markup is written with `maud`, which escapes every text.
+
+mod chart;
+mod epochs;
+mod logs;
+mod page;
+mod style;
+
+pub use logs::{ReadError, Training};
+pub use page::page;
