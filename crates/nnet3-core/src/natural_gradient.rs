@@ -46,7 +46,7 @@ const AFTER: usize = 1;
 
 /// How products of preconditioned rows with others are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Preconditioning {
     /// Of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
     Rows,
     /// Of the rows as they are, corrected afterwards: [`NaturalGradient::observe`].
@@ -184,11 +184,17 @@ impl NaturalGradient {
         !self.frozen && (late == 0 || late.is_multiple_of(self.settings.update_period))
     }
 
-    /// The way that takes the least work, for rows whose products with `others` columns are wanted.
-    pub fn way(&self, context: Context<'_>, rows: usize, dim: usize, others: usize) -> Way {
+    /// The variant that takes the least work, for rows whose products with `others` columns are wanted.
+    pub fn preconditioning(
+        &self,
+        context: Context<'_>,
+        rows: usize,
+        dim: usize,
+        others: usize,
+    ) -> Preconditioning {
         let rank = self.settings.rank.min(dim.saturating_sub(1));
         if context.backend.cached_elements().is_none() || rank == 0 {
-            return Way::Rows;
+            return Preconditioning::Rows;
         }
         // H; J with all of the first minibatches, and some of the later ones.
         let seen = rows * dim * 3 * rank / 2;
@@ -197,9 +203,9 @@ impl NaturalGradient {
         let by_gradient = seen + rows * rank * rank + corrected;
         let by_products = rows * dim * dim / 2 + rank * dim * (dim + 2 * rank) + corrected;
         match rows > dim && by_products < by_rows.min(by_gradient) {
-            true => Way::Products,
-            false if by_gradient < by_rows => Way::Gradient,
-            false => Way::Rows,
+            true => Preconditioning::Products,
+            false if by_gradient < by_rows => Preconditioning::Gradient,
+            false => Preconditioning::Rows,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::component::Context;
 use crate::component::gradient::{Piece, Products, Rows};
 use crate::component::preconditioners::Preconditioners;
 use crate::component::winograd::Filter;
-use crate::natural_gradient::{ALIGNED, NaturalGradient, Way};
+use crate::natural_gradient::{ALIGNED, NaturalGradient, Preconditioning};
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
@@ -85,8 +85,8 @@ impl BothSides {
         let Affine { linear, bias, rate } = to;
         let (backend, workspace, (out_dim, dim)) =
             (context.backend, context.workspace, (deriv.cols(), linear.cols()));
-        let way = self.output.way(context, deriv.rows(), out_dim, dim);
-        if way == Way::Rows {
+        let chosen = self.output.preconditioning(context, deriv.rows(), out_dim, dim);
+        if chosen == Preconditioning::Rows {
             let mut derivs = workspace.take(deriv.rows(), out_dim);
             let derivs = derivs.view_mut();
             let norm = self.output.fill_and_precondition(context, derivs, |derivs, rows| {
@@ -96,8 +96,8 @@ impl BothSides {
             return self.add_of_input(context, sum, input, filter);
         }
         // With W of the derivatives E: Êᵀ X̂ = (I - Wᵀ W) Eᵀ X̂
-        let seen = match way {
-            Way::Products => self.output.observe_products(context, deriv),
+        let seen = match chosen {
+            Preconditioning::Products => self.output.observe_products(context, deriv),
             _ => self.output.observe(context, std::iter::once(Piece { x: deriv, columns: 0..out_dim })),
         };
         let mut plain = workspace.zeros(out_dim, dim);
@@ -283,21 +283,19 @@ pub(crate) mod tests {
     /// In each of the ways for output derivatives.
     #[test]
     fn affine_updates() {
-        for (input_dim, output_dim, way) in
-            [(9, 7, Way::Products), (9, 30, Way::Gradient), (150, 7, Way::Rows)]
-        {
+        for (input_dim, output_dim, expected) in [
+            (9, 7, Preconditioning::Products),
+            (9, 30, Preconditioning::Gradient),
+            (150, 7, Preconditioning::Rows),
+        ] {
             let (rank_in, rank_out) = (5, 4);
             let config = format!(
                 "type=NaturalGradientAffineComponent input-dim={input_dim} output-dim={output_dim} rank-in={rank_in} rank-out={rank_out}"
             );
             let harness = Harness::new();
-            let taken = NaturalGradient::new(NaturalGradientSettings::with_rank(rank_out, 4)).way(
-                harness.context(),
-                40,
-                output_dim,
-                input_dim,
-            );
-            assert_eq!(taken, way, "{config}");
+            let taken = NaturalGradient::new(NaturalGradientSettings::with_rank(rank_out, 4))
+                .preconditioning(harness.context(), 40, output_dim, input_dim);
+            assert_eq!(taken, expected, "{config}");
             let mut input = Dense::new(rank_in, input_dim + 1, 4, 2000.0, 4.0);
             let mut output = Dense::new(rank_out, output_dim, 4, 2000.0, 4.0);
             follows(&config, 3e-6, &mut |x, e| {

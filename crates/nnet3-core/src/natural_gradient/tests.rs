@@ -121,14 +121,18 @@ fn the_factor_is_right_where_little_is_left() {
 #[test]
 fn the_way_is_that_of_the_least_work() {
     with_context(|context| {
-        let way = |rank, rows, dim, others| {
-            NaturalGradient::new(NaturalGradientSettings::with_rank(rank, 4)).way(context, rows, dim, others)
+        let chosen = |rank, rows, dim, others| {
+            NaturalGradient::new(NaturalGradientSettings::with_rank(rank, 4))
+                .preconditioning(context, rows, dim, others)
         };
-        assert_eq!([way(64, 1280, 128, 121), way(80, 100, 8, 8)], [Way::Products; 2]);
+        assert_eq!([chosen(64, 1280, 128, 121), chosen(80, 100, 8, 8)], [Preconditioning::Products; 2]);
         // A large gradient; few rows; one column.
-        assert_eq!([way(64, 600, 128, 2000), way(64, 60, 128, 121), way(64, 1280, 1, 121)], [Way::Rows; 3]);
+        assert_eq!(
+            [chosen(64, 600, 128, 2000), chosen(64, 60, 128, 121), chosen(64, 1280, 1, 121)],
+            [Preconditioning::Rows; 3]
+        );
         // Many columns; a low rank.
-        assert_eq!([way(80, 3584, 1024, 200), way(20, 1280, 385, 128)], [Way::Gradient; 2]);
+        assert_eq!([chosen(80, 3584, 1024, 200), chosen(20, 1280, 385, 128)], [Preconditioning::Gradient; 2]);
     });
 }
 

@@ -2,9 +2,9 @@
 //! `NNET3_CONFORMANCE_DIR` names it.
 
 #[path = "../../../../tests/support/conformance.rs"]
-mod conformance;
+mod cases;
 
-use conformance::{Summary, find_cases};
+use cases::{Summary, find_cases};
 use nnet3_cuda_twin::Twin;
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::{GpuBackend, GpuMath};

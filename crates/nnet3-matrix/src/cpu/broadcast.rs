@@ -2,7 +2,7 @@
 
 use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
-use super::past_caches::set;
+use super::nontemporal::set;
 use super::simd::{self, Kernel, Simd};
 use crate::view::{View, ViewMut};
 

@@ -3,7 +3,7 @@
 use super::access::{self, Pair, Rows, RowsMut, flattened, pair, rows_at, same, same_shape, split};
 use super::lanes::{RowSet, at, cut};
 use super::math;
-use super::past_caches::{CopyRows, is_large};
+use super::nontemporal::{CopyRows, is_large};
 use super::simd::{self, Kernel, Simd};
 use crate::backend::{Activation, Map};
 use crate::view::{View, ViewMut};

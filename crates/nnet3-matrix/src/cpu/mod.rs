@@ -4,7 +4,6 @@
 #![allow(clippy::needless_range_loop)]
 
 mod access;
-mod ahead;
 mod banded;
 mod blas;
 mod broadcast;
@@ -17,13 +16,14 @@ mod lanes;
 mod learning;
 mod lstm;
 mod math;
-mod numbers;
+mod nontemporal;
 mod packed;
 mod pages;
-mod past_caches;
+mod prefetch;
 mod random;
 mod reduce;
 mod rows;
+mod scalars;
 mod simd;
 mod softmax;
 mod unpacked;
@@ -270,10 +270,10 @@ impl Backend for CpuBackend {
         reduce::accumulate(sums, first, src, term)
     }
     fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
-        numbers::accumulate_dot(sums, index, alpha, a, b)
+        scalars::accumulate_dot(sums, index, alpha, a, b)
     }
     fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
-        numbers::accumulate_row(sums, first, alpha, row)
+        scalars::accumulate_row(sums, first, alpha, row)
     }
     fn limit_norms(
         &self,
@@ -283,7 +283,7 @@ impl Backend for CpuBackend {
         limits: &mut Accumulator,
         scale: f64,
     ) {
-        numbers::limit_norms(factors, sums, first, limits, scale)
+        scalars::limit_norms(factors, sums, first, limits, scale)
     }
     fn compare_averages(
         &self,
@@ -294,7 +294,7 @@ impl Backend for CpuBackend {
         count: Count<'_>,
         band: Band,
     ) {
-        numbers::compare_averages(dst, sums, first, blocks, count, band)
+        scalars::compare_averages(dst, sums, first, blocks, count, band)
     }
     fn proportion_above(
         &self,
@@ -304,7 +304,7 @@ impl Backend for CpuBackend {
         count: f32,
         most: f32,
     ) {
-        numbers::proportion_above(dst, sums, index, count, most)
+        scalars::proportion_above(dst, sums, index, count, most)
     }
     fn ratio_of_sums(
         &self,
@@ -315,16 +315,16 @@ impl Backend for CpuBackend {
         below: usize,
         otherwise: f32,
     ) {
-        numbers::ratio_of_sums(dst, factor, sums, [above, below], otherwise)
+        scalars::ratio_of_sums(dst, factor, sums, [above, below], otherwise)
     }
     fn value_at_once(&self, factor: Factor<'_>) -> Option<f32> {
         Some(self.value_of(factor))
     }
     fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
-        numbers::orthogonal_step(factors, sums, first, dim)
+        scalars::orthogonal_step(factors, sums, first, dim)
     }
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
-        numbers::root_of_ratio(dst, sums, first)
+        scalars::root_of_ratio(dst, sums, first)
     }
     fn softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
         softmax::softmax(dst, src)

@@ -5,9 +5,9 @@
 //! read as it lies; a transposed one is copied, block by block, with the factors of a tile side by side.
 
 use super::access::{Rows, RowsMut, split};
-use super::ahead::Ahead;
 use super::blas;
 use super::gemm::{has_own_roundings, is_small};
+use super::prefetch::Prefetch;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::backend::Transpose;
@@ -80,10 +80,10 @@ struct Factor<'a> {
 
 impl<'a> Factor<'a> {
     /// These rows and columns, to be read soon.
-    fn ahead(&self, rows: Range<usize>, columns: Range<usize>) -> Ahead<'a> {
+    fn prefetch(&self, rows: Range<usize>, columns: Range<usize>) -> Prefetch<'a> {
         match self.transposed {
-            false => Ahead::new(self.lying, rows, columns),
-            true => Ahead::new(self.lying, columns, rows),
+            false => Prefetch::new(self.lying, rows, columns),
+            true => Prefetch::new(self.lying, columns, rows),
         }
     }
 }
@@ -274,10 +274,10 @@ impl<'a> Product<'a> {
     }
 
     /// What is packed after these terms of these columns.
-    fn next_block(&self, terms: &Range<usize>, columns: &Range<usize>) -> Ahead<'a> {
+    fn next_block(&self, terms: &Range<usize>, columns: &Range<usize>) -> Prefetch<'a> {
         match terms.end < self.terms {
-            true => self.b.ahead(terms.end..terms.end + self.blocks.terms, columns.clone()),
-            false => self.b.ahead(0..self.blocks.terms, columns.end..columns.end + self.blocks.columns),
+            true => self.b.prefetch(terms.end..terms.end + self.blocks.terms, columns.clone()),
+            false => self.b.prefetch(0..self.blocks.terms, columns.end..columns.end + self.blocks.columns),
         }
     }
 
@@ -287,12 +287,12 @@ impl<'a> Product<'a> {
         &mut self,
         tile: &mut Tile<'_>,
         block: &Block,
-        ahead: &mut Ahead<'_>,
+        prefetch: &mut Prefetch<'_>,
         lines: usize,
     ) {
         let count = block.terms.len();
         while tile.row + M <= block.rows.end {
-            ahead.fetch::<S>(lines);
+            prefetch.fetch::<S>(lines);
             if self.a.transposed {
                 let group = &self.rows[(tile.row - block.rows.start) * count..][..M * count];
                 tile.run::<S, M, V>(&mut self.c, Group(group.as_chunks::<M>().0));
@@ -314,7 +314,7 @@ impl<'a> Product<'a> {
         columns: Range<usize>,
         block: &Block,
         start: usize,
-        ahead: &mut Ahead<'_>,
+        prefetch: &mut Prefetch<'_>,
         lines: usize,
     ) {
         let panels = std::mem::take(&mut self.panels);
@@ -324,10 +324,10 @@ impl<'a> Product<'a> {
             panel: &panels[start..][..block.terms.len() * V * LANES],
             factors: [self.alpha, if block.terms.start == 0 { self.beta } else { 1.0 }],
         };
-        self.tiles::<S, M, V>(&mut tile, block, ahead, lines);
-        self.tiles::<S, 4, V>(&mut tile, block, ahead, lines);
-        self.tiles::<S, 2, V>(&mut tile, block, ahead, lines);
-        self.tiles::<S, 1, V>(&mut tile, block, ahead, lines);
+        self.tiles::<S, M, V>(&mut tile, block, prefetch, lines);
+        self.tiles::<S, 4, V>(&mut tile, block, prefetch, lines);
+        self.tiles::<S, 2, V>(&mut tile, block, prefetch, lines);
+        self.tiles::<S, 1, V>(&mut tile, block, prefetch, lines);
         self.panels = panels;
     }
 
@@ -337,9 +337,9 @@ impl<'a> Product<'a> {
         for columns in ranges(self.c.cols(), self.blocks.columns) {
             for terms in ranges(self.terms, self.blocks.terms) {
                 self.pack::<S, W>(terms.clone(), columns.clone());
-                let mut ahead = self.next_block(&terms, &columns);
+                let mut prefetch = self.next_block(&terms, &columns);
                 let tiles = columns.len().div_ceil(W) * (self.c.rows() / M).max(1);
-                let lines = ahead.lines().div_ceil(tiles);
+                let lines = prefetch.lines().div_ceil(tiles);
                 for rows in ranges(self.c.rows(), self.blocks.rows) {
                     let block = Block { rows, terms: terms.clone() };
                     if self.a.transposed {
@@ -349,9 +349,9 @@ impl<'a> Product<'a> {
                         let start = p * terms.len() * W;
                         let of_c = columns.start + panel.start..columns.start + panel.end;
                         match panel.len().div_ceil(LANES).min(W / LANES) {
-                            1 => self.panel::<S, M, 1>(of_c, &block, start, &mut ahead, lines),
-                            2 => self.panel::<S, M, 2>(of_c, &block, start, &mut ahead, lines),
-                            _ => self.panel::<S, M, 3>(of_c, &block, start, &mut ahead, lines),
+                            1 => self.panel::<S, M, 1>(of_c, &block, start, &mut prefetch, lines),
+                            2 => self.panel::<S, M, 2>(of_c, &block, start, &mut prefetch, lines),
+                            _ => self.panel::<S, M, 3>(of_c, &block, start, &mut prefetch, lines),
                         }
                     }
                 }

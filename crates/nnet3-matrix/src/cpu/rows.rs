@@ -1,7 +1,7 @@
 //! Rows picked by number or by place.
 
 use super::access::{Rows, RowsMut, gather, scatter, split};
-use super::past_caches::{CopyRows, is_large};
+use super::nontemporal::{CopyRows, is_large};
 use super::simd;
 use crate::memory::{IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};

@@ -4,8 +4,8 @@
 //! the natural gradient, that takes as long as a good part of the product.
 
 use super::access::{Rows, RowsMut, split};
-use super::ahead::Ahead;
 use super::gemm::has_own_roundings;
+use super::prefetch::Prefetch;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::view::{View, ViewMut};
@@ -146,11 +146,11 @@ impl Product<'_> {
         // Where b is in that cache anyway, or read as fast as memory can, asking only costs time.
         let large = rows > 2 * M && self.b.rows() * terms.len() > CACHED_ELEMENTS;
         let next = if large { j + N..j + 2 * N } else { 0..0 };
-        let mut ahead = Ahead::new(self.b, next, terms.start..terms.end);
-        let lines = ahead.lines().div_ceil(rows.div_ceil(M));
+        let mut prefetch = Prefetch::new(self.b, next, terms.start..terms.end);
+        let lines = prefetch.lines().div_ceil(rows.div_ceil(M));
         let mut i = 0;
         while i + M <= rows {
-            ahead.fetch::<S>(lines);
+            prefetch.fetch::<S>(lines);
             self.tile::<S, M, N>(i, j, terms);
             i += M;
         }

@@ -2,18 +2,18 @@
 
 #[allow(dead_code)]
 #[path = "../../examples/xconfig_docs.rs"]
-mod xconfig_docs;
+mod writer;
 
 #[test]
 fn the_page_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/xconfig.md");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
-    let page = xconfig_docs::page();
+    let page = writer::page();
     let differs = page.lines().zip(committed.lines()).find(|(new, old)| new != old);
     assert!(
         committed == page,
         "docs/xconfig.md is out of date{}; write it again with\n  {}",
         differs.map_or(String::new(), |(new, old)| format!(":\n  is      {old}\n  must be {new}\n")),
-        xconfig_docs::COMMAND
+        writer::COMMAND
     );
 }

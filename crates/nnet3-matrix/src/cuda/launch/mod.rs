@@ -6,14 +6,14 @@ mod elementwise;
 mod learning;
 mod low_rank;
 mod lstm;
-mod numbers;
 mod products;
 mod rows;
 mod rowwise;
+mod scalars;
 mod sums;
 
 pub(super) use elementwise::Broadcast;
-pub(super) use numbers::each_sum;
+pub(super) use scalars::each_sum;
 
 use super::GpuBackend;
 use super::engine::Engine;

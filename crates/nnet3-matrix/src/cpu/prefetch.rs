@@ -1,4 +1,4 @@
-//! Memory that is asked for some time before it is read, so that products need not wait for it.
+//! Prefetching: products ask for the memory that they read next, so that they need not wait for it.
 
 use super::access::Rows;
 use super::simd::Simd;
@@ -7,21 +7,21 @@ use std::ops::Range;
 /// Elements of a cache line.
 const LINE: usize = 16;
 
-/// Some rows and columns of a matrix that is read soon.
-pub(super) struct Ahead<'a> {
+/// The rows and columns of a matrix that are read soon.
+pub(super) struct Prefetch<'a> {
     matrix: Rows<'a>,
     rows: Range<usize>,
     columns: Range<usize>,
-    /// Elements of each of `rows` that are under way, relative to `columns`; of those before `rows.start`, all.
+    /// How many elements of row `rows.start`, counted from `columns.start`, have been asked for. Earlier rows are done.
     done: usize,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> Prefetch<'a> {
     /// Rows and columns beyond the matrix are left out.
-    pub fn new(matrix: Rows<'a>, rows: Range<usize>, columns: Range<usize>) -> Ahead<'a> {
+    pub fn new(matrix: Rows<'a>, rows: Range<usize>, columns: Range<usize>) -> Prefetch<'a> {
         let rows = rows.start..rows.end.min(matrix.rows());
         let columns = columns.start..columns.end.min(matrix.cols());
-        Ahead { matrix, rows, columns, done: 0 }
+        Prefetch { matrix, rows, columns, done: 0 }
     }
 
     /// How many cache lines these are, about.

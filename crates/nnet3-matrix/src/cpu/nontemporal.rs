@@ -1,5 +1,5 @@
-//! Large results that are written past the caches. Other stores read each cache line before they change it, and of a large
-//! matrix none is there any more when somebody reads it.
+//! Non-temporal stores for large results. An ordinary store loads each cache line before it changes it, and a large
+//! result is evicted from the caches before it is read.
 
 use super::access::{Rows, RowsMut, rows_at};
 use super::elementwise::{Combine, Function, combine_row};

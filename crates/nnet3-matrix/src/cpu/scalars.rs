@@ -1,4 +1,4 @@
-//! Numbers that other devices keep to themselves.
+//! The host's versions of primitives whose results, single numbers, stay on a device.
 
 use super::access::{destination, source};
 use super::reduce;
