@@ -10,6 +10,7 @@ pub mod config_dir;
 pub mod decoders;
 pub mod decoding;
 pub mod egs;
+pub mod features;
 pub mod fit;
 pub mod forward;
 pub mod fsts;

@@ -56,6 +56,10 @@ pub mod compile_train_graphs_fsts;
 pub mod compute_cmvn_stats;
 #[path = "bin/compute-cmvn-stats-two-channel.rs"]
 pub mod compute_cmvn_stats_two_channel;
+#[path = "bin/compute-fbank-feats.rs"]
+pub mod compute_fbank_feats;
+#[path = "bin/compute-mfcc-feats.rs"]
+pub mod compute_mfcc_feats;
 #[path = "bin/compute-wer.rs"]
 pub mod compute_wer;
 #[path = "bin/compute-wer-bootci.rs"]
@@ -90,6 +94,8 @@ pub mod draw_tree;
 pub mod est_lda;
 #[path = "bin/extract-feature-segments.rs"]
 pub mod extract_feature_segments;
+#[path = "bin/extract-segments.rs"]
+pub mod extract_segments;
 #[path = "bin/feat-to-dim.rs"]
 pub mod feat_to_dim;
 #[path = "bin/feat-to-len.rs"]
@@ -358,6 +364,8 @@ pub mod tree_info;
 pub mod vector_scale;
 #[path = "bin/vector-sum.rs"]
 pub mod vector_sum;
+#[path = "bin/wav-copy.rs"]
+pub mod wav_copy;
 #[path = "bin/wav-to-duration.rs"]
 pub mod wav_to_duration;
 #[path = "bin/weight-post.rs"]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use kaldi_feat::wave::{Wave, WaveDataHolder, WaveHeaderHolder};
+use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};
 use kaldi_io::holder::{FloatHolder, Holder};
 use kaldi_io::log::num;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
@@ -30,7 +30,7 @@ fn run(options: Options) -> Result<u8> {
     }
 }
 
-fn durations<H: Holder<T = Wave>>(options: &Options) -> Result<u8> {
+fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
     let mut all = Vec::new();
     let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
     let output = tables::map::<H, FloatHolder>(from, to, |_, wave| {

@@ -13,5 +13,6 @@ pub mod egs_tables;
 pub mod fit;
 pub mod forward;
 pub mod prob;
+pub mod spectral;
 pub mod threads;
 pub mod training;

@@ -20,6 +20,7 @@ mod fit;
 mod gpu_option;
 mod own_pipes;
 mod report;
+mod sound_programs;
 mod table_programs;
 mod training_programs;
 mod trees;

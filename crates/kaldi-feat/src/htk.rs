@@ -6,6 +6,8 @@ use kaldi_io::{DenseMatrix, IoError, KaldiReader, KaldiWriter};
 
 type Result<T> = std::result::Result<T, IoError>;
 
+/// Bytes of a header.
+const HEADER: usize = 12;
 /// Bits of the sample kind.
 const BASE_KIND: u16 = 0o77;
 const COMPRESSED: u16 = 0o2000;
@@ -29,12 +31,51 @@ impl Holder for HtkHolder {
     }
 }
 
+/// Features with the rest of a header.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HtkFeatures {
+    pub features: DenseMatrix<f32>,
+    /// From frame to frame, in units of 100 ns.
+    pub period: i32,
+    /// A base kind and its bits.
+    pub kind: u16,
+}
+
+/// Tables of HTK features with their headers.
+pub struct HtkFeaturesHolder;
+
+impl Holder for HtkFeaturesHolder {
+    type T = HtkFeatures;
+
+    fn read(r: &mut KaldiReader) -> Result<HtkFeatures> {
+        let mut header = [0; HEADER];
+        let features = read_with(r, &mut header)?;
+        let (period, kind) = (BigEndian::read_i32(&header[4..]), BigEndian::read_u16(&header[10..]));
+        Ok(HtkFeatures { features, period, kind })
+    }
+
+    fn write(w: &mut KaldiWriter, value: &HtkFeatures) -> Result<()> {
+        let features = &value.features;
+        let too_large = |what| IoError::Value(format!("an HTK file cannot have so many {what}"));
+        let rows = i32::try_from(features.rows).map_err(|_| too_large("frames"))?;
+        let bytes = i16::try_from(4 * features.cols).map_err(|_| too_large("dimensions"))?;
+        let mut out = [&rows.to_be_bytes()[..], &value.period.to_be_bytes()].concat();
+        out.extend(bytes.to_be_bytes());
+        out.extend(value.kind.to_be_bytes());
+        out.extend(features.data.iter().flat_map(|x| x.to_be_bytes()));
+        w.write_bytes(&out)
+    }
+}
+
 /// Reads features; neither compressed nor vector-quantised ones.
 pub fn read(r: &mut KaldiReader) -> Result<DenseMatrix<f32>> {
+    read_with(r, &mut [0; HEADER])
+}
+
+fn read_with(r: &mut KaldiReader, header: &mut [u8; HEADER]) -> Result<DenseMatrix<f32>> {
     r.set_binary(true);
-    let mut header = [0; 12];
-    r.read_exact(&mut header)?;
-    let rows = r.check_count(BigEndian::read_i32(&header), "frames")?;
+    r.read_exact(header)?;
+    let rows = r.check_count(BigEndian::read_i32(header), "frames")?;
     let sample_size = r.check_count(BigEndian::read_i16(&header[8..]).into(), "bytes of a frame")?;
     let kind = BigEndian::read_u16(&header[10..]);
     if kind & (COMPRESSED | VECTOR_QUANTISED) != 0 {
@@ -78,6 +119,8 @@ mod tests {
     fn features_and_checksums() {
         for (kind, extra) in [(6, &b""[..]), (6 | CHECKSUM, b"xy")] {
             let bytes = file(kind, &[1.0, -2.0, 3.5, 4.0], &[extra, b"!"].concat());
+            let whole = HtkFeaturesHolder::read(&mut KaldiReader::from_bytes("f", bytes.clone())).unwrap();
+            assert_eq!((whole.period, whole.kind), (100_000, kind));
             let mut r = KaldiReader::from_bytes("f", bytes);
             let m = HtkHolder::read(&mut r).unwrap();
             assert_eq!(m, DenseMatrix::from_rows(&[[1.0, -2.0], [3.5, 4.0]]));

@@ -9,6 +9,7 @@
 //! - [`elementwise`], [`sum`]: any matrices and vectors.
 //! - [`posterior`]: weights and forms of posteriors.
 //! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
+//! - [`spectral`]: features from sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
@@ -26,6 +27,7 @@ pub mod online_cmvn;
 pub mod posterior;
 pub mod segments;
 pub mod sliding_cmn;
+pub mod spectral;
 pub mod sphinx;
 pub mod sum;
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use kaldi_io::text::{parse_integer, parse_real};
 
+const EMPTY: &str = "empty or invalid segment";
+
 /// A line of a segments file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
@@ -12,13 +14,21 @@ pub struct Segment {
     pub recording: String,
     /// In seconds; not negative.
     pub start: f64,
-    /// In seconds; after `start`.
+    /// In seconds; after `start`. Infinite for the end of the recording.
     pub end: f64,
+    /// From 0, where the recording has several.
+    pub channel: Option<u16>,
 }
 
 impl Segment {
     /// Reads a line, or says what is wrong with it.
     pub fn parse(line: &str) -> std::result::Result<Self, &'static str> {
+        let segment = Segment::parse_open(line)?;
+        if segment.end.is_infinite() { Err(EMPTY) } else { Ok(segment) }
+    }
+
+    /// As [`Segment::parse`], of a line whose end may be -1 for that of the recording.
+    pub fn parse_open(line: &str) -> std::result::Result<Self, &'static str> {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (name, recording, start, end, channel) = match fields[..] {
             [name, recording, start, end] => (name, recording, start, end, None),
@@ -26,14 +36,19 @@ impl Segment {
             _ => return Err("expected 4 or 5 fields"),
         };
         let start = parse_real(start).ok_or("bad start")?;
-        let end = parse_real(end).ok_or("bad end")?;
+        let end = match parse_real(end).ok_or("bad end")? {
+            -1.0 => f64::INFINITY,
+            end if end.is_finite() => end,
+            _ => return Err("bad end"),
+        };
         if !(start >= 0.0 && end > start) {
-            return Err("empty or invalid segment");
+            return Err(EMPTY);
         }
-        if channel.is_some_and(|channel| parse_integer::<u16>(channel).is_none()) {
-            return Err("bad channel");
-        }
-        Ok(Segment { name: name.to_owned(), recording: recording.to_owned(), start, end })
+        let channel = match channel {
+            Some(channel) => Some(parse_integer::<u16>(channel).ok_or("bad channel")?),
+            None => None,
+        };
+        Ok(Segment { name: name.to_owned(), recording: recording.to_owned(), start, end, channel })
     }
 }
 
@@ -100,6 +115,10 @@ mod tests {
     fn lines() {
         let segment = Segment::parse("s r 0.5\t1.25 0\r").unwrap();
         assert_eq!((segment.name.as_str(), segment.start, segment.end), ("s", 0.5, 1.25));
+        assert_eq!(segment.channel, Some(0));
+        assert_eq!(Segment::parse_open("s r 0.5 -1").unwrap().end, f64::INFINITY);
+        assert_eq!(Segment::parse("s r 0.5 -1"), Err(EMPTY));
+        assert!(Segment::parse_open("s r 0.5 inf").is_err());
         let bad = [("s r 1", "fields"), ("s r x 1", "start"), ("s r 1 y", "end"), ("s r 1 1", "empty")];
         for (line, why) in bad.into_iter().chain([("s r -1 1", "empty"), ("s r 0 1 A", "channel")]) {
             assert!(Segment::parse(line).unwrap_err().contains(why), "{line}");
@@ -116,7 +135,10 @@ mod tests {
             snip_edges: true,
         };
         let range = |options: &SegmentOptions, start: f64, end: f64| {
-            options.range(&Segment { name: String::new(), recording: String::new(), start, end }, 100)
+            options.range(
+                &Segment { name: String::new(), recording: String::new(), start, end, channel: None },
+                100,
+            )
         };
         assert_eq!(range(&options, 0.1, 0.5), Ok(10..48));
         assert_eq!(range(&options, 0.0, 1.02), Ok(0..100));

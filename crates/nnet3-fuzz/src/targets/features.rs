@@ -3,7 +3,7 @@
 use kaldi_feat::htk::HtkHolder;
 use kaldi_feat::lda::LdaStats;
 use kaldi_feat::sphinx::SphinxHolder;
-use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder};
+use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveHolder, WaveStream};
 use kaldi_io::holder::Holder;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiWriter};
 
@@ -40,6 +40,16 @@ pub fn corpus_sphinx() -> Vec<Vec<u8>> {
 pub fn read_wave(input: &[u8]) {
     let _ = WaveHeaderHolder::read(&mut reader(input)).map(|wave| wave.duration());
     let _ = WaveDataHolder::read(&mut reader(input)).map(|wave| wave.duration());
+    let whole = WaveHolder::read(&mut reader(input)).map(|wave| (wave.channel(0), wave.complaint()));
+    if let Ok(mut stream) = WaveStream::new(reader(input)) {
+        let mut samples = Vec::new();
+        while let Ok(piece) = stream.read(3)
+            && !piece.is_empty()
+        {
+            samples.extend(piece);
+        }
+        assert!(whole.is_ok_and(|(channel, _)| channel == samples) || samples.is_empty());
+    }
 }
 
 /// 16-bit mono, with a chunk before the data, with unknown lengths, and in the extensible format.

@@ -1,0 +1,257 @@
+//! From frames to features.
+
+use kaldi_io::DenseMatrix;
+
+use super::fft::PowerSpectrum;
+use super::frames::{EPSILON, FrameOptions, Framer, dot, log_energy};
+use super::mel::{MelBank, MelOptions};
+use super::resample::Resampler;
+use crate::error::{Error, Result};
+
+/// What features are made of mel energies.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Cepstra.
+    Mfcc {
+        /// With the zeroth one.
+        num_ceps: usize,
+        /// Scale of the higher ones; 0 for none.
+        cepstral_lifter: f32,
+    },
+    /// The energies themselves.
+    Fbank {
+        /// Their logarithms.
+        log: bool,
+        /// From powers; otherwise from magnitudes.
+        power: bool,
+    },
+}
+
+/// What is done with the logarithmic energy of a frame: it replaces the zeroth cepstrum, or comes before mel energies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnergyOptions {
+    pub used: bool,
+    /// A lower limit of the energy, if above 0.
+    pub floor: f32,
+    /// Before preemphasis and weights.
+    pub raw: bool,
+    /// Energy or zeroth cepstrum (with a scale of √2) come last.
+    pub htk_compat: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpectralOptions {
+    pub frames: FrameOptions,
+    pub mel: MelOptions,
+    pub energy: EnergyOptions,
+    pub kind: Kind,
+}
+
+impl SpectralOptions {
+    /// Features of a frame.
+    pub fn dim(&self) -> usize {
+        match self.kind {
+            Kind::Mfcc { num_ceps, .. } => num_ceps,
+            Kind::Fbank { .. } => self.mel.bins + usize::from(self.energy.used),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Kind::Mfcc { num_ceps, .. } = self.kind {
+            if num_ceps > self.mel.bins {
+                return Err(Error::options(format!(
+                    "{num_ceps} cepstra of {} mel bins: there cannot be more of them than bins",
+                    self.mel.bins
+                )));
+            }
+            if num_ceps == 0 {
+                return Err(Error::options("no cepstra are wanted: expected at least 1"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sees the mel energies of each frame, before logarithms.
+type Observer = Box<dyn FnMut(&[f32]) + Send>;
+
+/// Makes features of sound.
+pub struct Extractor {
+    options: SpectralOptions,
+    framer: Framer,
+    spectrum: PowerSpectrum,
+    bank: MelBank,
+    /// Banks for other warp factors than 1.
+    warped: Vec<(f32, MelBank)>,
+    /// The cosine transform with the scales of the cepstra, a row a cepstrum.
+    cosines: Vec<f32>,
+    observer: Option<Observer>,
+    frame: Vec<f32>,
+    power: Vec<f32>,
+    energies: Vec<f32>,
+}
+
+fn cosine_transform(num_ceps: usize, bins: usize, lifter: f32) -> Vec<f32> {
+    let (b, q) = (bins as f64, f64::from(lifter));
+    let mut out = Vec::with_capacity(num_ceps * bins);
+    for k in 0..num_ceps {
+        let norm = if k == 0 { (1.0 / b).sqrt() } else { (2.0 / b).sqrt() };
+        let lift =
+            if lifter == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (std::f64::consts::PI * k as f64 / q).sin() };
+        let angle = std::f64::consts::PI / b * k as f64;
+        out.extend((0..bins).map(|i| (norm * lift * (angle * (i as f64 + 0.5)).cos()) as f32));
+    }
+    out
+}
+
+impl Extractor {
+    pub fn new(options: SpectralOptions) -> Result<Extractor> {
+        options.check()?;
+        let framer = Framer::new(options.frames.clone())?;
+        let bank = MelBank::new(&options.mel, &options.frames, 1.0)?;
+        let padded = options.frames.padded_samples();
+        let cosines = match options.kind {
+            Kind::Mfcc { num_ceps, cepstral_lifter } => {
+                cosine_transform(num_ceps, options.mel.bins, cepstral_lifter)
+            }
+            Kind::Fbank { .. } => Vec::new(),
+        };
+        Ok(Extractor {
+            spectrum: PowerSpectrum::new(padded),
+            frame: vec![0.0; padded],
+            power: vec![0.0; padded / 2 + 1],
+            energies: vec![0.0; options.mel.bins],
+            framer,
+            bank,
+            warped: Vec::new(),
+            cosines,
+            observer: None,
+            options,
+        })
+    }
+
+    pub fn options(&self) -> &SpectralOptions {
+        &self.options
+    }
+
+    /// Features of a frame.
+    pub fn dim(&self) -> usize {
+        self.options.dim()
+    }
+
+    /// The filters without warping.
+    pub fn mel_bank(&self) -> &MelBank {
+        &self.bank
+    }
+
+    /// Shows the mel energies of each frame to `observer`, before logarithms are taken.
+    pub fn observe(&mut self, observer: impl FnMut(&[f32]) + Send + 'static) {
+        self.observer = Some(Box::new(observer));
+    }
+
+    /// The features of a recording, a row a frame; none if it is shorter than a frame. A signal of another rate (in Hz) is
+    /// resampled where options allow it, and an error otherwise.
+    pub fn features(&mut self, signal: &[f32], rate: f32, warp: f32) -> Result<DenseMatrix<f32>> {
+        let resampled;
+        let signal = match self.resampler(rate)? {
+            None => signal,
+            Some(cutoff) => {
+                let mut resampler = Resampler::new(rate, self.options.frames.sample_rate, 0.99 * cutoff)?;
+                resampled = resampler.finish(signal);
+                &resampled
+            }
+        };
+        let bank = self.prepare(warp)?;
+        let (rows, cols) = (self.options.frames.count(signal.len() as u64, true), self.dim());
+        if rows == 0 {
+            return Ok(DenseMatrix::default());
+        }
+        let mut out = DenseMatrix { rows, cols, data: vec![0.0; rows * cols] };
+        for t in 0..rows {
+            self.frame(bank, (signal, 0), t, out.row_mut(t));
+        }
+        Ok(out)
+    }
+
+    /// The cutoff frequency (in Hz) of the filter that signals of this rate need; none if it is the right rate.
+    pub(super) fn resampler(&self, rate: f32) -> Result<Option<f32>> {
+        let FrameOptions { sample_rate, allow_downsample, allow_upsample, .. } = self.options.frames;
+        let (allowed, option, to) = match rate.total_cmp(&sample_rate) {
+            std::cmp::Ordering::Equal => return Ok(None),
+            std::cmp::Ordering::Greater => (allow_downsample, "allow-downsample", "downsampling"),
+            std::cmp::Ordering::Less => (allow_upsample, "allow-upsample", "upsampling"),
+        };
+        if !allowed {
+            return Err(Error::data(format!(
+                "Waveform and config sample Frequency mismatch: {rate} .vs {sample_rate} (use --{option}=true to allow \
+                 {to} the waveform)."
+            )));
+        }
+        Ok(Some(0.5 * rate.min(sample_rate)))
+    }
+
+    /// Makes the bank for a warp factor, for [`Extractor::frame`].
+    pub(super) fn prepare(&mut self, warp: f32) -> Result<Option<usize>> {
+        if warp == 1.0 {
+            return Ok(None);
+        }
+        let known = self.warped.iter().position(|(factor, _)| *factor == warp);
+        Ok(Some(match known {
+            Some(at) => at,
+            None => {
+                let bank = MelBank::new(&self.options.mel, &self.options.frames, warp)?;
+                self.warped.push((warp, bank));
+                self.warped.len() - 1
+            }
+        }))
+    }
+
+    /// Features of frame `t`, which must lie in the signal, of which so many samples are gone already.
+    pub(super) fn frame(
+        &mut self,
+        bank: Option<usize>,
+        (signal, gone): (&[f32], u64),
+        t: usize,
+        out: &mut [f32],
+    ) {
+        let raw = self.framer.cut(signal, gone, t, &mut self.frame);
+        let EnergyOptions { used, floor, raw: is_raw, htk_compat } = self.options.energy;
+        let energy = if used && !is_raw { log_energy(&self.frame) } else { raw };
+        let energy = if floor > 0.0 { energy.max(floor.ln()) } else { energy };
+        self.spectrum.compute(&mut self.frame, &mut self.power);
+        if matches!(self.options.kind, Kind::Fbank { power: false, .. }) {
+            self.power.iter_mut().for_each(|p| *p = p.sqrt());
+        }
+        let bank = bank.map_or(&self.bank, |at| &self.warped[at].1);
+        bank.apply(&self.power, &mut self.energies);
+        if let Some(observer) = &mut self.observer {
+            observer(&self.energies);
+        }
+        if !matches!(self.options.kind, Kind::Fbank { log: false, .. }) {
+            self.energies.iter_mut().for_each(|x| *x = x.max(EPSILON).ln());
+        }
+        match self.options.kind {
+            Kind::Fbank { .. } => {
+                let bins = self.energies.len();
+                let at = usize::from(used && !htk_compat);
+                out[at..at + bins].copy_from_slice(&self.energies);
+                if used {
+                    out[if htk_compat { bins } else { 0 }] = energy;
+                }
+            }
+            Kind::Mfcc { .. } => {
+                let rows = self.cosines.chunks_exact(self.energies.len());
+                out.iter_mut().zip(rows).for_each(|(x, row)| *x = dot(row, &self.energies));
+                if used {
+                    out[0] = energy;
+                }
+                if htk_compat {
+                    out.rotate_left(1);
+                    if let Some(last) = out.last_mut().filter(|_| !used) {
+                        *last *= std::f32::consts::SQRT_2;
+                    }
+                }
+            }
+        }
+    }
+}

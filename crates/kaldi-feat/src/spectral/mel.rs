@@ -1,0 +1,161 @@
+//! Filters with centres at equal distances on the mel scale.
+
+use super::frames::{FrameOptions, dot};
+use crate::error::{Error, Result};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MelOptions {
+    /// At least 3.
+    pub bins: usize,
+    /// In Hz.
+    pub low: f32,
+    /// In Hz; not above 0: an offset from half the sample rate.
+    pub high: f32,
+    /// Where the warping of vocal tract length normalisation has its first bend, in Hz.
+    pub vtln_low: f32,
+    /// Where it has the second one, in Hz; below 0: an offset from half the sample rate.
+    pub vtln_high: f32,
+}
+
+impl Default for MelOptions {
+    fn default() -> Self {
+        MelOptions { bins: 23, low: 20.0, high: 0.0, vtln_low: 100.0, vtln_high: -500.0 }
+    }
+}
+
+fn mel(frequency: f32) -> f32 {
+    1127.0 * (1.0 + frequency / 700.0).ln()
+}
+
+fn frequency(mel: f32) -> f32 {
+    700.0 * ((mel / 1127.0).exp() - 1.0)
+}
+
+/// A triangular filter: its weights, and the bin of the spectrum that the first one is for.
+#[derive(Debug, Clone, PartialEq)]
+struct Filter {
+    first: usize,
+    weights: Vec<f32>,
+}
+
+/// The filters for one warp factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MelBank {
+    filters: Vec<Filter>,
+}
+
+/// The piecewise linear warping of frequencies (not HTK's): `low` and `high` stay, the middle part is divided by `factor`.
+struct Warp {
+    low: f32,
+    high: f32,
+    bends: (f32, f32),
+    factor: f32,
+}
+
+impl Warp {
+    fn apply(&self, f: f32) -> f32 {
+        if f < self.low || f > self.high {
+            return f;
+        }
+        let l = self.bends.0 * self.factor.max(1.0);
+        let h = self.bends.1 * self.factor.min(1.0);
+        let scale = 1.0 / self.factor;
+        if f < l {
+            self.low + (scale * l - self.low) / (l - self.low) * (f - self.low)
+        } else if f < h {
+            scale * f
+        } else {
+            self.high + (self.high - scale * h) / (self.high - h) * (f - self.high)
+        }
+    }
+}
+
+impl MelBank {
+    /// Filters on the spectrum of a padded frame. A warp factor of 1 is none.
+    pub fn new(options: &MelOptions, frames: &FrameOptions, factor: f32) -> Result<MelBank> {
+        if options.bins < 3 {
+            return Err(Error::options(format!("{} mel bins: expected at least 3", options.bins)));
+        }
+        let nyquist = 0.5 * frames.sample_rate;
+        let low = options.low;
+        let high = if options.high > 0.0 { options.high } else { nyquist + options.high };
+        if !(low >= 0.0 && low < nyquist && high > low && high <= nyquist) {
+            return Err(Error::options(format!(
+                "mel bins from {low} to {high} Hz: expected a range between 0 and half the sample frequency, {nyquist}"
+            )));
+        }
+        let warp = Self::warp(options, (low, high), nyquist, factor)?;
+        let warped = |m: f32| warp.as_ref().map_or(m, |warp| mel(warp.apply(frequency(m))));
+        let padded = frames.padded_samples();
+        if options.bins > padded {
+            return Err(Self::too_many(options.bins, 0));
+        }
+        let width = frames.sample_rate / padded as f32;
+        let mels: Vec<f32> = (0..padded / 2).map(|i| mel(width * i as f32)).collect();
+        let (mel_low, mel_high) = (mel(low), mel(high));
+        let delta = (mel_high - mel_low) / (options.bins + 1) as f32;
+        let filter = |bin: usize| {
+            let edge = |i: usize| warped(mel_low + (bin + i) as f32 * delta);
+            let (left, centre, right) = (edge(0), edge(1), edge(2));
+            let inside = |&m: &f32| m > left && m < right;
+            let first = mels.iter().position(inside).ok_or_else(|| Self::too_many(options.bins, bin))?;
+            let weight = |&m: &f32| {
+                if m <= centre { (m - left) / (centre - left) } else { (right - m) / (right - centre) }
+            };
+            let weights = mels[first..].iter().take_while(|m| inside(m)).map(weight).collect();
+            Ok(Filter { first, weights })
+        };
+        Ok(MelBank { filters: (0..options.bins).map(filter).collect::<Result<_>>()? })
+    }
+
+    fn too_many(bins: usize, bin: usize) -> Error {
+        Error::options(format!(
+            "{bins} mel bins are too many: no frequency of the Fourier transform lies in bin {bin}"
+        ))
+    }
+
+    fn warp(
+        options: &MelOptions,
+        (low, high): (f32, f32),
+        nyquist: f32,
+        factor: f32,
+    ) -> Result<Option<Warp>> {
+        if factor == 1.0 {
+            return Ok(None);
+        }
+        let bends = (
+            options.vtln_low,
+            if options.vtln_high < 0.0 { options.vtln_high + nyquist } else { options.vtln_high },
+        );
+        if !(bends.0 > low && bends.0 < high && bends.1 > bends.0 && bends.1 < high) {
+            return Err(Error::options(format!(
+                "bends of the warping at {} and {} Hz: expected two frequencies between those of the mel bins, {low} and \
+                 {high} Hz",
+                bends.0, bends.1
+            )));
+        }
+        let warp = Warp { low, high, bends, factor };
+        // Outside, the function would not rise everywhere.
+        if !(factor > 0.0 && bends.0 * factor.max(1.0) < bends.1 * factor.min(1.0)) {
+            return Err(Error::options(format!(
+                "a warp factor of {factor}: the bends of the warping would lie at {} and {} Hz",
+                bends.0 * factor.max(1.0),
+                bends.1 * factor.min(1.0)
+            )));
+        }
+        Ok(Some(warp))
+    }
+
+    /// Filtered sums of a spectrum.
+    pub(super) fn apply(&self, spectrum: &[f32], energies: &mut [f32]) {
+        for (filter, energy) in self.filters.iter().zip(energies) {
+            let part = &spectrum[filter.first..filter.first + filter.weights.len()];
+            *energy = dot(&filter.weights, part);
+        }
+    }
+
+    /// Each filter's first frequency (its number in the Fourier transform) and weights.
+    pub fn filters(&self) -> impl Iterator<Item = (usize, &[f32])> {
+        self.filters.iter().map(|filter| (filter.first, &filter.weights[..]))
+    }
+}

@@ -1,0 +1,22 @@
+//! Features from sound: cepstra (MFCC) and energies of mel filters (`feat/feature-window`, `feat/mel-computations`,
+//! `feat/feature-mfcc`, `feat/feature-fbank`).
+//!
+//! Samples are 16-bit numbers as `f32`, not scaled. [`Extractor`] makes features of a whole recording, [`FeatureStream`]
+//! of one that arrives in pieces; a frame goes the same way in both, so that they give the same numbers (without dither,
+//! and where nothing is resampled: the two low-pass filters differ, as in the reference).
+
+mod extractor;
+mod fft;
+mod frames;
+mod mel;
+mod noise;
+mod resample;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use extractor::{EnergyOptions, Extractor, Kind, SpectralOptions};
+pub use frames::{FrameOptions, WindowType};
+pub use mel::{MelBank, MelOptions};
+pub use resample::Resampler;
+pub use stream::FeatureStream;

@@ -1,0 +1,229 @@
+//! From sound to features: figures of the reference, and what is said of waves that do not fit.
+
+use std::path::Path;
+
+use crate::command_lines::{close, fails, numbers, output};
+use crate::common::{Folder, binary, run};
+
+/// A second of synthetic speech, and the first 90 frames of features that the reference made of the recording.
+const SOUND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound");
+
+fn folder(name: &str) -> Folder {
+    let f = Folder::new(&format!("sound-{name}"));
+    f.write("wav.scp", format!("u7 {SOUND}/u7.wav\n"));
+    f
+}
+
+/// A wave file with one sample for each channel at a time.
+fn wave(rate: u32, channels: u16, samples: &[i16]) -> Vec<u8> {
+    let (block, data) = (2 * channels, 2 * samples.len() as u32);
+    let mut bytes = [&b"RIFF"[..], &(36 + data).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0"].concat();
+    bytes.extend(channels.to_le_bytes());
+    bytes.extend([rate.to_le_bytes(), (rate * u32::from(block)).to_le_bytes()].concat());
+    bytes.extend([block.to_le_bytes(), 16u16.to_le_bytes()].concat());
+    bytes.extend([&b"data"[..], &data.to_le_bytes()].concat());
+    bytes.extend(samples.iter().flat_map(|x| x.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn features_are_those_of_the_reference() {
+    let f = folder("figures");
+    let cases = [
+        (
+            "mfcc.energy",
+            "--raw-energy=false --energy-floor=2.0 --window-type=hamming --preemphasis-coefficient=0.9 \
+                         --cepstral-lifter=0 --num-ceps=20",
+            0.005,
+        ),
+        (
+            "mfcc.htk",
+            "--htk-compat=true --use-energy=false --frame-shift=8 --frame-length=32 --window-type=hanning \
+                      --remove-dc-offset=false",
+            0.005,
+        ),
+        (
+            "mfcc.nosnip",
+            "--snip-edges=false --use-energy=false --num-mel-bins=40 --num-ceps=40 --low-freq=20 \
+                         --high-freq=-400",
+            0.005,
+        ),
+        (
+            "mfcc.down",
+            "--sample-frequency=8000 --allow-downsample=true --round-to-power-of-two=false \
+                       --window-type=blackman",
+            0.01,
+        ),
+        ("fbank.energy", "--use-energy=true --num-mel-bins=40 --energy-floor=1.0", 0.005),
+        (
+            "fbank.htk",
+            "--use-energy=true --htk-compat=true --raw-energy=false --window-type=rectangular",
+            0.005,
+        ),
+        (
+            "fbank.up",
+            "--sample-frequency=22050 --allow-upsample=true --num-mel-bins=24 --max-feature-vectors=2",
+            0.01,
+        ),
+        ("fbank.vtln", "--vtln-warp=0.88 --window-type=sine --preemphasis-coefficient=0", 0.005),
+    ];
+    for (name, options, tolerance) in cases {
+        let kind = name.split('.').next().unwrap();
+        output(&f, &format!("compute-{kind}-feats --dither=0 {options} scp:@wav.scp ark,scp:@f.ark,@f.scp"));
+        f.write("first.scp", f.read("f.scp").trim_end().to_owned() + "[0:89]\n");
+        let expected = numbers(&output(&f, &format!("copy-feats ark:{SOUND}/{name}.ark ark,t:-")));
+        assert!(expected.len() >= 90 * 13, "{name}");
+        close(&output(&f, "copy-feats scp:@first.scp ark,t:-"), &expected, tolerance);
+    }
+    let options =
+        "--use-power=false --use-log-fbank=false --snip-edges=false --low-freq=100 --high-freq=3800";
+    output(&f, &format!("compute-fbank-feats --dither=0 {options} scp:@wav.scp ark,scp:@f.ark,@f.scp"));
+    f.write("first.scp", f.read("f.scp").trim_end().to_owned() + "[0:89]\n");
+    let expected = numbers(&output(&f, &format!("copy-feats ark:{SOUND}/fbank.magnitude.ark ark,t:-")));
+    let found = numbers(&output(&f, "copy-feats scp:@first.scp ark,t:-"));
+    assert_eq!(found.len(), expected.len());
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1.5e-4 * b.abs()));
+}
+
+/// All figures of the reference, if they are there; those of the model need its folder in NNET3_MODEL_DIR.
+#[test]
+fn all_figures_of_the_reference() {
+    let Some(figures) = std::env::var_os("NNET3_DECODING_DIR") else {
+        eprintln!("NNET3_DECODING_DIR is not set: nothing compared");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/online-figures.py");
+    let mut command = std::process::Command::new(script);
+    command.arg(binary("nnet3").parent().unwrap()).arg(figures);
+    command.args(std::env::var_os("NNET3_MODEL_DIR"));
+    let found = command.output().unwrap();
+    let text = String::from_utf8_lossy(&found.stdout);
+    assert!(found.status.success() && text.contains("agrees"), "{text}");
+}
+
+#[test]
+fn forms_of_output() {
+    let f = folder("forms");
+    output(&f, "compute-mfcc-feats --dither=0 scp:@wav.scp ark:@m.ark");
+    let expected = numbers(&output(&f, "copy-feats ark:@m.ark ark,t:-"));
+    let line = "compute-mfcc-feats --dither=0 --output-format=htk --write-utt2dur=ark,t:@dur scp:@wav.scp ark:@h.ark";
+    output(&f, line);
+    assert_eq!(f.read("dur"), "u7 1 \n");
+    close(&output(&f, "copy-feats --htk-in=true ark:@h.ark ark,t:-"), &expected, 0.0);
+    // Frames, 100 ns a frame, bytes a frame, and the kind: cepstra with energy.
+    let header = &std::fs::read(f.path("h.ark")).unwrap()[3..15];
+    assert_eq!(header, [&98i32.to_be_bytes()[..], &100_000i32.to_be_bytes(), &[0, 52, 0, 0o106]].concat());
+    output(&f, "compute-mfcc-feats --dither=0 --subtract-mean=true scp:@wav.scp ark:@s.ark");
+    let sums = numbers(&output(&f, "matrix-sum-rows ark:@s.ark ark,t:-"));
+    assert!(sums.len() == 13 && sums.iter().all(|sum| sum.abs() < 0.01), "{sums:?}");
+    fails(&f, 255, "compute-mfcc-feats --output-format=csv scp:@wav.scp ark:-", &["csv", "kaldi or htk"]);
+    // A configuration file, and the log of the filters.
+    f.write("mfcc.conf", "--dither=0 # none\n--debug-mel=true\n");
+    let shown = run(
+        "compute-mfcc-feats",
+        &[&format!("--config={}", f.path("mfcc.conf")), &format!("scp:{}", f.path("wav.scp")), "ark:-"],
+    );
+    assert!(shown.stderr.contains("bin 22, offset = ") && shown.stderr.matches("MEL BANKS:").count() == 98);
+}
+
+#[test]
+fn warp_factors_of_speakers() {
+    let f = folder("warps");
+    output(&f, "compute-fbank-feats --dither=0 --vtln-warp=0.9 scp:@wav.scp ark:@w.ark");
+    let expected = numbers(&output(&f, "copy-feats ark:@w.ark ark,t:-"));
+    f.write("utt2spk", "u7 sam\n");
+    f.write("warps", "sam 0.9\n");
+    f.write("others", "eve 0.9\n");
+    let line = "compute-fbank-feats --dither=0 --vtln-map=ark,t:@warps --utt2spk=ark:@utt2spk scp:@wav.scp ark:@w.ark";
+    output(&f, line);
+    close(&output(&f, "copy-feats ark:@w.ark ark,t:-"), &expected, 0.0);
+    let other = line.replace("@warps", "@others");
+    fails(&f, 1, &other, &["No vtln-map entry", "u7", " Done 0 out of 1 utterances."]);
+    fails(&f, 255, "compute-fbank-feats --utt2spk=ark:@utt2spk scp:@wav.scp ark:-", &["--vtln-map"]);
+    fails(&f, 1, "compute-fbank-feats --vtln-warp=100 scp:@wav.scp ark:-", &["u7", "warp factor of 100"]);
+}
+
+#[test]
+fn waves_that_do_not_fit() {
+    let f = folder("misfits");
+    let stereo: Vec<i16> = (0..1600).map(|i| if i % 2 == 0 { 100 } else { (i * 37 % 400) as i16 }).collect();
+    f.write("stereo.wav", wave(16000, 2, &stereo));
+    let right: Vec<i16> = stereo.iter().skip(1).step_by(2).copied().collect();
+    f.write("right.wav", wave(16000, 1, &right));
+    f.write("stereo.scp", format!("s {}\n", f.path("stereo.wav")));
+    f.write("right.scp", format!("s {}\n", f.path("right.wav")));
+    let expected = numbers(&output(&f, "compute-fbank-feats --dither=0 scp:@right.scp ark,t:-"));
+    assert_eq!(expected.len(), 3 * 23);
+    close(&output(&f, "compute-fbank-feats --dither=0 --channel=1 scp:@stereo.scp ark,t:-"), &expected, 0.0);
+    fails(
+        &f,
+        0,
+        "compute-fbank-feats scp:@stereo.scp ark:-",
+        &["WARNING", "s: Channel not specified", "2 channels"],
+    );
+    fails(
+        &f,
+        1,
+        "compute-fbank-feats --channel=2 scp:@stereo.scp ark:-",
+        &["id s has 2 channels", "channel 2"],
+    );
+    fails(&f, 255, "compute-fbank-feats --channel=-2 scp:@stereo.scp ark:-", &["--channel=-2"]);
+    fails(
+        &f,
+        1,
+        "compute-fbank-feats --min-duration=0.1 scp:@stereo.scp ark:-",
+        &["s is too short (0.05 sec)"],
+    );
+    let mismatch = ["utterance s", "16000 .vs 8000", "--allow-downsample=true", " Done 0 out of 1"];
+    fails(&f, 1, "compute-mfcc-feats --sample-frequency=8000 scp:@stereo.scp ark:-", &mismatch);
+
+    f.write("short.wav", wave(16000, 1, &[1; 399]));
+    f.write("cut.wav", &wave(16000, 1, &[1; 1000])[..44 + 1600]);
+    f.write("no.wav", wave(16000, 1, &[]));
+    f.write("flac.wav", "fLaC, and what follows");
+    for (name, status, words) in [
+        ("short", 0, &["x: 399 samples are not a whole frame"][..]),
+        ("cut", 0, &["x: Expected 2000 bytes", "only 1600"]),
+        ("no", 255, &["key 'x'", "no sound data"]),
+        ("flac", 255, &["key 'x'", "flac.wav", "FLAC"]),
+        ("missing", 255, &["key 'x'", "missing.wav"]),
+    ] {
+        f.write("x.scp", format!("x {}\n", f.path(&format!("{name}.wav"))));
+        fails(&f, status, "compute-fbank-feats scp:@x.scp ark:-", words);
+    }
+    // Through a pipe, and one that fails.
+    f.write("pipes.scp", format!("s cat {} |\n", f.path("right.wav")));
+    close(&output(&f, "compute-fbank-feats --dither=0 scp:@pipes.scp ark,t:-"), &expected, 0.0);
+    f.write("pipes.scp", format!("s cat {} && exit 3 |\n", f.path("right.wav")));
+    fails(&f, 255, "compute-fbank-feats scp:@pipes.scp ark:-", &["key 's'"]);
+}
+
+#[test]
+fn copies_and_segments() {
+    let f = folder("segments");
+    output(&f, "wav-copy scp:@wav.scp ark:@w.ark");
+    output(&f, "wav-copy @w.ark:3 @copy.wav");
+    let original = std::fs::read(format!("{SOUND}/u7.wav")).unwrap();
+    assert!(std::fs::read(f.path("copy.wav")).unwrap() == original);
+    fails(&f, 255, "wav-copy ark:@w.ark @copy.wav", &["is a table"]);
+
+    let lines = "a u7 0.25 0.5\nb u7 0.75 -1\nc u7 0.9 1.25\nd u7 0.2 0.25\ne u7 2 3\nf u7 0 2\ng no 0 1\nh u7 0\ni u7 0 1 1\n";
+    f.write("segments", lines);
+    let warnings = [
+        "Segment d too short",
+        "start is out of file data range [0, 1s]; skipping segment 'e u7 2 3'",
+        "end is too far out",
+        "Could not find recording no, skipping segment g",
+        "[expected 4 or 5 fields]: h u7 0",
+        "Invalid channel 1 >= 1. Skipping segment i",
+        "Successfully processed 3 lines out of 9",
+    ];
+    fails(&f, 0, "extract-segments scp:@wav.scp @segments ark:@s.ark", &warnings);
+    assert_eq!(output(&f, "wav-to-duration ark:@s.ark ark,t:-"), "a 0.25 b 0.25 c 0.1");
+    let bytes = std::fs::read(f.path("s.ark")).unwrap();
+    assert_eq!(bytes[2 + 44..2 + 44 + 8000], original[44 + 8000..44 + 16000]);
+    f.write("stereo.wav", wave(16000, 2, &[5; 16000]));
+    f.write("stereo.scp", format!("r {}\n", f.path("stereo.wav")));
+    f.write("stereo", "a r 0 0.25\n");
+    fails(&f, 255, "extract-segments scp:@stereo.scp @stereo ark:-", &["segment a", "2 channels"]);
+}
