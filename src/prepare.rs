@@ -21,6 +21,12 @@ pub fn for_running(nnet: &mut Nnet) -> Result<()> {
     collapse(nnet, &CollapseOptions::ALL)
 }
 
+/// As [`for_running`], for networks that are evaluated again and again: nothing is logged.
+pub fn for_evaluation(nnet: &mut Nnet) -> Result<()> {
+    test_mode(nnet);
+    nnet.collapse(&CollapseOptions::ALL).map(drop)
+}
+
 fn test_mode(nnet: &mut Nnet) {
     nnet.set_batchnorm_test_mode(true);
     nnet.set_dropout_test_mode(true);

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
 use nnet3_train::NnetExample;
 use nnet3_train::diagnostics::ProbComputer;
@@ -11,7 +10,7 @@ use nnet3_train::objective::FrameObjective;
 
 use crate::options::fit::Monitor;
 use crate::options::prob::prob_defaults;
-use crate::training_log;
+use crate::{prepare, training_log};
 
 /// Losses and metrics over a set.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ pub struct Evaluation {
 pub type Output = (String, f64, Vec<(Metric, f64)>);
 
 impl Evaluation {
-    /// In test mode.
+    /// Evaluates the network in test mode, all examples together.
     pub fn of(
         mut nnet: Nnet,
         minibatches: &[NnetExample],
@@ -35,9 +34,7 @@ impl Evaluation {
         metrics: &[Metric],
         device: &Device,
     ) -> Result<Evaluation> {
-        nnet.set_batchnorm_test_mode(true);
-        nnet.set_dropout_test_mode(true);
-        nnet.collapse(&CollapseOptions::ALL)?;
+        prepare::for_evaluation(&mut nnet)?;
         let objective = FrameObjective::default().with_costs(costs.clone(), metrics.to_vec());
         let mut computer = ProbComputer::with_objective(objective, nnet, prob_defaults(), device);
         minibatches.iter().try_for_each(|minibatch| computer.compute(minibatch))?;
@@ -58,7 +55,7 @@ impl Evaluation {
         Ok(Evaluation { loss: sum / weight, outputs, lines })
     }
 
-    /// What is to fall.
+    /// The number that gets smaller as the model gets better.
     pub fn value(&self, monitor: Monitor) -> f64 {
         match monitor {
             Monitor::Loss => self.loss,

@@ -1,23 +1,22 @@
 //! Histograms of parameters by the size of their elements.
 
 use nnet3_core::nnet::Nnet;
+use training_report::LOWEST;
 
 const BINS: usize = 64;
-/// Of the first bin, which has all below it and 0 as well.
-const LOWEST: f64 = -48.0;
 
-/// Counts of elements w by round(log₂ |w|), from -48 on.
+/// Counts of elements w by round(log₂ |w|), from [`LOWEST`] on.
 pub fn histogram(values: &[f32]) -> [u64; BINS] {
     let mut bins = [0; BINS];
     for &value in values {
         let size = f64::from(value.abs()).log2().round();
-        let bin = if size > LOWEST { (size - LOWEST) as usize } else { 0 };
+        let bin = (size - LOWEST as f64).max(0.0) as usize;
         bins[bin.min(BINS - 1)] += 1;
     }
     bins
 }
 
-/// Of each parameter of a network, with the names of its component and part.
+/// The histogram of each parameter of a network, with the names of its component and part.
 pub fn histograms(nnet: &Nnet) -> Vec<(String, [u64; BINS])> {
     let mut out = Vec::new();
     for id in nnet.updatable_components() {

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use kaldi_io::log::Site;
 use serde_json::{Value, json};
 
 /// Where a training writes what happened.
@@ -48,17 +49,16 @@ impl LogFiles {
     /// A log of this name, with these messages.
     pub fn log(&self, name: &str, messages: &[String]) -> Result<()> {
         let path = self.folder.join("log").join(name);
-        let program = kaldi_io::log::program();
         let lines = messages.iter().map(|message| match message.starts_with("component name=") {
             true => format!("{message}\n"),
-            false => format!("LOG ({program}[5.5]:main():{program}.cc:1) {message}\n"),
+            false => kaldi_io::log::log_line(&Site::PROGRAM, message),
         });
         std::fs::write(&path, lines.collect::<String>())
             .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-/// A number, or nothing where it is none: JSON has no others.
+/// A number as JSON has it: infinite ones and what is no number become `null`.
 pub fn number(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { Value::Null }
 }

@@ -21,7 +21,7 @@ use nnet3_train::NnetExample;
 use nnet3_train::combine::recompute_stats;
 use nnet3_train::learn::optimizer::OptimizerRule;
 use nnet3_train::learn::rules::Rules;
-use nnet3_train::learn::state::{LearningState, Watch};
+use nnet3_train::learn::state::{LearnerState, LearningState};
 use nnet3_train::learn::{LearnerOptions, Plan, Progress};
 use nnet3_train::objective::{FrameObjective, ObjectiveValue};
 use nnet3_train::progress::differences;
@@ -138,7 +138,7 @@ impl Fit {
         let mut trainer = Trainer::with_rules(objective, nnet, trainer_options, with, device, seed)?;
         self.training.computation.observe(trainer.runner().executor());
         if let (true, Some(learner)) = (resumed, trainer.learner()) {
-            learner.set_state(&state.learner)?;
+            learner.set_state(&std::mem::take(&mut state.learner))?;
         }
         let logs = match &checkpoints {
             Some(checkpoints) => Some(LogFiles::open(checkpoints.folder(), state.epochs)?),
@@ -457,12 +457,7 @@ impl Run<'_> {
         if let Some(learner) = self.trainer.learner() {
             learner.evaluated(value);
         }
-        let watch = &mut self.state.watch;
-        let better = value < watch.best - self.fit.callbacks.min_delta;
-        *watch = match better {
-            true => Watch { best: value, without_improvement: 0 },
-            false => Watch { without_improvement: watch.without_improvement + 1, ..*watch },
-        };
+        let better = self.state.watch.evaluated(value, self.fit.callbacks.min_delta);
         let best = &self.fit.callbacks.best;
         if better && !best.is_empty() {
             models::save_trained(&nnet, best, self.fit.binary)?;
@@ -562,10 +557,11 @@ impl Run<'_> {
 
     fn write_checkpoint(&mut self) -> Result<()> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
-        if let Some(learner) = self.trainer.learner() {
-            self.state.learner = learner.state();
-        }
-        checkpoints.write(self.trainer.nnet(), &self.state)
+        self.state.learner = self.trainer.learner().map(|learner| learner.state()).unwrap_or_default();
+        checkpoints.write(self.trainer.nnet(), &self.state)?;
+        // On the host these are as large as the parameters, and nobody asks for them before the next checkpoint.
+        self.state.learner = LearnerState::default();
+        Ok(())
     }
 }
 

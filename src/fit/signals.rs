@@ -12,7 +12,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// From now on.
+    /// Notes signals from now on.
     pub fn watch() -> Result<Signals> {
         let mut received = Vec::new();
         for signal in [SIGINT, SIGTERM] {
@@ -26,7 +26,7 @@ impl Signals {
         Ok(Signals { received })
     }
 
-    /// The number of one that has come.
+    /// The number of a signal that has come.
     pub fn received(&self) -> Option<i32> {
         let came = self.received.iter().find(|(_, set)| set.load(Ordering::Relaxed));
         came.map(|(signal, _)| *signal)

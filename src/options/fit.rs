@@ -79,16 +79,7 @@ impl RulesOptions {
         if self.average.is_empty() {
             return Ok(None);
         }
-        let mut line = ConfigLine::parse("--average", &*self.average)?;
-        let text = line.require_string("decay")?;
-        let decay: f64 =
-            text.trim().parse().map_err(|_| line.error(format!("decay={text}: expected a number")))?;
-        let warm_up = line.get_bool("warm-up")?.unwrap_or(false);
-        line.finish()?;
-        if !(0.0..1.0).contains(&decay) {
-            bail!("--average: decay={decay}: expected a number from 0 to below 1");
-        }
-        Ok(Some(AverageOptions { decay, warm_up }))
+        Ok(Some(AverageOptions::parse(ConfigLine::parse("--average", &*self.average)?)?))
     }
 }
 

@@ -110,6 +110,11 @@ pub fn num(value: f64) -> String {
     format_g(value, LOG_PRECISION)
 }
 
+/// The line that [`log`] prints, with its newline.
+pub fn log_line(site: &Site, message: &str) -> String {
+    line("LOG", program(), site, message)
+}
+
 /// The line as it is printed, with its newline.
 fn line(level: &str, program: &str, site: &Site, message: &str) -> String {
     let Site { function, file, line } = site;

@@ -31,7 +31,7 @@ pub fn accuracy(output: &[f32], targets: &GeneralMatrix, per_dim: bool, sums: &m
         sums.per_dim = vec![DimAccuracy::default(); cols];
     }
     let mut add = |row: usize, best_target: usize, weight: f64| {
-        let correct = best(&output[row * cols..(row + 1) * cols]) == best_target;
+        let correct = first_largest(&output[row * cols..(row + 1) * cols]) == best_target;
         let correct = if correct { weight } else { 0.0 };
         sums.weight += weight;
         sums.correct += correct;
@@ -48,7 +48,7 @@ pub fn accuracy(output: &[f32], targets: &GeneralMatrix, per_dim: bool, sums: &m
         }
         GeneralMatrix::Full(m) => {
             for i in 0..m.rows {
-                add(i, best(m.row(i)), m.row(i).iter().map(|&v| f64::from(v)).sum());
+                add(i, first_largest(m.row(i)), m.row(i).iter().map(|&v| f64::from(v)).sum());
             }
         }
         GeneralMatrix::Compressed(m) => {
@@ -58,7 +58,7 @@ pub fn accuracy(output: &[f32], targets: &GeneralMatrix, per_dim: bool, sums: &m
 }
 
 /// Position of the largest element, the first of equal ones.
-fn best(values: &[f32]) -> usize {
+pub(crate) fn first_largest(values: &[f32]) -> usize {
     let mut best = 0;
     for (i, &value) in values.iter().enumerate() {
         if value > values[best] {

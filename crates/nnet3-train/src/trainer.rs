@@ -288,6 +288,9 @@ impl<O: Objective> Trainer<O> {
             learner.set_rates(&mut self.delta);
         }
         let weight = self.propagate_and_backprop(minibatch, pass, report)?;
+        if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
+            self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
+        }
         if pass != Pass::Back {
             // For the sequence alone: ours are verified every time.
             self.random.int(0, SELDOM);
@@ -295,21 +298,17 @@ impl<O: Objective> Trainer<O> {
         self.pending.minibatches += 1;
         self.pending.weight += weight;
         self.pending.sequences += f64::from(sequences);
-        if self.pending.minibatches < self.options.accumulate {
-            self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
-            self.settle_if_due(pass, report);
-            return Ok(());
+        match self.pending.minibatches < self.options.accumulate {
+            true => self.settle_if_due(pass, report),
+            false => self.step(pass, report),
         }
-        self.step(pass, report);
         Ok(())
     }
 
     /// Makes a step of what has been collected, if it is less than [`TrainerOptions::accumulate`] asks for.
     pub fn step_of_rest(&mut self, report: &mut dyn Report) {
         if self.pending.minibatches > 0 {
-            let scale = std::mem::replace(&mut self.options.batchnorm_stats_scale, 1.0);
             self.step(Pass::Conventional, report);
-            self.options.batchnorm_stats_scale = scale;
         }
     }
 
@@ -331,9 +330,6 @@ impl<O: Objective> Trainer<O> {
             self.stepper.step(&mut self.nnet, &self.delta, how, self.minibatches, &mut self.ledger);
         }
         self.learn(pending, report);
-        if pass != Pass::Back && self.options.batchnorm_stats_scale != 1.0 {
-            self.nnet.scale_batchnorm_stats(self.options.batchnorm_stats_scale);
-        }
         if pass != Pass::Forth {
             self.constrain(report);
         }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::chart::{Series, Unit, heat_map, lines, readable};
 
-/// The first bin of histograms: round(log₂|w|).
-const LOWEST: i64 = -48;
+/// round(log₂ |w|) of the first bin of histograms, which has all elements w below it and zeros as well.
+pub const LOWEST: i64 = -48;
 /// Bins with a smaller share of the parameters everywhere are not drawn.
 const LEAST_SHARE: f64 = 1e-3;
 

@@ -10,5 +10,6 @@ mod logs;
 mod page;
 mod style;
 
+pub use epochs::LOWEST;
 pub use logs::{ReadError, Training};
 pub use page::page;

@@ -42,7 +42,7 @@ pub use statistics::{pooling, summed};
 pub use testing::by_index;
 
 pub use gradient::{Products, RowProducts, Rows, Update};
-pub use named::{Parameter, Parameters, ParametersMut, named};
+pub use named::{Parameter, Parameters, ParametersMut, is_parameter, kind_of_parameter, named};
 pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
 

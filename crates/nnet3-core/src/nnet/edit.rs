@@ -39,8 +39,20 @@ pub struct Edited {
     pub warning: Option<String>,
 }
 
-/// Names in a message, so many at most.
-const MOST_NAMES: usize = 20;
+/// Names for a message: the first of them, and how many more there are.
+pub fn some_names<S: AsRef<str>>(names: impl ExactSizeIterator<Item = S>) -> String {
+    const MOST: usize = 20;
+    let more = names.len().saturating_sub(MOST);
+    let mut out = String::new();
+    for name in names.take(MOST) {
+        out += if out.is_empty() { "" } else { ", " };
+        out += name.as_ref();
+    }
+    if more > 0 {
+        out += &format!(" and {more} more");
+    }
+    out
+}
 
 impl Nnet {
     /// Executes the directives; returns what each one did. On error `self` is unchanged. Random numbers of `initialize` are those of
@@ -93,11 +105,9 @@ impl Nnet {
         if pattern == "*" || names.iter().any(|name| matches_pattern(name, pattern)) {
             return None;
         }
-        let shown = names[..names.len().min(MOST_NAMES)].join(", ");
         let there = match names.len() {
             0 => "there is none".to_owned(),
-            n if n > MOST_NAMES => format!("there are {shown} and {} more", n - MOST_NAMES),
-            _ => format!("there are {shown}"),
+            _ => format!("there are {}", some_names(names.iter())),
         };
         Some(format!("{directive}: no {what} matches '{pattern}'; {there}"))
     }

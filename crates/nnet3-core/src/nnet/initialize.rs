@@ -3,10 +3,11 @@
 //! W is out × in: d_in are its columns, d_out its rows.
 
 use super::Nnet;
-use super::edit::{matches_pattern, sorted_svd, to_matrix};
-use crate::component::Component;
+use super::edit::{matches_pattern, some_names, sorted_svd, to_matrix};
+use crate::component::is_parameter;
 use crate::config::ConfigLine;
 use crate::error::{Error, Result};
+use crate::index::ComponentId;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;
 use nalgebra::DMatrix;
@@ -14,8 +15,6 @@ use std::ops::Range;
 
 const TYPES: &str =
     "constant, uniform, gaussian, glorot-uniform, xavier, kaiming, identity, orthonormal, array";
-/// Names in a message, so many at most.
-const MOST_NAMES: usize = 20;
 
 /// Where values come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,11 +134,6 @@ fn orthonormal(rows: usize, cols: usize, scale: f32, random: &Random) -> Vec<f32
     to_matrix(&chosen).to_vec().into_iter().map(|x| x * scale).collect()
 }
 
-/// Whether a directive is about a parameter of this name.
-fn is_part(name: &str, part: &str) -> bool {
-    part == "all" || name == part || name.rsplit('.').next() == Some(part)
-}
-
 impl Nnet {
     /// Executes a directive `initialize`; says what it did. A pattern that matches nothing is an error.
     pub fn initialize(&mut self, line: &mut ConfigLine, random: &Random) -> Result<String> {
@@ -157,7 +151,7 @@ impl Nnet {
             let name = name.to_owned();
             for parameter in component.parameters_mut() {
                 let value = parameter.value;
-                if value.is_empty() || !is_part(&parameter.name, &part) {
+                if value.is_empty() || !is_parameter(&parameter.name, &part) {
                     continue;
                 }
                 let (rows, cols) = (value.rows(), value.cols());
@@ -185,26 +179,14 @@ impl Nnet {
     }
 
     fn nothing_to_initialize(&self, line: &ConfigLine, pattern: &str, part: &str) -> Error {
-        let ids = self.updatable_components();
-        let describe = |component: &dyn Component, name: &str| {
-            let parameters = component.parameters();
+        let describe = |id: ComponentId| {
+            let parameters = self.component(id).parameters();
             let parts: Vec<&str> =
                 parameters.iter().filter(|p| !p.value.is_empty()).map(|p| &*p.name).collect();
-            format!("{name} ({})", parts.join(", "))
+            format!("{} ({})", self.component_name(id), parts.join(", "))
         };
-        let names: Vec<String> = ids
-            .iter()
-            .take(MOST_NAMES)
-            .map(|&id| describe(self.component(id), self.component_name(id)))
-            .collect();
-        let more = match ids.len() - names.len() {
-            0 => String::new(),
-            count => format!(" and {count} more"),
-        };
-        line.error(format!(
-            "no component with a part '{part}' matches '{pattern}'; there are {}{more}",
-            names.join(", ")
-        ))
+        let there_are = some_names(self.updatable_components().into_iter().map(describe));
+        line.error(format!("no component with a part '{part}' matches '{pattern}'; there are {there_are}"))
     }
 }
 

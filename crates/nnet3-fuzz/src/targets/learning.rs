@@ -5,8 +5,8 @@ use kaldi_io::DenseMatrix;
 use kaldi_io::KaldiReader;
 use nnet3_core::config::parse_config;
 use nnet3_train::learn::Rules;
-use nnet3_train::learn::schedule::PlateauState;
-use nnet3_train::learn::state::{LearnerState, LearningState, PartState, Watch};
+use nnet3_train::learn::schedule::{PlateauState, Watch};
+use nnet3_train::learn::state::{LearnerState, LearningState, PartState};
 
 use super::{both, reader};
 
@@ -45,7 +45,12 @@ pub fn corpus_states() -> Vec<Vec<u8>> {
         settings: vec![("rule".into(), "optimizer name=a type=adam".into())],
         epochs: 3,
         watch: Watch::default(),
-        learner: LearnerState { groups: vec![(7, PlateauState::default())], averaged: 7, parts: vec![part] },
+        learner: LearnerState {
+            steps: 7,
+            plateaus: vec![PlateauState::default()],
+            averaged: 7,
+            parts: vec![part],
+        },
     };
     both(|w| state.write(w).expect("memory"))
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::learn::keys::{self, Keys};
+use crate::learn::metrics::Scale;
 use crate::learn::rules::CostLine;
 use crate::ledger::Place;
 use crate::objective::{ObjectiveFunction, function_of};
-use kaldi_io::GeneralMatrix;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::edit::matches_pattern;
@@ -107,22 +107,12 @@ pub fn smooth(targets: &mut [f32], cols: usize, smoothing: f64) {
     }
 }
 
-fn rows(targets: &GeneralMatrix) -> f64 {
-    targets.rows() as f64
-}
-
 /// -½ mean (output - target)².
 struct MeanSquared;
 
 impl ObjectiveFunction for MeanSquared {
     fn name(&self) -> &'static str {
         "mean-squared"
-    }
-    fn title(&self) -> &'static str {
-        "objective"
-    }
-    fn weight(&self, targets: &GeneralMatrix) -> f64 {
-        rows(targets)
     }
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         let backend = workspace.device();
@@ -144,8 +134,8 @@ impl ObjectiveFunction for Binary {
     fn title(&self) -> &'static str {
         "log-likelihood"
     }
-    fn weight(&self, targets: &GeneralMatrix) -> f64 {
-        rows(targets)
+    fn scale(&self) -> Scale {
+        Scale::Logit
     }
     /// Σ x t - max(x, 0) - log(1 + exp(-|x|))
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
@@ -180,12 +170,6 @@ impl ObjectiveFunction for SmoothL1 {
     fn name(&self) -> &'static str {
         "smooth-l1"
     }
-    fn title(&self) -> &'static str {
-        "objective"
-    }
-    fn weight(&self, targets: &GeneralMatrix) -> f64 {
-        rows(targets)
-    }
     /// With c = d limited to ±1 / σ² the cost is σ² (c d - ½ c²), and its derivative σ² c.
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         let backend = workspace.device();
@@ -212,12 +196,6 @@ struct SquareHinge {
 impl ObjectiveFunction for SquareHinge {
     fn name(&self) -> &'static str {
         "square-hinge"
-    }
-    fn title(&self) -> &'static str {
-        "objective"
-    }
-    fn weight(&self, targets: &GeneralMatrix) -> f64 {
-        rows(targets)
     }
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         let backend = workspace.device();

@@ -1,10 +1,13 @@
 //! Steps of parameters by the rules of a [`Plan`], and what is kept from step to step.
 //!
-//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device.
+//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device, and after the first step
+//! nothing is allocated.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::learn::keys::{self, Keys};
 use crate::learn::muon;
 use crate::learn::plan::{Part, Plan};
 use crate::learn::rules::FROZEN;
@@ -13,10 +16,11 @@ use crate::learn::state::{LearnerState, PartState};
 use crate::ledger::{Entry, Ledger, Place};
 use kaldi_io::DenseMatrix;
 use nnet3_core::component::Context;
+use nnet3_core::config::ConfigLine;
 use nnet3_core::index::ComponentId;
 use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::{Accumulator, Device, Factor, Learned, LearningStep, Matrix, Scratch, ViewMut};
+use nnet3_matrix::{Accumulator, Device, Factor, Learned, LearningStep, Matrix, ViewMut};
 
 /// What sums over frames are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +53,16 @@ pub struct AverageOptions {
 }
 
 impl AverageOptions {
+    /// A line `decay=… [warm-up=true]`.
+    pub fn parse(mut line: ConfigLine) -> Result<AverageOptions> {
+        let mut numbers = Keys { line: &mut line };
+        let decay = numbers.optional("decay", keys::below_one)?;
+        let warm_up = numbers.flag("warm-up", false)?;
+        let decay = decay.ok_or_else(|| line.error("'decay' is missing"))?;
+        line.finish()?;
+        Ok(AverageOptions { decay, warm_up })
+    }
+
     /// The decay at step t, which counts from 1.
     pub fn decay_at(&self, t: u64) -> f64 {
         let t = t as f64;
@@ -98,16 +112,41 @@ pub struct Pending {
     pub sequences: f64,
 }
 
+/// A component that learns by gradients.
+struct Collector {
+    /// Those of the plan that are its own.
+    parts: Range<usize>,
+    limit: Option<ChangeLimit>,
+}
+
+/// A limit on the norm of a component's change, as the device wants it.
+struct ChangeLimit {
+    /// That limit, and none on the sum of all.
+    limits: Accumulator,
+    square: Accumulator,
+    /// What to multiply the change by, and whether it is finite (1 or 0).
+    factors: Matrix,
+}
+
+/// A component that learns as without rules.
+struct Kaldi {
+    component: ComponentId,
+    group: usize,
+    rate_factor: f64,
+    /// The rate that the model gives it.
+    model_rate: f32,
+}
+
 pub struct Learner {
     plan: Arc<Plan>,
     options: LearnerOptions,
     device: Device,
-    /// Components whose gradients are collected.
-    components: Vec<ComponentId>,
+    collectors: Vec<Collector>,
     /// As many for each part as its rule keeps.
     states: Vec<Vec<Matrix>>,
-    /// Steps of each group.
-    steps: Vec<u64>,
+    /// Steps so far.
+    steps: u64,
+    /// One for each group.
     plateaus: Vec<PlateauState>,
     progress: Progress,
     /// A factor for each component, and whether the gradients are finite (1 or 0).
@@ -116,11 +155,8 @@ pub struct Learner {
     /// The running average of each part, and how often it was made.
     averages: Vec<Matrix>,
     averaged: u64,
-    /// For limits on the changes of single components: their limit, norm and factor.
-    change: (Accumulator, Accumulator, Matrix),
     muon: muon::Numbers,
-    /// The model's rates of components that learn as without rules.
-    model_rates: Vec<(ComponentId, f32)>,
+    kaldi: Vec<Kaldi>,
 }
 
 impl Learner {
@@ -128,31 +164,44 @@ impl Learner {
     pub fn new(plan: Arc<Plan>, options: LearnerOptions, nnet: &Nnet, device: &Device) -> Learner {
         let zeros = |part: &Part| Matrix::zeros(device, part.rows, part.cols);
         let states = plan.parts.iter().map(|part| (0..plan.states(part)).map(|_| zeros(part)).collect());
-        let components = plan.gradient_components();
-        let mut limits = vec![0.0; components.len()];
+        let collector = |id: ComponentId| {
+            let parts = plan.parts_of(id);
+            let limit = plan.parts[parts.clone()].iter().map(|part| part.max_change).fold(0.0, f64::max);
+            let limit = (limit > 0.0).then(|| ChangeLimit {
+                limits: Accumulator::from_vec(vec![limit, 0.0]),
+                square: Accumulator::zeros(1),
+                factors: Matrix::zeros(device, 1, 2),
+            });
+            Collector { parts, limit }
+        };
+        let collectors: Vec<Collector> = plan.gradient_components().into_iter().map(collector).collect();
+        let mut limits = vec![0.0; collectors.len()];
         limits.push(plan.clip.norm);
         let averages = match options.average {
             None => Vec::new(),
             Some(_) => plan.parts.iter().map(|part| parameter(nnet, part).clone()).collect(),
         };
-        let rate = |id: &ComponentId| {
-            nnet.component(*id).as_updatable().map_or(0.0, |updatable| updatable.settings().learning_rate)
+        let kaldi = |id: ComponentId| {
+            let part = &plan.parts[plan.parts_of(id).start];
+            let updatable = nnet.component(id).as_updatable();
+            let model_rate = updatable.map_or(0.0, |updatable| updatable.settings().learning_rate);
+            let (component, rate_factor) = (id, part.rate_factor);
+            part.group.map(|group| Kaldi { component, group, rate_factor, model_rate })
         };
         Learner {
             options,
             device: device.clone(),
             states: states.collect(),
-            steps: vec![0; plan.groups.len()],
+            steps: 0,
             plateaus: vec![PlateauState::default(); plan.groups.len()],
             progress: Progress::default(),
-            factors: Matrix::zeros(device, 1, components.len() + 1),
+            factors: Matrix::zeros(device, 1, collectors.len() + 1),
             limits: Accumulator::from_vec(limits),
             averages,
             averaged: 0,
-            change: (Accumulator::zeros(2), Accumulator::zeros(1), Matrix::zeros(device, 1, 2)),
             muon: muon::Numbers::new(device),
-            model_rates: plan.kaldi_components().iter().map(|id| (*id, rate(id))).collect(),
-            components,
+            kaldi: plan.kaldi_components().into_iter().filter_map(kaldi).collect(),
+            collectors,
             plan,
         }
     }
@@ -192,15 +241,12 @@ impl Learner {
 
     /// Gives components that learn as without rules their rates.
     pub fn set_rates(&self, delta: &mut Delta) {
-        let parts = &self.plan.parts;
-        for &(id, model_rate) in &self.model_rates {
-            let Some(part) = parts.iter().find(|part| part.component == id) else { continue };
-            let Some(group) = part.group else { continue };
+        for &Kaldi { component, group, rate_factor, model_rate } in &self.kaldi {
             let rate = match self.plan.groups[group].optimizer.rate {
-                Some(rate) => (rate * self.factor(group, rate) * part.rate_factor) as f32,
+                Some(rate) => (rate * self.factor(group, rate) * rate_factor) as f32,
                 None => (f64::from(model_rate) * self.factor(group, 1.0)) as f32,
             };
-            if let Some(updatable) = delta.nnet_mut().component_mut(id).as_updatable_mut() {
+            if let Some(updatable) = delta.nnet_mut().component_mut(component).as_updatable_mut() {
                 updatable.settings_mut().learning_rate = rate;
             }
         }
@@ -208,7 +254,7 @@ impl Learner {
 
     /// Numbers that a step takes in the ledger.
     pub fn entries(&self) -> usize {
-        self.components.len()
+        self.collectors.len()
     }
 
     /// A step of all that learns by gradients, which are zero afterwards. If they are not finite, nothing else changes. The ledger
@@ -230,42 +276,34 @@ impl Learner {
         // Targets without any weight give no gradient.
         let scale = if divisor > 0.0 { 1.0 / divisor } else { 0.0 };
         self.norms(delta, scale, minibatch, ledger);
-        self.steps.iter_mut().for_each(|t| *t += 1);
+        self.steps += 1;
         let l2 = 2.0 * self.options.l2_factor * pending.sequences * scale;
         let plan = self.plan.clone();
-        let of_component = |id: ComponentId| {
-            let first = plan.parts.iter().position(|part| part.component == id).unwrap_or(0);
-            let count = plan.parts[first..].iter().take_while(|part| part.component == id).count();
-            first..first + count
-        };
-        for k in 0..self.components.len() {
-            let id = self.components[k];
-            let range = of_component(id);
-            let max_change = plan.parts[range.clone()].iter().map(|part| part.max_change).fold(0.0, f64::max);
-            let mut old = Vec::new();
-            if max_change > 0.0 {
-                let copies = plan.parts[range.clone()].iter().map(|part| {
-                    let mut copy = context.workspace.take(part.rows, part.cols);
-                    self.device.copy(copy.view_mut(), parameter(nnet, part).view());
-                    copy
-                });
-                old.extend(copies);
+        for k in 0..self.collectors.len() {
+            let range = self.collectors[k].parts.clone();
+            let parts = &plan.parts[range.clone()];
+            let size = || parts.iter().map(Part::len).sum();
+            let mut old = self.collectors[k].limit.is_some().then(|| context.workspace.take(1, size()));
+            if let Some(old) = &mut old {
+                for (part, old) in parts.iter().zip(pieces(old.view_mut(), parts)) {
+                    self.device.copy(old, parameter(nnet, part).view());
+                }
             }
-            for p in range.clone() {
-                self.step_of_part(&plan.parts[p], p, k, l2, nnet, delta, context);
+            for (part, p) in parts.iter().zip(range) {
+                self.step_of_part(part, p, k, l2, nnet, delta, context);
             }
-            if max_change > 0.0 {
-                self.limit_change(nnet, &plan.parts[range], old, max_change);
+            if let (Some(limit), Some(old)) = (&mut self.collectors[k].limit, &mut old) {
+                limit.apply(&self.device, nnet, parts, old.view_mut());
             }
         }
     }
 
     /// The factors on the gradients: minus the scale, and less if their norm is to be clipped.
     fn norms(&mut self, delta: &Delta, scale: f64, minibatch: u64, ledger: &mut Ledger) {
-        let count = self.components.len();
+        let count = self.collectors.len();
         let Place { sums, index } = ledger.reserve(count);
-        for part in self.plan.parts.iter().filter(|part| part.group.is_some()) {
-            if let Some(k) = self.components.iter().position(|&id| id == part.component) {
+        for (k, collector) in self.collectors.iter().enumerate() {
+            for part in self.plan.parts[collector.parts.clone()].iter().filter(|part| part.group.is_some()) {
                 parameter(delta.nnet(), part).accumulate_square(sums, index + k);
             }
         }
@@ -292,7 +330,7 @@ impl Learner {
         let is_matrix = part.is_matrix();
         let base = optimizer.base_rate(is_matrix);
         let rate = base * self.factor(group, base) * part.rate_factor;
-        let (rule, step_rate) = optimizer.step(rate, self.steps[group], is_matrix);
+        let (rule, step_rate) = optimizer.step(rate, self.steps, is_matrix);
         let (mut coupled, mut apart) = (l2 * part.l2, 0.0);
         match optimizer.decay.decoupled {
             true => apart = part.weight_decay,
@@ -317,7 +355,7 @@ impl Learner {
                 // What is made orthogonal has no size, so the model's l2 is decay apart from it.
                 let keep = (1.0 - rate * (apart + coupled)) as f32;
                 let step = LearningStep { keep, decay: 0.0, ..step };
-                let finite = factor(self.components.len());
+                let finite = factor(self.collectors.len());
                 muon::step(
                     context,
                     Learned { parameter: value, gradient, states },
@@ -333,27 +371,6 @@ impl Learner {
             [Some(first), Some(second)] => with(&[first, second]),
             [Some(first), None] => with(&[first]),
             _ => with(&[]),
-        }
-    }
-
-    /// Takes part of the change back if it is larger than `limit`.
-    fn limit_change(&mut self, nnet: &mut Nnet, parts: &[Part], old: Vec<Scratch<'_>>, limit: f64) {
-        let (limits, sums, factors) = &mut self.change;
-        if limits.values()[0] != limit {
-            *limits = Accumulator::from_vec(vec![limit, 0.0]);
-        }
-        sums.scale(0.0);
-        for (part, old) in parts.iter().zip(&old) {
-            let value = parameter_mut(nnet, part).view_mut();
-            self.device.add(value, -1.0, old.view());
-            self.device.accumulate_dot(sums, 0, 1.0, value.as_view(), value.as_view());
-        }
-        self.device.limit_norms(factors.view_mut(), sums, 0, limits, 1.0);
-        for (part, old) in parts.iter().zip(&old) {
-            let value = parameter_mut(nnet, part).view_mut();
-            let factor = Factor { times: 1.0, element: factors.view().col_range(0..1) };
-            self.device.scale_by(value, factor);
-            self.device.add(value, 1.0, old.view());
         }
     }
 
@@ -376,9 +393,7 @@ impl Learner {
     /// Gives a copy of the network the averages as parameters.
     pub fn put_average(&self, nnet: &mut Nnet) {
         for (part, average) in self.plan.parts.iter().zip(&self.averages) {
-            let value = parameter_mut(nnet, part);
-            let device = value.device().clone();
-            device.upload(value.view_mut(), &average.to_vec());
+            parameter_mut(nnet, part).clone_from(average);
         }
     }
 
@@ -393,7 +408,8 @@ impl Learner {
             matrices: self.states[k].iter().chain(self.averages.get(k)).map(host).collect(),
         };
         LearnerState {
-            groups: self.steps.iter().copied().zip(self.plateaus.iter().copied()).collect(),
+            steps: self.steps,
+            plateaus: self.plateaus.clone(),
             averaged: self.averaged,
             parts: self.plan.parts.iter().enumerate().map(part).collect(),
         }
@@ -402,13 +418,13 @@ impl Learner {
     /// Goes on from a state; that of another network or plan is an error, and changes nothing.
     pub fn set_state(&mut self, state: &LearnerState) -> Result<()> {
         let wrong = |message: String| Err(Error::data(format!("the checkpoint does not fit: {message}")));
-        if (state.parts.len(), state.groups.len()) != (self.plan.parts.len(), self.steps.len()) {
+        if (state.parts.len(), state.plateaus.len()) != (self.plan.parts.len(), self.plateaus.len()) {
             return wrong(format!(
                 "it has {} parts and {} optimizers, the network and its rules {} and {}",
                 state.parts.len(),
-                state.groups.len(),
+                state.plateaus.len(),
                 self.plan.parts.len(),
-                self.steps.len()
+                self.plateaus.len()
             ));
         }
         for (k, (saved, part)) in state.parts.iter().zip(&self.plan.parts).enumerate() {
@@ -430,8 +446,8 @@ impl Learner {
             let own = self.states[k].iter_mut().chain(self.averages.get_mut(k));
             own.zip(&saved.matrices).for_each(|(own, saved)| self.device.upload(own.view_mut(), &saved.data));
         }
-        (self.steps, self.plateaus) = state.groups.iter().copied().unzip();
-        self.averaged = state.averaged;
+        self.plateaus.copy_from_slice(&state.plateaus);
+        (self.steps, self.averaged) = (state.steps, state.averaged);
         Ok(())
     }
 
@@ -441,8 +457,36 @@ impl Learner {
 
     /// A step was refused: it does not count.
     pub fn refused(&mut self) {
-        self.steps.iter_mut().for_each(|t| *t = t.saturating_sub(1));
+        self.steps = self.steps.saturating_sub(1);
     }
+}
+
+impl ChangeLimit {
+    /// Takes part of the change of these parts back if it is too large; `old` is what they were, in a row.
+    fn apply(&mut self, device: &Device, nnet: &mut Nnet, parts: &[Part], old: ViewMut<'_>) {
+        self.square.scale(0.0);
+        for (part, old) in parts.iter().zip(pieces(old, parts)) {
+            let value = parameter_mut(nnet, part).view_mut();
+            device.add(value, -1.0, old.as_view());
+            device.accumulate_dot(&mut self.square, 0, 1.0, value.as_view(), value.as_view());
+        }
+        device.limit_norms(self.factors.view_mut(), &mut self.square, 0, &mut self.limits, 1.0);
+        for (part, old) in parts.iter().zip(pieces(old, parts)) {
+            let value = parameter_mut(nnet, part).view_mut();
+            let factor = Factor { times: 1.0, element: self.factors.view().col_range(0..1) };
+            device.scale_by(value, factor);
+            device.add(value, 1.0, old.as_view());
+        }
+    }
+}
+
+/// A row that is cut into matrices of the shapes of these parts.
+fn pieces<'v>(row: ViewMut<'v>, parts: &[Part]) -> impl Iterator<Item = ViewMut<'v>> {
+    parts.iter().scan(0, move |begin, part| {
+        let piece = row.col_range(*begin..*begin + part.len()).reshape(part.rows, part.cols);
+        *begin += part.len();
+        Some(piece)
+    })
 }
 
 pub(super) fn parameter<'n>(nnet: &'n Nnet, part: &Part) -> &'n Matrix {

@@ -1,5 +1,6 @@
 //! Metrics of outputs with one class a row, over a whole set: rows count by the sum of their targets.
 
+use crate::accuracy::first_largest;
 use crate::error::{Error, Result};
 use kaldi_io::GeneralMatrix;
 
@@ -80,15 +81,6 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// By the name of the output's cost.
-    pub fn of_cost(name: &str) -> Scale {
-        match name {
-            "linear" => Scale::Log,
-            "binary" => Scale::Logit,
-            _ => Scale::Plain,
-        }
-    }
-
     fn probability(self, x: f32) -> f64 {
         let x = f64::from(x);
         match self {
@@ -172,16 +164,6 @@ impl Sums {
             Metric::Recall => mean(0),
         }
     }
-}
-
-fn first_largest(values: &[f32]) -> usize {
-    let mut best = 0;
-    for (i, &value) in values.iter().enumerate() {
-        if value > values[best] {
-            best = i;
-        }
-    }
-    best
 }
 
 #[cfg(test)]

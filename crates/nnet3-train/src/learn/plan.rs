@@ -5,14 +5,13 @@ use crate::learn::cost::Costs;
 use crate::learn::optimizer::Optimizer;
 use crate::learn::rules::{Clip, FROZEN, Learn, MaxChangeRule, Rules, Settings};
 use crate::learn::schedule::Schedule;
+use nnet3_core::component::kind_of_parameter;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::index::ComponentId;
 use nnet3_core::learning::Collected;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::nnet::edit::matches_pattern;
-
-/// Names in a message, so many at most.
-const MOST_NAMES: usize = 20;
+use nnet3_core::nnet::edit::{matches_pattern, some_names};
+use std::ops::Range;
 
 /// How a network learns.
 #[derive(Debug, Clone, Default)]
@@ -57,7 +56,7 @@ pub struct Part {
 impl Part {
     /// A linear part that is neither a row nor a column.
     pub fn is_matrix(&self) -> bool {
-        self.name.rsplit('.').next() == Some("linear") && self.rows > 1 && self.cols > 1
+        kind_of_parameter(&self.name) == "linear" && self.rows > 1 && self.cols > 1
     }
 
     pub fn len(&self) -> usize {
@@ -143,9 +142,16 @@ impl Plan {
         self.components(|part| !self.is_kaldi(part))
     }
 
+    /// The parts of a component, which follow each other.
+    pub fn parts_of(&self, id: ComponentId) -> Range<usize> {
+        let of_component = |part: &&Part| part.component == id;
+        let first = self.parts.iter().take_while(|part| part.component != id).count();
+        first..first + self.parts[first..].iter().take_while(of_component).count()
+    }
+
     /// What is to be collected of a component.
     pub fn collected(&self, id: ComponentId) -> Collected {
-        let mut parts = self.parts.iter().filter(|part| part.component == id);
+        let mut parts = self.parts[self.parts_of(id)].iter();
         if parts.clone().any(|part| self.is_kaldi(part)) {
             return Collected::Changes;
         }
@@ -178,7 +184,7 @@ impl Plan {
     /// A component is wholly `kaldi` or not at all, and there the keys of other rules mean nothing.
     fn check_kaldi(&self) -> Result<()> {
         for part in &self.parts {
-            let mut others = self.parts.iter().filter(|other| other.component == part.component);
+            let mut others = self.parts[self.parts_of(part.component)].iter();
             let optimizer = self.optimizer(part);
             let precondition = |part: &Part| self.optimizer(part).is_some_and(|o| o.precondition);
             if self.is_kaldi(part) && others.clone().any(|other| !self.is_kaldi(other)) {
@@ -303,10 +309,6 @@ fn unmatched(nnet: &Nnet, line: &ConfigLine) -> Error {
         format!("{} ({}: {})", nnet.component_name(*id), component.type_name(), parts.join(", "))
     };
     let ids = nnet.updatable_components();
-    let names: Vec<String> = ids.iter().take(MOST_NAMES).map(of_component).collect();
-    let more = match ids.len() - names.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    line.error(format!("nothing that learns matches; there are {}{more}", names.join(", "))).into()
+    line.error(format!("nothing that learns matches; there are {}", some_names(ids.iter().map(of_component))))
+        .into()
 }

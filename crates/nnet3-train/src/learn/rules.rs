@@ -7,6 +7,7 @@ use crate::learn::cost::Cost;
 use crate::learn::keys::{self, Keys};
 use crate::learn::optimizer::Optimizer;
 use crate::learn::schedule::Schedule;
+use nnet3_core::component::is_parameter;
 use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::edit::matches_pattern;
 
@@ -94,11 +95,9 @@ pub struct CostLine {
 impl Learn {
     /// Whether the line is about this part of a component.
     pub fn matches(&self, component: &str, type_name: &str, part: &str) -> bool {
-        // Of a composite component: `2.linear` is a linear part, too.
-        let last = part.rsplit('.').next().unwrap_or(part);
         matches_pattern(component, &self.components)
             && matches_pattern(type_name, &self.component_type)
-            && (self.part == "all" || matches_pattern(part, &self.part) || last == self.part)
+            && (is_parameter(part, &self.part) || matches_pattern(part, &self.part))
     }
 }
 

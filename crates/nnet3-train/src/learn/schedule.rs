@@ -56,30 +56,52 @@ pub struct Plateau {
     pub patience: u64,
 }
 
+/// What evaluations have given so far; their value is to fall.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watch {
+    /// The best value.
+    pub best: f64,
+    /// Evaluations in a row since then that were not better.
+    pub without_improvement: u64,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { best: f64::INFINITY, without_improvement: 0 }
+    }
+}
+
+impl Watch {
+    /// After an evaluation: whether it was better than the best by more than `min_delta`.
+    pub fn evaluated(&mut self, value: f64, min_delta: f64) -> bool {
+        let better = value < self.best - min_delta;
+        match better {
+            true => *self = Watch { best: value, without_improvement: 0 },
+            false => self.without_improvement += 1,
+        }
+        better
+    }
+}
+
 /// Where a plateau schedule is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlateauState {
-    pub best: f64,
-    pub without_improvement: u64,
+    pub watch: Watch,
     pub factor: f64,
 }
 
 impl Default for PlateauState {
     fn default() -> Self {
-        PlateauState { best: f64::INFINITY, without_improvement: 0, factor: 1.0 }
+        PlateauState { watch: Watch::default(), factor: 1.0 }
     }
 }
 
 impl PlateauState {
     /// After an evaluation; `loss` is to fall.
     pub fn evaluated(&mut self, loss: f64, plateau: Plateau) {
-        if loss < self.best {
-            (self.best, self.without_improvement) = (loss, 0);
-            return;
-        }
-        self.without_improvement += 1;
-        if self.without_improvement > plateau.patience {
-            (self.factor, self.without_improvement) = (self.factor * plateau.factor, 0);
+        self.watch.evaluated(loss, 0.0);
+        if self.watch.without_improvement > plateau.patience {
+            (self.factor, self.watch.without_improvement) = (self.factor * plateau.factor, 0);
         }
     }
 }

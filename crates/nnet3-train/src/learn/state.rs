@@ -3,10 +3,10 @@
 //! Programs that read models stop before it. Checkpoints are binary: text would round counts, and has no infinity.
 
 use crate::error::{Error, Result};
-use crate::learn::schedule::PlateauState;
+use crate::learn::schedule::{PlateauState, Watch};
 use kaldi_io::{DenseMatrix, IoError, KaldiReader, KaldiWriter};
 
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// More settings, groups or parts than a training has.
 const MOST: i32 = 1_000_000;
 /// Counts go through `f64`, which has all of these.
@@ -23,25 +23,13 @@ pub struct LearningState {
     pub learner: LearnerState,
 }
 
-/// Where evaluations are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Watch {
-    /// The best value so far, and evaluations in a row since that were not better.
-    pub best: f64,
-    pub without_improvement: u64,
-}
-
-impl Default for Watch {
-    fn default() -> Self {
-        Watch { best: f64::INFINITY, without_improvement: 0 }
-    }
-}
-
 /// What optimisers keep.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearnerState {
-    /// For each group, its steps and where its plateau schedule is.
-    pub groups: Vec<(u64, PlateauState)>,
+    /// Steps so far.
+    pub steps: u64,
+    /// Where the plateau schedule of each group is.
+    pub plateaus: Vec<PlateauState>,
     /// How often the running average was made.
     pub averaged: u64,
     pub parts: Vec<PartState>,
@@ -71,14 +59,13 @@ impl LearningState {
         w.write_token("<Epochs>")?;
         w.write_f64(self.epochs as f64)?;
         w.write_token("<Watch>")?;
-        w.write_f64(self.watch.best)?;
-        w.write_f64(self.watch.without_improvement as f64)?;
-        w.write_token("<Groups>")?;
-        count_of(w, self.learner.groups.len())?;
-        for (steps, plateau) in &self.learner.groups {
-            w.write_f64(*steps as f64)?;
-            w.write_f64(plateau.best)?;
-            w.write_f64(plateau.without_improvement as f64)?;
+        write_watch(w, self.watch)?;
+        w.write_token("<Steps>")?;
+        w.write_f64(self.learner.steps as f64)?;
+        w.write_token("<Plateaus>")?;
+        count_of(w, self.learner.plateaus.len())?;
+        for plateau in &self.learner.plateaus {
+            write_watch(w, plateau.watch)?;
             w.write_f64(plateau.factor)?;
         }
         w.write_token("<Averaged>")?;
@@ -114,12 +101,12 @@ impl LearningState {
         r.expect_token("<Epochs>")?;
         state.epochs = read_count(r)?;
         r.expect_token("<Watch>")?;
-        state.watch = Watch { best: r.read_f64()?, without_improvement: read_count(r)? };
-        r.expect_token("<Groups>")?;
+        state.watch = read_watch(r)?;
+        r.expect_token("<Steps>")?;
+        state.learner.steps = read_count(r)?;
+        r.expect_token("<Plateaus>")?;
         for _ in 0..read_count_of(r)? {
-            let steps = read_count(r)?;
-            let (best, without_improvement, factor) = (r.read_f64()?, read_count(r)?, r.read_f64()?);
-            state.learner.groups.push((steps, PlateauState { best, without_improvement, factor }));
+            state.learner.plateaus.push(PlateauState { watch: read_watch(r)?, factor: r.read_f64()? });
         }
         r.expect_token("<Averaged>")?;
         state.learner.averaged = read_count(r)?;
@@ -187,6 +174,15 @@ fn read_count(r: &mut KaldiReader) -> Result<u64> {
     }
 }
 
+fn write_watch(w: &mut KaldiWriter, watch: Watch) -> Result<()> {
+    w.write_f64(watch.best)?;
+    Ok(w.write_f64(watch.without_improvement as f64)?)
+}
+
+fn read_watch(r: &mut KaldiReader) -> Result<Watch> {
+    Ok(Watch { best: r.read_f64()?, without_improvement: read_count(r)? })
+}
+
 fn read_text(r: &mut KaldiReader) -> Result<String> {
     let bytes = r.read_u8_vector()?;
     let wrong: IoError = r.error("expected a text in UTF-8");
@@ -207,10 +203,11 @@ mod tests {
             epochs: 7,
             watch: Watch::default(),
             learner: LearnerState {
-                groups: vec![(
-                    123_456_789_012,
-                    PlateauState { best: 0.25, without_improvement: 2, factor: 0.1 },
-                )],
+                steps: 123_456_789_012,
+                plateaus: vec![PlateauState {
+                    watch: Watch { best: 0.25, without_improvement: 2 },
+                    factor: 0.1,
+                }],
                 averaged: 5,
                 parts: vec![PartState {
                     component: "a".into(),

@@ -231,9 +231,12 @@ impl Machine {
 
     /// A step of what the delta has collected, the derivative of the objective over frames of this weight.
     fn step(&mut self, weight: f64) {
+        self.step_of(Pending { minibatches: 1, weight, sequences: 1.0 });
+    }
+
+    fn step_of(&mut self, pending: Pending) {
         let device = nnet3_matrix::cpu();
         let context = Context { backend: &*device, workspace: &self.workspace, random: &self.random };
-        let pending = Pending { minibatches: 1, weight, sequences: 1.0 };
         self.learner.step(&mut self.nnet, &mut self.delta, context, pending, 0, &mut self.ledger);
         self.learner.average(&self.nnet);
     }
@@ -409,6 +412,33 @@ fn limits_on_the_change_of_a_component() {
     let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
     let expected = [1.0 - 0.5 * g[0] / norm, -2.0 - 0.5 * g[1] / norm, 0.5 - 0.5 * g[2] / norm];
     assert!(close(get(&machine.nnet), expected, 1e-6));
+}
+
+/// A step of size 1 of what frames of weight 4 in two sequences have given, by the definition of each divisor; the model's
+/// l2 constant λ adds 2 λ · (sequences) / (divisor) of the parameters, unless a line ignores it.
+#[test]
+fn divisors_and_l2() {
+    let start = [1.0, -2.0, 0.5];
+    for (normalize, divisor) in [("frames", 4.0), ("sequences", 2.0), ("none", 1.0)] {
+        for (more, l2) in [("", 0.25), (" l2=ignore", 0.0)] {
+            let mut nnet = three();
+            let a = nnet.component_mut(ComponentId(0)).as_updatable_mut().unwrap();
+            a.settings_mut().l2_regularize = 0.25;
+            let lines =
+                format!("optimizer name=s type=sgd learning-rate=1;learn components=* optimizer=s{more}");
+            let normalize = normalize.parse().unwrap();
+            let options = LearnerOptions { normalize, average: None, l2_factor: 0.5 };
+            let mut machine = Machine::new(nnet, &lines, options).unwrap();
+            let g = gradient(start);
+            set(machine.delta.nnet_mut(), g.map(|g| -g));
+            machine.step_of(Pending { minibatches: 1, weight: 4.0, sequences: 2.0 });
+            let expected = std::array::from_fn(|k| {
+                start[k] - (g[k] / divisor + 2.0 * 0.5 * l2 * 2.0 / divisor * start[k])
+            });
+            let found = get(&machine.nnet);
+            assert!(close(found, expected, 1e-6), "{normalize:?}{more}: {found:?} for {expected:?}");
+        }
+    }
 }
 
 const TWO: &str = "input-node name=input dim=3;component name=tdnn1.affine type=AffineComponent input-dim=3 output-dim=4;\

@@ -22,10 +22,19 @@ pub trait ObjectiveFunction: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// How log lines of diagnostics call it.
-    fn title(&self) -> &'static str;
+    fn title(&self) -> &'static str {
+        "objective"
+    }
 
-    /// What the sum over the rows is divided by, for an average.
-    fn weight(&self, targets: &GeneralMatrix) -> f64;
+    /// What the sum over the rows is divided by, for an average: their number, unless it says otherwise.
+    fn weight(&self, targets: &GeneralMatrix) -> f64 {
+        targets.rows() as f64
+    }
+
+    /// What outputs are that it is meant for.
+    fn scale(&self) -> Scale {
+        Scale::Plain
+    }
 
     /// Adds the sum over all rows to `place`. `deriv` holds the targets, in the shape of `output`, and is replaced by the
     /// derivative of the sum with respect to the output.
@@ -48,6 +57,9 @@ impl ObjectiveFunction for Linear {
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         sum(targets)
     }
+    fn scale(&self) -> Scale {
+        Scale::Log
+    }
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         workspace.device().accumulate_dot(place.sums, place.index, 1.0, output, deriv.as_view());
     }
@@ -59,12 +71,6 @@ pub(crate) struct Quadratic;
 impl ObjectiveFunction for Quadratic {
     fn name(&self) -> &'static str {
         "quadratic"
-    }
-    fn title(&self) -> &'static str {
-        "objective"
-    }
-    fn weight(&self, targets: &GeneralMatrix) -> f64 {
-        targets.rows() as f64
     }
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         let backend = workspace.device();
@@ -92,14 +98,14 @@ pub fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn ObjectiveFu
     found.copied().ok_or_else(|| Error::data(format!("objective '{}' is not known", objective.name())))
 }
 
-/// What the network's output nodes say: the functions of [`FUNCTIONS`].
+/// Evaluates outputs by the functions that the network's output nodes name, or by costs in their place.
 #[derive(Default)]
 pub struct FrameObjective {
     wanted: AccuracyOptions,
     accuracy: BTreeMap<String, Accuracy>,
     /// For targets that are not stored row by row.
     dense: Vec<f32>,
-    /// In place of what the nodes say.
+    /// Functions in place of those that the nodes name.
     costs: Costs,
     metrics: Vec<Metric>,
     metric_sums: BTreeMap<String, metrics::Sums>,
@@ -151,7 +157,7 @@ impl FrameObjective {
         let function = self.costs.function(exchange.nnet(), name)?;
         let device = exchange.device();
         if !self.metrics.is_empty() {
-            let scale = Scale::of_cost(function.name());
+            let scale = function.scale();
             let sums = self.metric_sums.entry(name.clone()).or_default();
             sums.add(&device.download(output), targets, scale, &self.metrics);
         }
@@ -168,9 +174,9 @@ impl FrameObjective {
         match cost.map(|cost| cost.smoothing).filter(|&smoothing| smoothing > 0.0) {
             None => device.upload(deriv, dense(targets, &mut self.dense)),
             Some(smoothing) => {
-                let mut smooth = targets.to_dense().data;
-                cost::smooth(&mut smooth, targets.cols(), smoothing);
-                device.upload(deriv, &smooth);
+                fill_dense(targets, &mut self.dense);
+                cost::smooth(&mut self.dense, targets.cols(), smoothing);
+                device.upload(deriv, &self.dense);
             }
         }
         let place = tally.sum(name, function.weight(targets));
@@ -216,19 +222,24 @@ impl Objective for FrameObjective {
 
 /// The elements row by row; `buffer` is used if they are not stored so.
 fn dense<'m>(matrix: &'m GeneralMatrix, buffer: &'m mut Vec<f32>) -> &'m [f32] {
+    if let GeneralMatrix::Full(m) = matrix {
+        return &m.data;
+    }
+    fill_dense(matrix, buffer);
+    buffer
+}
+
+/// Fills the buffer with the elements row by row.
+fn fill_dense(matrix: &GeneralMatrix, buffer: &mut Vec<f32>) {
+    buffer.clear();
     match matrix {
-        GeneralMatrix::Full(m) => &m.data,
-        GeneralMatrix::Compressed(m) => {
-            *buffer = m.to_dense().data;
-            buffer
-        }
+        GeneralMatrix::Full(m) => buffer.extend_from_slice(&m.data),
+        GeneralMatrix::Compressed(m) => *buffer = m.to_dense().data,
         GeneralMatrix::Sparse(m) => {
-            buffer.clear();
             buffer.resize(matrix.rows() * matrix.cols(), 0.0);
             for (row, out) in m.rows.iter().zip(buffer.chunks_exact_mut(matrix.cols())) {
                 row.pairs.iter().for_each(|&(index, value)| out[index as usize] = value);
             }
-            buffer
         }
     }
 }

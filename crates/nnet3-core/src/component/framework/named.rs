@@ -22,6 +22,16 @@ impl<M> Parameter<M> {
     }
 }
 
+/// What a parameter of this name is: `2.linear` of a composite component is `linear`.
+pub fn kind_of_parameter(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Whether a line with `part=…` is about a parameter of this name.
+pub fn is_parameter(name: &str, part: &str) -> bool {
+    part == "all" || part == name || part == kind_of_parameter(name)
+}
+
 /// Most components have at most two; then listing them allocates nothing.
 pub type Parameters<'a> = SmallVec<[Parameter<&'a Matrix>; 2]>;
 pub type ParametersMut<'a> = SmallVec<[Parameter<&'a mut Matrix>; 2]>;
