@@ -300,3 +300,31 @@ fn classic_data() {
     assert_eq!(folder.read("labels"), "window-0000000 0 1 2 \n");
     assert_eq!(folder.read("feats"), "window-0000000 [ ] [ 2 1 ] [ 0 1 ] \n");
 }
+
+/// A network that knows which character follows which makes up the only text that there is.
+#[test]
+fn a_text_of_its_own() {
+    let folder = Folder::new("fit-sample");
+    let following = folder.write("following", " [\n 0 0 90 0\n 90 0 0 0\n 0 90 0 0 ]\n");
+    let config = format!(
+        "input-node name=input dim=3\n\
+        component name=next type=FixedAffineComponent matrix={following}\n\
+        component-node name=next component=next input=input\n\
+        component name=softmax type=LogSoftmaxComponent dim=3\n\
+        component-node name=softmax component=softmax input=next\n\
+        output-node name=output input=softmax\n"
+    );
+    let (network, vocab) = (folder.path("raw"), folder.write("vocab", "U+0061 0\nU+0062 1\nU+0063 2\n"));
+    succeed("nnet3-init", &[&folder.write("config", config), &network]);
+    for (options, text) in [
+        (&["--length=7", "--start=b"][..], "bcabcabc\n"),
+        (&["--length=2", "--context=1", "--start=aac"], "aacab\n"),
+    ] {
+        let found = run("nnet3-sample-text", &[options, &[&network, &vocab]].concat());
+        assert_eq!((found.status, &*found.stdout), (0, text), "{}", found.stderr);
+    }
+    let found = run("nnet3-sample-text", &["--start=x", &network, &vocab]);
+    assert!(found.status != 0 && found.stderr.contains("--start"), "{}", found.stderr);
+    let found = run("nnet3-sample-text", &["--temperature=0", "--start=a", &network, &vocab]);
+    assert!(found.status != 0 && found.stderr.contains("--temperature=0: expected"), "{}", found.stderr);
+}
