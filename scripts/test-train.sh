@@ -193,8 +193,8 @@ is_not_much_longer() { # nothing is left to do
 }
 cp "$work/plain/final.raw" "$work/plain.final"
 report_is_whole() {
-  grep -q '100.0%' "$work/plain/report.html" && grep -q '<td>final<td>' "$work/plain/report.html" &&
-    [[ $(grep -c '<svg' "$work/plain/report.html") == 6 ]]
+  grep -q '100.0%' "$work/plain/report.html" && grep -q '<td>final</td><td>' "$work/plain/report.html" &&
+    [[ $(grep -o '<svg' "$work/plain/report.html" | wc -l) == 6 ]]
 }
 check "train.sh: a report" report_is_whole
 check "train.sh: again: nothing to do" is_not_much_longer
@@ -308,7 +308,7 @@ words='' check "train.sh: a chain model" chain_reaches -0.19 -0.60 chain "${from
 cp "$work/chain/final.mdl" "$work/chain.final"
 chain_report_is_whole() {
   grep -q '100.0%' "$work/chain/report.html" && grep -q '<th>validation cross-entropy' "$work/chain/report.html" &&
-    [[ $(grep -c '<svg' "$work/chain/report.html") == 6 ]]
+    [[ $(grep -o '<svg' "$work/chain/report.html" | wc -l) == 6 ]]
 }
 check "train.sh: a report with both objectives" chain_report_is_whole
 check "train.sh: a chain model again: nothing to do" \
