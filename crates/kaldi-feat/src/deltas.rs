@@ -10,7 +10,8 @@ const LIMIT: i32 = 1000;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deltas {
-    /// Of orders 0 to the highest; each of odd length, with the present frame in its middle.
+    /// One window for each order from 0 to the highest; each has an odd length, and the present frame is in its
+    /// middle.
     windows: Vec<Vec<f32>>,
 }
 

@@ -19,12 +19,12 @@ pub fn splice(features: &DenseMatrix<f32>, left: usize, right: usize) -> Result<
     Ok(DenseMatrix { rows, cols, data })
 }
 
-/// Which frames remain.
+/// Says which frames remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subsampling {
     /// Frames `offset`, `offset + n`, …
     Every { n: usize, offset: usize },
-    /// Each frame so many times.
+    /// Each frame is repeated so many times.
     Repeat(usize),
 }
 
@@ -85,7 +85,7 @@ pub fn concat(inputs: &[DenseMatrix<f32>]) -> Result<DenseMatrix<f32>> {
     Ok(DenseMatrix { rows, cols, data: inputs.iter().flat_map(|m| &m.data).copied().collect() })
 }
 
-/// Each frame with the same vector behind it. An utterance without frames is an error.
+/// Appends the same vector to each frame. An utterance without frames is an error.
 pub fn append_vector(features: &DenseMatrix<f32>, vector: &[f32]) -> Result<DenseMatrix<f32>> {
     if features.rows == 0 {
         return Err(Error::data("there are no frames to which the vector could be appended"));

@@ -35,7 +35,7 @@ impl Holder for HtkHolder {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HtkFeatures {
     pub features: DenseMatrix<f32>,
-    /// From frame to frame, in units of 100 ns.
+    /// The time from one frame to the next, in units of 100 ns.
     pub period: i32,
     /// A base kind and its bits.
     pub kind: u16,

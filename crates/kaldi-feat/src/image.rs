@@ -12,7 +12,7 @@ pub struct ImageShape {
 }
 
 impl ImageShape {
-    /// Of `WIDTHxHEIGHT` or `WIDTHxHEIGHTxCHANNELS`.
+    /// Parses `WIDTHxHEIGHT` or `WIDTHxHEIGHTxCHANNELS`.
     pub fn parse(text: &str) -> Result<ImageShape> {
         let sides: Option<Vec<usize>> =
             text.split('x').map(|side| side.parse().ok().filter(|&side| side > 0)).collect();

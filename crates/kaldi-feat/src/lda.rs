@@ -9,11 +9,11 @@ use kaldi_io::{DenseMatrix, GeneralMatrix, IoError, KaldiObject, KaldiReader, Ka
 /// Counts, sums and squares of vectors of several classes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LdaStats {
-    /// Of each class.
+    /// The count of each class.
     pub counts: Vec<f64>,
     /// Classes × dimensions.
     pub sums: DenseMatrix<f64>,
-    /// Of all classes together.
+    /// The sum of squares over all classes together.
     pub squares: SymmetricMatrix<f64>,
 }
 

@@ -164,7 +164,7 @@ fn check_dim(dim: usize, available: usize) -> Result<()> {
 /// The transform in front of networks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureTransformOptions {
-    /// All dimensions if `None`.
+    /// How many dimensions are kept; `None` keeps all.
     pub dim: Option<usize>,
     pub remove_offset: bool,
     /// Below 1, directions that tell little about the classes are scaled down.

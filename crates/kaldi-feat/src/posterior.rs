@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use kaldi_io::{DenseMatrix, Posterior, SparseMatrix, SparseVector};
 
-/// Each id with probability 1.
+/// Gives each id the probability 1.
 pub fn from_alignment(alignment: &[i32]) -> Posterior {
     alignment.iter().map(|&id| vec![(id, 1.0)]).collect()
 }

@@ -10,7 +10,7 @@ pub trait Summand: KaldiObject + Clone + Send + 'static {
     type Double: Default;
     /// In tables.
     type Holder: Holder<T = Self>;
-    /// For messages.
+    /// The name that messages use.
     const NAME: &'static str;
     const PLURAL: &'static str;
 

@@ -3,8 +3,8 @@
 use kaldi_io::DenseMatrix;
 use nalgebra::{DMatrix, DMatrixView};
 
-/// Each frame multiplied by `transform`, a matrix of output × input dimensions or, with an offset in its last column,
-/// output × (input + 1). `None` if it has neither size.
+/// Multiplies each frame by `transform`, a matrix of output × input dimensions or, with an offset in its last column,
+/// output × (input + 1). Returns `None` if the matrix has neither size.
 pub fn apply(features: &DenseMatrix<f32>, transform: &DenseMatrix<f32>) -> Option<DenseMatrix<f32>> {
     let dim = features.cols;
     if transform.cols != dim && transform.cols != dim + 1 {

@@ -8,7 +8,7 @@ pub struct FlatFst {
     pub start: Option<StateId>,
     /// The cost of ending in each state; infinite if it is not final.
     pub finals: Vec<f32>,
-    /// By state: the position of its first arc. There is one more, which ends the arcs.
+    /// The position of each state's first arc. One more entry says where the last state's arcs end.
     pub first_arcs: Vec<u32>,
     pub arcs: Vec<Arc>,
 }

@@ -42,7 +42,7 @@ pub fn read(r: &mut KaldiReader, format: &Format) -> Result<Fst> {
 struct Lines<'a> {
     format: &'a Format<'a>,
     fst: Fst,
-    /// By number in the text.
+    /// The states by their numbers in the text.
     numbers: FxHashMap<i64, StateId>,
     count: usize,
 }

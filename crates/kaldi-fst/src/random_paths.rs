@@ -5,7 +5,7 @@ use crate::fst::{Arc, Fst, StateId};
 /// How the next arc of a path, or its end, is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// All with the same probability.
+    /// All arcs of a state are equally probable.
     Uniform,
     /// Costs are negated logarithms of probabilities, up to a factor.
     Probability,

@@ -42,7 +42,7 @@ pub trait InverseContext {
     /// may not come there.
     fn step(&mut self, state: StateId, phone: i32) -> Result<Option<(i32, StateId)>>;
 
-    /// What the labels stand for, so far.
+    /// Says what the labels that have been made so far stand for.
     fn labels(&self) -> IlabelInfo;
 
     /// The composition of the context FST with `fst`, whose inputs are phones. States come in the order in which a

@@ -41,7 +41,7 @@ pub struct GrammarContext {
 }
 
 impl GrammarContext {
-    /// For composition with `fst`; `first_symbol` is the number of `#nonterm_bos`.
+    /// Makes the context for composition with `fst`; `first_symbol` is the number of `#nonterm_bos`.
     pub fn for_fst(fst: &Fst, first_symbol: i32, disambiguation: &[i32]) -> Result<GrammarContext> {
         let disambiguation: FxHashSet<i32> = disambiguation.iter().copied().collect();
         let labels = fst.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.ilabel);

@@ -85,7 +85,7 @@ struct Hmms<'a> {
     tree: &'a ContextDependency,
     model: &'a TransitionModel,
     transition_scale: f32,
-    /// By phone and its pdfs.
+    /// The number of the acceptor for a phone and its pdfs.
     known: FxHashMap<(i32, Vec<i32>), usize>,
     all: Vec<Fst>,
 }
@@ -165,7 +165,7 @@ impl Hmms<'_> {
 /// Acceptors in a loop: state 0 is start and end.
 struct Loop {
     fst: Fst,
-    /// By number of a shared acceptor: the arc that leads into it.
+    /// The arc that leads into each shared acceptor, by the acceptor's number.
     entries: FxHashMap<usize, Arc>,
 }
 

@@ -1,11 +1,11 @@
-//! What the input labels of a context FST stand for (`WriteILabelInfo` in `fstext/context-fst.cc`).
+//! The table of what the input labels of a context FST stand for (`WriteILabelInfo` in `fstext/context-fst.cc`).
 
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 use rustc_hash::FxHashMap;
 
-/// By label: the phones of a window; or a disambiguation symbol, as the single element -symbol; or `[0]`, which stands for
-/// the beginning before any phone. Label 0 is the empty window. With grammars: the pair of a nonterminal symbol, negated,
-/// and a phone.
+/// For each label the phones of a window, or a disambiguation symbol as the single element -symbol, or `[0]`, which
+/// stands for the beginning before any phone. Label 0 is the empty window. With grammars an entry may be a pair of a
+/// negated nonterminal symbol and a phone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IlabelInfo(pub Vec<Vec<i32>>);
 

@@ -45,10 +45,10 @@ pub fn add_self_loops(fst: &mut Fst, model: &TransitionModel, options: SelfLoops
 /// transition-ids.
 type Class = u32;
 const NO_STATE: Class = 0;
-/// Of states without arcs.
+/// The class of states without arcs.
 const UNKNOWN: Class = Class::MAX;
 
-/// Of a transition state.
+/// The costs that belong to a transition state.
 struct Costs {
     leaving: f32,
     /// The self-loop's transition-id and its cost.

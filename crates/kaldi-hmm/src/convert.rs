@@ -7,7 +7,7 @@ use crate::topology::HmmState;
 use crate::transitions::{TransitionId, TransitionModel, TransitionState};
 use crate::tree::ContextDependency;
 
-/// From which model to which, and how.
+/// The two models between which alignments are converted, and how that is done.
 pub struct Conversion<'a> {
     pub from: &'a TransitionModel,
     pub to: &'a TransitionModel,

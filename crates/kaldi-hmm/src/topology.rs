@@ -11,7 +11,7 @@ const SUM_TOLERANCE: f32 = 0.01;
 /// A state of a phone's HMM.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HmmState {
-    /// Class of the pdf that belongs to transitions to other states. None: the state emits nothing.
+    /// The class of the pdf that belongs to transitions to other states; `None` if the state emits nothing.
     pub forward_pdf_class: Option<i32>,
     /// Class of the pdf that belongs to the transition to the state itself; usually the same.
     pub self_loop_pdf_class: Option<i32>,
@@ -25,7 +25,7 @@ impl HmmState {
         HmmState { forward_pdf_class: Some(pdf_class), self_loop_pdf_class: Some(pdf_class), transitions }
     }
 
-    /// Both classes, forward first.
+    /// Iterates over both classes; the forward one comes first.
     pub fn pdf_classes(&self) -> impl Iterator<Item = i32> {
         self.forward_pdf_class.into_iter().chain(self.self_loop_pdf_class)
     }
@@ -75,7 +75,7 @@ impl HmmTopology {
         Ok(())
     }
 
-    /// All phones, sorted.
+    /// Returns all phones, sorted.
     pub fn phones(&self) -> &[i32] {
         &self.phones
     }

@@ -139,7 +139,7 @@ impl TransitionModel {
         frames.map(|(t, &id)| self.transition_id(id).map_err(|e| e.at_frame(t))).collect()
     }
 
-    /// All transition-ids, in order.
+    /// Iterates over all transition-ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = TransitionId> + use<> {
         (1..=self.num_transition_ids()).map(TransitionId)
     }

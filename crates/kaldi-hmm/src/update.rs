@@ -174,7 +174,7 @@ mod tests {
         TransitionModel::new(&from_text(tree).unwrap(), from_text(topology).unwrap()).unwrap()
     }
 
-    /// By transition-id from 1.
+    /// Makes counts of the transition-ids from 1 on.
     fn counts(model: &TransitionModel, values: [f64; 5]) -> TransitionCounts {
         let mut counts = TransitionCounts::new(model);
         model.ids().zip(values).for_each(|(id, value)| counts.add(id, value));

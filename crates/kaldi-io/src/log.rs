@@ -25,7 +25,7 @@ static VERBOSE: AtomicI32 = AtomicI32::new(0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
     pub function: &'static str,
-    /// If empty, the file named after the program.
+    /// The source file that the line names; if it is empty, the file named after the program.
     pub file: &'static str,
     pub line: u32,
 }

@@ -23,7 +23,7 @@ pub fn reserve<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> 
     attempt(to, additional, what, Vec::try_reserve_exact)
 }
 
-/// As [`reserve`], for what grows step by step.
+/// Does what [`reserve`] does, for a vector that grows step by step.
 pub(crate) fn reserve_more<T>(to: &mut Vec<T>, additional: usize, what: &str) -> Result<()> {
     attempt(to, additional, what, Vec::try_reserve)
 }

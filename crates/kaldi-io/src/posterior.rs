@@ -10,10 +10,10 @@ use crate::matrix::{read_vector, write_vector};
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 
-/// For each frame, (id, probability) pairs.
+/// A list of (id, probability) pairs for each frame.
 pub type Posterior = Vec<Vec<(i32, f32)>>;
 
-/// For each frame, (id, probabilities of its Gaussians) pairs.
+/// A list of (id, probabilities of its Gaussians) pairs for each frame.
 pub type GaussPost = Vec<Vec<(i32, Vec<f32>)>>;
 
 /// The number of frames from which on Kaldi takes a file for corrupt.

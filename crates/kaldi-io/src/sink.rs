@@ -30,8 +30,8 @@ pub(crate) struct TemporaryFile {
 }
 
 impl Sink {
-    /// For objects: regular files under a temporary name, also behind a symbolic link. Devices and named pipes are
-    /// written in place, and so is a file in a folder that takes no new files.
+    /// Opens a file for an object. A regular file, also one behind a symbolic link, is written under a temporary
+    /// name. Devices and named pipes are written in place, and so is a file in a folder that takes no new files.
     pub(crate) fn create(name: &WxFilename) -> io::Result<Self> {
         let WxFilename::File(path) = name else { return Self::create_in_place(name) };
         match replaceable(path).map(|target| TemporaryFile::create(&target)) {

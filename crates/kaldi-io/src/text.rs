@@ -20,7 +20,7 @@ pub fn format_g(value: f64, precision: usize) -> String {
     out
 }
 
-/// As [`format_g`], appended to `out`.
+/// Appends to `out` what [`format_g`] returns.
 pub fn push_g(out: &mut String, value: f64, precision: usize) {
     use std::fmt::Write;
     if value.is_nan() || value.is_infinite() {

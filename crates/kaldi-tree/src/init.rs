@@ -57,8 +57,8 @@ pub fn from_stats(
     AmDiagGmm::new(pdfs)
 }
 
-/// For each leaf, the mixture of the leaf of another model with which it shares most data; a leaf without statistics gets
-/// the Gaussian of all of them.
+/// Gives each leaf the mixture of that leaf of another model with which it shares most data. A leaf without
+/// statistics gets the Gaussian of all of them.
 pub fn from_other_model(
     stats: &TreeStats<Gauss>,
     tree: &ContextDependency,

@@ -36,12 +36,12 @@ pub use stats::TreeStats;
 pub enum Message {
     Log(String),
     Warning(String),
-    /// Of interest from this `--verbose` level on.
+    /// A line that is of interest from this `--verbose` level on.
     Verbose(i32, String),
 }
 
 /// Hears the messages of an algorithm.
 pub type Report<'a> = &'a mut dyn FnMut(Message);
 
-/// Where an algorithm gets random numbers from: uniform between 0 and `i32::MAX`, as C's `rand()`.
+/// The source of an algorithm's random numbers, which are uniform between 0 and `i32::MAX`, as those of C's `rand()`.
 pub type Rand<'a> = &'a mut dyn FnMut() -> i32;

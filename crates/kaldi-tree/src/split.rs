@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub struct Splits {
     pub tree: EventMap,
     pub num_leaves: usize,
-    /// By how much the objective function rose.
+    /// The rise of the objective function.
     pub improvement: f32,
     /// The improvement by the split that helped least.
     pub smallest: f32,
@@ -95,7 +95,7 @@ struct Question {
 }
 
 struct Node<'a, C> {
-    /// By how much the best split at or below this node improves the objective function.
+    /// The rise of the objective function by the best split at or below this node.
     gain: f32,
     question: Option<Question>,
     kind: Kind<'a, C>,

@@ -24,7 +24,7 @@ pub struct TreeStats<C> {
 pub type Part<'a, C> = Vec<&'a Entry<C>>;
 
 impl<C: Clusterable> TreeStats<C> {
-    /// All entries.
+    /// Returns all entries.
     pub fn all(&self) -> Part<'_, C> {
         self.entries.iter().collect()
     }

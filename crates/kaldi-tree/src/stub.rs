@@ -93,9 +93,9 @@ pub fn monophone(sets: &[Vec<i32>], topology: &HmmTopology, report: Report) -> R
 /// How often phones and pairs of phones occur, and how often they must so that they get pdfs of their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhoneCounts {
-    /// By phone.
+    /// Frames of each phone.
     pub phones: Vec<i64>,
-    /// By left phone (0: none) and phone.
+    /// Frames of each pair of a left phone (0: there is none) and a phone.
     pub pairs: Vec<Vec<i64>>,
     pub min_phone: i64,
     pub min_pair: i64,

@@ -38,7 +38,7 @@ pub struct ChainUtterance<'a> {
     pub features: &'a GeneralMatrix,
     pub ivectors: Option<&'a DenseMatrix<f32>>,
     pub supervision: &'a Supervision,
-    /// By output frame; 0 after the last.
+    /// The weight of each output frame; frames beyond the last one have weight 0.
     pub deriv_weights: Option<&'a [f32]>,
 }
 
@@ -188,7 +188,8 @@ fn output(
 }
 
 impl NnetChainSupervision {
-    /// Of one sequence, from time 0 on, with `subsampling` frames of the input for each of the output.
+    /// Makes the output of one sequence that begins at time 0, with `subsampling` frames of the input for each of the
+    /// output.
     pub(crate) fn for_sequence(
         name: &str,
         supervision: Supervision,

@@ -15,7 +15,7 @@ use crate::supervision::Supervision;
 pub struct NnetChainSupervision {
     /// Usually `output`.
     pub name: String,
-    /// For each frame of a sequence, one after the other, an index for each sequence.
+    /// The indexes of the rows: those of the first frame of all sequences, then those of the second frame, and so on.
     pub indexes: Vec<Index>,
     pub supervision: Supervision,
     /// What derivatives are multiplied by, for each index; empty means 1 for all.
@@ -91,7 +91,7 @@ impl NnetChainExample {
         self.outputs.iter().find(|output| output.name == name)
     }
 
-    /// All outputs named `output`. An error if there are none.
+    /// Returns all outputs named `output`. It is an error if there are none.
     pub(crate) fn main_outputs(&mut self) -> Result<Vec<&mut NnetChainSupervision>> {
         let outputs: Vec<_> = self.outputs.iter_mut().filter(|output| output.name == "output").collect();
         if outputs.is_empty() {

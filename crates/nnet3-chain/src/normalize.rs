@@ -45,7 +45,7 @@ impl Normalization {
         sorted.map(Normalization).map_err(|e| Error::data(format!("the normalization FST: {e}")))
     }
 
-    /// The supervision with costs. Only for one sequence.
+    /// Returns the supervision with costs. It works for one sequence only.
     pub fn apply(&self, supervision: &Supervision) -> Result<Normalized<Supervision>> {
         if supervision.num_sequences != 1 {
             return Err(Error::data("the example has several sequences: too late to normalize it"));

@@ -137,13 +137,13 @@ const DOUBTFUL: [f64; 2] = [0.001, 0.01];
 /// Memory of one thread on one device, which the following minibatches use again.
 pub struct ChainScratch {
     device: Device,
-    /// Of the host.
+    /// Scratch memory of the host.
     workspace: Workspace,
     numerator: numerator::Scratch,
 }
 
 impl ChainScratch {
-    /// For outputs and derivatives on `device`.
+    /// Makes scratch memory for outputs and derivatives on `device`.
     pub fn new(device: &Device) -> ChainScratch {
         ChainScratch {
             device: device.clone(),

@@ -49,7 +49,7 @@ pub struct PhoneLmStats {
     pub after: usize,
     /// Phones and ends of sequences.
     pub phones: u64,
-    /// On the training data.
+    /// The perplexity on the training data.
     pub perplexity: f64,
 }
 

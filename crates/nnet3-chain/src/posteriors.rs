@@ -14,7 +14,7 @@ use crate::supervision::{Graph, Supervision};
 #[derive(Debug, Clone)]
 pub struct DenominatorPosteriors {
     pub log_probability: f64,
-    /// In the shape of the output.
+    /// The posteriors, in the shape of the output.
     pub posteriors: DenseMatrix<f32>,
 }
 

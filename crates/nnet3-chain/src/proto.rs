@@ -86,7 +86,7 @@ impl ProtoSupervision {
         }
     }
 
-    /// Of phones with the numbers of frames that they last.
+    /// Makes the graph of phones that last the given numbers of frames.
     pub fn from_durations(segments: &[(i32, i32)], options: &SupervisionOptions) -> Result<ProtoSupervision> {
         options.check()?;
         if let Some((phone, frames)) = segments.iter().find(|(phone, frames)| *phone <= 0 || *frames <= 0) {

@@ -1,4 +1,4 @@
-//! From an acceptor of phones to one of transition-ids: context, HMMs and self-loops.
+//! The way from an acceptor of phones to one of transition-ids: context, HMMs and self-loops.
 
 use kaldi_fst::ops::{self, Side};
 use kaldi_fst::{EPSILON, Fst};

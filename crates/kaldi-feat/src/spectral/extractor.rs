@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub enum Kind {
     /// Cepstra.
     Mfcc {
-        /// With the zeroth one.
+        /// How many cepstral coefficients there are; the zeroth one counts.
         num_ceps: usize,
         /// Scale of the higher ones; 0 for none.
         cepstral_lifter: f32,
@@ -22,7 +22,7 @@ pub enum Kind {
     Fbank {
         /// Their logarithms.
         log: bool,
-        /// From powers; otherwise from magnitudes.
+        /// True if the filters are applied to powers, false if to magnitudes.
         power: bool,
     },
 }

@@ -13,7 +13,7 @@ pub(super) struct PowerSpectrum {
 }
 
 impl PowerSpectrum {
-    /// For frames of so many samples, an even number.
+    /// Prepares the transform of frames of `length` samples, which must be an even number.
     pub fn new(length: usize) -> PowerSpectrum {
         let fft = RealFftPlanner::<f32>::new().plan_fft_forward(length);
         let (output, scratch) = (fft.make_output_vec(), fft.make_scratch_vec());

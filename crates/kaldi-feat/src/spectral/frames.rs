@@ -44,7 +44,7 @@ impl FromStr for WindowType {
 /// How a signal is cut into frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameOptions {
-    /// Of the signal, in Hz.
+    /// The sample rate of the signal, in Hz.
     pub sample_rate: f32,
     /// In milliseconds.
     pub length: f32,
@@ -57,7 +57,7 @@ pub struct FrameOptions {
     /// Subtract a frame's mean from it.
     pub remove_dc_offset: bool,
     pub window: WindowType,
-    /// For [`WindowType::Blackman`].
+    /// The coefficient of [`WindowType::Blackman`].
     pub blackman_coefficient: f32,
     /// Pad frames with zeros to a power of two for the Fourier transform.
     pub round_to_power_of_two: bool,

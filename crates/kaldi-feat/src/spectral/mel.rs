@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct MelOptions {
-    /// At least 3.
+    /// The number of filters, at least 3.
     pub bins: usize,
     /// In Hz.
     pub low: f32,
@@ -154,7 +154,7 @@ impl MelBank {
         }
     }
 
-    /// Each filter's first frequency (its number in the Fourier transform) and weights.
+    /// Returns for each filter the number of its first frequency in the Fourier transform, and its weights.
     pub fn filters(&self) -> impl Iterator<Item = (usize, &[f32])> {
         self.filters.iter().map(|filter| (filter.first, &filter.weights[..]))
     }

@@ -38,7 +38,7 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// From one rate to another (in Hz), with this cutoff frequency (in Hz) of the low-pass filter.
+    /// Resamples from one rate to another; `cutoff` is that of the low-pass filter. All three are in Hz.
     pub fn new(from: f32, to: f32, cutoff: f32) -> Result<Resampler> {
         let whole = |rate: f32| if (1.0..1e9).contains(&rate) { Some(rate as u64) } else { None };
         let (Some(rate_in), Some(rate_out)) = (whole(from), whole(to)) else {

@@ -91,7 +91,7 @@ fn skip(r: &mut KaldiReader, limit: u64) -> Result<u64> {
 pub struct Wave {
     /// In Hz.
     pub sample_rate: u32,
-    /// At least one.
+    /// The number of channels, at least one.
     pub channels: usize,
     /// The first sample of each channel, then the second ones, and so on.
     pub samples: Vec<i16>,
@@ -100,7 +100,7 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// Of each channel.
+    /// The number of samples of each channel.
     pub fn len(&self) -> usize {
         self.samples.len() / self.channels
     }

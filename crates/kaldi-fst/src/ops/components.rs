@@ -3,7 +3,7 @@
 use crate::fst::{Fst, StateId};
 use crate::weight::Weight;
 
-/// For each state.
+/// What the search for strongly connected components finds out for each state.
 pub struct Components {
     /// The component; arcs between components lead to lower numbers.
     pub number: Vec<u32>,

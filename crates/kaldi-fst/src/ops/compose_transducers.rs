@@ -56,7 +56,7 @@ struct Pair {
 struct Product {
     ids: FxHashMap<Pair, StateId>,
     pairs: Vec<Pair>,
-    /// Of the state at hand.
+    /// The arcs of the state that is being made.
     arcs: Vec<Arc>,
 }
 

@@ -95,7 +95,7 @@ struct Subsets<'f> {
     /// States whose arcs are not known yet; the last one is the next.
     waiting: Vec<StateId>,
     arcs: Vec<StringArc>,
-    /// By state of the result: its arcs.
+    /// The arcs of each state of the result, as ranges.
     arc_ranges: Vec<Range<usize>>,
     /// The set that is looked for.
     scratch: Vec<Element>,

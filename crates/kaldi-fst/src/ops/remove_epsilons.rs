@@ -35,7 +35,7 @@ pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     Ok(())
 }
 
-/// What the arcs without label of one state lead to.
+/// The states and arcs that are reached from one state by arcs without labels.
 struct Expansion<W> {
     /// Costs of the states reached, from the state that is expanded.
     distance: HashMap<StateId, W>,

@@ -8,7 +8,7 @@ use crate::fst::{Arc, EPSILON, Fst, StateId};
 use crate::ops::connect::connect;
 use crate::ops::semiring::Semiring;
 
-/// Where deleted arcs lead to.
+/// The target of arcs that are deleted.
 const NOWHERE: StateId = StateId::MAX;
 
 /// Joins arcs as the module's description says, then keeps what is connected. Costs of strings stay what they are in the

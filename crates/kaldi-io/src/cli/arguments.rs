@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// From the type of the field that the option fills.
+    /// Finds the kind by the type of the field that the option fills.
     pub(super) fn of(arg: &Arg) -> Self {
         let id = arg.get_value_parser().type_id();
         let is = |types: &[TypeId]| types.iter().any(|t| id == *t);

@@ -93,11 +93,11 @@ pub struct Parsed<A> {
 /// Why a program does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
-    /// For standard output: what `--help` or `--version` asks for.
+    /// What goes to standard output, because `--help` or `--version` asks for it.
     pub shown: String,
-    /// For an `ERROR` line.
+    /// The text of an `ERROR` line.
     pub error: Option<String>,
-    /// For standard error after that: the synopsis, the command line.
+    /// What goes to standard error after that: the synopsis, the command line.
     pub text: String,
     /// Exit status: 0 after `--help`, 1 for a wrong number of arguments, 255 for a wrong option.
     pub status: u8,

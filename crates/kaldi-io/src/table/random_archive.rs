@@ -22,7 +22,7 @@ pub(super) struct RandomArchive<H: Holder> {
     kept: HashMap<String, H::T>,
     /// With `o`, or `s,cs`: the keys whose objects were dropped after use.
     dropped: HashSet<String>,
-    /// With `o`: the key to drop at the next call.
+    /// With the option `o`, the key that the next call drops.
     in_use: Option<String>,
     last_read: Option<String>,
     last_asked: Option<String>,

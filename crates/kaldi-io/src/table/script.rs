@@ -74,7 +74,7 @@ pub(super) fn read_sorted_pairs(rxfilename: &str) -> Result<(String, Vec<(String
     Ok((name, pairs))
 }
 
-/// All lines of a script for reading. If `sorted`, they must be so already.
+/// Reads all lines of a script. If `sorted`, it is an error if they are not in order.
 pub(super) fn read_entries(rxfilename: &str, sorted: bool) -> Result<(String, Vec<ScriptEntry>)> {
     let (name, pairs) = if sorted {
         let mut lines = ScriptLines::open(rxfilename)?;

@@ -6,7 +6,7 @@ use crate::clusterable::Clusterable;
 /// What became of the points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clusters<C> {
-    /// By how much the objective function changes: negative or 0.
+    /// The change of the objective function: negative or 0.
     pub change: f32,
     pub clusters: Vec<C>,
     /// The cluster of each point.
@@ -62,11 +62,11 @@ type Pair = (f32, (u32, u32));
 /// Clusters that are merged two at a time. The reference's rule when a distance in a queue is still that of the clusters
 /// has a tolerance, so a distance that has hardly changed since counts.
 pub(super) struct Merging<C> {
-    /// None: merged into another one.
+    /// A cluster that has been merged into another one is `None`.
     clusters: Vec<Option<C>>,
     objf: Vec<f32>,
     merged_into: Vec<usize>,
-    /// Of i and j < i, at i (i - 1) / 2 + j.
+    /// The distance of i and j < i is at i (i - 1) / 2 + j.
     distances: Vec<f32>,
 }
 

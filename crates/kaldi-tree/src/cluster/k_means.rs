@@ -10,7 +10,7 @@ use kaldi_io::log::num;
 pub struct KMeansOptions {
     pub refine: RefineOptions,
     pub num_iters: usize,
-    /// How often it is all done; the best result counts. At least 1.
+    /// How often the whole algorithm runs, at least once; the best result counts.
     pub num_tries: usize,
     /// Whether each iteration is reported.
     pub verbose: bool,

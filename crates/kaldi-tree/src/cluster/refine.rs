@@ -17,8 +17,8 @@ impl Default for RefineOptions {
     }
 }
 
-/// Moves points between clusters, which must be the sums of what is assigned to them. By how much that improves the
-/// objective function.
+/// Moves points between clusters, which must be the sums of what is assigned to them. Returns by how much that
+/// improves the objective function.
 pub fn refine<C: Clusterable>(
     points: &[C],
     clusters: &mut [C],
@@ -61,7 +61,7 @@ struct Refining<'a, C> {
     top_n: usize,
     /// Which of a point's choices is its own cluster.
     own: Vec<usize>,
-    /// When each cluster changed last.
+    /// The time of each cluster's last change.
     changed: Vec<u32>,
     objf: Vec<f32>,
     time: u32,

@@ -60,7 +60,8 @@ pub fn tree_cluster<C: Clusterable>(
     Some(growing.finish(improvement))
 }
 
-/// As [`tree_cluster`], without the hierarchy: improvement, clusters, and the one of each point.
+/// Does what [`tree_cluster`] does, without the hierarchy. Returns the improvement, the clusters, and the cluster of
+/// each point.
 pub fn top_down<C: Clusterable>(
     points: &[C],
     max_clusters: usize,

@@ -18,7 +18,7 @@ pub(crate) struct Result {
     pub checks: Option<[f64; 2]>,
 }
 
-/// Where posteriors go: `deriv` = `factor` · posteriors, of the shape of the output.
+/// The destination of posteriors: `deriv` becomes `factor` · posteriors. It has the shape of the output.
 #[derive(Clone, Copy)]
 pub(crate) struct Posteriors<'a> {
     pub deriv: ViewMut<'a>,

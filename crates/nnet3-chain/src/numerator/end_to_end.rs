@@ -9,7 +9,7 @@ use super::log_add;
 #[derive(Default)]
 pub(super) struct Scratch {
     sequences: Vec<Sequence>,
-    /// For each pdf its number in the sequence, and which sequence mentioned it last, plus 1.
+    /// For each pdf, its number in the sequence, and 1 + the number of the sequence that mentioned it last.
     mentions: Vec<[u32; 2]>,
     workers: Vec<Worker>,
 }
@@ -17,7 +17,8 @@ pub(super) struct Scratch {
 /// What of the output a sequence reads.
 #[derive(Default)]
 struct Sequence {
-    /// In the list of places: those of the first frame, of the second, and so on.
+    /// The part of the list of places that belongs to the sequence: the places of the first frame, of the second, and
+    /// so on.
     places: Range<usize>,
     /// The number of each arc's pdf, in the order of states and arcs.
     arc_pdfs: Vec<u32>,
@@ -27,7 +28,7 @@ struct Sequence {
 /// Memory of one thread.
 #[derive(Default)]
 struct Worker {
-    /// For each frame and state.
+    /// The forward log-probabilities of each frame and state.
     alpha: Vec<f64>,
     beta: Vec<f64>,
     beta_next: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Which denominator graph belongs to which output.
+//! The choice of the denominator graph for each output.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub enum Denominators {
 /// The graphs that have been needed so far.
 pub(super) struct Graphs {
     denominators: Denominators,
-    /// Those of a folder by language.
+    /// The graphs of a folder that have been read, by language.
     read: BTreeMap<String, DenominatorGraph>,
 }
 

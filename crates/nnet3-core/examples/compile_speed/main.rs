@@ -65,7 +65,7 @@ fn first(folder: &Path, mode: Mode, growth: Option<Growth>, processes: usize) ->
     Ok(best)
 }
 
-/// With four digits after the point.
+/// Rounds a number to four digits after the point.
 fn number(value: f64) -> Value {
     Value::from((1e4 * value).round() / 1e4)
 }

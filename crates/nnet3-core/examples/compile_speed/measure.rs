@@ -86,7 +86,7 @@ pub fn first(case: &Case, mode: Mode) -> Result<First> {
     Ok(First { seconds, plan_seconds, grown_bytes })
 }
 
-/// What the system knows of this process's memory (Linux).
+/// This process's use of memory, as Linux reports it.
 mod memory {
     pub fn reset_peak() -> Option<()> {
         std::fs::write("/proc/self/clear_refs", "5").ok()

@@ -100,7 +100,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// For each (i, row) of `rows`, row i of `src` is added to that row of `dest`. By i.
+    /// Adds row i of `src` to row `row` of `dest` for each (i, row) of `rows`, which are in the order of i.
     fn backward_to_one(
         &mut self,
         dest: SubmatrixId,

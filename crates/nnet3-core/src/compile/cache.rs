@@ -34,7 +34,7 @@ impl Default for CompilerOptions {
     }
 }
 
-/// Where the time went.
+/// The time that each stage of compiling took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timing {
     pub total: Duration,
@@ -84,9 +84,9 @@ impl Timing {
 
 /// What has been done on the way to a program.
 pub enum Stage<'a> {
-    /// To the computation.
+    /// A stage that changes the computation.
     Computation(optimize::Stage<'a>),
-    /// To the operations.
+    /// A stage that changes the lowered operations.
     Lowering(lower::Stage),
 }
 
@@ -153,8 +153,8 @@ impl CachingCompiler {
         self.make(nnet, request, &mut |_| (), false)
     }
 
-    /// As [`CachingCompiler::program`]; `observer` sees the stages `compile`, the passes, `expand`, those over
-    /// lowered operations and `plan`, as far as they are done.
+    /// Does what [`CachingCompiler::program`] does; `observer` sees those of the stages `compile`, the passes,
+    /// `expand`, the passes over lowered operations and `plan` that take place.
     pub fn program_observed(
         &mut self,
         nnet: &Nnet,

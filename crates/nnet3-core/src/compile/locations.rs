@@ -173,7 +173,7 @@ impl Compiler<'_> {
 /// A source for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum List {
-    /// All rows of one sub-matrix, in order.
+    /// All rows of one sub-matrix are read, in order.
     All(SubmatrixId),
     /// Rows of one sub-matrix, -1 for none, at least one.
     One(SubmatrixId, Vec<i32>),

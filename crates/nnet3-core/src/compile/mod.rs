@@ -30,7 +30,7 @@ pub fn compile(nnet: &Nnet, requests: &[ComputationRequest]) -> Result<Computati
     compile_observed(nnet, requests, &mut |_| ())
 }
 
-/// As [`compile`]. The observer is called after each stage with its name.
+/// Does what [`compile`] does, and calls the observer after each stage with its name.
 pub fn compile_observed(
     nnet: &Nnet,
     requests: &[ComputationRequest],
@@ -103,7 +103,7 @@ struct StepInfo {
     value: Option<SubmatrixId>,
     /// The derivative, where one is needed.
     deriv: Option<SubmatrixId>,
-    /// For descriptors: the columns of each appended part, of value and derivative.
+    /// For the step of a descriptor, the columns of each appended part, of its value and of its derivative.
     parts: Vec<Part>,
     precomputed: Option<PrecomputedId>,
 }
@@ -111,7 +111,7 @@ struct StepInfo {
 struct Part {
     value: SubmatrixId,
     deriv: Option<SubmatrixId>,
-    /// What the forward pass found out for the backward pass.
+    /// What the forward pass has found out about the rows that are read; the backward pass uses it.
     reads: Option<Reads>,
 }
 
@@ -122,7 +122,7 @@ struct Compiler<'a> {
     graph: ComputationGraph,
     /// Step of each cindex, and its position in the step's ids.
     locations: Vec<(StepId, u32)>,
-    /// For how many sequences each cindex stands.
+    /// The number of sequences that each cindex stands for.
     num_sequences: usize,
     infos: Vec<StepInfo>,
     /// By node, of the parts of its descriptor, where somebody has asked for them.

@@ -68,11 +68,11 @@ fn strides(mini: &Computation) -> Result<Vec<usize>> {
 struct Expander<'a> {
     mini: &'a Computation,
     count: usize,
-    /// For each matrix the distance of rows that differ by one in n.
+    /// The distance, in each matrix, between rows whose indexes differ by one in n.
     strides: Vec<usize>,
 }
 
-/// Where the rows of one sub-matrix go.
+/// The new places of the rows of one sub-matrix.
 #[derive(Clone, Copy)]
 struct Places {
     count: u32,
@@ -83,8 +83,8 @@ struct Places {
 }
 
 impl Places {
-    /// For a row that belongs to sequence 0 its new place in the sub-matrix. The same rows of the other sequences follow
-    /// at the distance `stride`.
+    /// Returns the new place in the sub-matrix of a row that belongs to sequence 0. The same rows of the other
+    /// sequences follow at the distance `stride`.
     fn place(&self, row: usize) -> Option<usize> {
         let row = self.old_offset + row as u32;
         let (block, within) = match self.stride {

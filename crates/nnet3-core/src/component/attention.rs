@@ -92,7 +92,7 @@ struct Columns {
     out_value: Range<usize>,
     /// Empty without output-context.
     out_context: Range<usize>,
-    /// In the matrix of weights.
+    /// The columns of the matrix of weights that belong to the context.
     context: Range<usize>,
 }
 
@@ -467,7 +467,7 @@ impl Component for Attention {
         }
     }
 
-    /// On two calls out of three.
+    /// Statistics are stored on two calls out of three.
     fn store_stats(&mut self, context: Context<'_>, _: View<'_>, _: View<'_>, memo: View<'_>) {
         if self.entropy.len() != self.num_heads || self.posterior.is_empty() {
             self.entropy = Accumulator::zeros(self.num_heads);

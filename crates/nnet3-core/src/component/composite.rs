@@ -40,7 +40,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) struct Composite {
     settings: UpdatableSettings,
     max_rows_process: i32,
-    /// At least one; dimensions fit.
+    /// The components, at least one; the output dimension of each is the input dimension of the next.
     parts: Vec<Box<dyn Component>>,
 }
 

@@ -139,7 +139,7 @@ struct Signatures {
     /// Of all states at hand, one after the other.
     parts: Vec<u64>,
     own: Vec<u64>,
-    /// By hash: the group found last.
+    /// The group found last for each hash.
     last: FxHashMap<u64, u32>,
     groups: Vec<Group>,
     /// By state at hand.

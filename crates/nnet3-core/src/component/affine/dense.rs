@@ -55,7 +55,7 @@ pub const TYPES: &[ComponentType] = &[
     },
 ];
 
-/// Both types, which differ in the update only.
+/// Both types of affine components; they differ in the update only.
 #[derive(Clone, Debug)]
 pub struct Affine {
     settings: UpdatableSettings,
@@ -64,7 +64,7 @@ pub struct Affine {
     /// 1 × O.
     bias: Matrix,
     orthonormal_constraint: f32,
-    /// None: `AffineComponent`.
+    /// The settings of `NaturalGradientAffineComponent`; `None` for `AffineComponent`.
     natural_gradient: Option<Preconditioners>,
 }
 

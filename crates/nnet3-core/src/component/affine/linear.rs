@@ -50,7 +50,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// With default rate, ranks 40 and 80, update period 4. `params` is O × I.
+    /// Makes a component with the default learning rate, ranks 40 and 80, and update period 4. `params` is O × I.
     pub fn new(params: Matrix) -> Linear {
         Linear {
             settings: UpdatableSettings::default(),

@@ -49,8 +49,8 @@ pub const TYPES: &[ComponentType] = &[
     },
 ];
 
-/// Both types, which differ in the update only. Inputs and outputs are contiguous, so that N rows of R blocks are
-/// N·R rows of one block.
+/// Both types of repeated affine components; they differ in the update only. Inputs and outputs are contiguous, so
+/// that N rows of R blocks are N·R rows of one block.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeated {
     settings: UpdatableSettings,
@@ -59,7 +59,7 @@ pub(crate) struct Repeated {
     /// 1 × O/R.
     bias: Matrix,
     num_repeats: usize,
-    /// Of the rows of one minibatch's gradient. None: `RepeatedAffineComponent`.
+    /// The settings for the rows of one minibatch's gradient; `None` for `RepeatedAffineComponent`.
     natural_gradient: Option<NaturalGradientSettings>,
 }
 

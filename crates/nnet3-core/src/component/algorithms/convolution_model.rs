@@ -173,7 +173,7 @@ impl ConvolutionModel {
 
     // ---- file --------------------------------------------------------------------------------------------------
 
-    /// From `<ConvolutionModel>` to `</ConvolutionModel>`.
+    /// Reads all from `<ConvolutionModel>` to `</ConvolutionModel>`.
     pub fn read(r: &mut KaldiReader) -> Result<ConvolutionModel> {
         r.expect_token("<ConvolutionModel>")?;
         let sizes = [

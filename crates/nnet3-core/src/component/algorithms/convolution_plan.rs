@@ -68,10 +68,10 @@ fn misfit(grid: &Grid) -> Error {
 pub struct Plan {
     filters_in: usize,
     filters_out: usize,
-    /// Of the model times `ratio`.
+    /// The input height of the model times `ratio`.
     height_in: usize,
     height_out: usize,
-    /// Of rows with `height_in`.
+    /// The number of input times, counted in rows of height `height_in`.
     times_in: usize,
     times_out: usize,
     images: usize,
@@ -87,7 +87,7 @@ struct Step {
     time_shift: usize,
     /// First column of the parameters.
     params_start: usize,
-    /// For each output height, for each offset of this step: the input height, or -1.
+    /// For each output height and each offset of this step, the input height, or -1.
     height_map: Vec<i32>,
     gather: Gather,
 }
@@ -97,7 +97,7 @@ struct Step {
 enum Gather {
     /// They are the same.
     All,
-    /// Some of them that follow each other.
+    /// Columns that follow each other.
     Range(Range<usize>),
     Map(IndexTable),
 }
@@ -128,7 +128,7 @@ struct Piece<'p> {
 }
 
 impl Plan {
-    /// For a grid of [`padded_grid`].
+    /// Makes the plan for a grid that [`padded_grid`] has made.
     pub fn new(model: &ConvolutionModel, grid: &Grid, max_memory_mb: f32) -> Result<Plan> {
         let ratio = grid.reorder;
         let mut plan = Plan {
@@ -182,7 +182,8 @@ impl Plan {
         gathered.map(|step| step.height_map.len() * self.filters_in).max().unwrap_or(0)
     }
 
-    /// As many output times at once as fit into the memory limit, in pieces of equal length.
+    /// Chooses how many output times are computed at once: as many as fit into the memory limit, in pieces of equal
+    /// length.
     fn choose_temporary(&mut self, max_memory_mb: f32) {
         let cols = self.temporary_cols();
         if cols == 0 {
@@ -302,7 +303,7 @@ impl Plan {
         step.params_start..step.params_start + step.height_map.len() / self.height_out * self.filters_in
     }
 
-    /// Some memory of `temporary` for the step's columns.
+    /// Takes the part of `temporary` that the step's columns need.
     fn part<'t>(&self, step: &Step, rows: usize, temporary: ViewMut<'t>) -> ViewMut<'t> {
         let (len, cols) = (temporary.rows() * temporary.cols(), step.height_map.len() * self.filters_in);
         temporary.reshape(1, len).col_range(0..rows * cols).reshape(rows, cols)

@@ -103,7 +103,7 @@ impl Grid {
         self.images.len() as i64
     }
 
-    /// Both lists in the order and with the blanks that this grid asks for.
+    /// Returns both lists in the order and with the blanks that this grid asks for.
     pub fn arrange(&self, inputs: &[Index], outputs: &[Index]) -> Result<(Vec<Index>, Vec<Index>)> {
         Ok((
             arrange(&self.images, &self.input, self.reorder, inputs)?,
@@ -148,7 +148,8 @@ fn images(indexes: &[Index]) -> Vec<(i32, i32)> {
     images
 }
 
-/// For each `block` consecutive times, each image, each of those times: its index, blank if `original` lacks it.
+/// Lists the indexes by blocks of `block` consecutive times, then by image, then by time; an index that `original`
+/// lacks is blank.
 fn arrange(images: &[(i32, i32)], times: &Times, block: i64, original: &[Index]) -> Result<Vec<Index>> {
     let rows = times.count.saturating_mul(images.len() as i64);
     if rows > MOST_ROWS {

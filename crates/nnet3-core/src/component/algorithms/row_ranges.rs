@@ -65,7 +65,7 @@ impl RangesBuilder {
     }
 }
 
-/// For each row of one matrix, a range of rows of another, or none (-1, -1).
+/// A range of rows of another matrix for each row of one matrix, or none, written (-1, -1).
 #[derive(Clone, Debug)]
 pub struct Ranges {
     /// Begin and end of each.

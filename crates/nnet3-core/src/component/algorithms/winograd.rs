@@ -59,7 +59,7 @@ impl Taps {
     }
 }
 
-/// Which rows belong together.
+/// The rows that belong together in a filter over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
     form: &'static Form,
@@ -386,7 +386,7 @@ fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
     linear.col_range(k * dim..(k + 1) * dim)
 }
 
-/// As [`Backend::weighted_sum`], of at most [`MOST_INPUTS`] terms.
+/// Does what [`Backend::weighted_sum`] does, with at most [`MOST_INPUTS`] terms.
 fn weighted_sum<'v>(
     backend: &dyn Backend,
     to: ViewMut<'_>,

@@ -92,7 +92,7 @@ fn defect(axes: &[Axis; 3], key: fn(&str) -> String) -> Option<String> {
     (most > MOST_COLUMNS).then(|| format!("input-x-dim, …: {most} columns are too many"))
 }
 
-/// All (x, y, z) with x < sizes\[0\] and so on, z fastest.
+/// Iterates over all (x, y, z) with x < sizes\[0\] and so on; z changes fastest.
 fn positions(sizes: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
     let [x_size, y_size, z_size] = sizes;
     (0..x_size).flat_map(move |x| (0..y_size).flat_map(move |y| (0..z_size).map(move |z| [x, y, z])))
@@ -111,7 +111,7 @@ pub struct Convolution {
     filters: Matrix,
     /// 1 × F.
     bias: Matrix,
-    /// For each window, for each of a filter's columns, the input column.
+    /// The input column for each window and each of a filter's columns.
     columns: IndexTable,
 }
 

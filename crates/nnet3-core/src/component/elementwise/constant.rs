@@ -43,11 +43,11 @@ pub const TYPES: &[ComponentType] = &[
     },
 ];
 
-/// Both types.
+/// Both types of constant components.
 #[derive(Clone, Debug)]
 pub struct Constant {
     settings: UpdatableSettings,
-    /// None: `ConstantComponent`.
+    /// The input dimension of `ConstantFunctionComponent`; `None` for `ConstantComponent`, which has no input.
     input_dim: Option<usize>,
     /// 1 × O.
     output: Matrix,

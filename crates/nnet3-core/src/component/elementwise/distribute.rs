@@ -55,7 +55,7 @@ impl Distribute {
         self.input_dim / self.output_dim
     }
 
-    /// Which block of which input.
+    /// Returns the input index and the number of its block that an output row comes from.
     fn source(&self, output: Index) -> (Index, i32) {
         let blocks = self.blocks() as i32;
         (Index { x: output.x.div_euclid(blocks), ..output }, output.x.rem_euclid(blocks))
@@ -73,9 +73,9 @@ struct Places {
 /// Row numbers in terms of blocks: the input seen as a matrix of `output_dim` columns.
 #[derive(Debug)]
 struct Tables {
-    /// For each output row its block.
+    /// The block of each output row.
     blocks: IndexTable,
-    /// For each block its output row, or -1.
+    /// The output row of each block, or -1.
     outputs: IndexTable,
 }
 

@@ -293,7 +293,7 @@ impl NonlinearStats {
         self.counts_mut().into_iter().zip(other.counts()).for_each(|(count, more)| count.add(alpha, more));
     }
 
-    /// As [`NonlinearStats::scale`] by a number that the device knows.
+    /// Does what [`NonlinearStats::scale`] does, by a number that the device knows.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.sums_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
         self.counts_mut().into_iter().for_each(|count| count.scale_by(backend, factor));

@@ -95,7 +95,8 @@ impl ScaleAndOffset {
         scales
     }
 
-    /// For each row the derivative with respect to the scales: the input, worked out from `output`, times `deriv`.
+    /// Returns for each row the derivative with respect to the scales, which is the input, worked out from `output`,
+    /// times `deriv`.
     fn scale_derivs<'w>(&self, context: Context<'w>, output: View<'_>, deriv: View<'_>) -> Scratch<'w> {
         let backend = context.backend;
         let mut inverse = self.usable_scales(context);

@@ -73,7 +73,7 @@ pub(crate) fn optional_f32(r: &mut KaldiReader, token: &str, default: f32) -> Re
     if r.accept_token(token)? { Ok(r.read_f32()?) } else { Ok(default) }
 }
 
-/// As [`optional_f32`], for `false`.
+/// Does what [`optional_f32`] does, for a truth value that is false if the token is missing.
 pub(crate) fn optional_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
     if r.accept_token(token)? { Ok(r.read_bool()?) } else { Ok(false) }
 }

@@ -14,14 +14,14 @@ use std::ops::Range;
 #[derive(Clone, Copy)]
 pub enum Products<'a> {
     Rows(RowProducts<'a>),
-    /// Of the input and the derivative, N × (blocks · something), each block of columns of the one with that of the other:
-    /// a block of rows of the linear part.
+    /// The gradient is block-diagonal: the input and the derivative are N × (blocks · something), each block of
+    /// columns of the one meets that of the other, and their product is a block of rows of the linear part.
     Blocks {
         count: usize,
         input: View<'a>,
         deriv: View<'a>,
     },
-    /// What the plan of a convolution gathers from the input.
+    /// The input is what the plan of a convolution gathers.
     Patches {
         plan: &'a Plan,
         input: View<'a>,
@@ -38,13 +38,13 @@ pub struct RowProducts<'a> {
     pub deriv: View<'a>,
     /// The first row for each block.
     pub first: &'a [usize],
-    /// From a row to the next.
+    /// The distance from a row to the next.
     pub stride: usize,
     /// What is known of the columns of an input with one block.
     pub taps: Option<Taps>,
 }
 
-/// Some columns of a minibatch X: as many rows as the others.
+/// Some columns of a minibatch X. All pieces have as many rows.
 #[derive(Clone)]
 pub struct Piece<'a> {
     pub x: View<'a>,
@@ -109,7 +109,7 @@ impl<'a> RowProducts<'a> {
 }
 
 impl<'a> Products<'a> {
-    /// Each row of the input meets the same row of the derivative.
+    /// Describes products in which each row of the input meets the same row of the derivative.
     pub(crate) fn row_by_row(input: View<'a>, deriv: View<'a>) -> Products<'a> {
         Products::Rows(RowProducts { input, deriv, first: &[0], stride: 1, taps: None })
     }
@@ -155,7 +155,7 @@ pub enum Rows<'a> {
 pub trait GradientSink {
     /// Of the parameters `linear` and `bias`, if there is one.
     fn products(&mut self, context: Context<'_>, target: &mut dyn Component, products: &Products<'_>);
-    /// Of the parameter of this name.
+    /// Rows whose sum is the gradient of the parameter `name`.
     fn rows(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, rows: Rows<'_>);
     /// Of the parameter of this name: its gradient, which may be overwritten.
     fn dense(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, gradient: ViewMut<'_>);
@@ -200,7 +200,7 @@ impl<'a> Update<'a> {
         matches!(self, Update::Other { .. })
     }
 
-    /// As `&mut self` borrowed for a shorter time.
+    /// Borrows what `self` borrows, for a shorter time.
     pub(crate) fn reborrow(&mut self) -> Update<'_> {
         match self {
             Update::None => Update::None,

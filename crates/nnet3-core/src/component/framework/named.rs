@@ -70,7 +70,7 @@ impl dyn Component {
         self.add_stats(alpha, other);
     }
 
-    /// As `scale` by a number that the device knows, and nobody waits for.
+    /// Does what `scale` does, by a number that the device knows and the host does not wait for.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.parameters_mut().into_iter().for_each(|p| p.value.scale_by(factor));
         self.scale_stats_by(backend, factor);

@@ -34,7 +34,7 @@ impl NaturalGradientSettings {
         }
     }
 
-    /// With the default history and alpha.
+    /// Makes settings with the default history and alpha.
     pub(crate) fn with_rank(rank: usize, update_period: usize) -> Self {
         NaturalGradientSettings::new(rank, update_period, 2000.0, 4.0)
     }
@@ -63,9 +63,9 @@ impl NaturalGradientSettings {
 /// What natural gradient a component asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Preconditioning {
-    /// None: plain gradients.
+    /// Gradients are plain.
     None,
-    /// Of the inputs and of the output derivatives of a linear part.
+    /// Inputs and output derivatives of a linear part are both preconditioned.
     BothSides(Preconditioners),
     /// Of the rows whose sum a gradient is, or of the gradient's rows: an estimate for each parameter.
     Rows {

@@ -49,7 +49,7 @@ pub struct ComponentType {
 pub(crate) type PrecomputedReader =
     (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
 
-/// All types, by family.
+/// Iterates over all types, family by family.
 pub fn types() -> impl Iterator<Item = &'static ComponentType> {
     const FAMILIES: &[&[ComponentType]] = &[
         crate::component::attention::TYPES,

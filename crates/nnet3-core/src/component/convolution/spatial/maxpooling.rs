@@ -29,11 +29,11 @@ pub(super) const TYPE: ComponentType = ComponentType {
 #[derive(Clone, Debug)]
 pub(crate) struct Maxpooling {
     axes: [Axis; 3],
-    /// For each place in a box, for each box, the input column.
+    /// A table for each place in a box, with the input column for each box.
     columns: Vec<IndexTable>,
 }
 
-/// What the maximum starts from.
+/// The value that the maximum starts from.
 const LOWEST: f32 = -1e20;
 
 impl Maxpooling {

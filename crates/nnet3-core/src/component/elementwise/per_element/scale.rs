@@ -62,13 +62,13 @@ pub(super) const NATURAL_TYPE: ComponentType = ComponentType {
     read: |r| PerElementScale::read(r, true),
 };
 
-/// Both types, which differ in the update only.
+/// Both types of per-element scales; they differ in the update only.
 #[derive(Clone, Debug)]
 pub struct PerElementScale {
     settings: UpdatableSettings,
     /// 1 × D.
     scales: Matrix,
-    /// None: `PerElementScaleComponent`.
+    /// The settings of `NaturalGradientPerElementScaleComponent`; `None` for `PerElementScaleComponent`.
     natural_gradient: Option<NaturalGradientSettings>,
 }
 
