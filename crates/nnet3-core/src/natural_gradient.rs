@@ -47,7 +47,7 @@ const AFTER: usize = 1;
 /// How products of preconditioned rows with others are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preconditioning {
-    /// Of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
+    /// Products are made of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
     Rows,
     /// Of the rows as they are, corrected afterwards: [`NaturalGradient::observe`].
     Gradient,
@@ -136,7 +136,8 @@ impl NaturalGradient {
     }
 
     /// Looks at X, some rows of at least two columns, and leaves it as it is: whatever is linear in X can be
-    /// preconditioned as well. To be followed by [`NaturalGradient::learn`]. Waits for a device of its own.
+    /// preconditioned as well. The caller calls [`NaturalGradient::learn`] afterwards. This waits for a device that
+    /// is not the host.
     pub fn observe<'a, 'w>(
         &mut self,
         context: Context<'w>,
@@ -280,7 +281,8 @@ impl NaturalGradient {
         })
     }
 
-    /// From a fixed start, one or three updates with the first minibatch, which `look` looks at.
+    /// Makes the first estimate: it begins at a fixed start and makes one or three updates with the first minibatch,
+    /// which `look` looks at.
     fn initial_estimate<'w>(
         &mut self,
         context: Context<'w>,

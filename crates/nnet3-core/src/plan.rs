@@ -126,7 +126,7 @@ fn matrix_blocks(computation: &Computation, blocks: &mut Vec<Block>) -> Result<V
 
 type MemoBlock = (usize, usize, (usize, usize));
 
-/// For each propagate and backprop with a memo: command, block, shape.
+/// Adds a block for the memo of each propagate and backprop that has one. Returns command, block and shape.
 fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) -> Vec<MemoBlock> {
     let mut kept = PendingMemos::default();
     let mut out = Vec::new();
@@ -258,7 +258,7 @@ fn crowds(blocks: &[Block], used: &[usize]) -> Vec<usize> {
 struct Placed {
     /// The order in which blocks were placed.
     sequence: Vec<usize>,
-    /// For each block.
+    /// The offset of each block.
     offsets: Vec<usize>,
     end: usize,
 }

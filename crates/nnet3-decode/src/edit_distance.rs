@@ -79,7 +79,7 @@ pub fn align<'t, T: PartialEq>(a: &'t [T], b: &'t [T]) -> Vec<(Option<&'t T>, Op
 mod tests {
     use super::*;
 
-    /// By trying everything.
+    /// Finds the fewest errors by trying everything.
     fn fewest(reference: &[u8], hypothesis: &[u8]) -> usize {
         match (reference, hypothesis) {
             ([], rest) | (rest, []) => rest.len(),

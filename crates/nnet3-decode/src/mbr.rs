@@ -35,15 +35,15 @@ pub type Times = (f32, f32);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub words: Vec<i32>,
-    /// For each word.
+    /// Begin and end of each word.
     pub times: Vec<Times>,
-    /// For each word.
+    /// The confidence of each word.
     pub confidences: Vec<f32>,
     /// The expected number of errors.
     pub risk: f64,
     /// Alternatives, the likeliest first: before the first word, for it, after it, and so on.
     pub bins: Vec<Bin>,
-    /// For each bin.
+    /// Begin and end of each bin.
     pub bin_times: Vec<Times>,
     /// What came out different than it should, for warnings.
     pub problems: Vec<String>,
@@ -151,7 +151,7 @@ struct Graph {
 struct Statistics {
     risk: f64,
     bins: Vec<Bin>,
-    /// For each entry of the bins.
+    /// Begin and end of each entry of the bins.
     times: Vec<Vec<Times>>,
     bin_times: Vec<Times>,
 }

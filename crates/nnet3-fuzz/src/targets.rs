@@ -122,7 +122,7 @@ fn reader(input: &[u8]) -> KaldiReader {
     r
 }
 
-/// With the header of objects in files.
+/// Writes the header that objects in files have, and then what `write` writes.
 fn written(binary: bool, write: impl FnOnce(&mut KaldiWriter)) -> Vec<u8> {
     let mut w = KaldiWriter::in_memory(binary);
     write(&mut w);

@@ -62,7 +62,7 @@ fn products(device: &Device) {
     }
 }
 
-/// To a whole number of `parts`-th parts.
+/// Rounds to a whole number of `parts`-th parts.
 fn rounded(value: f64, parts: f64) -> f64 {
     (parts * value).round() / parts
 }

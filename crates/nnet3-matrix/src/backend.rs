@@ -168,7 +168,7 @@ pub trait Backend: Send + Sync {
     fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
         self.gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
     }
-    /// As [`Backend::gemm`] for each of as many products, of the same shapes; no two of `c` overlap.
+    /// Does what [`Backend::gemm`] does, for each of as many products of the same shapes; no two of `c` overlap.
     #[allow(clippy::too_many_arguments)]
     fn gemm_blocks(
         &self,

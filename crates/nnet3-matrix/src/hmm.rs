@@ -70,9 +70,9 @@ pub struct Hmm {
     pub(crate) entry_leaks: Vec<f32>,
     /// Further entries of state k are numbers `others[k] .. others[k + 1]`.
     pub(crate) others: Vec<u32>,
-    /// For each entry its arcs: from which states.
+    /// For each entry, the states that its arcs come from.
     pub(crate) into: Sums,
-    /// For each state its arcs: into which entries.
+    /// For each state, the entries that its arcs lead into.
     pub(crate) out: Sums,
     /// The states, those that lead to the same entries after each other: so they find what they read in the nearest cache.
     pub(crate) backward_order: Vec<u32>,

@@ -18,7 +18,7 @@ pub const FLAGS: usize = 4;
 /// What an update is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LowRankUpdate {
-    /// Of the minibatch X.
+    /// The number of rows of the minibatch X.
     pub rows: usize,
     pub dim: usize,
     /// Weight of the minibatch.
@@ -28,9 +28,9 @@ pub struct LowRankUpdate {
 
 /// What such a device can do.
 pub trait LowRank {
-    /// From `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and ‖X‖² = energies\[0\] the next state, and
-    /// `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the first n columns and `carry` the last. If anything is not
-    /// finite the state stays. Sets the first two flags.
+    /// Computes from `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and ‖X‖² = energies\[0\]
+    /// the next state, and `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the first n columns and `carry` the
+    /// last. If anything is not finite the state stays. Sets the first two flags.
     fn low_rank_update(
         &self,
         a: ViewMut<'_>,

@@ -46,7 +46,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// All elements zero.
+    /// Makes a matrix of zeros.
     pub fn zeros(device: &Device, rows: usize, cols: usize) -> Matrix {
         Matrix { buffer: Buffer::new(device, rows * cols), rows, cols }
     }

@@ -286,7 +286,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         let _ = (alpha, other);
     }
 
-    /// As [`Component::scale_stats`] by a number that the device knows, and nobody waits for.
+    /// Does what [`Component::scale_stats`] does, by a number that the device knows and the host does not wait for.
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         let _ = (backend, factor);
     }
@@ -365,7 +365,7 @@ pub fn downcast<T: Component>(other: &dyn Component) -> &T {
     other.downcast_ref().unwrap_or_else(|| panic!("unexpected component type {}", other.type_name()))
 }
 
-/// As [`downcast`], mutable.
+/// Does what [`downcast`] does, for a mutable reference.
 pub(crate) fn downcast_mut<T: Component>(other: &mut dyn Component) -> &mut T {
     let name = other.type_name();
     other.downcast_mut().unwrap_or_else(|| panic!("unexpected component type {name}"))

@@ -20,7 +20,7 @@ pub(crate) fn check_component(config: &str) {
     Check::new(config).run();
 }
 
-/// As [`check_component`]; `edit` changes the random input, for instance to keep it away from kinks.
+/// Does what [`check_component`] does; `edit` changes the random input, for instance to keep it away from kinks.
 pub(crate) fn check_component_with(config: &str, edit: impl Fn(&mut [f32])) {
     Check::new(config).input(edit).run();
 }

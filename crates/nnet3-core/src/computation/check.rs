@@ -124,9 +124,9 @@ struct Lives<'a> {
     nnet: &'a Nnet,
     computation: &'a Computation,
     variables: Variables,
-    /// By variable.
+    /// The uses of each variable.
     uses: Vec<Option<Use>>,
-    /// By matrix.
+    /// The life of each matrix.
     lives: Vec<Life>,
 }
 

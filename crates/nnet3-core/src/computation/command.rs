@@ -162,7 +162,7 @@ pub enum Command {
     Marker,
     /// Target of a goto.
     Label,
-    /// Continues after the label at this position. Only as last command.
+    /// Continues after the label at this position. This can be the last command only.
     Goto {
         target: usize,
     },

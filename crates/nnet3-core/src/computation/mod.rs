@@ -80,7 +80,7 @@ pub struct Submatrix {
     pub cols: usize,
 }
 
-/// Of what differs most often.
+/// Hashes the fields that differ most often.
 impl Hash for Submatrix {
     fn hash<H: Hasher>(&self, state: &mut H) {
         ((self.matrix.0 as u64) << 32 | self.row_offset as u32 as u64).hash(state);
@@ -125,7 +125,7 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// With the empty matrix and sub-matrix in place.
+    /// Makes a computation that has the empty matrix and the empty sub-matrix only.
     pub fn new() -> Computation {
         Computation {
             matrices: vec![MatrixInfo { rows: 0, cols: 0, contiguous: false }],

@@ -145,7 +145,7 @@ impl Executor {
         &rest[..count]
     }
 
-    /// What the present exchange still wants.
+    /// Iterates over what the present exchange still wants from the user.
     fn wanted(&self, program: &Program) -> impl Iterator<Item = (SubmatrixId, NodeId)> {
         self.exchange(program).iter().filter_map(|op| match *op {
             Op::Accept { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {

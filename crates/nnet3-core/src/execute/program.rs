@@ -29,7 +29,7 @@ impl Program {
         Program::for_device(nnet, computation, &nnet3_matrix::cpu(), &mut Watch::default())
     }
 
-    /// As [`Program::new`] for a device, and watched.
+    /// Makes a program for a device; `watch` is told what the passes do.
     pub fn for_device(
         nnet: &Nnet,
         computation: Computation,

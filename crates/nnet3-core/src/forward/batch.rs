@@ -276,7 +276,7 @@ impl<'a> BatchForward<'a> {
 /// How many minibatches of which kinds ran, and for how long.
 #[derive(Clone, Debug, Default)]
 pub struct BatchStats {
-    /// By (input frames, output frames, size).
+    /// Statistics by (input frames, output frames, size).
     kinds: BTreeMap<(usize, usize, usize), KindStats>,
 }
 

@@ -33,8 +33,8 @@ impl Readers {
         Readers(Buckets::new(nnet.num_nodes(), &pairs))
     }
 
-    /// Tarjan's algorithm without recursion. For each node the number of its strongly connected component: in reverse
-    /// topological order, roots tried in ascending order.
+    /// Returns the number of each node's strongly connected component, by Tarjan's algorithm without recursion. The
+    /// numbers are in reverse topological order, and roots are tried in ascending order.
     fn strongly_connected(&self) -> Vec<usize> {
         const NEW: usize = usize::MAX;
         let n = self.0.count();

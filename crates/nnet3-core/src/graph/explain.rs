@@ -224,6 +224,6 @@ struct Group {
     node: NodeId,
     what: &'static str,
     ids: Vec<CindexId>,
-    /// Where that leads.
+    /// The cindexes that come next in the chain.
     next: Vec<CindexId>,
 }

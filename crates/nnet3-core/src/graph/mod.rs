@@ -89,7 +89,7 @@ fn with_steps(
     Ok((graph, steps))
 }
 
-/// As [`graph_and_steps`], with all sequences and level by level.
+/// Does what [`graph_and_steps`] does, with all sequences and level by level.
 #[cfg(test)]
 pub(crate) fn of_all_sequences(
     nnet: &Nnet,

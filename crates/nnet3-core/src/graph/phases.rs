@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::index::print_cindex;
 use crate::nnet::Nnet;
 
-/// For each segment its phases, each a list of ids, ascending. Inputs come first. `epochs` are those of the nodes.
+/// Returns the phases of each segment; a phase is a list of ascending ids. Inputs come first. `epochs` are those of
+/// the nodes.
 pub fn phases(nnet: &Nnet, epochs: &[usize], graph: &ComputationGraph) -> Result<Vec<Vec<Vec<CindexId>>>> {
     let count = 1 + epochs.iter().max().map_or(0, |&m| m + 1);
     let mut nodes_in_epoch = vec![0; count];

@@ -42,7 +42,7 @@ pub fn search(
     Some(search.finish())
 }
 
-/// What the cindexes of a node depend on.
+/// The places in the network that the cindexes of a node depend on.
 struct Sources<'n> {
     needs_all: bool,
     kind: Kind<'n>,
@@ -129,7 +129,7 @@ const NOT_COMPUTABLE: CindexId = FIRST_MARK + 1;
 
 struct Search<'n> {
     nnet: &'n Nnet,
-    /// By node.
+    /// The sources of each node.
     sources: Vec<Sources<'n>>,
     /// What can be computed.
     graph: ComputationGraph,
@@ -138,7 +138,7 @@ struct Search<'n> {
     stays_in_sequence: bool,
     /// Whether some cindexes may be computable and yet not used.
     has_optional: bool,
-    /// Each waits for the next.
+    /// The cindexes that are being looked at; each waits for the next.
     open: Vec<Open>,
     pending: Vec<Cindex>,
     // Scratch space.

@@ -22,7 +22,7 @@ pub struct Step {
     /// a component that needs none.
     pub ids: Vec<CindexId>,
     pub layout: Layout,
-    /// Which request it belongs to.
+    /// The number of the request that the step belongs to.
     pub segment: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Steps {
     /// Step of each cindex, and its position in the step's ids. Component inputs may occur in two steps; theirs is the
     /// later one.
     pub locations: Vec<(StepId, u32)>,
-    /// For how many sequences, numbered from 0, each cindex stands.
+    /// The number of sequences, counted from 0, that each cindex stands for.
     pub num_sequences: usize,
 }
 
@@ -141,7 +141,7 @@ impl Step {
         }
     }
 
-    /// For each row the position of its id and its sequence; `None` for padding.
+    /// Calls `f` for each row with the position of its id and its sequence; for padding with `None`.
     pub(crate) fn for_each_row(&self, num_sequences: usize, mut f: impl FnMut(Option<(usize, usize)>)) {
         match &self.layout {
             Layout::Regular { stride } => {
@@ -217,7 +217,7 @@ impl StepMaker<'_> {
         Ok(())
     }
 
-    /// By cindex.
+    /// Sorts ids by their cindexes.
     fn sort(&self, ids: &mut Vec<CindexId>) {
         let cindex = |id: CindexId| self.graph.cindexes[id as usize];
         let in_order = |&a: &CindexId, &b: &CindexId| {

@@ -130,7 +130,7 @@ struct Sweep<'n> {
     nnet: &'n Nnet,
     /// What can be computed, of the nodes done so far.
     graph: ComputationGraph,
-    /// By node, what has been added: cindexes in the order of their indexes. None for inputs.
+    /// For each node the cindexes that have been added, in the order of their indexes; inputs have none.
     added: Vec<Range<CindexId>>,
     may_have_unused: bool,
     // Scratch space.

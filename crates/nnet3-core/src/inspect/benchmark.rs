@@ -30,7 +30,7 @@ pub struct BenchmarkOptions {
     /// Time on the clock of the wall; else the time that this thread had a processor, which others' work does not
     /// lengthen, but in which the work of other threads is missing.
     pub wall_clock: bool,
-    /// Also measures backward with natural gradient.
+    /// True if the backward pass is measured with natural gradient too.
     pub natural_gradient: bool,
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How long it took to make a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// From the request to the computation, optimised and checked: what the reference calls compilation.
+    /// The time from the request to the optimised and checked computation, which the reference calls compilation.
     pub compile: Duration,
     /// Memory plan, index tables, lowering. The reference finds memory while it runs.
     pub plan: Duration,

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(super) struct Work {
     pub calls: usize,
     pub time: Duration,
-    /// Of matrix products.
+    /// The floating-point operations of matrix products.
     pub flops: u64,
     /// Read and written.
     pub bytes: u64,
@@ -71,7 +71,7 @@ impl Inspection<'_> {
         self.program.lowered().text(self.nnet, self.program.computation())
     }
 
-    /// Of the profile: a row for each kind of operation, the slowest first, and the sums of the segments.
+    /// Prints the profile: a row for each kind of operation, the slowest first, and the sums of the segments.
     pub fn profile_tables(&self) -> String {
         let Some(profile) = self.profile else {
             return String::new();

@@ -138,7 +138,7 @@ impl BothSides {
         }
     }
 
-    /// Of a preconditioned copy of the input.
+    /// Adds the product with a preconditioned copy of the input.
     fn add_of_copy<'a>(
         &mut self,
         context: Context<'_>,

@@ -13,7 +13,7 @@ use nnet3_matrix::ViewMut;
 pub enum Rules {
     /// None while the second thread has it.
     One(Option<Box<dyn Rule>>),
-    /// Of a composite component.
+    /// The rules of a composite component's parts.
     Parts(Vec<Rules>),
 }
 

@@ -57,13 +57,13 @@ struct Step {
 /// Products of one component between the same columns of the same two matrices, in order.
 struct Group {
     component: ComponentId,
-    /// Of the first.
+    /// The input of the first step.
     input: Region,
     output: Region,
     steps: Vec<Step>,
 }
 
-/// All of them. `is_free` tells commands that are to be done just as they say.
+/// Finds all groups of steps. `is_free` is false for commands that must be done just as they say.
 fn steps(
     nnet: &Nnet,
     computation: &Computation,
@@ -96,7 +96,7 @@ fn steps(
 struct Writes {
     /// Copies that could be done before, with their columns.
     copies: Vec<(usize, Range<usize>)>,
-    /// Of all else.
+    /// The columns of all other writes, which cannot be done before.
     late: Range<usize>,
 }
 
@@ -210,7 +210,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
 }
 
 impl Group {
-    /// All rows of input and output, if they follow each other without gaps, in both alike.
+    /// Returns all rows of input and output, if they follow each other without gaps, in both alike.
     fn whole(&self) -> Option<(Region, Region)> {
         let mut rows: Vec<_> = self.steps.iter().map(|step| (&step.input, &step.output)).collect();
         rows.sort_unstable_by_key(|(input, _)| input.start);

@@ -17,7 +17,7 @@ pub struct Cost {
     pub operations: usize,
     /// Read and written: each matrix that an operation names once for either; of matrices in a list of rows the listed rows.
     pub bytes: u64,
-    /// Of matrix products.
+    /// The floating-point operations of matrix products.
     pub flops: u64,
 }
 
@@ -39,13 +39,13 @@ impl Sum for Cost {
 }
 
 impl Cost {
-    /// Of all operations.
+    /// Returns the cost of all operations.
     pub fn of(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Cost {
         let extended = lowered.extended(computation);
         lowered.ops.iter().map(|op| Cost::of_op(nnet, &extended, op)).sum()
     }
 
-    /// Of one; `computation` is [`Lowered::extended`].
+    /// Returns the cost of one operation; `computation` is [`Lowered::extended`].
     pub(crate) fn of_op(nnet: &Nnet, computation: &Computation, op: &Op) -> Cost {
         let bytes = |s: SubmatrixId| {
             let s = computation.submatrix(s);
@@ -106,7 +106,8 @@ fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> Cost
     Cost { operations: 1, bytes: bytes_touched(nnet, computation, command), flops }
 }
 
-/// Of the matrices named: once what is read, once what is written. Of matrices in a list of rows the listed rows only.
+/// Returns the bytes of the named matrices, once for what is read and once for what is written. Of matrices in a list
+/// of rows only the listed rows count.
 fn bytes_touched(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
     let row_bytes = |cols: usize| 4 * cols as u64;
     let listed = match *command {

@@ -6,7 +6,7 @@ use crate::nnet::Nnet;
 use crate::optimize::analysis::{AccessKind, submatrix_accesses};
 use std::ops::Range;
 
-/// Some rows and columns of a matrix.
+/// A rectangle of a matrix: a range of rows and a range of columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rect {
     pub rows: Range<usize>,
@@ -67,7 +67,7 @@ impl Region {
         Region { matrix: computation.matrix_of(s), rect: Rect::of(computation, s) }
     }
 
-    /// Some columns of it.
+    /// Returns the part of the region that has these columns.
     pub fn columns(&self, columns: &Range<usize>) -> Region {
         let Rect { rows, cols } = &self.rect;
         let cols = cols.start + columns.start..cols.start + columns.end;
@@ -104,7 +104,7 @@ impl Event {
     }
 }
 
-/// By matrix, in the order of commands. Of one command, what reads comes before what sets.
+/// The events of each matrix, in the order of commands. Where one command has several, reading comes before setting.
 pub(super) type Events = Buckets<Event>;
 
 /// What happens to a matrix from the first of these commands on, up to the last.

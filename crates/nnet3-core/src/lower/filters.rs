@@ -53,7 +53,7 @@ pub(super) fn run_backward(lowering: &mut Lowering<'_>) {
     }
 }
 
-/// All of them. `is_free` tells commands that are to be done just as they say.
+/// Finds all splices. `is_free` is false for commands that must be done just as they say.
 fn splices(
     nnet: &Nnet,
     computation: &Computation,

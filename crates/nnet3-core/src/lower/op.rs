@@ -124,7 +124,7 @@ pub struct Backprop {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Affine {
     pub component: ComponentId,
-    /// Of the component's input; `input` has these only.
+    /// The columns of the component's input that `input` has; it has no others.
     pub columns: Range<usize>,
     pub input: SubmatrixId,
     pub output: SubmatrixId,

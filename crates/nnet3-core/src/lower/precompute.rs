@@ -58,7 +58,7 @@ struct Product {
     rest: Range<usize>,
 }
 
-/// All of them. `is_free` tells commands that are to be done just as they say.
+/// Finds all shares that can be worked out ahead. `is_free` is false for commands that must be done just as they say.
 fn precomputed(
     nnet: &Nnet,
     computation: &Computation,

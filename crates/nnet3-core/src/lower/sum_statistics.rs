@@ -14,7 +14,7 @@ use crate::nnet::Nnet;
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     commands: [usize; 2],
-    /// Of the pooling.
+    /// The windows of the pooling.
     windows: PrecomputedId,
 }
 

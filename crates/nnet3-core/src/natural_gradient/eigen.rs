@@ -183,7 +183,7 @@ fn diagonalise(d: &mut [f64], below: &mut [f64], v: &mut [f64]) -> bool {
     true
 }
 
-/// By decreasing absolute value.
+/// Sorts eigenvalues and their vectors by decreasing absolute value.
 fn sort(values: &mut [f64], vectors: &mut [f64], n: usize) {
     for i in 0..n {
         let rest = i..n;

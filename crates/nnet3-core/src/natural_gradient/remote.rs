@@ -30,7 +30,7 @@ impl Remote {
 }
 
 impl Estimate {
-    /// As [`super::NaturalGradient::update`].
+    /// Does on the device what [`super::NaturalGradient::update`] does.
     pub(super) fn update_there(
         &mut self,
         context: Context<'_>,

@@ -235,7 +235,7 @@ fn forward_to_expr(forward: &Forward) -> Expr {
     }
 }
 
-/// For each position the number of kept ones before it.
+/// Returns for each position the number of kept ones before it.
 fn new_positions(keep: &[bool]) -> Vec<usize> {
     let mut next = 0;
     let position = |&keep: &bool| {

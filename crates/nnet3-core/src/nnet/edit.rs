@@ -61,7 +61,7 @@ impl Nnet {
         self.edit_with(lines, &Random::new(0))
     }
 
-    /// As [`Nnet::edit`], with these random numbers.
+    /// Does what [`Nnet::edit`] does, with these random numbers.
     pub fn edit_with(&mut self, lines: Vec<ConfigLine>, random: &Random) -> Result<Vec<Edited>> {
         let mut edited = self.clone();
         let mut reports = Vec::new();

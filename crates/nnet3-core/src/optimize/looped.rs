@@ -56,7 +56,7 @@ fn whole_submatrices(computation: &Computation) -> Result<Vec<SubmatrixId>> {
     whole.map(|(m, s)| if m == 0 { Ok(SubmatrixId(0)) } else { s.ok_or_else(|| lacking(m)) }).collect()
 }
 
-/// By how much the times of one segment exceed those of the one before.
+/// Returns by how much the times of one segment exceed those of the one before.
 fn time_shift(computation: &Computation, markers: &[usize]) -> Result<i32> {
     let &[second, third, fourth, ..] = markers else {
         return Err(Error::computation("a looped computation needs at least three segments"));

@@ -9,7 +9,7 @@ use crate::nnet::Nnet;
 /// Values outside ± this are truncated at level 2.
 const RANGE: f32 = 10.0;
 
-/// Only for computations with one forward and one backward pass.
+/// Works on computations with one forward and one backward pass only.
 pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()> {
     let mut markers =
         (0..computation.commands.len()).filter(|&c| matches!(computation.commands[c], Command::Marker));

@@ -51,7 +51,7 @@ pub fn optimize(
     optimize_observed(options, nnet, max_output_time, computation, cfg!(debug_assertions), &mut |_| ())
 }
 
-/// As [`optimize`]. `check` runs the checker after each pass.
+/// Does what [`optimize`] does. `check` runs the checker after each pass.
 pub fn optimize_observed(
     options: &OptimizeOptions,
     nnet: &Nnet,

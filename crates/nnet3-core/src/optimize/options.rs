@@ -27,7 +27,7 @@ pub struct OptimizeOptions {
     pub min_deriv_time: i32,
     /// Derivatives after this time are taken to be zero.
     pub max_deriv_time: i32,
-    /// As `max_deriv_time`, counted from the last output; replaces it.
+    /// A limit like `max_deriv_time`, counted from the last output; it replaces that one.
     pub max_deriv_time_relative: i32,
     /// 0: none, 1: signs of ReLU outputs, 2: as 16-bit integers what waits for the backward pass.
     pub memory_compression_level: i32,

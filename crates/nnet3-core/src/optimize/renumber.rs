@@ -190,7 +190,7 @@ fn join_equal<L: Eq, T: Hash>(lists: &mut Vec<L>, used: &[bool], items: impl Fn(
     new_ids
 }
 
-/// Of the length and some elements.
+/// Hashes the length and some elements.
 fn hash<T: Hash>(list: &[T]) -> u64 {
     let mut hasher = FastHasher::default();
     list.len().hash(&mut hasher);

@@ -8,7 +8,7 @@ const END: usize = usize::MAX;
 /// Allocations in chains, each of a few shapes, the latest added first.
 struct Allocations {
     chains: usize,
-    /// For each chain its first command, then for each command the next one of its chain.
+    /// The first command of each chain, then for each command the next one of its chain.
     links: Vec<usize>,
 }
 

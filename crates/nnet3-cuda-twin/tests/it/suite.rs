@@ -24,7 +24,7 @@ fn no_races() {
     suite::run_all(&device);
 }
 
-/// Of kernels with one thing wrong, and of the same without.
+/// Kernels with one thing wrong have races, and the same without it have none.
 #[test]
 fn races_are_found() {
     use nnet3_cuda_twin::races;

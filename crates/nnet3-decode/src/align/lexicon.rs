@@ -20,9 +20,9 @@ const SILENCE: i32 = -2;
 /// Words as they are in lattices, their pronunciations, and what they are to become.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlignmentLexicon {
-    /// By word and phones.
+    /// The number of each word with its phones.
     entries: HashMap<(i32, Vec<i32>), i32>,
-    /// For each word, the fewest and the most phones.
+    /// The fewest and the most phones of each word.
     lengths: HashMap<i32, (usize, usize)>,
     /// The words of which a pronunciation begins with these phones and goes on.
     beginnings: HashMap<Vec<i32>, HashSet<i32>>,

@@ -19,9 +19,9 @@ pub(super) struct Active {
 #[derive(Debug)]
 pub(super) struct ActiveStates {
     elements: Vec<Active>,
-    /// By state: the position of its element.
+    /// The position of each state's element.
     of_state: Vec<u32>,
-    /// By bucket: the position of its last element.
+    /// The position of each bucket's last element.
     last_of_bucket: Vec<u32>,
     head: u32,
     tail: u32,
@@ -69,7 +69,7 @@ impl ActiveStates {
         self.of_state[state as usize] = position;
     }
 
-    /// All of them, in the order.
+    /// Iterates over all elements, in the order in which the search looks at them.
     pub fn iter(&self) -> impl Iterator<Item = Active> {
         let at = |position: u32| self.elements.get(position as usize).copied();
         std::iter::successors(at(self.head), move |element| at(element.next))

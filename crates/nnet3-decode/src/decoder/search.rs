@@ -34,7 +34,7 @@ pub(super) struct Frame {
 pub(super) struct Ending {
     /// The costs of ending in tokens of the last frame that are final.
     pub costs: FxHashMap<u32, f32>,
-    /// Of all paths.
+    /// The lowest cost of all paths.
     pub best: f32,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Link {
     pub ilabel: i32,
     pub olabel: i32,
     pub graph: f32,
-    /// With the offset of its frame.
+    /// The acoustic cost, with the offset of its frame.
     pub acoustic: f32,
     /// The next link of the token.
     pub next: u32,

@@ -44,7 +44,7 @@ impl Default for Options {
 pub enum Event {
     /// Memory was running out, and sequences that nothing needs any longer were dropped.
     Rebuilt,
-    /// That did not help, so the search ended.
+    /// Dropping them did not help, so the search ended.
     OutOfMemory {
         limit: i32,
         /// Estimates in bytes: sequences, arcs, elements of sets; sequences after dropping some.

@@ -31,7 +31,7 @@ struct OutArc {
 
 /// A state of the result.
 struct OutState {
-    /// In the pool of elements.
+    /// The elements of the subset, as a range in the pool of elements.
     subset: Range<usize>,
     arcs: Vec<OutArc>,
     end: Option<(StringId, LatticeWeight)>,

@@ -8,7 +8,7 @@ pub const EMPTY: StringId = 0;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// All but the last element.
+    /// The string of all but the last element.
     parent: StringId,
     last: i32,
     length: u32,

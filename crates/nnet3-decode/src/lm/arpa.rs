@@ -1,4 +1,4 @@
-//! From an ARPA file.
+//! The conversion of an ARPA file into a language model in one array.
 
 use kaldi_graph::arpa::{ArpaOptions, Event, Ngram, NgramConsumer, Words, Wrong, read_arpa};
 use kaldi_io::{KaldiReader, Result};

@@ -10,7 +10,7 @@ pub struct Builder {
     end: i32,
     unknown: Option<i32>,
     order: usize,
-    /// By their words. Of the longest, only what they are to their histories is kept.
+    /// The n-grams by their words. Those of the highest order are kept only as entries of their histories.
     ngrams: BTreeMap<Vec<i32>, Inner>,
 }
 
@@ -52,7 +52,7 @@ pub enum BuildError {
 }
 
 impl Builder {
-    /// For `<s>`, `</s>`, the word for unknown ones, the highest order.
+    /// Makes a builder; the arguments are `<s>`, `</s>`, the word for unknown ones, and the highest order.
     pub fn new(begin: i32, end: i32, unknown: Option<i32>, order: usize) -> Builder {
         Builder { begin, end, unknown, order, ngrams: BTreeMap::new() }
     }

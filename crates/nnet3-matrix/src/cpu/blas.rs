@@ -291,7 +291,7 @@ fn gemv(
     }
 }
 
-/// As [`gemm`], without a library.
+/// Does what [`gemm`] does, without a library.
 fn plain_gemm(
     c: ViewMut<'_>,
     alpha: f32,

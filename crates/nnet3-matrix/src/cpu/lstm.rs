@@ -203,10 +203,10 @@ fn add(to: &mut [f64], from: &Cells) {
 
 /// What some rows add to statistics and to the derivatives of the parameters.
 struct Sums {
-    /// Of i, f, g, o, h.
+    /// Sums of the values of i, f, g, o, h.
     values: [Cells; 5],
     derivs: [Cells; 5],
-    /// Of the peephole weights of i, f, o.
+    /// Sums for the peephole weights of i, f, o.
     params: [Cells; 3],
 }
 
@@ -231,7 +231,7 @@ impl Sums {
 }
 
 impl Backward<'_> {
-    /// Some cells of one row.
+    /// Computes `len` cells of one row from `start` on.
     #[inline(always)]
     fn stretch<S: Simd>(&mut self, row: usize, start: usize, len: usize, sums: &mut Sums) {
         let cells = self.params.cols();

@@ -134,7 +134,7 @@ mod tests {
     use super::super::vector::Lanes;
     use super::*;
 
-    /// With fused products, whatever the machine.
+    /// Products and sums in one rounding, whatever the machine has.
     #[derive(Clone, Copy)]
     struct Fused;
     impl Simd for Fused {

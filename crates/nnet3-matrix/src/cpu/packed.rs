@@ -188,7 +188,7 @@ impl<const M: usize> Left<M> for Group<'_, M> {
     }
 }
 
-/// Some rows and terms.
+/// A range of rows and a range of terms of a product.
 struct Block {
     rows: Range<usize>,
     terms: Range<usize>,

@@ -21,7 +21,7 @@ fn mix(z: u64) -> u64 {
 }
 
 trait Distribution: Copy {
-    /// From 64 random bits.
+    /// Makes a number of 64 random bits.
     fn number<S: Simd>(self, bits: u64) -> f32;
 }
 

@@ -33,7 +33,7 @@ pub(super) trait Simd: Copy {
     fn prefetch(soon: &f32) {
         let _ = soon;
     }
-    /// As [`Simd::prefetch`], into the first-level cache.
+    /// Does what [`Simd::prefetch`] does, into the first-level cache.
     #[inline(always)]
     fn prefetch_first(soon: &f32) {
         let _ = soon;

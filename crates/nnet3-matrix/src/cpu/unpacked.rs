@@ -193,7 +193,7 @@ impl Product<'_> {
         }
     }
 
-    /// All columns, N at a time.
+    /// Computes all columns, N at a time.
     #[inline(always)]
     fn run<S: Simd, const M: usize, const N: usize>(&mut self) {
         let cols = self.c.cols();

@@ -11,7 +11,7 @@ pub(super) trait Vector: Copy {
     fn load(from: &[f32]) -> Self;
     /// The elements of a slice of at most 16, and `fill` in the lanes beyond its end.
     fn load_part(from: &[f32], fill: f32) -> Self;
-    /// To the first 16 elements.
+    /// Writes the first 16 elements of `to`.
     fn store(self, to: &mut [f32]);
     /// The first lanes, to a slice of at most 16.
     fn store_part(self, to: &mut [f32]);
@@ -154,8 +154,8 @@ pub(super) mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;
 
-    /// For AVX-512. Values are only made inside kernels that run at that level (see `simd::run`), which is what makes
-    /// each instruction below sound.
+    /// Sixteen numbers in an AVX-512 register. Values are only made inside kernels that run at that level (see
+    /// `simd::run`), which is what makes each instruction below sound.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Wide(__m512);
 
@@ -301,7 +301,7 @@ pub(super) mod x86 {
         }
     }
 
-    /// For AVX2 and FMA, in two halves; as [`Wide`] otherwise.
+    /// Sixteen numbers in two AVX2 registers, with FMA. What [`Wide`] says of soundness holds here as well.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Pair(__m256, __m256);
 

@@ -121,7 +121,7 @@ impl Launch {
         self.kinds.iter().flatten().map(|kind| kind.letter()).collect()
     }
 
-    /// Each argument's words.
+    /// Iterates over the words of each argument.
     pub fn args(&self) -> impl Iterator<Item = (Kind, &[u64])> {
         let mut at = 0;
         self.kinds.iter().flatten().map(move |&kind| {

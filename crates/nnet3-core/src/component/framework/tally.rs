@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// As [`Tally::scale`] by a number that the device knows.
+    /// Does what [`Tally::scale`] does, by a number that the device knows.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         if let Some(factor) = backend.value_at_once(factor) {
             return self.scale(factor.into());

@@ -174,7 +174,7 @@ pub trait Updatable: Component {
     fn num_parameters(&self) -> usize {
         self.parameters().iter().map(|p| p.value.len()).sum()
     }
-    /// All parameters in the file's order: linear part row by row, then bias.
+    /// Returns all parameters in the file's order: the linear part row by row, then the bias.
     fn vectorize(&self) -> Vec<f32> {
         self.parameters().iter().flat_map(|p| p.value.to_vec()).collect()
     }

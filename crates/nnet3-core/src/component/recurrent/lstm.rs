@@ -55,9 +55,9 @@ pub(crate) struct LstmNonlinearity {
     /// Sums over rows, unit by unit (5 · C).
     value_sum: Accumulator,
     deriv_sum: Accumulator,
-    /// For each unit a threshold, then for each unit a scale.
+    /// A threshold for each of the five nonlinearities, then a scale for each of them.
     self_repair: [f32; 10],
-    /// For each unit, over rows: cells under repair; and at [`COUNT`] the rows.
+    /// For each of the five nonlinearities the cells under repair, summed over rows; at [`COUNT`] the number of rows.
     totals: Accumulator,
 }
 

@@ -23,7 +23,7 @@ const PROBABILITY: f32 = 0.5;
 pub(crate) struct TanhStats {
     value_sum: Accumulator,
     deriv_sum: Accumulator,
-    /// At [`REPAIRED`] units under repair, summed over minibatches, at [`COUNT`] rows.
+    /// At [`REPAIRED`] the units under repair, summed over minibatches; at [`COUNT`] the number of rows.
     totals: Accumulator,
     threshold: f32,
     scale: f32,
@@ -56,7 +56,7 @@ impl TanhStats {
         Ok(TanhStats::new(dim, get("self-repair-threshold", 0.2)?, get("self-repair-scale", 1e-5)?))
     }
 
-    /// From `<ValueAvg>` to `<SelfRepairScale>`.
+    /// Reads all from `<ValueAvg>` to `<SelfRepairScale>`.
     pub fn read(r: &mut KaldiReader, dim: usize) -> Result<TanhStats> {
         let mut read_average = |token: &str| -> Result<Accumulator> {
             let values = fields::read_stats(r, token, dim)?;
@@ -143,7 +143,7 @@ impl TanhStats {
         self.all_mut().into_iter().zip(other.all()).for_each(|(sums, more)| sums.add(alpha as f64, more));
     }
 
-    /// As [`TanhStats::scale`] by a number that the device knows.
+    /// Does what [`TanhStats::scale`] does, by a number that the device knows.
     pub fn scale_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.all_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
     }

@@ -61,7 +61,7 @@ struct Truncation {
 struct Stats {
     /// Rows that were clipped, and those (of `boundaries`) that were zeroed.
     changed: Accumulator,
-    /// All rows.
+    /// The number of all rows.
     count: Tally,
     boundaries: Tally,
 }

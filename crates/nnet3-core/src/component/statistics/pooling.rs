@@ -167,7 +167,7 @@ impl Pooling {
         context.backend.add_row_ranges(count, 1.0, input.col_range(0..1), windows.forward.table());
     }
 
-    /// From the sums in `output` to all of it; `input` tells the counts.
+    /// Turns the sums in `output` into the component's output; `input` tells the counts.
     pub(in crate::component) fn finish(
         &self,
         context: Context<'_>,

@@ -18,7 +18,8 @@ pub struct Trial {
     pub output: Rows,
     pub out_deriv: Rows,
     pub in_deriv: Rows,
-    /// Of the parameters, in the order of [`Updatable::vectorize`]; empty without parameters.
+    /// The gradient of the parameters, in the order of [`Updatable::vectorize`]; it is empty if there are no
+    /// parameters.
     pub gradient: Vec<f64>,
 }
 
@@ -140,13 +141,13 @@ pub(crate) fn assert_values_near(found: &[f64], expected: &[f64], what: &str) {
     );
 }
 
-/// Some times from `from` to `to`, at least one, `step` apart.
+/// Draws some times from `from` to `to`, at least one; their distances are multiples of `step`.
 pub(crate) fn some_times(random: &Random, from: i32, to: i32, step: i32) -> Vec<i32> {
     let times: Vec<i32> = (from..=to).step_by(step as usize).filter(|_| random.uniform() < 0.7).collect();
     if times.is_empty() { vec![from] } else { times }
 }
 
-/// All indexes of these times and a few images, in the order of a request.
+/// Lists all indexes of these times and a few images, in the order of a request.
 pub(crate) fn images_at(random: &Random, times: &[i32]) -> Vec<Index> {
     let (images, xs) = (random.int(1, 3), random.int(1, 2));
     let mut indexes = Vec::new();
@@ -158,7 +159,7 @@ pub(crate) fn images_at(random: &Random, times: &[i32]) -> Vec<Index> {
     indexes
 }
 
-/// Some distinct integers in this range, at least one, sorted.
+/// Draws some distinct integers from this range, at least one, and sorts them.
 pub(crate) fn some_offsets(random: &Random, from: i32, to: i32) -> Vec<i32> {
     some_times(random, from, to, 1)
 }

@@ -1,4 +1,4 @@
-//! Each command by itself: indexes in range, shapes that fit each other and the components.
+//! The check of each command by itself: indexes are in range, and shapes fit each other and the components.
 
 use super::fail;
 use crate::component::{Component, Properties};

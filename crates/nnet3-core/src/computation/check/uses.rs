@@ -63,7 +63,8 @@ impl Use {
     }
 }
 
-/// By variable; `None` for what nobody uses. Allocation, deallocation and swaps are no uses; exchanges with the user are.
+/// Finds the uses of each variable; a variable that nobody uses has `None`. Allocation, deallocation and swaps are no
+/// uses; exchanges with the user are.
 pub fn uses(nnet: &Nnet, computation: &Computation, variables: &Variables) -> Vec<Option<Use>> {
     let mut out: Vec<Option<Use>> = vec![None; variables.count()];
     CommandAccesses::new(nnet, computation).for_each(|c, s, kind| {

@@ -10,7 +10,7 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
 use kaldi_io::writer::KaldiWriter;
 
-/// In the order of the reference's numbers.
+/// The names of commands, in the order of the reference's numbers.
 const NAMES: [&str; 25] = [
     "kAllocMatrix",
     "kDeallocMatrix",

@@ -53,12 +53,12 @@ struct Run<'a> {
     computation: &'a Computation,
     memory: Memory<'a>,
     memos: FastMap<MemoId, Symbol>,
-    /// By number, the component and a symbol for each row.
+    /// The component and a symbol for each row, by the number of the common share.
     shares: FastMap<usize, (ComponentId, Vec<Symbol>)>,
     /// How often chance has been asked.
     draws: u64,
     accepted: usize,
-    /// What the user gets.
+    /// The symbols that the user gets.
     provided: Vec<(NodeId, Symbol)>,
     /// By component, all that has been stored in it or has changed its parameters.
     effects: Vec<Symbol>,
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
         Ok(all)
     }
 
-    /// For each row the sum over columns of an affine component's input; `first` is the first of them.
+    /// Returns for each row the sum over the columns of an affine component's input; `first` is the first of them.
     fn linear(
         &self,
         component: ComponentId,

@@ -36,7 +36,7 @@ struct Storage {
 /// The symbols of all matrices.
 pub struct Memory<'a> {
     computation: &'a Computation,
-    /// By matrix.
+    /// The storage of each matrix.
     storage_of: Vec<usize>,
     storages: Vec<Storage>,
 }

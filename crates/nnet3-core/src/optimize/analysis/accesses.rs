@@ -1,4 +1,4 @@
-//! Which commands access what, in order.
+//! Lists of the commands that access each variable or matrix, in order.
 
 use crate::buckets::Buckets;
 
@@ -32,18 +32,18 @@ impl Access {
     }
 }
 
-/// For each of several things its accesses, by command, one a command.
+/// The accesses to each of several things in the order of commands, at most one for a command.
 pub(crate) type AccessLists = Buckets<Access>;
 
 /// Collects accesses in the order of commands.
 pub struct Recorder {
     recorded: Vec<(u32, Access)>,
-    /// For each thing the position of its latest access.
+    /// The position of each thing's latest access.
     latest: Vec<u32>,
 }
 
 impl Recorder {
-    /// For `things` things and about `expected` accesses.
+    /// Makes a recorder for `things` things, which expects about `expected` accesses.
     pub fn new(things: usize, expected: usize) -> Recorder {
         Recorder { recorded: Vec::with_capacity(expected), latest: vec![u32::MAX; things] }
     }

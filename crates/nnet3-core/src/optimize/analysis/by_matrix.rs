@@ -12,7 +12,7 @@ pub struct SubmatricesByMatrix {
 }
 
 impl SubmatricesByMatrix {
-    /// Those that `wanted` accepts; never the empty one.
+    /// Lists the sub-matrices that `wanted` accepts; the empty one is never among them.
     pub fn new(computation: &Computation, wanted: impl Fn(SubmatrixId) -> bool) -> SubmatricesByMatrix {
         let count = computation.submatrices.len();
         let mut first = vec![SubmatrixId(0); computation.matrices.len()];

@@ -14,7 +14,8 @@ pub struct Life {
     pub is_output: bool,
 }
 
-/// By matrix. An error if one is allocated or freed twice, or by a sub-matrix that is not the whole of it.
+/// Finds the life of each matrix. It is an error if one is allocated or freed twice, or by a sub-matrix that is not
+/// the whole of it.
 pub fn lives(computation: &Computation) -> Result<Vec<Life>> {
     let mut out = vec![Life::default(); computation.matrices.len()];
     for (c, &command) in computation.commands.iter().enumerate() {

@@ -127,7 +127,7 @@ impl CommandAccesses {
 /// analysed.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixAnalysis {
-    /// By matrix.
+    /// The life of each matrix.
     pub lives: Vec<Life>,
     accesses: AccessLists,
 }
@@ -162,7 +162,7 @@ impl MatrixAnalysis {
 #[derive(Clone, Debug)]
 pub(crate) struct Analysis {
     pub variables: Variables,
-    /// By matrix.
+    /// The life of each matrix.
     pub lives: Vec<Life>,
     accesses: AccessLists,
     is_zeroing: Vec<bool>,

@@ -199,7 +199,7 @@ impl Variables {
         })
     }
 
-    /// As [`Variables::of`].
+    /// Calls `f` for each of the variables that [`Variables::of`] returns.
     pub fn for_each(&self, s: SubmatrixId, mut f: impl FnMut(usize)) {
         let Block { first, rows, cols, stride } = self.blocks[s.index()];
         if (rows, cols) == (1, 1) {
@@ -211,7 +211,7 @@ impl Variables {
         }
     }
 
-    /// All variables of a matrix.
+    /// Returns all variables of a matrix.
     pub(crate) fn of_matrix(&self, m: MatrixId) -> Range<usize> {
         let grid = &self.grids[m.index()];
         let first = grid.first as usize;

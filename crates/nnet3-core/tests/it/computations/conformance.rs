@@ -181,7 +181,7 @@ fn check_case(case: &Case, totals: &mut Totals) -> Result<(), String> {
     case.compare_figures(&optimized).map_err(|e| format!("optimised: {e}"))
 }
 
-/// For comparing by hand: `$NNET3_DUMP/<case>.<what>.txt`.
+/// Writes `$NNET3_DUMP/<case>.<what>.txt`, which people can compare by hand.
 fn dump(case: &Case, what: &str, computation: &Computation) {
     if let Some(dir) = std::env::var_os("NNET3_DUMP") {
         let file = Path::new(&dir).join(format!("{}.{what}.txt", case.name.replace('/', "-")));

@@ -21,7 +21,7 @@ fn optimized(nnet: &Nnet, request: &ComputationRequest, options: &OptimizeOption
     out
 }
 
-/// Without the four lines that explain debug info.
+/// Removes the four lines that explain debug info.
 fn without_legend(listing: String) -> String {
     const LEGEND: [&str; 4] = ["# The following", "# cindex-ids", "# where", "# so we"];
     let is_legend = |line: &str| LEGEND.iter().any(|l| line.starts_with(l));

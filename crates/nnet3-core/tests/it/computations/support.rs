@@ -31,7 +31,7 @@ pub fn training_request(
     }
 }
 
-/// Without derivatives.
+/// Returns the request without derivatives.
 pub fn forward_only(request: &ComputationRequest) -> ComputationRequest {
     let mut out = request.clone();
     out.outputs.iter_mut().for_each(|io| io.has_deriv = false);

@@ -31,7 +31,7 @@ const FLAGS: [(&str, Flag); 14] = [
     ("allocate-from-other", |o| &mut o.allocate_from_other),
 ];
 
-/// Each flag off, each alone, and some combinations.
+/// Lists options with each flag off, each alone, and some combinations.
 pub fn option_variants() -> Vec<(String, OptimizeOptions)> {
     let mut out =
         vec![("all".to_string(), OptimizeOptions::default()), ("none".to_string(), OptimizeOptions::none())];

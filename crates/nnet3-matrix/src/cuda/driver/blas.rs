@@ -26,7 +26,7 @@ unsafe impl Send for Blas {}
 unsafe impl Sync for Blas {}
 
 impl Blas {
-    /// In the current context.
+    /// Opens the library in the current context.
     pub fn new(stream: driver::CUstream, math: GpuMath) -> Result<Blas, Fault> {
         let compute = match math {
             GpuMath::Fp32 => cublasComputeType_t::CUBLAS_COMPUTE_32F,

@@ -11,12 +11,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Where compiled kernels came from.
+/// The origin of compiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Were compiled by an earlier run.
     Cache(PathBuf),
-    /// By NVRTC, now.
+    /// NVRTC has compiled them just now.
     Compiled,
     /// PTX of this library, which the driver compiled; and why NVRTC did not.
     Embedded(String),

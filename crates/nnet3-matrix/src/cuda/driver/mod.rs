@@ -24,7 +24,7 @@ use engine::Cuda;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which device, and how.
+/// Which device is opened, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Number among the visible devices.
@@ -37,12 +37,12 @@ pub struct Settings {
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Of the device.
+    /// The name of the device.
     pub name: String,
     /// Major and minor compute capability.
     pub capability: (i32, i32),
     pub memory: crate::Memory,
-    /// Where the compiled kernels came from.
+    /// The origin of the compiled kernels.
     pub kernels: Origin,
 }
 

@@ -63,7 +63,7 @@ impl Buffer {
 }
 
 impl Staging {
-    /// In the current context.
+    /// Allocates in the current context.
     pub fn new() -> Result<Staging, Fault> {
         let mut copies = std::ptr::null_mut();
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;

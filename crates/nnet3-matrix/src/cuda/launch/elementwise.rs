@@ -6,7 +6,7 @@ use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Op};
 use crate::view::{View, ViewMut};
 
-/// As `prelude.cu` numbers them.
+/// Returns the number that `prelude.cu` gives to an activation.
 pub(super) fn number_of(activation: Activation) -> i32 {
     match activation {
         Activation::Sigmoid => 0,

@@ -8,7 +8,7 @@ use crate::low_rank::{FLAGS, LowRank, LowRankUpdate};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// As in `low_rank.cu`.
+/// The same number as in `low_rank.cu`.
 const WARP: u32 = 32;
 const LOW_RANK_BLOCK: u32 = 1024;
 

@@ -26,7 +26,7 @@ pub(super) use crate::view::same_shape;
 const WIDE: u32 = 8192;
 const HIGH: u32 = 32768;
 
-/// As in `prelude.cu`.
+/// The same number as in `prelude.cu`.
 const GROUP: u32 = 4;
 /// With more elements than this a quarter as many threads still keep a device busy.
 const MANY: u64 = 1 << 17;

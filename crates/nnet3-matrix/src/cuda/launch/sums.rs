@@ -27,7 +27,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// For `cols` columns of `rows` rows, with room for at most `room` sums for each column.
+    /// Splits `cols` columns of `rows` rows, with room for at most `room` sums for each column.
     pub fn new(rows: u32, cols: u32, room: usize) -> Split {
         let across = cols.next_power_of_two().clamp(1, 32);
         let down = BLOCK / across;

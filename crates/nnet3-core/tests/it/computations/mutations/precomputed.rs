@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A network of one component between an affine one and the output.
 struct Case {
     component: &'static str,
-    /// Of the component's input.
+    /// The dimension of the component's input.
     dim: usize,
     /// The same type with other settings, and what is said of its precomputed indexes; for those whose fit depends on
     /// settings.
@@ -137,7 +137,7 @@ impl Case {
     }
 }
 
-/// With the precomputed indexes of `from`.
+/// Gives the computation the precomputed indexes of `from`.
 fn transplanted(mut computation: Computation, from: &Computation) -> Computation {
     assert_eq!((computation.precomputed.len(), from.precomputed.len()), (2, 2));
     computation.precomputed[1].data = from.precomputed[1].data.clone();
