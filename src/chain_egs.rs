@@ -1,4 +1,4 @@
-//! From features and supervision to chain examples: `nnet3-chain-get-egs` and `nnet3-chain-e2e-get-egs`.
+//! The way from features and supervision to chain examples: `nnet3-chain-get-egs` and `nnet3-chain-e2e-get-egs`.
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::{FstHolder, read_fst};

@@ -11,7 +11,7 @@ use std::path::Path;
 /// The folder, and what is needed besides the network itself.
 pub struct ConfigDir<'a> {
     pub path: &'a Path,
-    /// For the comment at the head of each file.
+    /// The command line, for the comment at the head of each file.
     pub command_line: &'a str,
     /// A network that the configs will be added to.
     pub existing_model: Option<&'a str>,

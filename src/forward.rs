@@ -170,7 +170,7 @@ pub struct Output {
     pub key: String,
     /// The graph that belongs to it, where each utterance has its own.
     pub graph: Option<Fst>,
-    /// Of its features.
+    /// The number of frames of its features.
     pub frames: usize,
     /// What the network made of it, or why there is nothing.
     pub output: std::result::Result<DenseMatrix<f32>, String>,

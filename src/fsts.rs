@@ -36,7 +36,7 @@ pub fn convert(
 /// An FST with the symbol tables that its file has.
 pub struct WithSymbols {
     pub fst: Fst,
-    /// Of input and output labels.
+    /// The symbols of input and of output labels.
     pub symbols: [Option<Symbols>; 2],
 }
 
@@ -75,7 +75,8 @@ pub fn read_integers(rxfilename: &str) -> Result<Vec<i32>> {
     Ok(integers)
 }
 
-/// As [`read_integers`], for disambiguation symbols: positive, none twice. An empty name is an empty list.
+/// Does what [`read_integers`] does, for disambiguation symbols, which are positive and distinct. An empty name is an
+/// empty list.
 pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
     if rxfilename.is_empty() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! From features and targets to examples: `nnet3-get-egs` and its variant with dense targets.
+//! The way from features and targets to examples: `nnet3-get-egs` and its variant with dense targets.
 
 use anyhow::{Result, bail};
 use kaldi_io::cli::NOTHING_DONE;
@@ -13,7 +13,7 @@ use crate::options::egs::EgsOptions;
 use crate::{progress, tables};
 
 pub const ROUNDING: Site = Site::new("ComputeDerived", "nnet-example-utils.cc", 344);
-/// Of each line of the splitter's statistics.
+/// The source lines of the splitter's statistics in the reference, which log lines name.
 const STATISTICS: [u32; 3] = [373, 383, 400];
 
 /// What is read and written, and where messages come from.

@@ -15,7 +15,7 @@ pub struct Sum<'a> {
     /// Of the first two inputs, if these are tables.
     pub scales: [f32; 2],
     pub average: bool,
-    /// For a result in a file.
+    /// Says whether a result in a file is binary.
     pub binary: bool,
 }
 
@@ -44,7 +44,7 @@ impl Sum<'_> {
         }
     }
 
-    /// For each key of the first table, its objects in all tables.
+    /// Adds up for each key of the first table its objects in all tables.
     fn tables<S: Summand>(&self, inputs: &[String], to: &str) -> Result<u8> {
         let scale = |input: usize| match input {
             _ if self.average => 1.0 / inputs.len() as f32,

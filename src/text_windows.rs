@@ -13,7 +13,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// All characters that occur.
+    /// Collects all characters that occur.
     pub fn of(text: &str) -> Vocabulary {
         let mut symbols: Vec<char> = text.chars().collect();
         symbols.sort_unstable();
@@ -85,7 +85,7 @@ impl Vocabulary {
     }
 }
 
-/// All of a text file, in UTF-8.
+/// Reads a text file in UTF-8.
 pub fn read_text(rxfilename: &str) -> Result<String> {
     let mut reader = KaldiReader::open_raw(rxfilename)?;
     let mut bytes = Vec::new();

@@ -50,7 +50,7 @@ pub struct Output<'o> {
 }
 
 impl<O: Objective + 'static> Training<O> {
-    /// Makes the trainers; the table is opened afterwards. Then all of the training. The result is the program's exit status.
+    /// Makes the trainers, opens the table, and then runs the whole training. Returns the program's exit status.
     pub fn run(
         self,
         nnet: Nnet,

@@ -142,14 +142,14 @@ pub fn compilation(compiler: &CachingCompiler) {
     }
 }
 
-/// Where the time went.
+/// The times that the parts of the training took.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     pub total: Duration,
     pub compiling: Duration,
-    /// For examples.
+    /// The time spent waiting for examples.
     pub waiting: Duration,
-    /// With compilation.
+    /// The time spent training, compilation included.
     pub training: Duration,
 }
 

@@ -40,7 +40,7 @@ impl Utterances {
         })
     }
 
-    /// Each graph with its features. `missing` is what to say of a key without features.
+    /// Reads each graph with its features. `missing` says what to report of a key without features.
     pub fn of_graphs(graphs: &str, features: &str, missing: fn(&str) -> String) -> Result<Utterances> {
         Ok(Utterances {
             source: Source::Graphs {

@@ -87,7 +87,7 @@ fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// All but the last word of a line.
+/// Returns all but the last word of a line.
 fn summary(errors: &Errors, num_words: usize) -> String {
     format!(
         "%WER {} [ {} / {num_words}, {} insertions, {} deletions, {}",

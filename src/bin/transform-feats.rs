@@ -40,7 +40,7 @@ struct LogDeterminants {
     sum: f64,
     frames: usize,
     reducing: bool,
-    /// Of the transform for all utterances.
+    /// The log-determinant of the transform for all utterances.
     global: Option<f64>,
 }
 

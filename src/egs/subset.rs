@@ -17,7 +17,7 @@ pub struct SubsetStage<E> {
     randomize_order: bool,
     /// Kept in all.
     count: usize,
-    /// What the last message calls them.
+    /// The word that the last message uses for the examples.
     kind: &'static str,
     site: Site,
 }

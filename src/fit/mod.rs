@@ -62,7 +62,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// All of it, from this network on. The result is the program's exit status.
+    /// Runs the whole training, from this network on. Returns the program's exit status.
     pub fn run(self, mut nnet: Nnet, device: &Device) -> Result<u8> {
         let rules = self.rules.rules()?;
         if self.num_epochs == 0 {

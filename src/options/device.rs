@@ -113,8 +113,8 @@ impl DeviceOptions {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }
 
-    /// That many devices, at least one: as for [`DeviceOptions::select`], but GPUs from `--device-id` on, or the CPU that
-    /// many times. Not some of each: those on the CPU would hold up the others.
+    /// Selects that many devices, at least one: as [`DeviceOptions::select`] does, but GPUs from `--device-id` on, or
+    /// the CPU that many times. The kinds are not mixed, since those on the CPU would hold up the others.
     pub fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let use_gpu = UseGpu::parse(use_gpu)?;
         let first = self.settings()?;

@@ -232,7 +232,7 @@ pub(crate) trait RemoteSums: Send + Sync {
     fn scale(&self, factor: f64);
     /// Adds `alpha` times as many numbers at another address of the same device.
     fn add(&self, alpha: f64, address: u64);
-    /// As many zeros on the same device.
+    /// Makes as many zeros on the same device.
     fn zeros(&self) -> Box<dyn RemoteSums>;
 }
 
@@ -240,7 +240,8 @@ pub(crate) trait RemoteSums: Send + Sync {
 #[derive(Default)]
 pub struct Accumulator {
     values: Vec<f64>,
-    /// To be added to `values`; of the same length.
+    /// Numbers on a device that belong to the same sums and are added to `values` when they are read; there are as
+    /// many.
     remote: Option<Box<dyn RemoteSums>>,
 }
 

@@ -3,9 +3,9 @@
 /// What each of several changes is multiplied by, and then all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NormFactors {
-    /// At most 1.
+    /// The factor of each change, at most 1.
     pub each: Vec<f64>,
-    /// At most 1.
+    /// The factor of all changes together, at most 1.
     pub all: f64,
     /// Whether the changes are numbers; if not they are not to be made.
     pub finite: bool,

@@ -16,7 +16,7 @@ pub struct AmNnet {
     nnet: Nnet,
     left_context: i32,
     right_context: i32,
-    /// By pdf; empty: not known.
+    /// The prior of each pdf; empty if priors are not known.
     priors: Vec<f32>,
 }
 

@@ -47,7 +47,7 @@ where
     average_numbered(names, weights, threads, |i| load(&names[i]))
 }
 
-/// As [`average`]; `load` gets the networks' numbers, names are for messages.
+/// Does what [`average`] does; `load` gets the networks' numbers, and messages use the names.
 pub fn average_numbered<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
 where
     L: Fn(usize) -> Result<Nnet> + Sync,

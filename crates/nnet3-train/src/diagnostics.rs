@@ -19,7 +19,7 @@ use nnet3_matrix::Device;
 pub struct ProbOptions {
     /// The derivative of the sum of all objectives by the parameters.
     pub derivative: bool,
-    /// Add activation and batch-norm statistics to the network. Not together with `derivative`.
+    /// Adds activation and batch-norm statistics to the network. This excludes `derivative`.
     pub store_component_stats: bool,
     pub compile: CompileOptions,
     /// Makes what watches the programs run.
@@ -42,7 +42,7 @@ pub struct ProbComputer<O = FrameObjective> {
     gradient: Nnet,
     runner: Runner,
     objective: O,
-    /// Of the present example.
+    /// The ledger of the present example.
     ledger: Ledger,
     random: Random,
     totals: BTreeMap<String, OutputTotals>,
@@ -50,14 +50,14 @@ pub struct ProbComputer<O = FrameObjective> {
 }
 
 impl ProbComputer {
-    /// For plain examples.
+    /// Makes one for plain examples.
     pub fn new(nnet: Nnet, options: ProbOptions, device: &Device) -> ProbComputer {
         ProbComputer::with_objective(FrameObjective::default(), nnet, options, device)
     }
 }
 
 impl<O: Objective> ProbComputer<O> {
-    /// For examples of the objective.
+    /// Makes one for examples of the objective.
     pub fn with_objective(
         objective: O,
         mut nnet: Nnet,

@@ -51,7 +51,7 @@ impl ExampleForward {
         &self.nnet
     }
 
-    /// Where random components draw from.
+    /// The random numbers that random components draw.
     pub fn random(&self) -> &Random {
         &self.random
     }

@@ -49,7 +49,8 @@ pub struct Tally<'l> {
 }
 
 impl<'l> Tally<'l> {
-    /// For this minibatch; `suffix` is added to the names of outputs. The ledger has room for a number for each output.
+    /// Makes the tally of this minibatch; `suffix` is added to the names of outputs. The ledger has room for a number
+    /// for each output.
     pub fn new(ledger: &'l mut Ledger, minibatch: u64, suffix: &'static str) -> Tally<'l> {
         Tally { ledger, minibatch, suffix, weight: 0.0 }
     }
@@ -84,7 +85,7 @@ impl<'l> Tally<'l> {
 pub struct Ledger {
     numbers: Accumulator,
     used: usize,
-    /// Each with the place of its first number.
+    /// Each entry has the place of its first number.
     entries: Vec<(usize, Entry)>,
 }
 
@@ -132,7 +133,8 @@ impl Ledger {
         self.entries.push((first, entry));
     }
 
-    /// All entries so far with their numbers, in order; waits for the device. The ledger is empty afterwards.
+    /// Returns all entries so far with their numbers, in order, and waits for the device. The ledger is empty
+    /// afterwards.
     pub fn read(&mut self) -> Vec<(Entry, Vec<f64>)> {
         if self.entries.is_empty() {
             self.used = 0;

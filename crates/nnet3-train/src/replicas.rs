@@ -30,7 +30,7 @@ pub type Prepare<O> = Arc<dyn Fn(usize, &mut Trainer<O>) + Send + Sync>;
 pub struct ReplicaOptions<O = FrameObjective> {
     /// Makes the objective of a replica, on its thread.
     pub objective: Arc<dyn Fn() -> O + Send + Sync>,
-    /// Those of each replica.
+    /// The options of each replica's trainer.
     pub trainer: TrainerOptions,
     /// Seed of the first replica; the next ones count up from there.
     pub seed: i32,
@@ -72,12 +72,12 @@ impl From<Error> for Failure {
     }
 }
 
-/// Where the time of the replicas went, on average.
+/// The time that replicas spent, on average.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplicaTimes {
-    /// For minibatches.
+    /// The time spent waiting for minibatches.
     pub waiting: Duration,
-    /// In the trainer, with compilation.
+    /// The time spent in the trainer, compilation included.
     pub training: Duration,
 }
 

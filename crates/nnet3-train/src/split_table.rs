@@ -1,4 +1,4 @@
-//! Which chunk sizes to cut utterances of each length into.
+//! The choice of chunk sizes into which utterances of each length are cut.
 
 use crate::error::{Error, Result};
 
@@ -41,7 +41,7 @@ impl SplitTable {
         split.windows(2).fold(total, |sum, pair| sum - proportion * pair[0].min(pair[1]) as f32)
     }
 
-    /// All splits of up to two alternate sizes and any number of the principal one, in lexicographic order.
+    /// Lists all splits of up to two alternate sizes and any number of the principal one, in lexicographic order.
     fn enumerate(&self, sizes: &[usize], longest: usize) -> Vec<Vec<usize>> {
         let mut splits = Vec::new();
         for i in 0..sizes.len() {

@@ -174,7 +174,7 @@ pub struct Trained {
     pub compiler: CachingCompiler,
 }
 
-/// Which of the two steps of backstitch, or neither.
+/// One of the two steps of backstitch, or an ordinary one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     Conventional,
@@ -183,14 +183,14 @@ enum Pass {
 }
 
 impl Trainer {
-    /// For plain examples. `seed` is that of `--srand`.
+    /// Makes a trainer for plain examples. `seed` is that of `--srand`.
     pub fn new(nnet: Nnet, options: TrainerOptions, device: &Device, seed: i32) -> Result<Trainer> {
         Trainer::with_objective(FrameObjective::default(), nnet, options, device, seed)
     }
 }
 
 impl<O: Objective> Trainer<O> {
-    /// For examples of the objective. `seed` is that of `--srand`.
+    /// Makes a trainer for examples of the objective. `seed` is that of `--srand`.
     pub fn with_objective(
         objective: O,
         nnet: Nnet,

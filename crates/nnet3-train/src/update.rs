@@ -46,12 +46,12 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// For networks like this one.
+    /// Makes a stepper for networks like this one.
     pub fn new(nnet: &Nnet, device: &Device) -> Stepper {
         Stepper::of_components(nnet, nnet.updatable_components(), device)
     }
 
-    /// For these components of networks like this one.
+    /// Makes a stepper for these components of networks like this one.
     pub fn of_components(nnet: &Nnet, ids: Vec<ComponentId>, device: &Device) -> Stepper {
         let max_change = |id| nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change);
         let components = ids.iter().map(|&id| (nnet.component_name(id).to_owned(), max_change(id))).collect();

@@ -94,7 +94,7 @@ impl Descriptor {
         }
     }
 
-    /// All layers that occur.
+    /// Returns all layers that occur.
     pub fn layers(&self) -> Vec<&str> {
         match self {
             Descriptor::Layer(layer) => vec![layer],

@@ -193,7 +193,7 @@ impl Network {
         self.layers.iter().map(|layer| layer.xconfig_line(false)).collect()
     }
 
-    /// As [`Network::expanded`], with descriptors in normal form.
+    /// Does what [`Network::expanded`] does, with descriptors in normal form.
     pub fn normalized(&self) -> Vec<String> {
         self.layers.iter().map(|layer| layer.xconfig_line(true)).collect()
     }

@@ -3,7 +3,7 @@
 use crate::layer::LayerType;
 use crate::layers;
 
-/// All types, by family.
+/// Iterates over all types, family by family.
 pub fn types() -> impl Iterator<Item = &'static LayerType> {
     const FAMILIES: &[&[LayerType]] = &[
         layers::input_output::TYPES,

@@ -208,8 +208,8 @@ pub fn bars(
     figure(title, note, html! { (legend(parts.into_iter())) (svg(title, HEIGHT, drawn)) })
 }
 
-/// A table of shades: a row for each name, a column for each iteration; dark is `high`. On a logarithmic scale if
-/// `logarithmic`.
+/// A table of shades: a row for each name, a column for each iteration; high values are dark. The scale is
+/// logarithmic if `logarithmic`.
 pub fn heat_map(title: &str, note: &str, cells: &[(f64, Vec<(String, f64)>)], logarithmic: bool) -> Markup {
     const ROW: f64 = 18.0;
     const NAMES: f64 = 150.0;

@@ -21,7 +21,7 @@ pub struct Epoch {
     pub valid_loss: Option<f64>,
     /// Of validation, with the output before the name where there are several.
     pub metrics: Vec<(String, f64)>,
-    /// By optimiser.
+    /// The learning rate of each optimiser.
     pub rates: Vec<(String, f64)>,
     pub gradient_norm: Option<f64>,
     /// The share of steps whose gradient was clipped.

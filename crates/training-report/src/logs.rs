@@ -70,7 +70,7 @@ pub struct Job {
     pub times: Option<Times>,
 }
 
-/// Where the time of an nnet3-train went, in seconds.
+/// The times that the parts of an nnet3-train took, in seconds.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Times {
     pub compiling: f64,

@@ -77,8 +77,8 @@ struct Derivatives {
     slopes: In,
 }
 
-/// By differences for the loss dc · c + dm · m; the self-repair amounts r enter as gradients that push each
-/// nonlinearity back towards its middle.
+/// Differentiates the loss dc · c + dm · m by differences; the self-repair amounts r enter as gradients that push
+/// each nonlinearity back towards its middle.
 fn differentiate(x: In, weights: [f64; 3], keep: [f64; 3], [dc, dm]: [f64; 2], r: In) -> Derivatives {
     let here = forward(x, weights, keep);
     let [i, f, g, o, h] = here.values;

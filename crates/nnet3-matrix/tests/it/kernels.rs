@@ -40,7 +40,7 @@ fn without_nvrtc() -> bool {
     missing
 }
 
-/// For the oldest and the newest device that the installed NVRTC knows.
+/// Kernels compile for the oldest and the newest device that the installed NVRTC knows.
 #[test]
 fn nvrtc_compiles_every_kernel() {
     if without_nvrtc() {

@@ -238,7 +238,7 @@ mod tests {
         (-sums.values()[0], deriv.to_vec().iter().map(|d| -d).collect())
     }
 
-    /// Of neon and PyTorch.
+    /// Values and derivatives are those of neon and PyTorch.
     #[test]
     fn values_and_derivatives() {
         const X: [f32; 3] = [1.2, -0.7, 0.3];

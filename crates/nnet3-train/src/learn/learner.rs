@@ -121,7 +121,7 @@ struct Collector {
 
 /// A limit on the norm of a component's change, as the device wants it.
 struct ChangeLimit {
-    /// That limit, and none on the sum of all.
+    /// The limit of the component; there is none on the sum of all.
     limits: Accumulator,
     square: Accumulator,
     /// What to multiply the change by, and whether it is finite (1 or 0).

@@ -23,7 +23,7 @@ pub enum Metric {
     Top(usize),
     /// Of the rows said to be of a class, those that are: averaged over classes.
     Precision,
-    /// Of the rows of a class, those said to be: averaged over classes.
+    /// The share of a class's rows that are recognised as such, averaged over classes.
     Recall,
 }
 

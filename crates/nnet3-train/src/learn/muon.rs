@@ -8,7 +8,7 @@ use nnet3_matrix::{
 };
 use std::cell::RefCell;
 
-/// Of the polynomial a x + b x³ + c x⁵ that moves singular values towards 1.
+/// The coefficients a, b, c of the polynomial a x + b x³ + c x⁵ that moves singular values towards 1.
 const COEFFICIENTS: [f32; 3] = [3.4445, -4.775, 2.0315];
 /// Added to squared norms, lest they be zero.
 const SMALL: f64 = 1e-14;

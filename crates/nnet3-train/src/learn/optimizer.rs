@@ -29,7 +29,7 @@ pub const TYPES: &[&str] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub struct Optimizer {
     pub name: String,
-    /// As in the rules.
+    /// The name of its type, as in the rules.
     pub type_name: String,
     pub rule: OptimizerRule,
     /// `None` for `kaldi` with the rates of the model.

@@ -17,7 +17,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     pub groups: Vec<Group>,
-    /// Of all components with parameters, in the order of components and their parameters.
+    /// The parts of all components with parameters, in the order of components and their parameters.
     pub parts: Vec<Part>,
     pub clip: Clip,
     pub costs: Costs,

@@ -14,7 +14,7 @@ use nnet3_core::nnet::edit::matches_pattern;
 /// The name of a part's optimiser that leaves it as it is.
 pub const FROZEN: &str = "none";
 
-/// All lines, understood but not yet applied to a network.
+/// The lines of a rules file, understood but not yet applied to a network.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     pub optimizers: Vec<(Optimizer, ConfigLine)>,
@@ -33,9 +33,9 @@ pub struct Rules {
 pub struct Clip {
     /// Of the 2-norm of all gradients together; 0 is none.
     pub norm: f64,
-    /// Of each element of the gradient; infinite for none.
+    /// The limit on each element of the gradient; infinite if there is none.
     pub value: f64,
-    /// Of each parameter; infinite for none.
+    /// The limit on each parameter; infinite if there is none.
     pub parameter: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct Settings {
 /// A limit on the 2-norm of a component's change in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxChangeRule {
-    /// That of the model.
+    /// The rate that the model has for the component.
     OfModel,
     /// 0 is none.
     Limit(f64),

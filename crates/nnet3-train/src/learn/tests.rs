@@ -284,7 +284,7 @@ fn a_running_average() {
     assert_eq!(decays, [2.0 / 11.0, 11.0 / 20.0, 0.9]);
 }
 
-/// From the definition: sign of an average, decay apart from the gradient.
+/// Steps follow the definition: the sign of an average, and a decay that is not part of the gradient.
 #[test]
 fn steps_of_lion() {
     let lines = "optimizer name=l type=lion learning-rate=.1 weight-decay=.05;learn components=* optimizer=l";

@@ -18,7 +18,7 @@ use nnet3_matrix::{View, ViewMut, Workspace};
 
 /// A function of one output and its targets.
 pub trait ObjectiveFunction: Send + Sync {
-    /// As in `output-node … objective=`.
+    /// The name in `output-node … objective=`.
     fn name(&self) -> &'static str;
 
     /// How log lines of diagnostics call it.
@@ -41,7 +41,7 @@ pub trait ObjectiveFunction: Send + Sync {
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>);
 }
 
-/// All functions.
+/// The objective functions that there are.
 pub static FUNCTIONS: &[&dyn ObjectiveFunction] = &[&Linear, &Quadratic];
 
 /// Σ output ⊙ target. With a log-softmax output and targets that sum to one this is the log-likelihood.
@@ -116,7 +116,7 @@ pub struct FrameObjective {
 pub struct AccuracyOptions {
     /// Whether to look.
     pub accuracy: bool,
-    /// For each value of the targets.
+    /// True if accuracies of each target dimension are wanted.
     pub per_dim: bool,
 }
 
@@ -136,7 +136,7 @@ impl FrameObjective {
         (&self.metrics, &self.metric_sums)
     }
 
-    /// Of all examples so far, by the names of outputs; empty if not wanted.
+    /// The accuracy over all examples so far, by the names of outputs; empty if it is not wanted.
     pub fn accuracy(&self) -> &BTreeMap<String, Accuracy> {
         &self.accuracy
     }

@@ -125,7 +125,7 @@ fn gone() -> Error {
     Error::data("a replica has ended before its time")
 }
 
-/// What the thread does: None if there could be no trainer.
+/// The work of a thread. Returns `None` if the trainer could not be made.
 fn work<O: Objective>(
     setup: Setup<O>,
     jobs: &Receiver<Job<O::Example>>,

@@ -12,7 +12,7 @@ use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 const DRAWS_BEFORE_FF: usize = 1025;
 const DRAWS_BEFORE_LSTM: usize = 510;
 
-/// Of the norm of what stands between two tags of a network file.
+/// The largest relative difference, by the norm of what stands between two tags of a network file.
 const TOLERANCE: f64 = 2e-5;
 
 fn data(name: &str) -> String {

@@ -98,7 +98,7 @@ fn inner_dim(layer: &Layer) -> Result<i64, Problem> {
     Ok(dim - 1)
 }
 
-/// What the affine component sees, and its dimension.
+/// Returns the input of the affine component, and its dimension.
 fn bottleneck(layer: &Layer, b: &mut Builder) -> Result<(String, i64), Problem> {
     let input = layer.input();
     let (bottleneck, dim) = (layer.int("bottleneck-dim"), layer.int("dim"));

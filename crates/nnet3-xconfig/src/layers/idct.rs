@@ -1,4 +1,4 @@
-//! From cepstra back to filter banks: the inverse cosine transform, with the liftering undone.
+//! The way from cepstra back to filter banks: the inverse cosine transform, with the liftering undone.
 
 use crate::error::Problem;
 use crate::layer::{Builder, Built, Default, INPUT, Layer, LayerType, Target, key};
@@ -48,7 +48,7 @@ fn idct_matrix(inputs: i64, outputs: i64, lifter: f64) -> Vec<Vec<f64>> {
     (0..outputs).map(|n| (0..inputs).map(|k| element(n, k)).collect()).collect()
 }
 
-/// As a matrix in a text file, with a last column of zeros: the bias.
+/// Writes the matrix as text, with a last column of zeros, which is the bias.
 fn matrix_text(rows: &[Vec<f64>]) -> String {
     let row = |row: &Vec<f64>| row.iter().map(|v| float_text(*v) + " ").collect::<String>() + "0";
     format!("[ {} ]", rows.iter().map(row).collect::<Vec<_>>().join("\n"))

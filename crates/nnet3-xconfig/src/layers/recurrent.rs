@@ -53,7 +53,7 @@ pub(super) struct Projected {
     pub cell: i64,
     /// Columns of the output that recur.
     pub recurrent: i64,
-    /// All columns of the output.
+    /// The number of all columns of the output.
     pub output: i64,
 }
 

@@ -86,7 +86,7 @@ fn build(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(node, height_out * filters))
 }
 
-/// Of input and output.
+/// Returns the heights of input and output.
 fn heights(layer: &mut Layer) -> Result<(i64, i64), Problem> {
     let (both, input, output) = (layer.int("height"), layer.int("height-in"), layer.int("height-out"));
     let (input, output) = match (both > 0, input > 0, output > 0) {

@@ -66,7 +66,7 @@ fn build(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(node, dim))
 }
 
-/// Of the linear and of the affine part.
+/// Returns the time offsets of the linear and of the affine part.
 fn time_offsets(layer: &Layer) -> Result<(String, String), Problem> {
     let stride = layer.int("time-stride");
     let left = format!("{},0", stride.wrapping_neg());
