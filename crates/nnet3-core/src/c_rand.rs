@@ -1,7 +1,7 @@
 //! The C library's `rand()` (the additive feedback generator of glibc), with the reference's ways of drawing from it.
 //!
 //! In the reference this stream decides which chunks an utterance is cut into, which examples are kept, and in which
-//! minibatches units are repaired; with the same stream here, so it does here.
+//! minibatches units are repaired. Ours is the same stream, so the same decisions follow.
 
 /// The largest number that [`CRand::next`] gives.
 pub const MAX: i32 = i32::MAX;

@@ -1,4 +1,4 @@
-//! What is asked of a network: which indexes of which inputs are given, which outputs are wanted, which derivatives.
+//! A request to a network: which indexes of which inputs are given, which outputs are wanted, and which derivatives.
 
 use crate::error::{Error, Result};
 use crate::index::{Index, print_indexes, read_indexes, write_indexes};

@@ -1,4 +1,4 @@
-//! Runs one request once: matrices in, matrices and a gradient out.
+//! Runs one request once. Matrices go in; matrices and a gradient come out.
 
 use crate::error::{Error, Result};
 use crate::execute::{Executor, Model, Program};

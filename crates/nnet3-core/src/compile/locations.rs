@@ -1,4 +1,4 @@
-//! Where the rows of a descriptor's part come from, arranged into lists that single commands can do.
+//! Arranges the places that the rows of a descriptor's part come from into lists, each of which one command can do.
 
 use super::Compiler;
 use super::reads::{Reads, SeveralReads};

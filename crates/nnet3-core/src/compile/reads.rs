@@ -1,4 +1,4 @@
-//! What the rows of a descriptor's part read, and with which scales.
+//! Finds what the rows of a descriptor's part read, and with which scales.
 
 use super::Compiler;
 use crate::descriptor::{Descriptor, Forward, Sum};

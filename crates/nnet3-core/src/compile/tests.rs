@@ -1,4 +1,4 @@
-//! Where one sequence stands for all, the computation must be that of a graph with every sequence in it.
+//! Checks that a computation in which one sequence stands for all is that of a graph with every sequence in it.
 
 use super::{compile, generate};
 use crate::computation::Computation;

@@ -1,4 +1,4 @@
-//! What a training step adds to a network's parameters, while it is collected.
+//! The changes that a training step makes to a network's parameters, while they are collected.
 
 use super::Rules;
 use crate::component::Component;

@@ -1,9 +1,9 @@
-//! From gradients to changes of parameters.
+//! Turns gradients into changes of parameters.
 //!
-//! Backprop says what a gradient is made of ([`crate::component::gradient`]). [`rules`] chooses, component by component, the
-//! rule that turns it into a change, and a rule is a file: [`plain`], [`both_sides`] and [`by_rows`] (natural gradient).
-//! [`Delta`] collects the changes of a network, and has the rules' states. [`second_thread`] lets a thread of its own work
-//! them out.
+//! Backprop says what a gradient is made of ([`crate::component::gradient`]). [`rules`] chooses, component by
+//! component, the rule that turns it into a change. Each rule has a file: [`plain`], [`both_sides`] and [`by_rows`]
+//! (natural gradient). [`Delta`] collects the changes of a network and keeps the states of the rules.
+//! [`second_thread`] lets another thread compute the changes.
 
 pub mod both_sides;
 pub mod by_rows;

@@ -1,9 +1,10 @@
-//! Changes of parameters, worked out on a thread of their own while the backward pass goes on.
+//! Computes changes of parameters on a second thread while the backward pass goes on.
 //!
-//! What a layer's parameters change by depends on its input and on the derivative of its output, and nothing in the backward
-//! pass depends on it. So a second thread can do it beside the derivatives of the layers below. It gets copies of both
-//! matrices, as the arena puts others in their place, the rule, and the matrices that collect the changes. What it has not
-//! begun when the pass is over, the executor's own thread does; the result is the same.
+//! The change of a layer's parameters depends on the layer's input and on the derivative of its output, and nothing
+//! in the backward pass depends on the change. So a second thread can compute it beside the derivatives of the layers
+//! below. It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect
+//! the changes. When the pass is over, the executor's own thread does what the second one has not begun; the result
+//! is the same.
 
 use super::{Affine, Delta, Rule, Rules, linear_and_bias, rate};
 use crate::component::convolution_plan::Plan;

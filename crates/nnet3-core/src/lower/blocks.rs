@@ -1,6 +1,6 @@
-//! Runs of operations that set, copy to and add to parts of one large matrix and read no part of it: row by row of that
-//! matrix, what they do is independent of the other rows. They are done together for some rows at a time, which stay in a
-//! cache meanwhile. Every element gets the same values in the same order.
+//! A pass for runs of operations that set, copy to and add to parts of one large matrix and read no part of it. What
+//! they do to one row of that matrix is independent of the other rows, so all of them are done for some rows at a
+//! time, which stay in a cache meanwhile. Every element gets the same values in the same order.
 
 use super::op::{Blocks, Op};
 use super::{Lowering, MatrixId};

@@ -1,7 +1,7 @@
-//! Recurrent steps. A network such as an LSTM layer multiplies, step by step, what it gets from below together with what
-//! the step before has left. What comes from below is often known for all steps before the first: its share of the
-//! products is worked out at once, and parameters need not come from memory again for every step. The two shares are rounded
-//! before they are added.
+//! A pass for recurrent steps. A network such as an LSTM layer multiplies at each step the input from the layer below
+//! together with the result of the step before. The input from below is often known for all steps before the first
+//! one runs: its share of the products is computed at once, so that parameters need not come from memory again for
+//! every step. The two shares are rounded before they are added.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Events, Rect, Region, between};

@@ -1,4 +1,4 @@
-//! What operations cost, for people to look at.
+//! Estimates of what operations cost, for people to look at.
 
 use super::op::{Affine, Backprop, Op, Share};
 use super::{FilterProduct, Lowered};

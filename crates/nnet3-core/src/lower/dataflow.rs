@@ -1,4 +1,5 @@
-//! What the commands of a computation do to its matrices, in order, and the questions that several passes ask about that.
+//! A record of what the commands of a computation do to its matrices, in order, which answers the questions that
+//! several passes ask.
 
 use crate::buckets::Buckets;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};

@@ -1,6 +1,6 @@
-//! Inputs of affine components that are made of the rows of one matrix at several times, side by side: filters over time,
-//! which take fewer multiplications than products (see [`crate::component::winograd`]), and need no copies where only the
-//! product reads them. Results are rounded otherwise.
+//! A pass for affine components whose input is one matrix at several times, side by side. Such a component is a
+//! filter over time, which takes fewer multiplications than a product (see [`crate::component::winograd`]), and which
+//! needs no copies of the input where only this component reads them. Results are rounded otherwise.
 
 use super::Lowering;
 use super::dataflow::{Effect, Events, Rect, Region, between, copied_from, is_read_only_by, stays};

@@ -1,4 +1,4 @@
-//! One operation for each command, at its position, that does what the command says.
+//! Makes one operation for each command, at its position, which does what the command says.
 
 use super::op::{Backprop, Mode, Op, Propagate};
 use crate::computation::{Command, Computation};

@@ -1,10 +1,11 @@
-//! Lowering: from a computation's commands to the operations that the executor runs, for one device.
+//! Lowering turns a computation's commands into the operations that the executor runs, for one device.
 //!
-//! At first there is one operation for each command, which does what that says. Then the passes, a file each, replace
-//! operations where less work gives the same results (or, where they say so, the same but for the rounding of sums): this is
-//! the one place where it is decided what is done otherwise than the commands say. All of them look at the commands and at
-//! [`dataflow`], which tells what these do to matrices, and change only operations that are still what the command at their
-//! position says; so no pass has to know another one. [`check`] runs a list on symbols instead of numbers, and compares.
+//! At first there is one operation for each command, which does what the command says. Then the passes, each in a
+//! file, replace operations where less work gives the same results (or, where they say so, results that differ in the
+//! rounding of sums). This is the one place that decides what is done otherwise than the commands say. Every pass
+//! looks at the commands and at [`dataflow`], which tells what these do to matrices, and changes only operations that
+//! still are what the command at their position says; so no pass has to know another one. [`check`] runs a list on
+//! symbols instead of numbers and compares.
 
 mod accumulate;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Operations: what the executor does, one after the other.
+//! The operations that the executor runs, one after the other.
 
 use crate::component::winograd::{Filter, Taps};
 use crate::computation::{

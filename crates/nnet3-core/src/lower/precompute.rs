@@ -1,7 +1,8 @@
-//! Recurrent steps that are only run forward. Each has matrices of its own, into which some rows of one matrix are copied
-//! beside what the step before has left. That matrix is there before the first step: its share of the products of some
-//! steps is worked out at once, and parameters need not be rearranged again for every step. Nobody needs the copies then. The
-//! two shares are rounded before they are added. (Steps of a training have one matrix, see [`super::common_share`].)
+//! A pass for recurrent steps that are only run forward. Each step has matrices of its own, into which some rows of
+//! one matrix are copied beside the result of the step before. That one matrix is known before the first step: its
+//! share of the products is computed for some steps at a time, so that parameters need not be rearranged again for
+//! every step. The copies are then not needed. The two shares are rounded before they are added. (In a training,
+//! steps have one matrix in common; see [`super::common_share`].)
 
 use super::Lowering;
 use super::common_share::{LEAST_COLUMNS, LEAST_STEPS};

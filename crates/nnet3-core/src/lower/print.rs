@@ -1,4 +1,4 @@
-//! Operations for people.
+//! Prints operations for people.
 
 use super::op::{Affine, Backprop, Mode, Op, Propagate, Share};
 use super::{FilterProduct, Lowered};

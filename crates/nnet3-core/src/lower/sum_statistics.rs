@@ -1,5 +1,5 @@
-//! Statistics of single frames that only a pooling looks at: what is between extraction and pooling is summed already, over
-//! the pooling's windows (see [`crate::component::summed`]). Sums are rounded in another order.
+//! A pass for statistics of single frames that only a pooling reads: the matrix between extraction and pooling holds
+//! sums over the pooling's windows instead (see [`crate::component::summed`]). Sums are rounded in another order.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Events, forgets};

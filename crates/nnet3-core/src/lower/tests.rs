@@ -1,4 +1,4 @@
-//! Lowered operations against the commands: on the checker's symbols, and in numbers.
+//! Compares lowered operations with the commands, on the checker's symbols and in numbers.
 
 use super::*;
 use crate::compile::compile;

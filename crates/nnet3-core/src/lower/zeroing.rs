@@ -1,5 +1,6 @@
-//! How much of what a computation zeroes has to be zero: not what is set before it is read, nor a derivative which a product
-//! is added to and could as well set. The rest of a zeroing is left out; components set what they otherwise add to.
+//! A pass that leaves out zeroing which nothing needs: that of elements which are set before they are read, and that
+//! of a derivative to which a product is added that could set it as well. What is left out is zeroed no more;
+//! components set what they otherwise would add to.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Rect, Region};

@@ -1,4 +1,4 @@
-//! The estimate of the Fisher matrix, and what changes it.
+//! The estimate of the Fisher matrix, and the operations that change it.
 
 use super::factors::{self, Factors};
 use super::orthogonal::{invert_cholesky, orthonormalise_rows};

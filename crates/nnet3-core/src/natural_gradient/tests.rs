@@ -1,4 +1,4 @@
-//! Against the dense form of `oracle`, and invariants.
+//! Compares with the dense form of `oracle`, and checks invariants.
 
 use super::oracle::Dense;
 use super::*;

@@ -1,4 +1,4 @@
-//! What makes a network consistent, and what of it is of no use.
+//! Checks that a network is consistent, and finds the nodes and components that nothing uses.
 
 use super::{Nnet, Node};
 use crate::component::Properties;

@@ -1,4 +1,4 @@
-//! How many frames around an output frame a network needs.
+//! Finds how many frames around an output frame a network needs.
 
 use super::Nnet;
 use crate::error::{Error, Result};

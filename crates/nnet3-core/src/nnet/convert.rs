@@ -1,4 +1,4 @@
-//! Components as equivalent ones of another type.
+//! Converts components into equivalent ones of another type.
 
 use super::Nnet;
 use crate::component::Component;

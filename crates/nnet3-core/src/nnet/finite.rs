@@ -1,4 +1,4 @@
-//! Networks whose numbers are none any more.
+//! Finds parameters and statistics that are nan or infinite.
 
 use super::Nnet;
 use crate::error::Result;

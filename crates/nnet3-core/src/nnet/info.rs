@@ -1,4 +1,4 @@
-//! What `nnet3-info` prints.
+//! The text that `nnet3-info` prints.
 
 use super::Nnet;
 

@@ -1,4 +1,4 @@
-//! Within each part between markers, inputs first and outputs last.
+//! Moves inputs first and outputs last, within each part between markers.
 
 use crate::computation::{Command, Computation};
 

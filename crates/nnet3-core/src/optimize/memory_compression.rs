@@ -1,4 +1,4 @@
-//! What waits for the backward pass is kept in fewer bits.
+//! Records that values which wait for the backward pass are kept in fewer bits.
 
 use super::analysis::{AccessKind, MatrixAnalysis};
 use super::renumber::insert_commands;

@@ -1,4 +1,4 @@
-//! Lists of rows for two sequences become lists for many.
+//! Expands lists of rows for two sequences into lists for many.
 
 use super::{Places, irregular};
 use crate::computation::RowOf;

@@ -1,4 +1,5 @@
-//! How work is done that several components, or rules that learn, have in common. Nothing here knows a type of component.
+//! Algorithms that several components, or several rules that learn, have in common. Nothing here knows a type of
+//! component.
 
 pub mod convolution_model;
 pub mod convolution_plan;

@@ -37,7 +37,8 @@ const MOST_TILES: usize = 256;
 pub struct Taps {
     pub count: usize,
     pub step: usize,
-    /// Whether of the input's derivative only sums over elements matter of which the input has the same.
+    /// True if the blocks of the input's derivative are only ever added onto the source rows that they share, so that
+    /// only those sums must be right.
     pub summed: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What backprop says of the gradients of parameters, and to whom.
+//! The interface by which backprop reports the gradients of parameters.
 //!
-//! A component knows what the gradients of its parameters are made of. It knows no learning rate, no rule that turns a
-//! gradient into a change, and no thread: all that is behind [`GradientSink`].
+//! A component knows what the gradients of its parameters are made of. It knows no learning rate, no rule that turns
+//! a gradient into a change, and no thread: all that is behind [`GradientSink`].
 
 use crate::component::convolution_plan::Plan;
 use crate::component::winograd::{Filter, Taps};

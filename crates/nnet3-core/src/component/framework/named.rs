@@ -1,4 +1,4 @@
-//! Parameters of components as named tensors, and what is done with all of them alike.
+//! Parameters of components as named tensors, and the operations that treat all of them alike.
 
 use crate::component::Component;
 use nnet3_matrix::{Backend, Device, Factor, Matrix};

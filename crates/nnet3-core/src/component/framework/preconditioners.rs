@@ -1,4 +1,4 @@
-//! What components say of natural gradient: settings in config lines and files. [`crate::learning`] does it.
+//! The settings of natural gradient that components have in config lines and files. [`crate::learning`] applies them.
 
 use crate::component::{Key, Kind};
 use crate::config::ConfigLine;

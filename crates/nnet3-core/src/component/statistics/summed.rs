@@ -1,8 +1,9 @@
-//! Extraction and pooling of statistics without the statistics of each frame: pooling needs their sums over its windows only,
-//! and extraction the derivatives of these sums.
+//! Extraction and pooling of statistics without the statistics of each frame: pooling needs only their sums over its
+//! windows, and extraction needs only the derivatives of these sums.
 //!
-//! The matrix between the two is then *summed*: column 0 is what it always is, which is nothing that backward depends on. Of
-//! the other columns, row i is that of window i: sums over its frames, or the derivatives of those. All else is unspecified.
+//! The matrix between the two is then *summed*. Column 0 still holds counts, and the backward pass ignores it. In the
+//! other columns, row i belongs to window i: it holds the sums over the window's frames or, in the backward pass, the
+//! derivatives of those sums. All other rows are unspecified.
 
 use crate::component::pooling::{Pooling, Windows};
 use crate::component::row_ranges::Ranges;

@@ -1,10 +1,11 @@
-//! Whether operations do what the commands do.
+//! Checks that operations do what the commands do.
 //!
-//! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only: a component that
-//! treats row by row makes a row's symbols of its input's row, others of the whole input, and an affine function is a sum over
-//! columns, which can be formed in parts. Additions commute, as only roundings tell their order. What is read must have been written, by
-//! a matrix that has memory at that time; what the user gets, what components store and what their parameters are
-//! changed by must be the same symbols as by the commands, in the same order.
+//! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only. A component
+//! that treats its rows one by one makes the symbols of a row from its input's row; other components make them from
+//! the whole input. An affine function is a sum over columns, which can be formed in parts. Additions commute, since
+//! their order shows in roundings only. What is read must have been written, by a matrix that has memory at that
+//! time. What the user gets, what components store, and what changes their parameters must be the same symbols as by
+//! the commands, in the same order.
 
 mod symbols;
 #[cfg(test)]

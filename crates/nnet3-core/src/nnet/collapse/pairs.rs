@@ -1,4 +1,4 @@
-//! Which pairs of components can be one, and that one.
+//! Decides which pairs of components can become one, and makes that one.
 
 use super::CollapseOptions;
 use crate::component::affine::Affine;

@@ -1,4 +1,4 @@
-//! Outputs of small random networks before and after.
+//! Compares the outputs of small random networks before and after.
 
 use super::*;
 use crate::compile::cache::{CachingCompiler, CompilerOptions};

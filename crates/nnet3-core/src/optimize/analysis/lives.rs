@@ -1,4 +1,4 @@
-//! From where to where each matrix has storage.
+//! Finds the commands between which each matrix has storage.
 
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::{Error, Result};

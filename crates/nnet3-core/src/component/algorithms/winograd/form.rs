@@ -71,7 +71,7 @@ impl Form {
         self.inputs.len()
     }
 
-    /// What has the term `k` in these rows of a table, and its factor.
+    /// Column `k` of these rows of a table: the factor and the row of each entry.
     pub(crate) fn with_term(rows: &[Vec<Term>], k: usize) -> impl Iterator<Item = Term> {
         let factor = move |row: &Vec<Term>| row.iter().find(|term| term.1 == k).map(|term| term.0);
         rows.iter().enumerate().filter_map(move |(r, row)| Some((factor(row)?, r)))
