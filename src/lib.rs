@@ -15,6 +15,7 @@ pub mod fit;
 pub mod forward;
 pub mod fsts;
 pub mod get_egs;
+pub mod ivectors;
 pub mod labels;
 pub mod lattices;
 pub mod lda;

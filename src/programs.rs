@@ -156,6 +156,8 @@ pub mod gmm_init_model;
 pub mod gmm_init_mono;
 #[path = "bin/idx-to-feats.rs"]
 pub mod idx_to_feats;
+#[path = "bin/ivector-extract-online2.rs"]
+pub mod ivector_extract_online2;
 #[path = "bin/latgen-faster-mapped.rs"]
 pub mod latgen_faster_mapped;
 #[path = "bin/lattice-1best.rs"]

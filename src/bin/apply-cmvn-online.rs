@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use kaldi_feat::cmvn::CmvnStats;
-use kaldi_feat::online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
+use kaldi_feat::online_cmvn::OnlineCmvn;
 use kaldi_io::RandomReader;
 use kaldi_io::holder::{MatrixHolder, TokenVectorHolder};
 use kaldi_io::object::read_matrix;
 use nnet3::messages;
-use nnet3::options::cmvn::skip_dims;
+use nnet3::options::cmvn::OnlineCmvnArgs;
 use nnet3::tables::{Input, Output};
 
 /// Apply online cepstral mean (and possibly variance) computation, as in online decoding.
@@ -25,24 +25,8 @@ struct Options {
     /// Rspecifier for speaker to utterance-list map
     #[arg(long, default_value = "")]
     spk2utt: String,
-    /// Number of frames of sliding context for cepstral mean normalization.
-    #[arg(long, default_value_t = 600)]
-    cmn_window: i32,
-    /// Number of frames of global-average cepstral mean normalization stats to use for first utterance of a speaker
-    #[arg(long, default_value_t = 200)]
-    global_frames: i32,
-    /// Number of frames of previous utterance(s) from this speaker to use in cepstral mean normalization
-    #[arg(long, default_value_t = 600)]
-    speaker_frames: i32,
-    /// If true, do cepstral variance normalization in addition to cepstral mean normalization
-    #[arg(long)]
-    norm_vars: bool,
-    /// If true, do mean normalization (note: you cannot normalize the variance but not the mean)
-    #[arg(long, default_value_t = true)]
-    norm_means: bool,
-    /// Dimensions to skip normalization of (colon-separated list of integers)
-    #[arg(long, default_value = "")]
-    skip_dims: String,
+    #[command(flatten)]
+    cmvn: OnlineCmvnArgs,
     global_cmvn_stats: String,
     feature_rspecifier: String,
     feature_wspecifier: String,
@@ -50,20 +34,9 @@ struct Options {
 
 impl Options {
     fn cmvn(&self) -> Result<OnlineCmvn> {
-        let Ok(window) = usize::try_from(self.cmn_window) else {
-            bail!("--cmn-window={}: expected a number above 0", self.cmn_window);
-        };
-        let options = OnlineCmvnOptions {
-            window,
-            speaker_frames: self.speaker_frames.into(),
-            global_frames: self.global_frames.into(),
-            normalize_means: self.norm_means,
-            normalize_variances: self.norm_vars,
-            skip_dims: skip_dims(&self.skip_dims).context("--skip-dims")?,
-        };
         let global = CmvnStats::from_matrix(&read_matrix(&self.global_cmvn_stats)?);
         let global = global.with_context(|| self.global_cmvn_stats.clone())?;
-        OnlineCmvn::new(options, global).with_context(|| self.global_cmvn_stats.clone())
+        OnlineCmvn::new(self.cmvn.options()?, global).with_context(|| self.global_cmvn_stats.clone())
     }
 }
 

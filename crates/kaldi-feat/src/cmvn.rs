@@ -98,6 +98,12 @@ impl CmvnStats {
         }
     }
 
+    /// Multiplies all sums and the count.
+    pub fn scale(&mut self, factor: f64) {
+        self.count *= factor;
+        self.sums.iter_mut().chain(self.squares.iter_mut().flatten()).for_each(|sum| *sum *= factor);
+    }
+
     /// Replaces the statistics of some dimensions by those of zero mean and unit variance, which change nothing.
     pub fn skip(&mut self, dims: &[usize]) -> Result<()> {
         let (dim, count) = (self.dim(), self.count);

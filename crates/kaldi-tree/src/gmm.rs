@@ -67,6 +67,21 @@ impl DiagGmm {
         self.weights.len()
     }
 
+    /// The logarithm of each Gaussian's weighted density at 0.
+    pub fn gconsts(&self) -> &[f32] {
+        &self.gconsts
+    }
+
+    /// A row for each Gaussian: means divided by variances.
+    pub fn means_invvars(&self) -> &DenseMatrix<f32> {
+        &self.means_invvars
+    }
+
+    /// A row for each Gaussian: 1 / variances.
+    pub fn inv_vars(&self) -> &DenseMatrix<f32> {
+        &self.inv_vars
+    }
+
     /// Moves means by `factor` standard deviations times what `gauss` gives.
     pub fn perturb(&mut self, factor: f32, gauss: &mut dyn FnMut() -> f32) -> Result<()> {
         for (mean, inv_var) in self.means_invvars.data.iter_mut().zip(&self.inv_vars.data) {
