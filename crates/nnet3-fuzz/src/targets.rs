@@ -5,6 +5,7 @@ mod decoding;
 mod features;
 mod graphs;
 mod learning;
+mod online;
 mod trees;
 
 use super::Target;
@@ -102,6 +103,18 @@ pub const TARGETS: &[Target] = &[
     Target { name: "questions", read: trees::read_questions, corpus: trees::corpus_questions, memory: SMALL },
     Target { name: "mixtures", read: trees::read_mixtures, corpus: trees::corpus_mixtures, memory: SMALL },
     Target { name: "phone-lists", read: trees::read_phones, corpus: trees::corpus_phones, memory: LARGE },
+    Target {
+        name: "ivector-extractors",
+        read: online::read_extractor,
+        corpus: online::corpus_extractors,
+        memory: SMALL,
+    },
+    Target {
+        name: "adaptation-states",
+        read: online::read_state,
+        corpus: online::corpus_states,
+        memory: SMALL,
+    },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
 

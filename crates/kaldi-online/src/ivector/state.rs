@@ -44,3 +44,36 @@ impl KaldiObject for AdaptationState {
         w.write_token("</OnlineIvectorExtractorAdaptationState>")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kaldi_feat::cmvn::CmvnStats;
+    use kaldi_io::testing::{from_text, in_both_forms};
+
+    #[test]
+    fn files() {
+        let global = CmvnStats { count: 4.0, sums: vec![1.0, 2.0], squares: Some(vec![0.5, 8.0]) };
+        let mut stats = IvectorStats::new(2, 12.5, 100.0);
+        stats.scale(0.5);
+        let state = AdaptationState { cmvn: OnlineCmvnState::new(global), stats };
+        let (text, binary) = in_both_forms(&state);
+        assert!(
+            binary.starts_with(b"<OnlineIvectorExtractorAdaptationState> <CmvnState> <OnlineCmvnState> ")
+        );
+        let refused = |old: &str, new: &str, words: &str| {
+            assert!(text.contains(old), "{old}: {text}");
+            let error = from_text::<AdaptationState>(&text.replace(old, new)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        refused("<LinearTerm>  [ 12.5 0 ]", "<LinearTerm>  [ 12.5 ]", "dimension 2, a linear one of 1");
+        refused("<LinearTerm>  [ 12.5 0 ]", "<LinearTerm>  [ nan 0 ]", "NaN is not a possible value");
+        refused("<MaxCount> 100", "<LeastCount> 100", "found '<LeastCount>'");
+        for end in 0..text.len() - 2 {
+            assert!(from_text::<AdaptationState>(&text[..end]).is_err(), "{end}");
+        }
+        // Files from before there was a limit.
+        let old = from_text::<AdaptationState>(&text.replace("<MaxCount> 100 ", "")).unwrap();
+        assert_eq!((old.cmvn, old.stats), (state.cmvn, IvectorStats::new(2, 12.5, 0.0)));
+    }
+}

@@ -223,3 +223,7 @@ impl IvectorStream {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

@@ -16,7 +16,7 @@ fn in_memory<T: KaldiObject>(object: &T) -> Vec<u8> {
 }
 
 /// Reads an object; what is written of it must read as what is written the same.
-fn read_and_write<T: KaldiObject>(input: &[u8]) -> Option<T> {
+pub(super) fn read_and_write<T: KaldiObject>(input: &[u8]) -> Option<T> {
     let object = T::read(&mut reader(input)).ok()?;
     let written = in_memory(&object);
     let mut r = kaldi_io::KaldiReader::from_bytes("again", written.clone());
