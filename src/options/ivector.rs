@@ -16,7 +16,7 @@ pub struct IvectorArgs {
     /// Filename of LDA matrix, e.g. final.mat; used for iVector extraction.
     #[arg(long, default_value = "")]
     pub lda_matrix: String,
-    /// (Extended) filename for global CMVN stats, used in iVector extraction, obtained for example from 'matrix-sum
+    /// Filename (extended) of global CMVN stats, used in iVector extraction, obtained for example from 'matrix-sum
     /// scp:data/train/cmvn.scp -'
     #[arg(long, default_value = "")]
     pub global_cmvn_stats: String,

@@ -14,6 +14,7 @@ pub mod egs_tables;
 pub mod fit;
 pub mod forward;
 pub mod ivector;
+pub mod online;
 pub mod prob;
 pub mod spectral;
 pub mod threads;

@@ -18,6 +18,7 @@ mod everyday;
 mod feature_programs;
 mod fit;
 mod gpu_option;
+mod ivector_programs;
 mod own_pipes;
 mod report;
 mod sound_programs;

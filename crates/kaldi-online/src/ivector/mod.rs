@@ -18,3 +18,6 @@ pub use splice::Splice;
 pub use state::AdaptationState;
 pub use stats::IvectorStats;
 pub use stream::{Diagnostics, IvectorStream};
+
+#[cfg(test)]
+pub(crate) use stream::tests::Parts;

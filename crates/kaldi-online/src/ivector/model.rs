@@ -174,12 +174,6 @@ impl IvectorModel {
         &self.options
     }
 
-    /// How i-vectors are asked for: the latest estimate for every frame, of all frames that there are.
-    pub fn set_offline(&mut self) {
-        self.options.most_recent = true;
-        self.options.greedy = true;
-    }
-
     /// The dimension of features before splicing.
     pub fn feature_dim(&self) -> usize {
         self.global.dim()

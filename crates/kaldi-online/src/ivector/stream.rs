@@ -226,4 +226,4 @@ impl IvectorStream {
 
 #[cfg(test)]
 #[path = "stream_tests.rs"]
-mod tests;
+pub(super) mod tests;

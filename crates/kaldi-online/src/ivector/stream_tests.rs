@@ -40,8 +40,8 @@ fn mixture(gaussians: usize, dim: usize) -> DiagGmm {
     .unwrap()
 }
 
-/// The parts of a small model.
-struct Parts {
+/// The parts of a small model, the features of which have dimension 3.
+pub(crate) struct Parts {
     lda: DenseMatrix<f32>,
     global: CmvnStats,
     mixture: DiagGmm,
@@ -50,7 +50,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(options: IvectorOptions) -> Self {
+    pub fn new(options: IvectorOptions) -> Self {
         let mut global = CmvnStats::new(DIM);
         global.add(&matrix(50, DIM, 9), None).unwrap();
         Parts {
@@ -63,7 +63,7 @@ impl Parts {
     }
 
     /// Writes the parts to files, and reads the model.
-    fn model(&self) -> Result<Arc<IvectorModel>> {
+    pub fn model(&self) -> Result<Arc<IvectorModel>> {
         static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("ivector-{}-{count}", std::process::id()));
