@@ -1,7 +1,7 @@
 //! A network over whole utterances as if they came in live: equal chunks of new frames, what recurrences and splicing
 //! need of earlier ones kept in the program.
 
-use super::{Ivectors, OutputScaling, check_dims};
+use super::{Ivectors, OutputScaling, check_dim, check_dims};
 use crate::compile::looped::{
     LoopedOptions, chunk_size, compile_looped, looped_requests, set_ivector_period,
 };
@@ -14,6 +14,7 @@ use crate::random::Random;
 use crate::request::ComputationRequest;
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::Device;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How to go through an utterance.
@@ -35,6 +36,8 @@ pub struct LoopedForward {
     scaling: OutputScaling,
     executor: Executor,
     random: Random,
+    /// Chunks of the utterance that have been computed.
+    chunks: usize,
 }
 
 impl LoopedForward {
@@ -65,7 +68,7 @@ impl LoopedForward {
         let computation = compile_looped(&nnet, optimize, &requests)?;
         let program = Arc::new(Program::for_device(&nnet, computation, device, &mut Watch::default())?);
         let (executor, random) = (Executor::new(device), Random::new(0));
-        Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random })
+        Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random, chunks: 0 })
     }
 
     /// New frames of each chunk.
@@ -88,39 +91,75 @@ impl LoopedForward {
         if features.rows == 0 {
             return Err(Error::Execution("an utterance without frames".to_string()));
         }
-        let LoopedOptions { chunk_size: chunk, frame_subsampling_factor, .. } = self.options;
-        let rows = features.rows.div_ceil(frame_subsampling_factor as usize);
+        let rows = self.outputs_ready(features.rows, true);
         let cols = self.nnet.output_dim("output").unwrap_or(0);
         let mut outputs = DenseMatrix { rows, cols, data: Vec::with_capacity(rows * cols) };
-        self.executor.start(&self.program)?;
-        let mut begin = -self.options.left_context;
+        self.begin()?;
         let mut input = Vec::new();
-        for i in 0..features.rows.div_ceil(chunk as usize) {
-            let end = chunk * (i as i32 + 1) + self.options.right_context;
+        while outputs.data.len() < rows * cols {
+            let frames = self.next_input();
             input.clear();
-            for t in begin..end {
+            for t in frames.clone() {
                 input.extend_from_slice(features.row((t.max(0) as usize).min(features.rows - 1)));
             }
-            let nnet = &self.nnet;
-            self.executor.accept_input(nnet, "input", (end - begin) as usize, features.cols, &input)?;
-            // All chunks from the third on are the same but for their times.
-            let request = &self.requests[i.min(2)];
-            if let Some(io) = request.inputs.iter().find(|io| io.name == "ivector")
-                && let Some(ivector) = ivectors.at_frame(end as usize)?
-            {
-                let count = io.indexes.len();
-                self.executor.accept_input(nnet, "ivector", count, ivector.len(), &ivector.repeat(count))?;
-            }
-            self.executor.run(&mut Model::Frozen(nnet), &self.random)?;
-            let output = self.executor.output(nnet, "output")?;
-            let wanted = output.rows().min(rows - outputs.data.len() / cols);
-            let first = outputs.data.len();
-            outputs.data.resize(first + wanted * cols, 0.0);
-            self.executor.device().download_into(output.row_range(0..wanted), &mut outputs.data[first..]);
-            begin = end;
+            let output = self.advance(&input, ivectors.at_frame(frames.end as usize)?)?;
+            let wanted = output.data.len().min(rows * cols - outputs.data.len());
+            outputs.data.extend_from_slice(&output.data[..wanted]);
         }
-        self.scaling.apply(&mut outputs.data);
         Ok(outputs)
+    }
+
+    /// What the network has to be given: features, and maybe i-vectors, of these dimensions. An error if it wants others.
+    pub fn check_inputs(&self, feature_dim: usize, ivector_dim: Option<usize>) -> Result<()> {
+        check_dim(&self.nnet, "input", Some(feature_dim))?;
+        check_dim(&self.nnet, "ivector", ivector_dim)
+    }
+
+    /// Begins an utterance, of which chunk after chunk is then computed.
+    pub fn begin(&mut self) -> Result<()> {
+        self.chunks = 0;
+        self.executor.start(&self.program)
+    }
+
+    /// Frames of output so far for which there are enough of `frames` frames of input; if no more come, all.
+    pub fn outputs_ready(&self, frames: usize, finished: bool) -> usize {
+        let LoopedOptions { chunk_size, frame_subsampling_factor, right_context, .. } = self.options;
+        let (chunk, factor) = (chunk_size as usize, frame_subsampling_factor as usize);
+        if finished {
+            return frames.div_ceil(factor);
+        }
+        frames.saturating_sub(right_context.max(0) as usize) / chunk * (chunk / factor)
+    }
+
+    /// The frames of input that the next chunk needs: those before 0 are the first one, those after the last one are the
+    /// last one again.
+    pub fn next_input(&self) -> Range<i32> {
+        let LoopedOptions { chunk_size, left_context, right_context, .. } = self.options;
+        let begin = self.chunks as i32 * chunk_size + right_context;
+        (if self.chunks == 0 { -left_context } else { begin })..begin + chunk_size
+    }
+
+    /// Computes the next chunk from the frames of [`next_input`](Self::next_input), one behind another: scaled values of the
+    /// node `output`, a row for each output frame of the chunk.
+    pub fn advance(&mut self, input: &[f32], ivector: Option<&[f32]>) -> Result<DenseMatrix<f32>> {
+        let nnet = &self.nnet;
+        let count = self.next_input().len();
+        self.executor.accept_input(nnet, "input", count, input.len() / count, input)?;
+        // All chunks from the third on are the same but for their times.
+        let request = &self.requests[self.chunks.min(2)];
+        if let Some(io) = request.inputs.iter().find(|io| io.name == "ivector")
+            && let Some(ivector) = ivector
+        {
+            let count = io.indexes.len();
+            self.executor.accept_input(nnet, "ivector", count, ivector.len(), &ivector.repeat(count))?;
+        }
+        self.executor.run(&mut Model::Frozen(nnet), &self.random)?;
+        let output = self.executor.output(nnet, "output")?;
+        let mut values = DenseMatrix::new(output.rows(), output.cols());
+        self.executor.device().download_into(output, &mut values.data);
+        self.scaling.apply(&mut values.data);
+        self.chunks += 1;
+        Ok(values)
     }
 }
 
@@ -173,6 +212,27 @@ mod tests {
         for chunk in [1, 4, 10] {
             let outputs = looped(&nnet, chunk, 1, 9).compute(&features, Ivectors::None).unwrap();
             assert_close(&outputs.data, &expected.data);
+        }
+    }
+
+    #[test]
+    fn chunks_that_can_be_computed() {
+        // A context of 3 frames on the left and 1 on the right; chunks of 6 frames are 2 frames of output.
+        let mut looped = looped(&network(SPLICED), 6, 3, 2);
+        let ready = |frames, finished| looped.outputs_ready(frames, finished);
+        assert_eq!([0, 6, 7, 12, 13].map(|frames| ready(frames, false)), [0, 0, 2, 2, 4]);
+        assert_eq!([0, 1, 3, 4, 12, 13].map(|frames| ready(frames, true)), [0, 1, 1, 2, 4, 5]);
+        assert!(looped.check_inputs(2, None).is_ok());
+        assert!(looped.check_inputs(3, None).is_err() && looped.check_inputs(2, Some(1)).is_err());
+        let features = random_matrix(13, 2, 1);
+        let whole = looped.compute(&features, Ivectors::None).unwrap();
+        looped.begin().unwrap();
+        for (frames, rows) in [(-5..7, 0..2), (7..13, 2..4)] {
+            assert_eq!(looped.next_input(), frames);
+            let input: Vec<f32> =
+                frames.flat_map(|t| features.row(t.max(0) as usize).iter().copied()).collect();
+            let output = looped.advance(&input, None).unwrap();
+            assert_eq!(output.data, whole.data[rows.start * whole.cols..rows.end * whole.cols]);
         }
     }
 

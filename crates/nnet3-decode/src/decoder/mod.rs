@@ -2,7 +2,8 @@
 //!
 //! - [`graph`]: graphs as a search wants them; [`decodable`]: where log-likelihoods come from.
 //! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame and
-//!   [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice.
+//!   [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the best path
+//!   before the end.
 //! - [`viterbi`]: the search for one path, for alignments; [`align`] is what alignments do to graphs.
 
 mod active;
@@ -14,10 +15,12 @@ pub mod graph;
 pub mod options;
 pub mod search;
 mod tokens;
+pub mod trace;
 pub mod viterbi;
 
 pub use decodable::{Decodable, MatrixDecodable};
 pub use graph::SearchGraph;
 pub use options::{Pruning, SearchOptions};
 pub use search::LatticeDecoder;
+pub use trace::{BestPath, Step};
 pub use viterbi::{ViterbiDecoder, ViterbiPath};

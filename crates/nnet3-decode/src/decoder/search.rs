@@ -81,14 +81,29 @@ impl<'g> LatticeDecoder<'g> {
     pub fn decode(&mut self, decodable: &impl Decodable) -> Result<bool> {
         self.begin()?;
         for frame in 0..decodable.num_frames() {
-            if frame % self.options.prune_interval == 0 {
-                self.prune_active(self.options.lattice_beam * PRUNE_SCALE);
-            }
-            let cutoff = self.process_emitting(frame, decodable);
-            self.process_nonemitting(cutoff)?;
+            self.advance(decodable.frame(frame))?;
         }
+        Ok(self.finish())
+    }
+
+    /// Takes the next frame of an utterance that was begun: its log-likelihoods by transition-id.
+    pub fn advance(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<()> {
+        if self.frames_decoded().is_multiple_of(self.options.prune_interval) {
+            self.prune_active(self.options.lattice_beam * PRUNE_SCALE);
+        }
+        let cutoff = self.process_emitting(log_likelihood);
+        self.process_nonemitting(cutoff)
+    }
+
+    /// Says that no more frames come. False if no path got to the last one.
+    pub fn finish(&mut self) -> bool {
         self.finalize();
-        Ok(self.frames.last().is_some_and(|frame| frame.head != NONE))
+        self.frames.last().is_some_and(|frame| frame.head != NONE)
+    }
+
+    /// Frames so far.
+    pub fn frames_decoded(&self) -> usize {
+        self.offsets.len()
     }
 
     /// Whether a path of the utterance ends in a final state.
@@ -101,7 +116,9 @@ impl<'g> LatticeDecoder<'g> {
         self.no_tokens_after
     }
 
-    fn begin(&mut self) -> Result<()> {
+    /// Begins an utterance: frames are given by [`advance`](Self::advance), after the last one comes
+    /// [`finish`](Self::finish).
+    pub fn begin(&mut self) -> Result<()> {
         let start = self.graph.start().ok_or(Error::EmptyGraph)?;
         self.active.clear();
         self.tokens.clear();
@@ -135,8 +152,7 @@ impl<'g> LatticeDecoder<'g> {
     }
 
     /// Passes tokens along arcs with transition-ids; gives the cutoff for the new ones.
-    fn process_emitting(&mut self, frame: usize, decodable: &impl Decodable) -> f32 {
-        let log_likelihood = decodable.frame(frame);
+    fn process_emitting(&mut self, log_likelihood: impl Fn(i32) -> f32) -> f32 {
         let mut list = std::mem::take(&mut self.list);
         self.active.take(&mut list);
         self.costs.clear();

@@ -5,7 +5,8 @@ use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, SequentialReader, read_object};
 use nnet3_decode::decoder::{
-    LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, ViterbiDecoder, decodable,
+    Decodable, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, Step, ViterbiDecoder,
+    decodable,
 };
 use nnet3_decode::path;
 
@@ -58,6 +59,86 @@ fn lattices_of_the_reference() {
             assert!((costs(one.weight) - costs(best.weight)).abs() < 1e-2);
         }
     }
+}
+
+/// The best path after each frame, against a search that ends there, in a graph where every state is final.
+#[test]
+fn the_best_path_while_the_search_goes_on() {
+    let (graph, pdfs) = graph_and_pdfs();
+    let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
+    let mut fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
+    fst.finals.fill(0.0);
+    let all_final = SearchGraph::new(fst, model.num_transition_ids()).unwrap();
+    let options = SearchOptions { prune_interval: 4, ..SearchOptions::default() };
+    let (_, loglikes) = table::<MatrixHolder>("decode/loglikes.ark").swap_remove(0);
+    let decodable = MatrixDecodable::new(&loglikes, &pdfs, 0.3).unwrap();
+    let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+    decoder.begin().unwrap();
+    assert_eq!(decoder.best_path().next(), None);
+    let mut before: Vec<Step> = Vec::new();
+    let mut changed = 0;
+    for frame in 0..loglikes.rows {
+        decoder.advance(decodable.frame(frame)).unwrap();
+        assert_eq!(decoder.frames_decoded(), frame + 1);
+        let rows = DenseMatrix {
+            rows: frame + 1,
+            cols: loglikes.cols,
+            data: loglikes.data[..(frame + 1) * loglikes.cols].to_vec(),
+        };
+        let prefix = MatrixDecodable::new(&rows, &pdfs, 0.3).unwrap();
+        let best = |graph| {
+            let mut decoder = LatticeDecoder::new(graph, options).unwrap();
+            assert!(decoder.decode(&prefix).unwrap());
+            let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
+            (
+                best.ids,
+                f64::from(best.weight.graph) + f64::from(best.weight.acoustic),
+                decoder.reached_final(),
+            )
+        };
+        let (ids, cost, _) = best(&all_final);
+        let mut steps: Vec<Step> = decoder.best_path().collect();
+        steps.reverse();
+        assert_eq!(steps.iter().map(|step| step.transition_id).collect::<Vec<_>>(), ids, "frame {frame}");
+        let relative = f64::from(decoder.final_relative_cost());
+        match best(&graph) {
+            (_, final_cost, true) => assert!((relative - (final_cost - cost)).abs() < 1e-2, "frame {frame}"),
+            _ => assert_eq!(relative, f64::INFINITY),
+        }
+        // From a token that both paths have, they are the same backwards.
+        let common = (0..before.len()).rev().find(|&t| before[t].token == steps[t].token).unwrap_or(0);
+        assert_eq!(before[..common], steps[..common]);
+        changed += usize::from(common + 1 < before.len());
+        before = steps;
+    }
+    assert!(changed > 0);
+}
+
+/// Arcs that go in a circle at no cost are on no best path.
+#[test]
+fn circles_at_no_cost() {
+    let mut fst = kaldi_fst::Fst::default();
+    let states: Vec<u32> = (0..4).map(|_| fst.add_state()).collect();
+    fst.start = Some(states[0]);
+    let mut arc = |from: usize, ilabel: i32, next: usize| {
+        let arc = kaldi_fst::Arc { ilabel, olabel: 0, weight: 0.0, next: states[next] };
+        fst.state_mut(states[from]).arcs.push(arc);
+    };
+    for (from, ilabel, next) in [(0, 1, 1), (1, 0, 2), (2, 0, 3), (3, 0, 1), (2, 0, 1), (3, 2, 0)] {
+        arc(from, ilabel, next);
+    }
+    let graph = SearchGraph::new((&fst).into(), 2).unwrap();
+    let mut decoder = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    decoder.begin().unwrap();
+    for _ in 0..3 {
+        decoder.advance(|_| 0.0).unwrap();
+    }
+    let ids: Vec<i32> = decoder.best_path().map(|step| step.transition_id).collect();
+    assert_eq!(ids, [1, 2, 1]);
+    assert_eq!(decoder.final_relative_cost(), f32::INFINITY);
+    // A frame in which nothing is possible.
+    decoder.advance(|_| f32::NEG_INFINITY).unwrap();
+    assert_eq!((decoder.best_path().next(), decoder.finish()), (None, false));
 }
 
 /// Every path of a search without pruning is in the lattice: its sum over paths is that of the forward algorithm.

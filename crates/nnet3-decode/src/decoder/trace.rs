@@ -1,0 +1,100 @@
+//! The best path while a search goes on (`LatticeFasterOnlineDecoder` of `decoder/lattice-faster-online-decoder.cc`).
+//!
+//! Tokens do not remember where they come from: it is found again, as the link with which the costs agree. So a search of
+//! whole utterances pays nothing for what it does not need.
+
+use kaldi_fst::EPSILON;
+
+use super::search::LatticeDecoder;
+use super::tokens::NONE;
+
+/// What the best path has in one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The token from which the path goes into the frame. Among all tokens that there have been after as many frames, no
+    /// other one had this number.
+    pub token: u32,
+    pub transition_id: i32,
+}
+
+/// The frames of a path, the last one first.
+pub struct BestPath<'d, 'g> {
+    decoder: &'d LatticeDecoder<'g>,
+    /// Where the rest of the path ends, and after how many frames that is.
+    token: u32,
+    frame: usize,
+}
+
+impl LatticeDecoder<'_> {
+    /// The best path so far, wherever it ends, from its last frame backwards. To be asked for before the utterance is
+    /// finished.
+    pub fn best_path(&self) -> BestPath<'_, '_> {
+        let frame = self.frames.len().saturating_sub(1);
+        let mut best = (NONE, f32::INFINITY);
+        for token in self.frames.last().into_iter().flat_map(|frame| self.tokens.list(frame.head)) {
+            let cost = self.tokens.get(token).cost;
+            if cost < best.1 {
+                best = (token, cost);
+            }
+        }
+        BestPath { decoder: self, token: best.0, frame }
+    }
+
+    /// By how much the best path that ends in a final state is worse than the best path: infinite if none does. To be asked
+    /// for before the utterance is finished.
+    pub fn final_relative_cost(&self) -> f32 {
+        let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
+        for active in self.active.iter() {
+            let cost = self.tokens.get(active.token).cost;
+            best = best.min(cost);
+            best_final = best_final.min(cost + self.graph.final_cost(active.state));
+        }
+        if best_final == f32::INFINITY { best_final } else { best_final - best }
+    }
+}
+
+impl BestPath<'_, '_> {
+    /// A token after `frame` frames from which a token gets its cost: by a link with a transition-id or without, as `emitting`
+    /// says.
+    fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = Step> {
+        let tokens = &self.decoder.tokens;
+        let cost = tokens.get(to).cost;
+        tokens.list(self.decoder.frames[frame].head).flat_map(move |token| {
+            let from = tokens.get(token).cost;
+            tokens.links(token).filter_map(move |link| {
+                let same = link.to == to
+                    && (link.ilabel != EPSILON) == emitting
+                    && from + link.acoustic + link.graph == cost;
+                same.then_some(Step { token, transition_id: link.ilabel })
+            })
+        })
+    }
+}
+
+impl Iterator for BestPath<'_, '_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        if self.token == NONE || self.frame == 0 {
+            return None;
+        }
+        // Links without transition-ids may go in circles, at no cost: each token is looked at once.
+        let mut found = vec![self.token];
+        let mut next = 0;
+        while let Some(&token) = found.get(next) {
+            let step = self.sources(self.frame - 1, token, true).next();
+            if let Some(step) = step {
+                (self.token, self.frame) = (step.token, self.frame - 1);
+                return Some(step);
+            }
+            for source in self.sources(self.frame, token, false) {
+                if !found.contains(&source.token) {
+                    found.push(source.token);
+                }
+            }
+            next += 1;
+        }
+        self.token = NONE;
+        None
+    }
+}
