@@ -10,6 +10,7 @@ use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs};
 use crate::forward::{self, AcousticNetwork, Compute, Output, Together};
 use crate::options::device::DeviceOptions;
 use crate::options::forward::{IvectorOptions, OwnedIvectors};
+use crate::search_graph::SharedGraph;
 use crate::utterances::{Utterance, Utterances};
 use crate::workers::in_parallel;
 
@@ -82,13 +83,26 @@ pub fn decode(
     outputs: &mut Outputs,
 ) -> Result<()> {
     let graph = decoding.graph(&tables.fst_in)?;
+    let utterances = tables.utterances(graph.is_some())?;
+    decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
+}
+
+/// Decodes all utterances with a graph, or each with its own.
+pub fn decode_with(
+    graph: Option<&SharedGraph>,
+    utterances: Utterances,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    (compute, together): (&mut (impl Compute + Send), Together),
+    threads: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
     let mut workers = Vec::new();
     for _ in 0..threads {
-        let mut decoder = decoding.decoder(graph.as_ref())?;
+        let mut decoder = decoding.decoder(graph)?;
         workers
             .push(move |Output { key, graph, output, .. }: Output| decoder.decode(key, graph, output, 1.0));
     }
-    let utterances = tables.utterances(graph.is_some())?;
     let mut ivectors = ivectors.open()?;
     in_parallel(
         WAITING * threads,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_fst::{Fst, store};
+use kaldi_fst::Fst;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::I32VectorHolder;
@@ -12,12 +12,13 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::{
-    LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
+    Graph, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
 };
 use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale};
 
+use crate::search_graph::{PairFiles, SharedDecoder, SharedGraph};
 use crate::{forward, lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
@@ -171,26 +172,29 @@ impl<'a> Decoding<'a> {
     }
 
     /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.
-    pub fn decoder<'d>(&'d self, graph: Option<&'d SearchGraph>) -> Result<Decoder<'d>> {
+    pub fn decoder<'d>(&'d self, graph: Option<&'d SharedGraph>) -> Result<Decoder<'d>> {
         let search = self.options.search();
-        let shared = graph.map(|graph| LatticeDecoder::new(graph, search)).transpose()?;
+        let shared = graph.map(|graph| graph.decoder(search)).transpose()?;
         Ok(Decoder { decoding: self, search, shared })
     }
 
     /// The graph for all utterances, checked; `None` if the argument of the program is a table of graphs.
-    pub fn graph(&self, rxfilename: &str) -> Result<Option<SearchGraph>> {
+    pub fn graph(&self, rxfilename: &str) -> Result<Option<SharedGraph>> {
         if tables::is_input(rxfilename) {
             return Ok(None);
         }
-        let fst = store::read_flat_fst(rxfilename)?;
-        let graph = SearchGraph::new(fst, self.model.num_transition_ids());
-        Ok(Some(graph.with_context(|| rxfilename.to_owned())?))
+        Ok(Some(SharedGraph::read(rxfilename, self.model.num_transition_ids())?.0))
+    }
+
+    /// The two halves of the graph for all utterances, checked.
+    pub fn graph_pair(&self, files: PairFiles<'_>) -> Result<SharedGraph> {
+        Ok(SharedGraph::read_pair(files, self.model.num_transition_ids())?.0)
     }
 
     /// What comes of a search, and the frame after which no path was left, if there was one.
     fn search(
         &self,
-        decoder: &mut LatticeDecoder,
+        decoder: &mut LatticeDecoder<impl Graph>,
         decodable: &MatrixDecodable,
     ) -> (std::result::Result<Success, Failure>, Option<usize>) {
         let result = match decoder.decode(decodable) {
@@ -204,7 +208,7 @@ impl<'a> Decoding<'a> {
         (result, decoder.lost_at())
     }
 
-    fn results(&self, decoder: &LatticeDecoder) -> nnet3_decode::Result<Success> {
+    fn results(&self, decoder: &LatticeDecoder<impl Graph>) -> nnet3_decode::Result<Success> {
         let mut raw = decoder.raw_lattice()?;
         let best = path::read_linear(&path::best_path(&raw))?;
         let (mut lattice, report) = if self.options.determinize_lattice {
@@ -231,7 +235,7 @@ pub struct Decoder<'d> {
     decoding: &'d Decoding<'d>,
     search: SearchOptions,
     /// With the graph of all utterances, if there is one.
-    shared: Option<LatticeDecoder<'d>>,
+    shared: Option<SharedDecoder<'d>>,
 }
 
 impl Decoder<'_> {
@@ -263,7 +267,8 @@ impl Decoder<'_> {
         };
         let (result, lost_at) = match (&own, &mut self.shared) {
             (Some(own), _) => self.decoding.search(&mut LatticeDecoder::new(own, self.search)?, &decodable),
-            (None, Some(shared)) => self.decoding.search(shared, &decodable),
+            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, &decodable),
+            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable),
             (None, None) => bail!("utterance {key} has no graph"),
         };
         Ok(Decoded { key, frames: loglikes.rows, lost_at, result })

@@ -27,6 +27,7 @@ pub mod prepare;
 pub mod progress;
 pub mod report;
 pub mod scoring;
+pub mod search_graph;
 pub mod sums;
 pub mod tables;
 pub mod text_windows;

@@ -300,6 +300,8 @@ pub mod nnet3_init;
 pub mod nnet3_latgen_faster;
 #[path = "bin/nnet3-latgen-faster-batch.rs"]
 pub mod nnet3_latgen_faster_batch;
+#[path = "bin/nnet3-latgen-faster-lookahead.rs"]
+pub mod nnet3_latgen_faster_lookahead;
 #[path = "bin/nnet3-latgen-faster-looped.rs"]
 pub mod nnet3_latgen_faster_looped;
 #[path = "bin/nnet3-latgen-faster-parallel.rs"]

@@ -5,12 +5,19 @@
 //! form of supervision in chain examples, has an offset for each state into one list of (label, weight, next state);
 //! a final weight is an element with -1 for label and state, before the arcs of its state.
 //!
+//! Two more types are what graphs are composed of while decoding: [`read_look_ahead`] reads `olabel_lookahead`, [`read_with_names`]
+//! reads `ngram`.
+//!
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
 mod constant;
 mod flat;
 pub mod header;
+mod look_ahead;
+mod names;
+mod ngram;
 mod symbols;
+mod with_names;
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -21,7 +28,11 @@ pub use constant::write_const;
 pub use flat::{read_flat, read_flat_fst};
 use header::Header;
 pub(crate) use header::read_raw;
+pub use look_ahead::{read_look_ahead, write_look_ahead};
+pub use names::Names;
+pub use ngram::write_ngrams;
 pub use symbols::Symbols;
+pub use with_names::{FlatOrNgrams, read_with_names};
 
 /// Label and state of an element that is a final weight.
 const NONE: i32 = -1;
@@ -29,6 +40,8 @@ const NONE: i32 = -1;
 const VECTOR: &str = "vector";
 const CONST: &str = "const";
 const COMPACT_ACCEPTOR: &str = "compact_acceptor";
+const NGRAM: &str = "ngram";
+const OLABEL_LOOKAHEAD: &str = "olabel_lookahead";
 
 /// Reads the FST in a file: one of the binary types.
 pub fn read_fst(rxfilename: &str) -> kaldi_io::Result<Fst> {

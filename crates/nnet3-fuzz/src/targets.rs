@@ -68,6 +68,12 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "symbols", read: graphs::read_symbols, corpus: graphs::corpus_symbols, memory: SMALL },
     Target {
+        name: "graph-halves",
+        read: graphs::read_graph_halves,
+        corpus: graphs::corpus_graph_halves,
+        memory: SMALL,
+    },
+    Target {
         name: "openfst-text",
         read: graphs::read_openfst_text,
         corpus: graphs::corpus_openfst_text,

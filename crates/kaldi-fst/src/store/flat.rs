@@ -26,6 +26,10 @@ pub fn read_flat_fst(rxfilename: &str) -> kaldi_io::Result<FlatFst> {
 /// Reads header and FST, which begin right here.
 pub fn read_flat(r: &mut KaldiReader) -> kaldi_io::Result<FlatFst> {
     let header = Header::read(r)?;
+    read_after_header(r, &header)
+}
+
+pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<FlatFst> {
     if header.arc_type != f32::ARC_TYPE {
         let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);
         return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
@@ -33,7 +37,7 @@ pub fn read_flat(r: &mut KaldiReader) -> kaldi_io::Result<FlatFst> {
     let mut flat = FlatFst { start: None, finals: Vec::new(), first_arcs: vec![0], arcs: Vec::new() };
     match header.fst_type.as_str() {
         CONST => {
-            let (finals, counts) = read_bounds(r, &header, f32::read)?;
+            let (finals, counts) = read_bounds(r, header, f32::read)?;
             flat.finals = finals;
             flat.first_arcs.extend(counts.iter().scan(0u32, |end, count| {
                 *end += count;
@@ -43,10 +47,10 @@ pub fn read_flat(r: &mut KaldiReader) -> kaldi_io::Result<FlatFst> {
             let total = flat.first_arcs.last().map_or(0, |&end| end as usize);
             read_arcs(r, total, &mut flat.arcs)?;
         }
-        VECTOR => read_vector(r, &header, &mut flat)?,
-        _ => return Ok(FlatFst::from(&read_after(r, &header, f32::read)?)),
+        VECTOR => read_vector(r, header, &mut flat)?,
+        _ => return Ok(FlatFst::from(&read_after(r, header, f32::read)?)),
     }
-    check(r, &header, flat)
+    check(r, header, flat)
 }
 
 fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kaldi_io::Result<()> {

@@ -2,8 +2,10 @@
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use crate::fst::Fst;
+use crate::fst::{Fst, StateId};
+use crate::properties;
 use crate::store::symbols::Symbols;
+use crate::store::{NGRAM, OLABEL_LOOKAHEAD};
 use crate::weight::Weight;
 
 const MAGIC: i32 = 2125659606;
@@ -11,6 +13,8 @@ const MAGIC: i32 = 2125659606;
 /// Files of version 2 are packed, unless a flag says otherwise; those of version 1 are aligned.
 const VERSION: i32 = 2;
 const ALIGNED_VERSION: i32 = 1;
+/// The version of files of type `ngram`.
+const NGRAM_VERSION: i32 = 4;
 
 /// Bits of `flags`.
 const HAS_INPUT_SYMBOLS: i32 = 1;
@@ -62,12 +66,18 @@ pub(super) fn read_string(r: &mut KaldiReader, longest: i32) -> kaldi_io::Result
 
 impl Header {
     pub fn of<W: Weight>(fst: &Fst<W>, fst_type: &str, properties: u64, arcs: i64) -> Header {
+        let states = fst.states.len() as i64;
+        Header { properties, ..Header::new::<W>(fst_type, fst.start, states, arcs) }
+    }
+
+    /// The header of a packed file without symbols of which no properties are known.
+    pub(super) fn new<W: Weight>(fst_type: &str, start: Option<StateId>, states: i64, arcs: i64) -> Header {
         Header {
             fst_type: fst_type.to_owned(),
             arc_type: W::ARC_TYPE.to_owned(),
-            start: fst.start.map_or(-1, i64::from),
-            states: fst.states.len() as i64,
-            properties,
+            start: start.map_or(-1, i64::from),
+            states,
+            properties: properties::EXPANDED,
             arcs,
             aligned: false,
             symbols: [None, None],
@@ -76,6 +86,17 @@ impl Header {
 
     /// Reads the header with the symbol tables.
     pub fn read(r: &mut KaldiReader) -> kaldi_io::Result<Header> {
+        let (mut header, has_symbols) = Header::read_fixed(r)?;
+        for (table, has_it) in header.symbols.iter_mut().zip(has_symbols) {
+            if has_it {
+                *table = Some(Symbols::read(r)?);
+            }
+        }
+        Ok(header)
+    }
+
+    /// Reads what is before the symbol tables, and says which of them, of input and of output labels, follow.
+    pub(super) fn read_fixed(r: &mut KaldiReader) -> kaldi_io::Result<(Header, [bool; 2])> {
         let magic = read_i32(r)?;
         if magic != MAGIC {
             return Err(
@@ -84,19 +105,16 @@ impl Header {
         }
         let (fst_type, arc_type) = (read_string(r, LONGEST_TYPE)?, read_string(r, LONGEST_TYPE)?);
         let (version, flags) = (read_i32(r)?, read_i32(r)?);
-        if !(ALIGNED_VERSION..=VERSION).contains(&version) {
+        let last = if fst_type == NGRAM { NGRAM_VERSION } else { VERSION };
+        if !(ALIGNED_VERSION..=last).contains(&version) {
             return Err(r.error(format!("version {version} of FST files is not known")));
         }
         let properties = read_raw(r).map(u64::from_le_bytes)?;
         let (start, states, arcs) = (read_i64(r)?, read_i64(r)?, read_i64(r)?);
-        let mut symbols = [None, None];
-        for (table, flag) in symbols.iter_mut().zip([HAS_INPUT_SYMBOLS, HAS_OUTPUT_SYMBOLS]) {
-            if flags & flag != 0 {
-                *table = Some(Symbols::read(r)?);
-            }
-        }
+        let has_symbols = [HAS_INPUT_SYMBOLS, HAS_OUTPUT_SYMBOLS].map(|flag| flags & flag != 0);
         let aligned = flags & IS_ALIGNED != 0 || version == ALIGNED_VERSION;
-        Ok(Header { fst_type, arc_type, start, states, properties, arcs, aligned, symbols })
+        let symbols = [None, None];
+        Ok((Header { fst_type, arc_type, start, states, properties, arcs, aligned, symbols }, has_symbols))
     }
 
     pub fn write(&self, w: &mut KaldiWriter) -> kaldi_io::Result<()> {
@@ -110,7 +128,12 @@ impl Header {
         let flags = flag(self.aligned, IS_ALIGNED)
             | flag(input.is_some(), HAS_INPUT_SYMBOLS)
             | flag(output.is_some(), HAS_OUTPUT_SYMBOLS);
-        let version = if self.aligned { ALIGNED_VERSION } else { VERSION };
+        let version = match self.fst_type.as_str() {
+            NGRAM => NGRAM_VERSION,
+            OLABEL_LOOKAHEAD => ALIGNED_VERSION,
+            _ if self.aligned => ALIGNED_VERSION,
+            _ => VERSION,
+        };
         w.write_bytes(&version.to_le_bytes())?;
         w.write_bytes(&flags.to_le_bytes())?;
         w.write_bytes(&self.properties.to_le_bytes())?;

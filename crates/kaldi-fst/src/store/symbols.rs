@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::header::{read_i32, read_i64, read_raw, read_string};
 
-const MAGIC: i32 = 2125658996;
-const LONGEST_NAME: i32 = 1 << 20;
+pub(super) const MAGIC: i32 = 2125658996;
+pub(super) const LONGEST_NAME: i32 = 1 << 20;
 
 /// Names and their numbers, in the order in which they came; numbers are not negative.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,4 +2,5 @@
 
 mod files;
 mod graph_operations;
+mod look_ahead;
 mod operations;

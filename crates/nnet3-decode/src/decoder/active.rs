@@ -44,7 +44,7 @@ impl ActiveStates {
 
     /// The token of a state that is there, which may be replaced.
     pub fn get_mut(&mut self, state: StateId) -> Option<&mut u32> {
-        let position = self.of_state[state as usize];
+        let &position = self.of_state.get(state as usize)?;
         // (The position of a state that is not there is behind the last.)
         self.elements.get_mut(position as usize).map(|element| &mut element.token)
     }
@@ -66,7 +66,20 @@ impl ActiveStates {
         }
         self.elements.push(Active { state, token, next });
         self.last_of_bucket[bucket] = position;
+        if state as usize >= self.of_state.len() {
+            self.of_state.resize(state as usize + 1, NONE);
+        }
         self.of_state[state as usize] = position;
+    }
+
+    /// Gives the states other numbers. The order stays as it would be of elements that came in it.
+    pub fn renumber(&mut self, change: impl FnOnce(&mut dyn Iterator<Item = &mut StateId>)) {
+        let mut list = Vec::new();
+        self.take(&mut list);
+        change(&mut list.iter_mut().map(|active| &mut active.state));
+        for Active { state, token, .. } in list {
+            self.insert(state, token);
+        }
     }
 
     /// Iterates over all elements, in the order in which the search looks at them.

@@ -3,6 +3,7 @@
 use kaldi_fst::{Arc, EPSILON, StateId, ops};
 use rustc_hash::FxHashMap;
 
+use super::graph::Graph;
 use super::search::{Ending, LatticeDecoder};
 use super::tokens::NONE;
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::weight::LatticeWeight;
 /// Extra costs of the last frame are right when they change by no more than this share.
 const PRECISION: f32 = 1e-5;
 
-impl LatticeDecoder<'_> {
+impl<G: Graph> LatticeDecoder<G> {
     /// Prunes all frames with what is now known of the end.
     pub(super) fn finalize(&mut self) {
         self.ending = self.final_costs();

@@ -4,6 +4,36 @@ use kaldi_fst::{Arc, EPSILON, FlatFst, StateId};
 
 use crate::error::{Error, Result};
 
+/// What a search goes through. States get their numbers as they are found, and what is known of them may be worked out when it
+/// is asked for.
+pub trait Graph {
+    /// `None` if the graph is empty.
+    fn start(&mut self) -> Option<StateId>;
+
+    /// All states have numbers below this one, so far.
+    fn num_states(&self) -> usize;
+
+    /// Infinite if the state is not final.
+    fn final_cost(&self, state: StateId) -> f32;
+
+    /// The arcs that consume a frame.
+    fn emitting(&mut self, state: StateId) -> &[Arc];
+
+    /// The arcs that consume nothing.
+    fn epsilons(&mut self, state: StateId) -> &[Arc];
+
+    /// Whether there can be arcs that consume nothing, as far as it is known without work.
+    fn may_have_epsilons(&self, state: StateId) -> bool;
+
+    /// Whether so much has been worked out that it should be forgotten.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Forgets all states but those, and gives them new numbers.
+    fn forget_others(&mut self, _keep: &mut dyn Iterator<Item = &mut StateId>) {}
+}
+
 /// A graph that does not change. Input labels are transition-ids, output labels are words.
 #[derive(Debug, Clone)]
 pub struct SearchGraph {
@@ -78,6 +108,32 @@ impl SearchGraph {
     pub fn has_epsilons(&self, state: StateId) -> bool {
         let Bounds { first, emitting } = self.states[state as usize];
         first != emitting
+    }
+}
+
+impl Graph for &SearchGraph {
+    fn start(&mut self) -> Option<StateId> {
+        SearchGraph::start(self)
+    }
+
+    fn num_states(&self) -> usize {
+        SearchGraph::num_states(self)
+    }
+
+    fn final_cost(&self, state: StateId) -> f32 {
+        SearchGraph::final_cost(self, state)
+    }
+
+    fn emitting(&mut self, state: StateId) -> &[Arc] {
+        SearchGraph::emitting(self, state)
+    }
+
+    fn epsilons(&mut self, state: StateId) -> &[Arc] {
+        SearchGraph::epsilons(self, state)
+    }
+
+    fn may_have_epsilons(&self, state: StateId) -> bool {
+        self.has_epsilons(state)
     }
 }
 

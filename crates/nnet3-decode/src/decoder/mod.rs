@@ -1,6 +1,7 @@
 //! Decoding: from log-likelihoods and a graph to a lattice, or to an alignment.
 //!
-//! - [`graph`]: graphs as a search wants them; [`decodable`]: where log-likelihoods come from.
+//! - [`graph`]: graphs as a search wants them; [`composed`]: such a graph that is made of two while it is searched, of which
+//!   [`grammar`] is the second; [`decodable`]: where log-likelihoods come from.
 //! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame and
 //!   [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the best path
 //!   before the end.
@@ -8,9 +9,11 @@
 
 mod active;
 pub mod align;
+pub mod composed;
 mod cutoff;
 pub mod decodable;
 mod finish;
+pub mod grammar;
 pub mod graph;
 pub mod options;
 pub mod search;
@@ -18,8 +21,10 @@ mod tokens;
 pub mod trace;
 pub mod viterbi;
 
+pub use composed::{ComposedGraph, GraphPair};
 pub use decodable::{Decodable, MatrixDecodable};
-pub use graph::SearchGraph;
+pub use grammar::Grammar;
+pub use graph::{Graph, SearchGraph};
 pub use options::{Pruning, SearchOptions};
 pub use search::LatticeDecoder;
 pub use trace::{BestPath, Step};

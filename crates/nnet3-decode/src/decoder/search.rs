@@ -2,13 +2,13 @@
 //! that are within a beam (Povey and others, "Generating exact lattices in the WFST framework", 2012;
 //! `decoder/lattice-faster-decoder.cc`).
 
-use kaldi_fst::StateId;
+use kaldi_fst::{Arc, StateId};
 use rustc_hash::FxHashMap;
 
 use super::active::{Active, ActiveStates};
 use super::cutoff::Cutoff;
 use super::decodable::Decodable;
-use super::graph::SearchGraph;
+use super::graph::Graph;
 use super::options::SearchOptions;
 use super::tokens::{Link, NONE, Tokens};
 use crate::error::{Error, Result};
@@ -39,8 +39,8 @@ pub(super) struct Ending {
 }
 
 /// A decoder for one utterance after the other.
-pub struct LatticeDecoder<'g> {
-    pub(super) graph: &'g SearchGraph,
+pub struct LatticeDecoder<G> {
+    pub(super) graph: G,
     pub(super) options: SearchOptions,
     pub(super) tokens: Tokens,
     /// There is one more than there are frames.
@@ -57,17 +57,18 @@ pub struct LatticeDecoder<'g> {
     queue: Vec<StateId>,
 }
 
-impl<'g> LatticeDecoder<'g> {
+impl<G: Graph> LatticeDecoder<G> {
     /// An error for options that make no sense.
-    pub fn new(graph: &'g SearchGraph, options: SearchOptions) -> Result<LatticeDecoder<'g>> {
+    pub fn new(graph: G, options: SearchOptions) -> Result<LatticeDecoder<G>> {
         options.check()?;
+        let active = ActiveStates::new(graph.num_states());
         Ok(LatticeDecoder {
             graph,
             options,
             tokens: Tokens::default(),
             frames: Vec::new(),
             offsets: Vec::new(),
-            active: ActiveStates::new(graph.num_states()),
+            active,
             start_token: NONE,
             ending: Ending::default(),
             no_tokens_after: None,
@@ -90,6 +91,9 @@ impl<'g> LatticeDecoder<'g> {
     pub fn advance(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<()> {
         if self.frames_decoded().is_multiple_of(self.options.prune_interval) {
             self.prune_active(self.options.lattice_beam * PRUNE_SCALE);
+            if self.graph.is_full() {
+                self.active.renumber(|states| self.graph.forget_others(states));
+            }
         }
         let cutoff = self.process_emitting(log_likelihood);
         self.process_nonemitting(cutoff)
@@ -127,28 +131,13 @@ impl<'g> LatticeDecoder<'g> {
         self.ending = Ending::default();
         self.no_tokens_after = None;
         self.add_frame();
-        self.start_token = self.reach(start, 0.0).0;
+        let LatticeDecoder { tokens, active, frames, .. } = self;
+        self.start_token = reach(tokens, active, newest(frames), start, 0.0).0;
         self.process_nonemitting(self.options.pruning.beam)
     }
 
     fn add_frame(&mut self) {
         self.frames.push(Frame { head: NONE, prune_links: true, prune_tokens: true });
-    }
-
-    /// The token of a state in the newest frame, and whether it is new or better than before.
-    fn reach(&mut self, state: StateId, cost: f32) -> (u32, bool) {
-        if let Some(&mut token) = self.active.get_mut(state) {
-            let known = &mut self.tokens.get_mut(token).cost;
-            let better = *known > cost;
-            if better {
-                *known = cost;
-            }
-            return (token, better);
-        }
-        let head = &mut self.frames.last_mut().expect("there is a frame").head;
-        *head = self.tokens.add(cost, *head);
-        self.active.insert(state, *head);
-        (*head, true)
     }
 
     /// Passes tokens along arcs with transition-ids; gives the cutoff for the new ones.
@@ -161,18 +150,18 @@ impl<'g> LatticeDecoder<'g> {
         self.active.grow((list.len() as f32 * self.options.pruning.hash_ratio) as usize);
         self.add_frame();
         let (mut next_cutoff, mut offset) = (f32::INFINITY, 0.0);
-        let graph = self.graph;
+        let LatticeDecoder { graph, tokens, active, frames, .. } = self;
+        let head = newest(frames);
         if let Some(best) = best {
-            let cost = self.tokens.get(list[best].token).cost;
+            let cost = tokens.get(list[best].token).cost;
             offset = -cost;
             for arc in graph.emitting(list[best].state) {
                 let next = arc.weight + offset - log_likelihood(arc.ilabel) + cost;
                 next_cutoff = next_cutoff.min(next + adaptive_beam);
             }
         }
-        self.offsets.push(offset);
         for &Active { state, token, .. } in &list {
-            let cost = self.tokens.get(token).cost;
+            let cost = tokens.get(token).cost;
             if cost > cutoff {
                 continue;
             }
@@ -182,31 +171,33 @@ impl<'g> LatticeDecoder<'g> {
                 // (What is not a number is not followed.)
                 if total < next_cutoff {
                     next_cutoff = next_cutoff.min(total + adaptive_beam);
-                    let (to, _) = self.reach(arc.next, total);
+                    let (to, _) = reach(tokens, active, head, arc.next, total);
                     let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
                     let link = Link { to, ilabel, olabel, graph, acoustic, next: NONE };
-                    self.tokens.add_link(token, link);
+                    tokens.add_link(token, link);
                 }
             }
         }
+        self.offsets.push(offset);
         self.list = list;
         next_cutoff
     }
 
     /// Passes tokens of the newest frame along arcs without transition-ids.
     fn process_nonemitting(&mut self, cutoff: f32) -> Result<()> {
-        let graph = self.graph;
         if self.active.is_empty() {
             self.no_tokens_after.get_or_insert(self.offsets.len().saturating_sub(1));
         }
         let mut queue = std::mem::take(&mut self.queue);
         queue.clear();
-        queue
-            .extend(self.active.iter().map(|active| active.state).filter(|&state| graph.has_epsilons(state)));
+        let LatticeDecoder { graph, tokens, active, frames, .. } = self;
+        let head = newest(frames);
+        let states = active.iter().map(|active| active.state);
+        queue.extend(states.filter(|&state| graph.may_have_epsilons(state)));
         let mut steps = 0;
         while let Some(state) = queue.pop() {
-            let Some(&mut token) = self.active.get_mut(state) else { continue };
-            let cost = self.tokens.get(token).cost;
+            let Some(&mut token) = active.get_mut(state) else { continue };
+            let cost = tokens.get(token).cost;
             if cost >= cutoff {
                 continue;
             }
@@ -215,18 +206,16 @@ impl<'g> LatticeDecoder<'g> {
                 return Err(Error::EpsilonCycle { state });
             }
             // The token may have been here before, with a higher cost.
-            self.tokens.remove_links(token);
-            for arc in graph.epsilons(state) {
-                let total = cost + arc.weight;
+            tokens.remove_links(token);
+            for i in 0..graph.epsilons(state).len() {
+                let Arc { olabel, weight, next, .. } = graph.epsilons(state)[i];
+                let total = cost + weight;
                 if total < cutoff {
-                    let (to, better) = self.reach(arc.next, total);
-                    let (olabel, graph_cost) = (arc.olabel, arc.weight);
-                    self.tokens.add_link(
-                        token,
-                        Link { to, ilabel: 0, olabel, graph: graph_cost, acoustic: 0.0, next: NONE },
-                    );
-                    if better && graph.has_epsilons(arc.next) {
-                        queue.push(arc.next);
+                    let (to, better) = reach(tokens, active, head, next, total);
+                    let link = Link { to, ilabel: 0, olabel, graph: weight, acoustic: 0.0, next: NONE };
+                    tokens.add_link(token, link);
+                    if better && graph.may_have_epsilons(next) {
+                        queue.push(next);
                     }
                 }
             }
@@ -281,4 +270,30 @@ impl<'g> LatticeDecoder<'g> {
     pub(super) fn prune_tokens(&mut self, f: usize) {
         self.frames[f].head = self.tokens.remove_useless(self.frames[f].head);
     }
+}
+
+/// The first token of the newest frame.
+fn newest(frames: &mut [Frame]) -> &mut u32 {
+    &mut frames.last_mut().expect("there is a frame").head
+}
+
+/// The token of a state in the frame whose first token is `head`, and whether it is new or better than before.
+fn reach(
+    tokens: &mut Tokens,
+    active: &mut ActiveStates,
+    head: &mut u32,
+    state: StateId,
+    cost: f32,
+) -> (u32, bool) {
+    if let Some(&mut token) = active.get_mut(state) {
+        let known = &mut tokens.get_mut(token).cost;
+        let better = *known > cost;
+        if better {
+            *known = cost;
+        }
+        return (token, better);
+    }
+    *head = tokens.add(cost, *head);
+    active.insert(state, *head);
+    (*head, true)
 }

@@ -5,6 +5,7 @@
 
 use kaldi_fst::EPSILON;
 
+use super::graph::Graph;
 use super::search::LatticeDecoder;
 use super::tokens::NONE;
 
@@ -18,17 +19,17 @@ pub struct Step {
 }
 
 /// The frames of a path, the last one first.
-pub struct BestPath<'d, 'g> {
-    decoder: &'d LatticeDecoder<'g>,
+pub struct BestPath<'d, G> {
+    decoder: &'d LatticeDecoder<G>,
     /// Where the rest of the path ends, and after how many frames that is.
     token: u32,
     frame: usize,
 }
 
-impl LatticeDecoder<'_> {
+impl<G: Graph> LatticeDecoder<G> {
     /// The best path so far, wherever it ends, from its last frame backwards. To be asked for before the utterance is
     /// finished.
-    pub fn best_path(&self) -> BestPath<'_, '_> {
+    pub fn best_path(&self) -> BestPath<'_, G> {
         let frame = self.frames.len().saturating_sub(1);
         let mut best = (NONE, f32::INFINITY);
         for token in self.frames.last().into_iter().flat_map(|frame| self.tokens.list(frame.head)) {
@@ -53,7 +54,7 @@ impl LatticeDecoder<'_> {
     }
 }
 
-impl BestPath<'_, '_> {
+impl<G: Graph> BestPath<'_, G> {
     /// A token after `frame` frames from which a token gets its cost: by a link with a transition-id or without, as `emitting`
     /// says.
     fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = Step> {
@@ -71,7 +72,7 @@ impl BestPath<'_, '_> {
     }
 }
 
-impl Iterator for BestPath<'_, '_> {
+impl<G: Graph> Iterator for BestPath<'_, G> {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {

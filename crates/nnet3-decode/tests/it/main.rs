@@ -1,5 +1,6 @@
 //! The crate's integration tests: one program, since linking takes most of the time that each more would take.
 
+mod composed;
 mod decoder;
 mod figures;
 mod lattices;

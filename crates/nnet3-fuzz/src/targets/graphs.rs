@@ -1,9 +1,10 @@
 //! What graphs are made from: symbol tables, the text of FSTs, language models, meanings of labels.
 
+use kaldi_fst::look_ahead::Reach;
 use kaldi_fst::openfst_text::{self, Format, Shown};
 use kaldi_fst::ops::{self, DeterminizeStar, Semiring};
-use kaldi_fst::store::{self, Symbols};
-use kaldi_fst::{FlatFst, Fst, text};
+use kaldi_fst::store::{self, FlatOrNgrams, Symbols};
+use kaldi_fst::{FlatFst, Fst, LookAheadFst, NgramFst, text};
 use kaldi_graph::IlabelInfo;
 use kaldi_graph::arpa::{ArpaOptions, UnknownWords, Words, compile};
 use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
@@ -54,6 +55,55 @@ pub fn corpus_symbols() -> Vec<Vec<u8>> {
         in_memory(|w| symbols.write_text(w)),
         constant(true),
         constant(false),
+    ]
+}
+
+/// What graphs are composed of while they are searched.
+pub fn read_graph_halves(input: &[u8]) {
+    let reader = || {
+        let mut r = KaldiReader::from_bytes("input", input.to_vec());
+        r.set_binary(true);
+        r
+    };
+    if let Ok(fst) = store::read_look_ahead(&mut reader()) {
+        let again = in_memory(|w| store::write_look_ahead(w, &fst));
+        let mut r = KaldiReader::from_bytes("again", again);
+        r.set_binary(true);
+        assert_eq!(store::read_look_ahead(&mut r).expect("what was just written"), fst);
+    }
+    if let Ok((FlatOrNgrams::Ngrams(fst), _)) = store::read_with_names(&mut reader()) {
+        for state in 0..fst.num_states() as u32 {
+            for &word in fst.words(state) {
+                assert!((fst.next(state, word) as usize) < fst.num_states());
+            }
+        }
+        let again = in_memory(|w| store::write_ngrams(w, &fst));
+        let mut r = KaldiReader::from_bytes("again", again);
+        r.set_binary(true);
+        let read = store::read_with_names(&mut r).expect("what was just written");
+        assert_eq!(read, (FlatOrNgrams::Ngrams(fst), None));
+    }
+}
+
+pub fn corpus_graph_halves() -> Vec<Vec<u8>> {
+    let fst = text::parse("0 1 1 0 0.5\n0 2 2 3\n1 2 3 4\n2\n").expect("an FST");
+    let reach =
+        Reach { final_label: 9, first_intervals: vec![0, 1, 2, 3], intervals: vec![[3, 5], [4, 5], [9, 10]] };
+    let look_ahead = LookAheadFst { fst: FlatFst::from(&fst), reach };
+    let ngrams = NgramFst {
+        start: Some(1),
+        shorter: vec![0, 0, 0, 1],
+        first_children: vec![1, 3, 4, 4, 4],
+        first_words: vec![0, 1, 2, 2, 0],
+        backoff: vec![0.0, 0.5, 0.25, 0.125, 0.0],
+        finals: vec![1.0, f32::INFINITY, 0.5, f32::INFINITY],
+        first_futures: vec![0, 2, 3, 3, 4],
+        words: vec![1, 2, 2, 1],
+        costs: vec![0.5, 1.5, 2.0, 0.75],
+    };
+    vec![
+        in_memory(|w| store::write_look_ahead(w, &look_ahead)),
+        in_memory(|w| store::write_ngrams(w, &ngrams)),
     ]
 }
 

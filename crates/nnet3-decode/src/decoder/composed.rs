@@ -1,0 +1,344 @@
+//! A graph that is two: HCL, from transition-ids to numbers of words, which looks ahead, and G, the language model. Their composition is made
+//! where the search comes (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state
+//! transducers", 2009; `decoder/` and `fstext/` call it look-ahead composition).
+//!
+//! Four rules say which pairs of states there are:
+//!
+//! - G goes to a shorter history before HCL goes on without a word, never after: each pair of paths is one path.
+//! - HCL goes on without a word only to states from which it can give a word that G has here, or both can end.
+//! - The best guess of what that word will cost (the logarithm of the summed probabilities of those words) is paid at once, and
+//!   given back later.
+//! - Where only one word is possible, it is written and paid for at once. The state then has that word *pending*, until
+//!   HCL comes to give it.
+//!
+//! Costs of whole paths are those of the plain composition.
+
+use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
+use rustc_hash::FxHashMap;
+
+use super::grammar::Grammar;
+use super::graph::Graph;
+use crate::error::{Error, Result};
+
+/// No label is pending.
+const NOTHING: i32 = -1;
+/// What is paid early is a multiple of this, so that few states differ in it.
+const STEP: f32 = 1.0 / 1024.0;
+/// States and arcs that are worked out take at most about this much memory before they are forgotten.
+const MOST_BYTES: usize = 64 << 20;
+/// Sums over more labels than this come from sums over all labels before.
+const SHORT_SUM: usize = 32;
+/// The position of the arcs of a state whose arcs are not worked out.
+const UNKNOWN: u32 = u32::MAX;
+
+/// HCL and G.
+#[derive(Debug, Clone)]
+pub struct GraphPair {
+    hcl: LookAheadFst,
+    grammar: Grammar,
+}
+
+impl GraphPair {
+    /// `disambiguation` are input labels of HCL that consume nothing. An error if it has others above `num_transition_ids`.
+    pub fn new(
+        mut hcl: LookAheadFst,
+        grammar: Grammar,
+        disambiguation: &[i32],
+        num_transition_ids: usize,
+    ) -> Result<GraphPair> {
+        let largest = disambiguation.iter().copied().max().unwrap_or(0).max(0) as usize;
+        let mut consumes = vec![true; largest + 1];
+        for &label in disambiguation {
+            if let Some(consumes) = usize::try_from(label).ok().and_then(|label| consumes.get_mut(label)) {
+                *consumes = false;
+            }
+        }
+        for (i, arc) in hcl.fst.arcs.iter_mut().enumerate() {
+            if consumes.get(arc.ilabel as usize) == Some(&false) {
+                arc.ilabel = EPSILON;
+            } else if arc.ilabel as usize > num_transition_ids {
+                let state = hcl.fst.first_arcs.partition_point(|&first| first as usize <= i) as StateId - 1;
+                return Err(Error::GraphLabel { state, label: arc.ilabel, last: num_transition_ids });
+            }
+        }
+        Ok(GraphPair { hcl, grammar })
+    }
+}
+
+/// A state of the composition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    hcl: StateId,
+    grammar: StateId,
+    /// The label that HCL must give next, [`NOTHING`] if it is free to choose.
+    pending: i32,
+    /// What was paid early, in [`STEP`]s.
+    paid: i32,
+    /// Whether HCL went on without a word, so that G may not go to a shorter history.
+    bound: bool,
+}
+
+/// What is known of a state: where its arcs begin that consume nothing, and those that consume a frame, and where they end.
+#[derive(Debug, Clone, Copy)]
+struct Arcs {
+    first: u32,
+    emitting: u32,
+    end: u32,
+}
+
+/// The part of the composition that was looked at.
+#[derive(Debug)]
+pub struct ComposedGraph<'p> {
+    pair: &'p GraphPair,
+    pairs: Vec<Pair>,
+    known: Vec<Arcs>,
+    arcs: Vec<Arc>,
+    numbers: FxHashMap<Pair, StateId>,
+    sums: Sums,
+    // Kept for their memory.
+    epsilons: Vec<Arc>,
+    emitting: Vec<Arc>,
+}
+
+/// What looking ahead finds.
+enum Ahead {
+    Nothing,
+    /// One word, which is this arc of G, and no end.
+    One(usize),
+    /// The cost of all that is possible, in [`STEP`]s.
+    Cost(i32),
+}
+
+impl<'p> ComposedGraph<'p> {
+    pub fn new(pair: &'p GraphPair) -> ComposedGraph<'p> {
+        ComposedGraph {
+            pair,
+            pairs: Vec::new(),
+            known: Vec::new(),
+            arcs: Vec::new(),
+            numbers: FxHashMap::default(),
+            sums: Sums::default(),
+            epsilons: Vec::new(),
+            emitting: Vec::new(),
+        }
+    }
+
+    fn number(&mut self, pair: Pair) -> StateId {
+        *self.numbers.entry(pair).or_insert_with(|| {
+            self.pairs.push(pair);
+            self.known.push(Arcs { first: UNKNOWN, emitting: UNKNOWN, end: UNKNOWN });
+            self.pairs.len() as StateId - 1
+        })
+    }
+
+    /// Works out the arcs of a state.
+    fn arcs_of(&mut self, state: StateId) -> Arcs {
+        let known = self.known[state as usize];
+        if known.first != UNKNOWN {
+            return known;
+        }
+        let pair = self.pairs[state as usize];
+        if pair.pending == NOTHING {
+            self.expand(pair);
+        } else {
+            self.expand_pending(pair);
+        }
+        let first = self.arcs.len() as u32;
+        let emitting = first + self.epsilons.len() as u32;
+        self.arcs.append(&mut self.epsilons);
+        self.arcs.append(&mut self.emitting);
+        let known = Arcs { first, emitting, end: self.arcs.len() as u32 };
+        self.known[state as usize] = known;
+        known
+    }
+
+    fn add(&mut self, ilabel: i32, olabel: i32, weight: f32, to: Pair) {
+        let arc = Arc { ilabel, olabel, weight, next: self.number(to) };
+        (if ilabel == EPSILON { &mut self.epsilons } else { &mut self.emitting }).push(arc);
+    }
+
+    fn expand_pending(&mut self, pair: Pair) {
+        let GraphPair { hcl, .. } = self.pair;
+        let [without, with] = hcl.arcs_by_output(pair.hcl);
+        let only_one = without.len() + with.len() == 1;
+        for arc in &hcl.fst.arcs[without] {
+            if only_one || hcl.reach.contains(arc.next, pair.pending) {
+                self.add(arc.ilabel, EPSILON, arc.weight, Pair { hcl: arc.next, ..pair });
+            }
+        }
+        let arcs = &hcl.fst.arcs[with];
+        let first = arcs.partition_point(|arc| arc.olabel < pair.pending);
+        for arc in arcs[first..].iter().take_while(|arc| arc.olabel == pair.pending) {
+            let to = Pair { hcl: arc.next, pending: NOTHING, bound: false, ..pair };
+            self.add(arc.ilabel, EPSILON, arc.weight, to);
+        }
+    }
+
+    fn expand(&mut self, pair: Pair) {
+        let GraphPair { hcl, grammar } = self.pair;
+        let paid = pair.paid as f32 * STEP;
+        let free = Pair { pending: NOTHING, paid: 0, bound: false, ..pair };
+        if !pair.bound {
+            for arc in grammar.epsilons(pair.grammar) {
+                self.add(EPSILON, arc.olabel, arc.weight - paid, Pair { grammar: arc.next, ..free });
+            }
+        }
+        let [without, with] = hcl.arcs_by_output(pair.hcl);
+        let (labels, costs) = grammar.labels_and_costs(pair.grammar);
+        let bound = grammar.has_epsilons(pair.grammar);
+        let dead_end = labels.is_empty() && grammar.final_cost(pair.grammar) == f32::INFINITY;
+        for arc in hcl.fst.arcs[without].iter().filter(|_| !dead_end) {
+            let to = Pair { hcl: arc.next, bound, ..free };
+            match self.ahead(arc.next, pair.grammar) {
+                Ahead::Nothing => {}
+                Ahead::One(i) => {
+                    let word = grammar.arc(pair.grammar, i);
+                    let to = Pair { grammar: word.next, pending: word.ilabel, ..to };
+                    self.add(arc.ilabel, word.olabel, arc.weight + word.weight - paid, to);
+                }
+                Ahead::Cost(cost) => {
+                    let weight = arc.weight + cost as f32 * STEP - paid;
+                    self.add(arc.ilabel, EPSILON, weight, Pair { paid: cost, ..to });
+                }
+            }
+        }
+        let mut matched = |arc: &Arc, i: usize| {
+            let word = grammar.arc(pair.grammar, i);
+            let to = Pair { hcl: arc.next, grammar: word.next, ..free };
+            self.add(arc.ilabel, word.olabel, arc.weight + costs[i] - paid, to);
+        };
+        let arcs = &hcl.fst.arcs[with];
+        if arcs.len() <= labels.len() {
+            for arc in arcs {
+                let first = labels.partition_point(|&label| label < arc.olabel);
+                (first..labels.len()).take_while(|&i| labels[i] == arc.olabel).for_each(|i| matched(arc, i));
+            }
+        } else {
+            for (i, &label) in labels.iter().enumerate() {
+                let first = arcs.partition_point(|arc| arc.olabel < label);
+                arcs[first..].iter().take_while(|arc| arc.olabel == label).for_each(|arc| matched(arc, i));
+            }
+        }
+    }
+
+    /// What can come after HCL has gone to `hcl`, and G has stayed.
+    fn ahead(&mut self, hcl: StateId, state: StateId) -> Ahead {
+        let GraphPair { hcl: LookAheadFst { reach, .. }, grammar } = self.pair;
+        let (labels, costs) = grammar.labels_and_costs(state);
+        let ending = if reach.reaches_end(hcl) { grammar.final_cost(state) } else { f32::INFINITY };
+        let (mut count, mut first, mut sum) = (0, 0, 0.0);
+        let intervals = reach.intervals(hcl);
+        if 2 * labels.len() < intervals.len() {
+            for (i, &label) in labels.iter().enumerate() {
+                if reach.contains(hcl, label) {
+                    if count == 0 {
+                        first = i;
+                    }
+                    count += 1;
+                    sum += f64::from(-costs[i]).exp();
+                }
+            }
+        } else {
+            let mut begin = 0;
+            for &[low, high] in intervals {
+                begin += labels[begin..].partition_point(|&label| label < low);
+                let end = begin + labels[begin..].partition_point(|&label| label < high);
+                if begin < end {
+                    if count == 0 {
+                        first = begin;
+                    }
+                    count += end - begin;
+                    sum += self.sums.sum(state, costs, begin..end);
+                }
+                begin = end;
+                if begin == labels.len() {
+                    break;
+                }
+            }
+        }
+        match (count, ending == f32::INFINITY) {
+            (0, true) => Ahead::Nothing,
+            (1, true) => Ahead::One(first),
+            _ => {
+                let cost = -(sum + f64::from(-ending).exp()).ln() / f64::from(STEP);
+                // (Infinite costs, which are allowed but make no sense, are paid when they come.)
+                Ahead::Cost(if cost.is_finite() { cost.round() as i32 } else { 0 })
+            }
+        }
+    }
+}
+
+impl Graph for ComposedGraph<'_> {
+    fn start(&mut self) -> Option<StateId> {
+        let (hcl, grammar) = (self.pair.hcl.fst.start?, self.pair.grammar.start()?);
+        Some(self.number(Pair { hcl, grammar, pending: NOTHING, paid: 0, bound: false }))
+    }
+
+    fn num_states(&self) -> usize {
+        self.pairs.len()
+    }
+
+    fn final_cost(&self, state: StateId) -> f32 {
+        let pair = &self.pairs[state as usize];
+        if pair.pending != NOTHING {
+            return f32::INFINITY;
+        }
+        let GraphPair { hcl, grammar } = self.pair;
+        hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP
+    }
+
+    fn emitting(&mut self, state: StateId) -> &[Arc] {
+        let Arcs { emitting, end, .. } = self.arcs_of(state);
+        &self.arcs[emitting as usize..end as usize]
+    }
+
+    fn epsilons(&mut self, state: StateId) -> &[Arc] {
+        let Arcs { first, emitting, .. } = self.arcs_of(state);
+        &self.arcs[first as usize..emitting as usize]
+    }
+
+    fn may_have_epsilons(&self, state: StateId) -> bool {
+        let Arcs { first, emitting, .. } = self.known[state as usize];
+        first == UNKNOWN || first < emitting
+    }
+
+    fn is_full(&self) -> bool {
+        let bytes_per_state = 2 * size_of::<Pair>() + size_of::<Arcs>() + size_of::<StateId>();
+        self.pairs.len() * bytes_per_state + self.arcs.len() * size_of::<Arc>() > MOST_BYTES
+    }
+
+    fn forget_others(&mut self, keep: &mut dyn Iterator<Item = &mut StateId>) {
+        let pairs = std::mem::take(&mut self.pairs);
+        self.known.clear();
+        self.arcs.clear();
+        self.numbers.clear();
+        for state in keep {
+            *state = self.number(pairs[*state as usize]);
+        }
+    }
+}
+
+/// Sums of probabilities of words that follow each other in a state of G.
+#[derive(Debug, Default)]
+struct Sums {
+    /// For states with many words: the sums over all words before each.
+    before: FxHashMap<StateId, Box<[f64]>>,
+}
+
+impl Sums {
+    /// The sum over the words in a range, given the costs of all of the state.
+    fn sum(&mut self, state: StateId, costs: &[f32], range: std::ops::Range<usize>) -> f64 {
+        let probability = |&cost: &f32| f64::from(-cost).exp();
+        if range.len() <= SHORT_SUM {
+            return costs[range].iter().map(probability).sum();
+        }
+        let before = self.before.entry(state).or_insert_with(|| {
+            let sums = costs.iter().scan(0.0, |sum, cost| {
+                *sum += probability(cost);
+                Some(*sum)
+            });
+            std::iter::once(0.0).chain(sums).collect()
+        });
+        before[range.end] - before[range.start]
+    }
+}

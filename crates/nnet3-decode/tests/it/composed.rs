@@ -1,0 +1,227 @@
+//! Searches of graphs that are composed on the way, against searches of the same graphs composed before.
+
+use std::collections::BTreeSet;
+
+use fastrand::Rng;
+use kaldi_fst::look_ahead::Reach;
+use kaldi_fst::{Arc, EPSILON, FlatFst, Fst, LookAheadFst, NgramFst, ops};
+use kaldi_io::DenseMatrix;
+use nnet3_decode::decoder::{
+    ComposedGraph, Grammar, Graph, GraphPair, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph,
+    SearchOptions,
+};
+use nnet3_decode::posterior::forward_backward;
+use nnet3_decode::{Error, path};
+
+const TRANSITION_IDS: i32 = 6;
+const DISAMBIGUATION: i32 = TRANSITION_IDS + 1;
+const WORDS: i32 = 9;
+const FINAL_LABEL: i32 = WORDS + 1;
+
+/// The labels that come next on paths from a state, by search.
+fn next_labels(fst: &Fst, state: u32) -> BTreeSet<i32> {
+    let (mut seen, mut labels) = (vec![state], BTreeSet::new());
+    let mut next = 0;
+    while let Some(&s) = seen.get(next) {
+        next += 1;
+        if fst.state(s).final_weight != f32::INFINITY {
+            labels.insert(FINAL_LABEL);
+        }
+        for arc in &fst.state(s).arcs {
+            if arc.olabel != EPSILON {
+                labels.insert(arc.olabel);
+            } else if !seen.contains(&arc.next) {
+                seen.push(arc.next);
+            }
+        }
+    }
+    labels
+}
+
+fn look_ahead(mut fst: Fst) -> LookAheadFst {
+    let mut reach = Reach { final_label: FINAL_LABEL, first_intervals: vec![0], intervals: Vec::new() };
+    for s in 0..fst.states.len() {
+        fst.states[s].arcs.sort_by_key(|arc| arc.olabel);
+        for label in next_labels(&fst, s as u32) {
+            let first = reach.first_intervals[s] as usize;
+            match reach.intervals[first..].last_mut() {
+                Some([_, end]) if *end == label => *end += 1,
+                _ => reach.intervals.push([label, label + 1]),
+            }
+        }
+        reach.first_intervals.push(reach.intervals.len() as u32);
+    }
+    LookAheadFst { fst: (&fst).into(), reach }
+}
+
+/// Arcs that consume nothing lead to later states only.
+fn random_hcl(rng: &mut Rng) -> Fst {
+    let mut fst = Fst::default();
+    let count = 14;
+    for _ in 0..count {
+        fst.add_state();
+    }
+    fst.start = Some(0);
+    for s in 0..count {
+        for _ in 0..rng.u32(1..5) {
+            let empty = rng.u32(0..4) == 0 && s + 1 < count;
+            let next = if empty { rng.u32(s + 1..count) } else { rng.u32(0..count) };
+            let ilabel = match empty {
+                true => {
+                    if rng.bool() {
+                        EPSILON
+                    } else {
+                        DISAMBIGUATION
+                    }
+                }
+                false => rng.i32(1..=TRANSITION_IDS),
+            };
+            let olabel = if rng.u32(0..3) == 0 { rng.i32(1..=WORDS) } else { EPSILON };
+            fst.state_mut(s).arcs.push(Arc { ilabel, olabel, weight: rng.f32() * 3.0, next });
+        }
+        if rng.u32(0..4) == 0 {
+            fst.state_mut(s).final_weight = rng.f32();
+        }
+    }
+    fst
+}
+
+/// A bigram: state 0 knows most words, the others some, and they go back to state 0.
+fn random_bigram(rng: &mut Rng) -> NgramFst {
+    let states = WORDS as usize + 1;
+    let mut fst = NgramFst {
+        start: Some(rng.u32(0..states as u32)),
+        shorter: vec![0; states],
+        first_children: std::iter::once(1).chain(std::iter::repeat_n(states as u32, states)).collect(),
+        first_words: (0..=states as i32).collect(),
+        backoff: (0..=states).map(|_| rng.f32() * 2.0).collect(),
+        finals: Vec::new(),
+        first_futures: vec![0],
+        words: Vec::new(),
+        costs: Vec::new(),
+    };
+    for s in 0..states {
+        fst.finals.push(if rng.bool() { rng.f32() } else { f32::INFINITY });
+        for word in 1..=WORDS {
+            if rng.u32(0..if s == 0 { 8 } else { 3 }) > 0 && (s == 0 || rng.bool()) {
+                fst.words.push(word);
+                fst.costs.push(rng.f32() * 4.0);
+            }
+        }
+        fst.first_futures.push(fst.words.len() as u32);
+    }
+    fst
+}
+
+fn as_fst(ngrams: &NgramFst) -> Fst {
+    let mut fst = Fst::default();
+    for s in 0..ngrams.num_states() as u32 {
+        fst.add_state();
+        let state = fst.state_mut(s);
+        state.final_weight = ngrams.final_cost(s);
+        if let Some((next, weight)) = ngrams.backoff(s) {
+            state.arcs.push(Arc { ilabel: EPSILON, olabel: EPSILON, weight, next });
+        }
+        for (&word, &weight) in ngrams.words(s).iter().zip(ngrams.costs(s)) {
+            state.arcs.push(Arc { ilabel: word, olabel: word, weight, next: ngrams.next(s, word) });
+        }
+    }
+    fst.start = ngrams.start();
+    fst
+}
+
+/// Best words and transition-ids with their cost, and the sum over all paths; nothing if no path is left.
+type Found = Option<(Vec<i32>, Vec<i32>, f64, f64)>;
+
+fn search(graph: impl Graph, loglikes: &DenseMatrix<f32>) -> Found {
+    let options = SearchOptions {
+        pruning: Pruning { beam: 1e4, ..Pruning::lattice() },
+        lattice_beam: 1e4,
+        prune_interval: 2,
+    };
+    let pdfs: Vec<u32> = (0..=TRANSITION_IDS as u32).map(|id| id.saturating_sub(1)).collect();
+    let mut decoder = LatticeDecoder::new(graph, options).unwrap();
+    if !decoder.decode(&MatrixDecodable::new(loglikes, &pdfs, 1.0).unwrap()).unwrap()
+        || !decoder.reached_final()
+    {
+        return None;
+    }
+    let lattice = decoder.raw_lattice().unwrap();
+    let best = path::read_linear(&path::best_path(&lattice)).unwrap();
+    let cost = f64::from(best.weight.graph) + f64::from(best.weight.acoustic);
+    let total = forward_backward(&lattice).unwrap().total;
+    Some((best.words, best.ids, cost, total))
+}
+
+#[test]
+fn the_same_paths_as_of_a_graph_composed_before() {
+    let mut found_some = 0;
+    for seed in 0..200 {
+        let mut rng = Rng::with_seed(seed);
+        let (hcl, ngrams) = (random_hcl(&mut rng), random_bigram(&mut rng));
+        let g = as_fst(&ngrams);
+        let mut composed = ops::compose_transducers(&hcl, &g, true).unwrap();
+        for arc in composed.states.iter_mut().flat_map(|state| state.arcs.iter_mut()) {
+            if arc.ilabel == DISAMBIGUATION {
+                arc.ilabel = EPSILON;
+            }
+        }
+        let (rows, cols) = (8, TRANSITION_IDS as usize);
+        let data = (0..rows * cols).map(|_| -rng.f32() * 5.0).collect();
+        let loglikes = DenseMatrix { rows, cols, data };
+        let before = SearchGraph::new((&composed).into(), TRANSITION_IDS as usize).unwrap();
+        let expected = if composed.start.is_some() { search(&before, &loglikes) } else { None };
+        found_some += usize::from(expected.is_some());
+        for grammar in [Grammar::Ngrams(ngrams.clone()), FlatFst::from(&g).into()] {
+            let pair =
+                GraphPair::new(look_ahead(hcl.clone()), grammar, &[DISAMBIGUATION], TRANSITION_IDS as usize);
+            let pair = pair.unwrap();
+            let found = search(ComposedGraph::new(&pair), &loglikes);
+            match (&expected, &found) {
+                (None, None) => {}
+                (Some((words, ids, cost, total)), Some((w, i, c, t))) => {
+                    assert_eq!((words, ids), (w, i), "seed {seed}");
+                    assert!(
+                        (cost - c).abs() < 1e-3 && (total - t).abs() < 1e-3,
+                        "{seed}: {cost} {c}, {total} {t}"
+                    );
+                }
+                _ => panic!("seed {seed}: {expected:?}, {found:?}"),
+            }
+        }
+    }
+    assert!(found_some > 100, "{found_some}");
+}
+
+/// States that are forgotten in the middle are found again.
+#[test]
+fn forgetting() {
+    let mut rng = Rng::with_seed(3);
+    let (hcl, ngrams) = (random_hcl(&mut rng), random_bigram(&mut rng));
+    let pair =
+        GraphPair::new(look_ahead(hcl), Grammar::Ngrams(ngrams), &[DISAMBIGUATION], TRANSITION_IDS as usize);
+    let pair = pair.unwrap();
+    let mut graph = ComposedGraph::new(&pair);
+    let start = graph.start().unwrap();
+    let arcs: Vec<Arc> = [graph.epsilons(start).to_vec(), graph.emitting(start).to_vec()].concat();
+    let mut kept = [arcs[0].next, start];
+    let [of_first, of_start] = kept.map(|state| graph.emitting(state).to_vec());
+    let number = graph.num_states();
+    graph.forget_others(&mut kept.iter_mut());
+    assert_eq!((kept, graph.num_states()), ([0, 1], 2));
+    let same = |a: &[Arc], b: &[Arc]| {
+        let shown = |arc: &Arc| (arc.ilabel, arc.olabel, arc.weight);
+        a.iter().map(shown).eq(b.iter().map(shown))
+    };
+    assert!(same(graph.emitting(0), &of_first) && same(graph.emitting(1), &of_start));
+    assert!(graph.num_states() <= number && graph.start() == Some(1));
+}
+
+#[test]
+fn a_graph_of_another_model() {
+    let mut rng = Rng::with_seed(1);
+    let (hcl, ngrams) = (random_hcl(&mut rng), random_bigram(&mut rng));
+    let error =
+        GraphPair::new(look_ahead(hcl), Grammar::Ngrams(ngrams), &[], TRANSITION_IDS as usize).unwrap_err();
+    assert!(matches!(error, Error::GraphLabel { label: DISAMBIGUATION, last: 6, .. }), "{error}");
+}

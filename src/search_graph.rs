@@ -1,0 +1,83 @@
+//! The graphs that decoders search: in one file, or a pair that is composed on the way.
+
+use anyhow::{Context, Result};
+use kaldi_fst::store::{self, FlatOrNgrams, Names};
+use kaldi_io::KaldiReader;
+use nnet3_decode::decoder::{ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions};
+
+use crate::fsts;
+
+/// A graph for all utterances.
+pub enum SharedGraph {
+    Whole(SearchGraph),
+    Pair(GraphPair),
+}
+
+/// A decoder with the graph of all utterances.
+pub enum SharedDecoder<'g> {
+    Whole(LatticeDecoder<&'g SearchGraph>),
+    Pair(LatticeDecoder<ComposedGraph<'g>>),
+}
+
+/// Where the two halves of a graph are, and the list of input labels that consume nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct PairFiles<'f> {
+    pub hcl: &'f str,
+    pub grammar: &'f str,
+    pub disambiguation: &'f str,
+}
+
+impl SharedGraph {
+    /// Reads a graph, with the names of its words if they are there.
+    pub fn read(rxfilename: &str, num_transition_ids: usize) -> Result<(SharedGraph, Option<Names>)> {
+        let mut r = open(rxfilename)?;
+        let (fst, names) = store::read_with_names(&mut r)?;
+        let fst = match fst {
+            FlatOrNgrams::Flat(fst) => fst,
+            FlatOrNgrams::Ngrams(_) => {
+                return Err(r
+                    .error("expected a decoding graph, found a language model (type 'ngram')")
+                    .into());
+            }
+        };
+        r.finish()?;
+        let graph = SearchGraph::new(fst, num_transition_ids).with_context(|| rxfilename.to_owned())?;
+        Ok((SharedGraph::Whole(graph), names))
+    }
+
+    /// Reads both halves of a graph, with the names of the words of the language model if they are there.
+    pub fn read_pair(
+        files: PairFiles<'_>,
+        num_transition_ids: usize,
+    ) -> Result<(SharedGraph, Option<Names>)> {
+        let PairFiles { hcl, grammar, disambiguation } = files;
+        let mut r = open(hcl)?;
+        let hcl_fst = store::read_look_ahead(&mut r)?;
+        r.finish()?;
+        let mut r = open(grammar)?;
+        let (fst, names) = store::read_with_names(&mut r)?;
+        r.finish()?;
+        let grammar = match fst {
+            FlatOrNgrams::Flat(fst) => fst.into(),
+            FlatOrNgrams::Ngrams(fst) => Grammar::Ngrams(fst),
+        };
+        let disambiguation = fsts::read_disambiguation(disambiguation)?;
+        let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
+        Ok((SharedGraph::Pair(pair.with_context(|| hcl.to_owned())?), names))
+    }
+
+    pub fn decoder(&self, options: SearchOptions) -> Result<SharedDecoder<'_>> {
+        Ok(match self {
+            SharedGraph::Whole(graph) => SharedDecoder::Whole(LatticeDecoder::new(graph, options)?),
+            SharedGraph::Pair(pair) => {
+                SharedDecoder::Pair(LatticeDecoder::new(ComposedGraph::new(pair), options)?)
+            }
+        })
+    }
+}
+
+fn open(rxfilename: &str) -> kaldi_io::Result<KaldiReader> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    r.set_binary(true);
+    Ok(r)
+}
