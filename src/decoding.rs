@@ -23,9 +23,22 @@ use crate::{forward, lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
 
-// [LAT]
+// [LAT], of programs that write partial lattices if they are told to.
 #[derive(Args, Clone, Debug)]
 pub struct LatticeOptions {
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// If true, produce output even if end state was not reached.
+    #[arg(long, default_value_t = false)]
+    pub allow_partial: bool,
+    /// Symbol table for words [for debug output]
+    #[arg(long, default_value = "")]
+    pub word_symbol_table: String,
+}
+
+// How far the search goes, and what becomes of its lattice.
+#[derive(Args, Clone, Debug)]
+pub struct SearchArgs {
     /// Decoding beam. Larger->slower, more accurate.
     #[arg(long, default_value_t = 16.0)]
     pub beam: f32,
@@ -72,16 +85,10 @@ pub struct LatticeOptions {
     /// If true, push and minimize after determinization.
     #[arg(long, default_value_t = false)]
     pub minimize: bool,
-    /// If true, produce output even if end state was not reached.
-    #[arg(long, default_value_t = false)]
-    pub allow_partial: bool,
-    /// Symbol table for words [for debug output]
-    #[arg(long, default_value = "")]
-    pub word_symbol_table: String,
 }
 
-impl LatticeOptions {
-    pub fn search(&self) -> SearchOptions {
+impl SearchArgs {
+    pub fn options(&self) -> SearchOptions {
         SearchOptions {
             pruning: Pruning {
                 beam: self.beam,
@@ -95,7 +102,18 @@ impl LatticeOptions {
         }
     }
 
-    fn determinization(&self) -> PhoneOptions {
+    /// Checks what can be checked before anything is read.
+    pub fn check(&self) -> Result<()> {
+        self.options().check()?;
+        if self.determinize_lattice && !self.phone_determinize && !self.word_determinize {
+            messages::warn(
+                "Both --phone-determinize and --word-determinize are set to false, copying lattice without determinization.",
+            );
+        }
+        Ok(())
+    }
+
+    pub fn determinization(&self) -> PhoneOptions {
         PhoneOptions {
             delta: self.delta,
             max_mem: self.max_mem,
@@ -162,18 +180,13 @@ impl Failure {
 
 impl<'a> Decoding<'a> {
     pub fn new(options: &'a LatticeOptions, model: &'a TransitionModel, acoustic_scale: f32) -> Result<Self> {
-        options.search().check()?;
-        if options.determinize_lattice && !options.phone_determinize && !options.word_determinize {
-            messages::warn(
-                "Both --phone-determinize and --word-determinize are set to false, copying lattice without determinization.",
-            );
-        }
+        options.search.check()?;
         Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale })
     }
 
     /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.
     pub fn decoder<'d>(&'d self, graph: Option<&'d SharedGraph>) -> Result<Decoder<'d>> {
-        let search = self.options.search();
+        let search = self.options.search.options();
         let shared = graph.map(|graph| graph.decoder(search)).transpose()?;
         Ok(Decoder { decoding: self, search, shared })
     }
@@ -211,10 +224,10 @@ impl<'a> Decoding<'a> {
     fn results(&self, decoder: &LatticeDecoder<impl Graph>) -> nnet3_decode::Result<Success> {
         let mut raw = decoder.raw_lattice()?;
         let best = path::read_linear(&path::best_path(&raw))?;
-        let (mut lattice, report) = if self.options.determinize_lattice {
-            let beam = f64::from(self.options.lattice_beam);
+        let (mut lattice, report) = if self.options.search.determinize_lattice {
+            let beam = f64::from(self.options.search.lattice_beam);
             let (compact, report) =
-                determinize_phones(self.model, &mut raw, beam, &self.options.determinization())?;
+                determinize_phones(self.model, &mut raw, beam, &self.options.search.determinization())?;
             (OneLattice::Compact(compact), Some(report))
         } else {
             (OneLattice::Raw(raw), None)
@@ -305,7 +318,7 @@ impl Outputs {
         Ok(Outputs {
             site,
             symbols: lattices::open_symbols(&options.word_symbol_table)?,
-            lattices: match options.determinize_lattice {
+            lattices: match options.search.determinize_lattice {
                 true => LatticeWriter::Compact(TableWriter::open(lattices)?),
                 false => LatticeWriter::Raw(TableWriter::open(lattices)?),
             },

@@ -21,6 +21,7 @@ pub mod lattices;
 pub mod lda;
 pub mod messages;
 pub mod models;
+pub mod online;
 pub mod options;
 mod plain_shell;
 pub mod prepare;

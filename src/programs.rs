@@ -324,6 +324,8 @@ pub mod nnet3_train;
 pub mod nnet3_xconfig_to_configs;
 #[path = "bin/nnet-get-feature-transform.rs"]
 pub mod nnet_get_feature_transform;
+#[path = "bin/online2-wav-nnet3-latgen-faster.rs"]
+pub mod online2_wav_nnet3_latgen_faster;
 #[path = "bin/paste-feats.rs"]
 pub mod paste_feats;
 #[path = "bin/post-to-feats.rs"]

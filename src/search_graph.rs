@@ -30,18 +30,7 @@ pub struct PairFiles<'f> {
 impl SharedGraph {
     /// Reads a graph, with the names of its words if they are there.
     pub fn read(rxfilename: &str, num_transition_ids: usize) -> Result<(SharedGraph, Option<Names>)> {
-        let mut r = open(rxfilename)?;
-        let (fst, names) = store::read_with_names(&mut r)?;
-        let fst = match fst {
-            FlatOrNgrams::Flat(fst) => fst,
-            FlatOrNgrams::Ngrams(_) => {
-                return Err(r
-                    .error("expected a decoding graph, found a language model (type 'ngram')")
-                    .into());
-            }
-        };
-        r.finish()?;
-        let graph = SearchGraph::new(fst, num_transition_ids).with_context(|| rxfilename.to_owned())?;
+        let (graph, names) = read_whole(rxfilename, num_transition_ids)?;
         Ok((SharedGraph::Whole(graph), names))
     }
 
@@ -74,6 +63,21 @@ impl SharedGraph {
             }
         })
     }
+}
+
+/// Reads a graph that is in one file, with the names of its words if they are there.
+pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(SearchGraph, Option<Names>)> {
+    let mut r = open(rxfilename)?;
+    let (fst, names) = store::read_with_names(&mut r)?;
+    let fst = match fst {
+        FlatOrNgrams::Flat(fst) => fst,
+        FlatOrNgrams::Ngrams(_) => {
+            return Err(r.error("expected a decoding graph, found a language model (type 'ngram')").into());
+        }
+    };
+    r.finish()?;
+    let graph = SearchGraph::new(fst, num_transition_ids).with_context(|| rxfilename.to_owned())?;
+    Ok((graph, names))
 }
 
 fn open(rxfilename: &str) -> kaldi_io::Result<KaldiReader> {

@@ -1,0 +1,19 @@
+//! The one error type of the crate.
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Features(#[from] kaldi_online::Error),
+
+    #[error(transparent)]
+    Network(#[from] nnet3_core::Error),
+
+    #[error(transparent)]
+    Search(#[from] nnet3_decode::Error),
+
+    /// Data that nothing can be computed from, or calls that make no sense.
+    #[error("{0}")]
+    Data(String),
+}

@@ -1,0 +1,197 @@
+//! One utterance after another (`SingleUtteranceNnet3Decoder` of `online2/online-nnet3-decoding.cc`, and the loop around it).
+
+use std::sync::Arc;
+
+use kaldi_hmm::transitions::{TransitionId, TransitionModel};
+use kaldi_io::DenseMatrix;
+use kaldi_online::endpoint::{EndpointOptions, SearchState};
+use kaldi_online::silence::{SilenceWeighting, SilenceWeightingOptions, TracedFrame};
+use kaldi_online::{OnlineFeaturePipeline, PipelineModel, Speaker};
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::decoder::{Decodable, Graph, LatticeDecoder, MatrixDecodable, decodable};
+
+use crate::error::{Error, Result};
+
+/// What recognizers on several threads can share, besides graphs.
+#[derive(Debug, Clone)]
+pub struct RecognizerModel {
+    pub transitions: Arc<TransitionModel>,
+    pub features: Arc<PipelineModel>,
+    pub silence_weighting: SilenceWeightingOptions,
+    /// Input frames to an output frame of the network.
+    pub frame_subsampling_factor: usize,
+}
+
+/// Takes samples, and searches as far as they go.
+pub struct Recognizer<G> {
+    model: RecognizerModel,
+    /// The pdf of each transition-id.
+    pdfs: Vec<u32>,
+    network: LoopedForward,
+    search: LatticeDecoder<G>,
+    pipeline: OnlineFeaturePipeline,
+    silence: SilenceWeighting,
+    /// Outputs of the last chunk of the network, and how many there were before it.
+    outputs: DenseMatrix<f32>,
+    before: usize,
+    finished: bool,
+}
+
+impl<G: Graph> Recognizer<G> {
+    /// Is ready for an utterance of a speaker of whom nothing is known. An error if features, network and search do not fit.
+    pub fn new(
+        model: RecognizerModel,
+        network: LoopedForward,
+        search: LatticeDecoder<G>,
+    ) -> Result<Recognizer<G>> {
+        network.check_inputs(model.features.dim(), model.features.ivector_dim())?;
+        let mut out = Recognizer {
+            pdfs: decodable::pdf_table(&model.transitions),
+            pipeline: OnlineFeaturePipeline::new(model.features.clone(), Speaker::default())?,
+            silence: SilenceWeighting::new(model.silence_weighting.clone(), model.frame_subsampling_factor),
+            network,
+            search,
+            outputs: DenseMatrix::default(),
+            before: 0,
+            finished: false,
+            model,
+        };
+        out.begin(Speaker::default())?;
+        Ok(out)
+    }
+
+    /// Forgets the utterance, and begins one of a speaker of whom this is known.
+    pub fn begin(&mut self, speaker: Speaker) -> Result<()> {
+        let RecognizerModel { features, silence_weighting, frame_subsampling_factor, .. } = &self.model;
+        self.pipeline = OnlineFeaturePipeline::new(features.clone(), speaker)?;
+        self.silence = SilenceWeighting::new(silence_weighting.clone(), *frame_subsampling_factor);
+        self.outputs = DenseMatrix::default();
+        self.before = 0;
+        self.finished = false;
+        self.network.begin()?;
+        self.search.begin()?;
+        Ok(())
+    }
+
+    /// Takes the next samples, at this rate (in Hz), as they are in wave files; searches as far as they go.
+    pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
+        self.take(rate, samples, false)
+    }
+
+    /// Takes the last samples, which may be none, and searches to the end.
+    pub fn accept_last(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
+        self.take(rate, samples, true)
+    }
+
+    fn take(&mut self, rate: f32, samples: &[f32], last: bool) -> Result<()> {
+        if self.finished {
+            return Err(Error::Data("samples after the end of an utterance".to_owned()));
+        }
+        self.pipeline.accept(rate, samples)?;
+        if last {
+            self.pipeline.finish()?;
+        }
+        if self.silence.is_active() && self.pipeline.has_ivectors() {
+            let transitions = &self.model.transitions;
+            let path = self.search.best_path().map_while(|step| {
+                let transition_id = transitions.transition_id(step.transition_id).ok()?;
+                Some(TracedFrame { token: step.token, transition_id })
+            });
+            self.silence.trace(self.search.frames_decoded(), path);
+            let changes = self.silence.changes(transitions, self.pipeline.ready());
+            self.pipeline.change_weights(changes)?;
+        }
+        self.search()
+    }
+
+    /// Searches as far as there are frames for the network.
+    fn search(&mut self) -> Result<()> {
+        let ready = self.network.outputs_ready(self.pipeline.frames_ready(), self.pipeline.is_finished());
+        while self.search.frames_decoded() < ready {
+            let frame = self.search.frames_decoded();
+            if frame >= self.before + self.outputs.rows {
+                self.compute_chunk()?;
+            }
+            let row = self.outputs.row(frame - self.before);
+            if row.iter().any(|value| value.is_nan()) {
+                return Err(Error::Data(format!("the network's output for frame {frame} is not a number")));
+            }
+            let likelihoods = MatrixDecodable::new(&self.outputs, &self.pdfs, 1.0)?;
+            self.search.advance(likelihoods.frame(frame - self.before))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the network on its next chunk, with the i-vector of the last frame that has come.
+    fn compute_chunk(&mut self) -> Result<()> {
+        let frames = self.network.next_input();
+        let last = self.pipeline.frames_ready().saturating_sub(1);
+        let mut input = Vec::with_capacity(frames.len() * self.model.features.dim());
+        for t in frames {
+            let t = usize::try_from(t).unwrap_or(0).min(last);
+            let Some(frame) = self.pipeline.frame(t) else {
+                return Err(Error::Data(format!("frame {t} is needed, but --max-feature-vectors let it go")));
+            };
+            input.extend_from_slice(frame);
+        }
+        let ivector = match self.pipeline.ivector(last)? {
+            Some(ivector) => Some(ivector),
+            // None is there yet.
+            None => self.model.features.ivector_dim().map(|dim| vec![0.0; dim]),
+        };
+        self.before += self.outputs.rows;
+        self.outputs = self.network.advance(&input, ivector.as_deref())?;
+        Ok(())
+    }
+
+    /// Output frames so far.
+    pub fn frames_decoded(&self) -> usize {
+        self.search.frames_decoded()
+    }
+
+    /// How far the search has come. To be asked for before the utterance is finished.
+    pub fn state(&self, endpoint: &EndpointOptions) -> SearchState {
+        let ids = self.search.best_path();
+        let ids = ids.map_while(|step| self.model.transitions.transition_id(step.transition_id).ok());
+        SearchState {
+            decoded: self.frames_decoded(),
+            trailing_silence: endpoint.trailing_silence(&self.model.transitions, ids),
+            relative_cost: self.search.final_relative_cost(),
+        }
+    }
+
+    /// The rule (from 0) by which the speaker has ended, if one says so. To be asked for before the utterance is finished.
+    pub fn endpoint(&self, endpoint: &EndpointOptions) -> Option<usize> {
+        endpoint.endpoint(&self.state(endpoint), self.output_frame_length())
+    }
+
+    /// In seconds.
+    pub fn output_frame_length(&self) -> f32 {
+        self.model.features.frame_shift() * self.model.frame_subsampling_factor as f32
+    }
+
+    /// The transition-ids of the best path so far, wherever it ends. To be asked for before the utterance is finished.
+    pub fn best_path(&self) -> Vec<TransitionId> {
+        let ids =
+            self.search.best_path().map(|step| self.model.transitions.transition_id(step.transition_id));
+        let mut ids: Vec<TransitionId> = ids.map_while(|id| id.ok()).collect();
+        ids.reverse();
+        ids
+    }
+
+    /// Ends the utterance, whether all samples came or not: the search knows its lattice now. False if no path is left.
+    pub fn finish(&mut self) -> bool {
+        self.finished = true;
+        self.search.finish()
+    }
+
+    /// For the lattice of an utterance that is finished.
+    pub fn decoder(&self) -> &LatticeDecoder<G> {
+        &self.search
+    }
+
+    /// What is known of the speaker now, for the next utterance.
+    pub fn speaker(&self) -> Speaker {
+        self.pipeline.speaker()
+    }
+}
