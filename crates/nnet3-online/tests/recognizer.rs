@@ -1,0 +1,226 @@
+//! Sound in pieces of any size against whole utterances, with a small random network and a loop over four phones.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kaldi_feat::spectral::{EnergyOptions, Extractor, FrameOptions, Kind, MelOptions, SpectralOptions};
+use kaldi_fst::Fst;
+use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
+use kaldi_io::{KaldiObject, KaldiReader};
+use kaldi_online::endpoint::EndpointOptions;
+use kaldi_online::silence::SilenceWeightingOptions;
+use kaldi_online::{PipelineModel, Speaker};
+use nnet3_core::config::parse_config;
+use nnet3_core::forward::{Ivectors, LoopedForward, Streaming};
+use nnet3_core::nnet::Nnet;
+use nnet3_core::optimize::OptimizeOptions;
+use nnet3_core::random::Random;
+use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, decodable};
+use nnet3_decode::path;
+use nnet3_online::{Recognizer, RecognizerModel};
+
+const FACTOR: usize = 3;
+
+fn read<T: KaldiObject>(text: &str) -> T {
+    T::read(&mut KaldiReader::from_bytes("test", text.as_bytes().to_vec())).unwrap()
+}
+
+fn transitions() -> TransitionModel {
+    let topology: HmmTopology = read(
+        "<Topology> <TopologyEntry> <ForPhones> 1 2 3 4 </ForPhones> <State> 0 <PdfClass> 0 <Transition> 0 0.5 \
+         <Transition> 1 0.5 </State> <State> 1 </State> </TopologyEntry> </Topology> ",
+    );
+    let tree: ContextDependency =
+        read("ContextDependency 1 0 ToPdf TE 0 5 ( NULL CE 0 CE 1 CE 2 CE 3 ) EndContextDependency ");
+    TransitionModel::new(&tree, topology).unwrap()
+}
+
+/// Each phone is a word, one after another; only after phone 1 an utterance can end.
+fn graph(model: &TransitionModel) -> SearchGraph {
+    let mut fst = Fst::default();
+    let between = fst.add_state();
+    fst.start = Some(between);
+    for phone in 1..=4 {
+        let [repeated, left] = [true, false].map(|is_loop| {
+            let mut ids =
+                model.ids().filter(|&id| model.phone(id) == phone && model.is_self_loop(id) == is_loop);
+            ids.next().unwrap().get() as i32
+        });
+        let state = fst.add_state();
+        let mut arc = |from: u32, ilabel, olabel, weight, next| {
+            fst.state_mut(from).arcs.push(kaldi_fst::Arc { ilabel, olabel, weight, next });
+        };
+        arc(between, left, phone, 1.5, state);
+        arc(state, repeated, 0, 0.5, state);
+        arc(state, 0, 0, 0.25, between);
+        fst.state_mut(state).final_weight = if phone == 1 { 0.75 } else { f32::INFINITY };
+    }
+    SearchGraph::new((&fst).into(), model.num_transition_ids()).unwrap()
+}
+
+fn network(feature_dim: usize) -> LoopedForward {
+    let config = format!(
+        "input-node name=input dim={feature_dim}
+         component name=a type=AffineComponent input-dim={} output-dim=6 param-stddev=0.2
+         component-node name=a component=a input=Append(Offset(input, -2), input, Offset(input, 2))
+         component name=relu type=RectifiedLinearComponent dim=6
+         component-node name=relu component=relu input=a
+         component name=b type=AffineComponent input-dim=6 output-dim=4 param-stddev=1.0
+         component-node name=b component=b input=relu
+         output-node name=output input=b",
+        3 * feature_dim
+    );
+    let mut nnet = Nnet::default();
+    let lines = parse_config("test", config.lines()).unwrap();
+    nnet.read_config(lines, &Random::new(1)).unwrap();
+    let streaming = Streaming {
+        frames_per_chunk: 6,
+        frame_subsampling_factor: FACTOR as i32,
+        extra_left_context_initial: 0,
+    };
+    let options = OptimizeOptions::default();
+    LoopedForward::new(nnet, &nnet3_matrix::cpu(), &streaming, 1.0, &options).unwrap()
+}
+
+fn features() -> SpectralOptions {
+    SpectralOptions {
+        frames: FrameOptions { dither: 0.0, ..FrameOptions::default() },
+        mel: MelOptions { bins: 3, ..MelOptions::default() },
+        energy: EnergyOptions { used: false, floor: 0.0, raw: true, htk_compat: false },
+        kind: Kind::Fbank { log: true, power: true },
+    }
+}
+
+fn model(features: SpectralOptions) -> RecognizerModel {
+    RecognizerModel {
+        transitions: Arc::new(transitions()),
+        features: Arc::new(PipelineModel::new(features, None, None).unwrap()),
+        silence_weighting: SilenceWeightingOptions {
+            silence_phones: BTreeSet::new(),
+            silence_weight: 1.0,
+            max_state_duration: -1,
+        },
+        frame_subsampling_factor: FACTOR,
+    }
+}
+
+/// Tones that come and go.
+fn signal(samples: usize, seed: u64) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let loudness: Vec<f32> = (0..samples / 1500 + 1).map(|_| 3000.0 * random.f32()).collect();
+    (0..samples).map(|i| loudness[i / 1500] * (i as f32 * 0.07).sin() + random.f32() * 200.0).collect()
+}
+
+/// The best path of a whole utterance: transition-ids, words and cost.
+type Best = (Vec<i32>, Vec<i32>, f32);
+
+fn best(decoder: &LatticeDecoder<&SearchGraph>) -> Best {
+    let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
+    (best.ids, best.words, best.weight.graph + best.weight.acoustic)
+}
+
+fn whole(graph: &SearchGraph, signal: &[f32]) -> (usize, Best) {
+    let features = Extractor::new(features()).unwrap().features(signal, 16000.0, 1.0).unwrap();
+    let loglikes = network(3).compute(&features, Ivectors::None).unwrap();
+    let pdfs = decodable::pdf_table(&transitions());
+    let mut decoder = LatticeDecoder::new(graph, SearchOptions::default()).unwrap();
+    assert!(decoder.decode(&MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap()).unwrap());
+    (loglikes.rows, best(&decoder))
+}
+
+fn endpoint() -> EndpointOptions {
+    EndpointOptions { silence_phones: BTreeSet::from([1]), rules: EndpointOptions::RULES }
+}
+
+#[test]
+fn pieces_give_what_whole_utterances_do() {
+    let graph = graph(&transitions());
+    let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
+    assert_eq!(recognizer.output_frame_length(), 0.01 * 3.0);
+    for (samples, seed) in [(16000, 1), (9000, 2), (700, 3)] {
+        let signal = signal(samples, seed);
+        let (frames, expected) = whole(&graph, &signal);
+        for piece in [160, 3001, 100_000] {
+            recognizer.begin(Speaker::default()).unwrap();
+            let mut decoded = 0;
+            for (i, samples) in signal.chunks(piece).enumerate() {
+                match (i + 1) * piece >= signal.len() {
+                    true => recognizer.accept_last(16000.0, samples).unwrap(),
+                    false => recognizer.accept(16000.0, samples).unwrap(),
+                }
+                assert!(recognizer.frames_decoded() >= decoded);
+                decoded = recognizer.frames_decoded();
+                let (path, state) = (recognizer.best_path(), recognizer.state(&endpoint()));
+                assert_eq!((path.len(), state.decoded), (decoded, decoded));
+                let phones = transitions();
+                let silence = path.iter().rev().take_while(|&&id| phones.phone(id) == 1).count();
+                assert_eq!(state.trailing_silence, silence);
+            }
+            assert!(recognizer.accept_last(16000.0, &[1.0]).is_err());
+            assert_eq!((decoded, recognizer.finish()), (frames, true));
+            assert_eq!(best(recognizer.decoder()), expected, "{samples} samples in pieces of {piece}");
+            assert_eq!(recognizer.speaker(), Speaker::default());
+        }
+    }
+}
+
+/// An utterance that ends where a rule says so has the lattice of what came until then.
+#[test]
+fn endpoints_and_early_ends() {
+    let graph = graph(&transitions());
+    let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
+    let mut rules = endpoint();
+    rules.rules[4].min_utterance_length = 0.29;
+    let signal = signal(16000, 4);
+    let mut taken = 0;
+    for samples in signal.chunks(800) {
+        recognizer.accept(16000.0, samples).unwrap();
+        taken += samples.len();
+        if recognizer.endpoint(&rules) == Some(4) {
+            break;
+        }
+    }
+    // The first ten output frames in chunks of two: 30 input frames, of which 2 more are context.
+    assert_eq!((recognizer.frames_decoded(), taken), (10, 5600));
+    let until_now = recognizer.best_path().len();
+    assert!(recognizer.finish());
+    assert_eq!(best(recognizer.decoder()).0.len(), until_now);
+    assert!(recognizer.accept(16000.0, &signal).unwrap_err().to_string().contains("after the end"));
+    // Nothing at all.
+    recognizer.begin(Speaker::default()).unwrap();
+    recognizer.accept_last(16000.0, &[]).unwrap();
+    assert_eq!((recognizer.frames_decoded(), recognizer.best_path().len()), (0, 0));
+}
+
+#[test]
+fn what_does_not_fit() {
+    let graph = graph(&transitions());
+    let recognizer = |features, network| {
+        let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+        Recognizer::new(model(features), network, search)
+    };
+    let error = recognizer(features(), network(4)).err().unwrap().to_string();
+    assert!(error.contains("dimension 4") && error.contains("have 3"), "{error}");
+    let mut other = recognizer(features(), network(3)).unwrap();
+    let error = other.accept(8000.0, &[1.0; 10]).unwrap_err().to_string();
+    assert!(error.contains("8000"), "{error}");
+    // More sound at once than features are kept of.
+    let mut few = features();
+    few.frames.max_feature_vectors = Some(201);
+    let mut few = recognizer(few, network(3)).unwrap();
+    let error = few.accept(16000.0, &signal(160_000, 5)).unwrap_err().to_string();
+    assert!(error.contains("frame 0 is needed, but --max-feature-vectors let it go"), "{error}");
+    few.begin(Speaker::default()).unwrap();
+    signal(160_000, 5).chunks(1600).for_each(|samples| few.accept(16000.0, samples).unwrap());
+    // Energies are infinite, and sums of infinite activations are not a number.
+    let mut nan = recognizer(features(), network(3)).unwrap();
+    let loud: Vec<f32> = signal(4000, 6).iter().map(|x| x * 1e30).collect();
+    let error = nan.accept_last(16000.0, &loud).unwrap_err().to_string();
+    assert!(error.contains("output for frame 0 is not a number"), "{error}");
+    let empty = SearchGraph::new((&Fst::default()).into(), 8).unwrap();
+    let search = LatticeDecoder::new(&empty, SearchOptions::default()).unwrap();
+    let error = Recognizer::new(model(features()), network(3), search).err().unwrap().to_string();
+    assert!(error.contains("the graph is empty"), "{error}");
+}
