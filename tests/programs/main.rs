@@ -19,6 +19,7 @@ mod feature_programs;
 mod fit;
 mod gpu_option;
 mod ivector_programs;
+mod online_programs;
 mod own_pipes;
 mod report;
 mod sound_programs;
