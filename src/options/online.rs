@@ -149,12 +149,10 @@ impl SilenceWeightingArgs {
 
 /// A list of phones.
 fn phones(text: &str, separators: &[char]) -> Result<BTreeSet<i32>> {
-    let integers = split_integers(text, separators, false);
-    let Some(phones) = integers.and_then(|list| list.into_iter().map(|p| i32::try_from(p).ok()).collect())
-    else {
+    let Some(phones) = split_integers(text, separators, false) else {
         bail!("'{text}': expected a colon-separated list of phones, as in 1:2:3");
     };
-    Ok(phones)
+    Ok(phones.into_iter().collect())
 }
 
 macro_rules! endpoint_args {
