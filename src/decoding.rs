@@ -113,14 +113,20 @@ impl SearchArgs {
         Ok(())
     }
 
-    pub fn determinization(&self) -> PhoneOptions {
-        PhoneOptions {
+    /// What becomes of the lattice of a search.
+    pub fn determinize(
+        &self,
+        model: &TransitionModel,
+        raw: &mut Lattice,
+    ) -> nnet3_decode::Result<(CompactLattice, Report)> {
+        let options = PhoneOptions {
             delta: self.delta,
             max_mem: self.max_mem,
             phone_determinize: self.phone_determinize,
             word_determinize: self.word_determinize,
             minimize: self.minimize,
-        }
+        };
+        determinize_phones(model, raw, self.lattice_beam.into(), &options)
     }
 }
 
@@ -225,9 +231,7 @@ impl<'a> Decoding<'a> {
         let mut raw = decoder.raw_lattice()?;
         let best = path::read_linear(&path::best_path(&raw))?;
         let (mut lattice, report) = if self.options.search.determinize_lattice {
-            let beam = f64::from(self.options.search.lattice_beam);
-            let (compact, report) =
-                determinize_phones(self.model, &mut raw, beam, &self.options.search.determinization())?;
+            let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
             (OneLattice::Compact(compact), Some(report))
         } else {
             (OneLattice::Raw(raw), None)

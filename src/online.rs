@@ -14,7 +14,6 @@ use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
 use nnet3_decode::decoder::{LatticeDecoder, SearchGraph};
-use nnet3_decode::determinize::determinize_phones;
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
@@ -277,11 +276,8 @@ impl Decoding<'_> {
     /// The lattice of the utterance that is finished, with acoustic costs that are not scaled; and its best path, the costs
     /// of which are.
     fn lattice(&self, key: &str) -> nnet3_decode::Result<(CompactLattice, path::Linear)> {
-        let search = &self.options.search;
         let mut raw = self.recognizer.decoder().raw_lattice()?;
-        let beam = f64::from(search.lattice_beam);
-        let (mut lattice, report) =
-            determinize_phones(self.transitions, &mut raw, beam, &search.determinization())?;
+        let (mut lattice, report) = self.options.search.determinize(self.transitions, &mut raw)?;
         lattices::log_events(&report);
         if !report.complete {
             messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
