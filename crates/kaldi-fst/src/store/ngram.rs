@@ -70,14 +70,16 @@ fn check(fst: &NgramFst) -> Result<(), String> {
     if !fst.backoff.iter().chain(&fst.finals).chain(&fst.costs).all(member) {
         return Err("a cost is not a number".to_owned());
     }
-    let ascends = |words: &[i32]| words.iter().all(|&word| word > 0) && words.is_sorted_by(|a, b| a < b);
+    let ascends =
+        |words: &[i32], least| words.iter().all(|&word| word >= least) && words.is_sorted_by(|a, b| a < b);
     for s in 0..fst.num_states() {
-        if !ascends(fst.words(s as StateId)) {
+        if !ascends(fst.words(s as StateId), 1) {
             return Err(format!("the words of state {s} are not in ascending order from 1 on"));
         }
         let children = fst.first_children[s] as usize..fst.first_children[s + 1] as usize;
-        if !ascends(&fst.first_words[children]) {
-            return Err(format!("the histories behind state {s} are not in ascending order from word 1 on"));
+        // 0 is the beginning of a sentence.
+        if !ascends(&fst.first_words[children], 0) {
+            return Err(format!("the histories behind state {s} are not in ascending order from word 0 on"));
         }
     }
     Ok(())

@@ -86,6 +86,22 @@ fn language_models_round_trip() {
     assert!(error.contains("the tree of histories is not one of 9 states"), "{error}");
 }
 
+/// The history of the beginning of a sentence is a child of the empty one with the word 0.
+#[test]
+fn the_beginning_of_a_sentence() {
+    let mut fst = ngrams();
+    fst.first_words[1] = 0;
+    let bytes = written(|w| store::write_ngrams(w, &fst));
+    assert_eq!(store::read_with_names(&mut reader(&bytes)).unwrap().0, FlatOrNgrams::Ngrams(fst.clone()));
+    fst.first_words[1] = -1;
+    let bytes = written(|w| store::write_ngrams(w, &fst));
+    let error = store::read_with_names(&mut reader(&bytes)).unwrap_err().to_string();
+    assert!(
+        error.contains("the histories behind state 0 are not in ascending order from word 0 on"),
+        "{error}"
+    );
+}
+
 fn look_ahead() -> LookAheadFst {
     let fst = text::parse("0 1 1 0 0.5\n0 2 2 3\n1 2 3 4\n2\n").unwrap();
     let reach =
