@@ -14,14 +14,31 @@ pub struct NormFactors {
 /// Factors for changes with these squared norms, each to be multiplied by a number of the absolute value `scale` besides.
 /// `limits` has one for the norm of each of them, and last one for the norm of all together after that; 0 is no limit.
 pub fn norm_factors(squares: &[f64], limits: &[f64], scale: f64) -> NormFactors {
+    let (all, finite) = factor_of_all(squares, limits, scale);
+    NormFactors { each: factors_of_each(squares, limits, scale).collect(), all, finite }
+}
+
+/// [`NormFactors::each`].
+pub(crate) fn factors_of_each<'s>(
+    squares: &'s [f64],
+    limits: &'s [f64],
+    scale: f64,
+) -> impl Iterator<Item = f64> + 's {
+    squares.iter().zip(limits).map(move |(square, &limit)| limited(square.sqrt() * scale, limit))
+}
+
+/// [`NormFactors::all`] and [`NormFactors::finite`].
+pub(crate) fn factor_of_all(squares: &[f64], limits: &[f64], scale: f64) -> (f64, bool) {
     assert_eq!(squares.len() + 1, limits.len(), "limits for squares and their sum");
-    let limited = |norm: f64, limit: f64| if limit != 0.0 && norm > limit { limit / norm } else { 1.0 };
-    let each: Vec<f64> =
-        squares.iter().zip(limits).map(|(square, &limit)| limited(square.sqrt() * scale, limit)).collect();
-    let total = each.iter().zip(squares).fold(0.0, |sum, (factor, square)| sum + factor * factor * square);
+    let each = factors_of_each(squares, limits, scale);
+    let total = each.zip(squares).fold(0.0, |sum, (factor, square)| sum + factor * factor * square);
     let norm = f64::sqrt(total) * scale;
     // With infinite changes a factor is 0, and 0 · ∞ is not a number.
-    NormFactors { each, all: limited(norm, limits[squares.len()]), finite: norm.is_finite() }
+    (limited(norm, limits[squares.len()]), norm.is_finite())
+}
+
+fn limited(norm: f64, limit: f64) -> f64 {
+    if limit != 0.0 && norm > limit { limit / norm } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::access::{destination, source};
 use super::reduce;
 use crate::backend::{Band, Count, Factor};
 use crate::memory::Accumulator;
-use crate::norm_limits::norm_factors;
+use crate::norm_limits::{factor_of_all, factors_of_each};
 use crate::view::{View, ViewMut};
 
 pub(super) fn accumulate_dot(sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
@@ -26,12 +26,14 @@ pub(super) fn limit_norms(
 ) {
     let count = limits.len() - 1;
     assert_eq!((factors.rows(), factors.cols()), (1, count + 1), "a factor for each limit");
-    let found = norm_factors(&sums.values()[first..first + count], &limits.values(), scale.abs());
+    let (sums, limits) = (sums.values(), limits.values());
+    let squares = &sums[first..first + count];
+    let (all, finite) = factor_of_all(squares, &limits, scale.abs());
     let mut out = destination(factors);
     let out = out.row(0);
-    out[count] = if found.finite { 1.0 } else { 0.0 };
-    for (out, factor) in out.iter_mut().zip(&found.each) {
-        *out = if found.finite { (factor * found.all * scale) as f32 } else { 0.0 };
+    out[count] = if finite { 1.0 } else { 0.0 };
+    for (out, factor) in out.iter_mut().zip(factors_of_each(squares, &limits, scale.abs())) {
+        *out = if finite { (factor * all * scale) as f32 } else { 0.0 };
     }
 }
 

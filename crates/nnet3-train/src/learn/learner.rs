@@ -1,7 +1,7 @@
 //! Steps of parameters by the rules of a [`Plan`], and what is kept from step to step.
 //!
-//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device. After the first step nothing
-//! of the size of a parameter is allocated; on the host, limits on changes still make a short list for each component.
+//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device, and after the first step
+//! nothing is allocated.
 
 use std::ops::Range;
 use std::sync::Arc;
