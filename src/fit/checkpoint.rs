@@ -10,6 +10,9 @@ use nnet3_train::learn::state::LearningState;
 const PREFIX: &str = "checkpoint.";
 const SUFFIX: &str = ".raw";
 
+/// Where a training is: epochs that are done, and minibatches of the next one.
+pub type Moment = (u64, u64);
+
 /// A folder with the latest checkpoints of a training.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
@@ -30,16 +33,16 @@ impl Checkpoints {
         &self.folder
     }
 
-    /// Checkpoints that are there, with the epochs after which they were made, in their order.
-    fn all(&self) -> Result<Vec<(u64, PathBuf)>> {
+    /// Checkpoints that are there, with the moments at which they were made, in their order.
+    fn all(&self) -> Result<Vec<(Moment, PathBuf)>> {
         let cannot = || format!("cannot read {}", self.folder.display());
         let mut out = Vec::new();
         for entry in std::fs::read_dir(&self.folder).with_context(cannot)? {
             let path = entry.with_context(cannot)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let epoch = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
-            if let Some(epoch) = epoch.and_then(|epoch| epoch.parse().ok()) {
-                out.push((epoch, path));
+            let moment = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+            if let Some(moment) = moment.and_then(parse_moment) {
+                out.push((moment, path));
             }
         }
         out.sort();
@@ -48,7 +51,7 @@ impl Checkpoints {
 
     /// An error if there are checkpoints: a training that begins must not mix with another.
     pub fn refuse_old_ones(&self) -> Result<()> {
-        match self.all()?.pop() {
+        match self.last()? {
             None => Ok(()),
             Some((_, path)) => bail!(
                 "{} is there already: --resume=true goes on from it; for a new training, choose another folder or remove it",
@@ -57,24 +60,35 @@ impl Checkpoints {
         }
     }
 
-    /// Writes a checkpoint, and removes those that are too old.
+    /// Writes a checkpoint, and removes those that are too old: of those within an epoch only the latest one is of use.
     pub fn write(&self, nnet: &Nnet, state: &LearningState) -> Result<()> {
-        let path = self.folder.join(format!("{PREFIX}{}{SUFFIX}", state.epochs));
+        let within = state.within.as_ref().map(|within| within.minibatches);
+        let moment = (state.epochs, within.unwrap_or(0));
+        let number = within.map_or(format!("{}", state.epochs), |done| format!("{}.{done}", state.epochs));
+        let path = self.folder.join(format!("{PREFIX}{number}{SUFFIX}"));
         let name = path.to_string_lossy();
         let mut w = KaldiWriter::create(&name, true)?;
         nnet.write(&mut w)?;
         state.write(&mut w)?;
         w.finish()?;
-        let all = self.all()?;
-        for (_, old) in all.iter().filter(|(epoch, _)| *epoch < state.epochs).rev().skip(self.keep - 1) {
+        let mut earlier = self.all()?;
+        earlier.retain(|(other, other_path)| *other <= moment && *other_path != path);
+        let (inside, whole): (Vec<_>, Vec<_>) = earlier.into_iter().partition(|((_, done), _)| *done > 0);
+        let kept = if within.is_some() { self.keep } else { self.keep - 1 };
+        for (_, old) in inside.iter().chain(whole.iter().rev().skip(kept)) {
             std::fs::remove_file(old).with_context(|| format!("cannot remove {}", old.display()))?;
         }
         Ok(())
     }
 
+    /// The moment and the file of the latest checkpoint; `None` if there is none.
+    pub fn last(&self) -> Result<Option<(Moment, PathBuf)>> {
+        Ok(self.all()?.pop())
+    }
+
     /// The latest checkpoint; `None` if there is none.
     pub fn latest(&self) -> Result<Option<(Nnet, LearningState)>> {
-        let Some((_, path)) = self.all()?.pop() else { return Ok(None) };
+        let Some((_, path)) = self.last()? else { return Ok(None) };
         let name = path.to_string_lossy();
         let read = || -> Result<(Nnet, LearningState)> {
             let mut r = KaldiReader::open(&name)?;
@@ -84,5 +98,13 @@ impl Checkpoints {
             Ok((nnet, state))
         };
         read().map(Some).with_context(|| format!("cannot go on from {name}"))
+    }
+}
+
+/// `3` after three epochs, `3.40` after 40 minibatches more.
+fn parse_moment(text: &str) -> Option<Moment> {
+    match text.split_once('.') {
+        None => Some((text.parse().ok()?, 0)),
+        Some((epochs, done)) => Some((epochs.parse().ok()?, done.parse().ok()?)),
     }
 }

@@ -1,6 +1,7 @@
 //! The examples of a training, epoch by epoch: shuffled, merged into minibatches, counted beforehand.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::GeneralMatrix;
@@ -37,7 +38,7 @@ pub struct Data {
     rspecifier: String,
     options: DataOptions,
     /// Examples in the order of the table; `None` where they are too many, or others in each epoch.
-    all: Option<Vec<NnetExample>>,
+    all: Option<Arc<[NnetExample]>>,
     /// Examples that fit into memory, where not all do.
     slots: usize,
     examples: u64,
@@ -101,7 +102,7 @@ impl Data {
                 self.slots
             ));
         }
-        self.all = kept;
+        self.all = kept.map(Arc::from);
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl Data {
     }
 
     /// The minibatches of an epoch, which counts from 0.
-    pub fn epoch(&mut self, epoch: u64) -> Result<Epoch<'_>> {
+    pub fn epoch(&mut self, epoch: u64) -> Result<Epoch> {
         if self.rspecifier.contains(EPOCH) {
             self.read(epoch).with_context(|| format!("epoch {epoch}"))?;
         }
@@ -128,7 +129,7 @@ impl Data {
                     let mut rand = rand;
                     rand.shuffle(&mut order);
                 }
-                Source::Memory { all, order: order.into_iter() }
+                Source::Memory { all: all.clone(), order: order.into_iter() }
             }
             None => {
                 let slots = if self.options.shuffle { self.slots } else { 1 };
@@ -158,9 +159,9 @@ impl Data {
     }
 }
 
-enum Source<'d> {
+enum Source {
     Memory {
-        all: &'d [NnetExample],
+        all: Arc<[NnetExample]>,
         order: std::vec::IntoIter<usize>,
     },
     Table {
@@ -170,7 +171,7 @@ enum Source<'d> {
     },
 }
 
-impl Source<'_> {
+impl Source {
     fn next(&mut self) -> Result<Option<NnetExample>> {
         match self {
             Source::Memory { all, order } => Ok(order.next().map(|k| all[k].clone())),
@@ -195,15 +196,15 @@ impl Source<'_> {
 }
 
 /// The minibatches of an epoch.
-pub struct Epoch<'d> {
-    source: Source<'d>,
+pub struct Epoch {
+    source: Source,
     merger: ExampleMerger<NnetExample>,
     /// Minibatches of what was left at the end.
     rest: Option<VecDeque<(String, NnetExample)>>,
     count: u64,
 }
 
-impl Epoch<'_> {
+impl Epoch {
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.count

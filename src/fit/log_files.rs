@@ -30,7 +30,12 @@ impl LogFiles {
             0 => String::new(),
             _ => old.lines().filter(earlier).map(|line| format!("{line}\n")).collect(),
         };
-        std::fs::write(&path, kept).with_context(|| format!("cannot write {}", path.display()))?;
+        if kept != old {
+            // A training that is killed here must not lose them.
+            let new = path.with_extension("new");
+            let replace = std::fs::write(&new, kept).and_then(|()| std::fs::rename(&new, &path));
+            replace.with_context(|| format!("cannot write {}", path.display()))?;
+        }
         Ok(files)
     }
 

@@ -16,16 +16,17 @@ use kaldi_io::log::num;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::Random;
 use nnet3_core::nnet::Nnet;
+use nnet3_core::snapshot::{Keeper, Snapshot};
 use nnet3_matrix::Device;
 use nnet3_train::NnetExample;
 use nnet3_train::combine::recompute_stats;
 use nnet3_train::learn::optimizer::OptimizerRule;
 use nnet3_train::learn::rules::Rules;
-use nnet3_train::learn::state::{LearnerState, LearningState};
+use nnet3_train::learn::state::{LearnerState, LearningState, Within};
 use nnet3_train::learn::{LearnerOptions, Plan, Progress};
 use nnet3_train::objective::{FrameObjective, ObjectiveValue};
 use nnet3_train::progress::differences;
-use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
+use nnet3_train::trainer::{Event, Trainer, TrainerOptions, keep_by_name};
 use serde_json::json;
 
 use crate::options::fit::{CallbackOptions, Monitor, RulesOptions};
@@ -117,11 +118,13 @@ impl Fit {
         if let Some((saved_nnet, saved)) = saved {
             saved.check_settings(&settings)?;
             nnet.check_same_structure(&saved_nnet).context("the checkpoint is of another network")?;
-            if saved.epochs > self.num_epochs {
+            if saved.epochs + u64::from(saved.within.is_some()) > self.num_epochs {
                 bail!("the checkpoint is of {} epochs, and --num-epochs={}", saved.epochs, self.num_epochs);
             }
             (nnet, state) = (saved_nnet, saved);
-            messages::log(&format!("Going on after {} epochs", state.epochs));
+            let within =
+                state.within.as_ref().map(|within| format!(" and {} minibatches", within.minibatches));
+            messages::log(&format!("Going on after {} epochs{}", state.epochs, within.unwrap_or_default()));
         } else {
             report::edits(&edits);
         }
@@ -139,6 +142,9 @@ impl Fit {
         self.training.computation.observe(trainer.runner().executor());
         if let (true, Some(learner)) = (resumed, trainer.learner()) {
             learner.set_state(&std::mem::take(&mut state.learner))?;
+        }
+        if let Some(within) = &state.within {
+            trainer.resume(&within.trainer).context("cannot go on from the checkpoint")?;
         }
         let logs = match &checkpoints {
             Some(checkpoints) => Some(LogFiles::open(checkpoints.folder(), state.epochs)?),
@@ -245,6 +251,26 @@ struct Happened {
 }
 
 impl Happened {
+    /// Takes or puts back all of it.
+    fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+        keep_by_name(keeper, &mut self.objectives, ObjectiveValue::default, ObjectiveValue::keep)?;
+        keeper.count(&mut self.gradients)?;
+        keeper.number(&mut self.norms)?;
+        keeper.count(&mut self.clipped)?;
+        keeper.count(&mut self.refused)?;
+        let mut count = self.messages.len();
+        keeper.count(&mut count)?;
+        for k in 0..count {
+            let mut message = self.messages.get_mut(k).map(std::mem::take).unwrap_or_default();
+            keeper.text(&mut message)?;
+            match self.messages.get_mut(k) {
+                Some(own) => *own = message,
+                None => self.messages.push(message),
+            }
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: &Event) {
         match event {
             Event::Objective { output, value, .. } => {
@@ -327,6 +353,7 @@ impl Run<'_> {
             Ok(done) => done,
             Err(signal) => return Ok(Some(End::Signal(signal))),
         };
+        self.state.within = None;
         let loss = happened.loss(&self.plan);
         self.state.epochs = epoch + 1;
         let last = self.state.epochs == self.fit.num_epochs;
@@ -360,7 +387,37 @@ impl Run<'_> {
         let mut minibatches = self.data.epoch(epoch)?;
         let count = minibatches.count();
         let mut done = 0u64;
-        while let Some((key, minibatch)) = timed(&mut times.waiting, || minibatches.next())? {
+        if let Some(within) = self.state.within.take() {
+            let mut keeper = Keeper::giving(&within.happened, self.device);
+            let put_back = happened.keep(&mut keeper).and_then(|()| keeper.finish());
+            put_back.context("cannot go on from the checkpoint")?;
+            while done < within.minibatches {
+                timed(&mut times.waiting, || minibatches.next())?.with_context(|| {
+                    format!(
+                        "the checkpoint is of minibatch {} of an epoch, which has only {done}",
+                        within.minibatches
+                    )
+                })?;
+                done += 1;
+            }
+        }
+        let (started, every) = (done, self.fit.callbacks.checkpoint_minibatches);
+        loop {
+            let signal = if done < count { self.signals.received() } else { None };
+            let due = every > 0 && done > started && done < count && done.is_multiple_of(every);
+            if signal.is_some() || due {
+                self.write_within(done, &mut happened)?;
+            }
+            if let Some(signal) = signal {
+                drop(bar);
+                messages::warn(&format!(
+                    "stopped by signal {signal} in epoch {} after {done} of {count} minibatches: {}",
+                    epoch + 1,
+                    self.what_is_kept()?
+                ));
+                return Ok(Err(signal));
+            }
+            let Some((key, minibatch)) = timed(&mut times.waiting, || minibatches.next())? else { break };
             if let Some(learner) = self.trainer.learner() {
                 let within = (done as f64 / count.max(1) as f64).min(1.0);
                 learner.set_progress(Progress { epochs: epoch, of, within });
@@ -371,23 +428,13 @@ impl Run<'_> {
             .with_context(|| format!("epoch {}, minibatch {key}", epoch + 1))?;
             done += 1;
             if let Some(output) = &happened.not_finite {
-                return Err(
-                    self.not_finite(output, &format!("minibatch {done} ({key}) of epoch {}", epoch + 1))
-                );
+                let place = format!("minibatch {done} ({key}) of epoch {}", epoch + 1);
+                return Err(self.not_finite(output, &place)?);
             }
             if bar.is_shown() {
                 bar.inc();
                 let loss = kaldi_io::text::format_g(happened.loss(&self.plan), 4);
                 bar.note(format!("of {count}, epoch {} of {of}, loss {loss}", epoch + 1));
-            }
-            if let Some(signal) = self.signals.received() {
-                drop(bar);
-                messages::warn(&format!(
-                    "stopped by signal {signal} in epoch {} after {done} of {count} minibatches: {}",
-                    epoch + 1,
-                    self.what_is_kept()
-                ));
-                return Ok(Err(signal));
             }
         }
         timed(&mut times.training, || {
@@ -396,26 +443,48 @@ impl Run<'_> {
         });
         // A device tells of the last minibatches only now.
         if let Some(output) = &happened.not_finite {
-            return Err(self.not_finite(output, &format!("epoch {}", epoch + 1)));
+            return Err(self.not_finite(output, &format!("epoch {}", epoch + 1))?);
         }
         times.compiling = self.trainer.runner().compiler().timing().total - compiled;
         Ok(Ok((happened, times)))
     }
 
     /// The error that ends a training whose loss is no number; `place` is where that was seen.
-    fn not_finite(&self, output: &str, place: &str) -> anyhow::Error {
-        anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept())
+    fn not_finite(&self, output: &str, place: &str) -> Result<anyhow::Error> {
+        Ok(anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept()?))
     }
 
     /// Where a training that ends now can be taken up again.
-    fn what_is_kept(&self) -> String {
-        match (&self.checkpoints, self.state.epochs) {
-            (Some(checkpoints), epochs) if epochs >= self.fit.callbacks.checkpoint_every => {
-                let folder = checkpoints.folder().display();
-                format!("the last checkpoint is in {folder}, and --resume=true goes on from there")
+    fn what_is_kept(&self) -> Result<String> {
+        let Some(checkpoints) = &self.checkpoints else {
+            return Ok("there is no checkpoint, for --checkpoint-dir was not given".to_owned());
+        };
+        Ok(match checkpoints.last()? {
+            Some((_, path)) => {
+                format!("the last checkpoint is {}, and --resume=true goes on from there", path.display())
             }
-            _ => "there is no checkpoint yet".to_owned(),
+            None => "there is no checkpoint yet".to_owned(),
+        })
+    }
+
+    /// A checkpoint after so many minibatches of the epoch; none where the one after the last epoch says the same.
+    fn write_within(&mut self, done: u64, happened: &mut Happened) -> Result<()> {
+        let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
+        let moment = (self.state.epochs, done);
+        if moment == (0, 0) || checkpoints.last()?.is_some_and(|(last, _)| last == moment) {
+            return Ok(());
         }
+        let trainer = self.trainer.snapshot(&mut |event: Event| happened.event(&event))?;
+        // A device tells of the last minibatches only now.
+        if let Some(output) = &happened.not_finite {
+            return Err(self.not_finite(output, &format!("epoch {}", self.state.epochs + 1))?);
+        }
+        let mut so_far = Snapshot::default();
+        happened.keep(&mut Keeper::taking(&mut so_far))?;
+        self.state.within = Some(Within { minibatches: done, trainer, happened: so_far });
+        let written = self.write_checkpoint();
+        self.state.within = None;
+        written
     }
 
     /// Statistics that stay from epoch to epoch are those that a model file would keep.

@@ -113,7 +113,10 @@ pub struct CallbackOptions {
     /// Epochs from one checkpoint to the next
     #[arg(long, default_value_t = 1)]
     pub checkpoint_every: u64,
-    /// Checkpoints that are kept
+    /// Minibatches from one checkpoint within an epoch to the next, besides those after epochs; 0 means none
+    #[arg(long, default_value_t = 0)]
+    pub checkpoint_minibatches: u64,
+    /// Checkpoints after epochs that are kept
     #[arg(long, default_value_t = 1)]
     pub keep: usize,
     /// Go on from the last checkpoint in --checkpoint-dir, if there is one: the result is that of a training that was not
@@ -175,6 +178,7 @@ impl CallbackOptions {
             ("--histograms", self.histograms),
             ("--keep", self.keep != 1),
             ("--checkpoint-every", self.checkpoint_every != 1),
+            ("--checkpoint-minibatches", self.checkpoint_minibatches > 0),
         ];
         if let Some((what, _)) = needs_dir.iter().find(|(_, used)| *used && self.checkpoint_dir.is_empty()) {
             bail!("{what} needs a folder: --checkpoint-dir");

@@ -137,6 +137,81 @@ fn a_training_goes_on_from_its_checkpoint() {
     assert!(broken.status != 0 && broken.stderr.contains("checkpoint.6.raw"), "{}", broken.stderr);
 }
 
+/// Killed within epochs three times, by both signals, and resumed: the same bytes, and the same events but for seconds.
+/// (`scripts/test-fit-resume.py` kills at 50 random moments.)
+#[test]
+fn a_killed_training_goes_on_where_it_was() {
+    let folder = Folder::new("fit-killed");
+    let (network, egs) = prepare(&folder);
+    let rules = format!("--rules={}", folder.write("rules", RULES));
+    let valid = format!("--valid={egs}");
+    let arguments = |name: &str| {
+        let dir = format!("--checkpoint-dir={}", folder.path(name));
+        let own = ["--num-epochs=60", "--average=decay=.8", "--accumulate=2", "--checkpoint-minibatches=3"];
+        let more =
+            [&rules, &valid, &dir, "--resume=true", &network, &egs, &folder.path(&format!("{name}.raw"))];
+        [&FIXED[..], &["--minibatch-size=8"], &own, &more]
+            .concat()
+            .iter()
+            .map(|x| x.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run("nnet3-fit", &arguments("whole")).status, 0);
+    // Epochs that are done, and minibatches beyond them.
+    let reached = || -> Option<(u32, u32)> {
+        let names = std::fs::read_dir(folder.path("killed"))
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let moment = |name: String| {
+            let mut numbers =
+                name.strip_prefix("checkpoint.")?.strip_suffix(".raw")?.split('.').map(|n| n.parse().ok());
+            Some((numbers.next()??, numbers.next().flatten().unwrap_or(0)))
+        };
+        names.filter_map(moment).max()
+    };
+    let mut within = 0;
+    for (epochs, signal) in [(2, "-KILL"), (11, "-TERM"), (20, "-KILL")] {
+        let mut child = std::process::Command::new(binary("nnet3-fit"))
+            .args(arguments("killed"))
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while reached().is_none_or(|(done, _)| done < epochs) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before epoch {epochs}");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(
+            std::process::Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert!(!child.wait().unwrap().success());
+        within += u32::from(reached().unwrap().1 > 0);
+    }
+    assert!(within > 0, "no checkpoint within an epoch");
+    let resumed = run("nnet3-fit", &arguments("killed"));
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert!(bytes(&folder.path("whole.raw")) == bytes(&folder.path("killed.raw")));
+    let events = |name: &str| -> Vec<serde_json::Value> {
+        let of_line = |line: &str| {
+            let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+            event.as_object_mut().unwrap().remove("seconds");
+            event
+        };
+        folder.read(&format!("{name}/events.jsonl")).lines().map(of_line).collect()
+    };
+    assert_eq!(events("whole"), events("killed"));
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path("killed")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(
+        left.iter().filter(|name| name.to_string_lossy().starts_with("checkpoint.")).count(),
+        1,
+        "{left:?}"
+    );
+}
+
 #[test]
 fn every_optimizer_learns() {
     let folder = Folder::new("fit-optimizers");

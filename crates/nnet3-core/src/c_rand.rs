@@ -3,6 +3,9 @@
 //! In the reference this stream decides which chunks an utterance is cut into, which examples are kept, and in which
 //! minibatches units are repaired. Ours is the same stream, so the same decisions follow.
 
+use crate::error::Result;
+use crate::snapshot::{self, Keeper};
+
 /// The largest number that [`CRand::next`] gives.
 pub const MAX: i32 = i32::MAX;
 
@@ -42,6 +45,16 @@ impl CRand {
             rand.next();
         }
         rand
+    }
+
+    /// Takes or puts back the place in the sequence.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.state.iter_mut().try_for_each(|word| keeper.count(word))?;
+        keeper.count(&mut self.at)?;
+        match self.at < Self::LONG_LAG {
+            true => Ok(()),
+            false => Err(snapshot::wrong(format!("random numbers have no place {}", self.at))),
+        }
     }
 
     /// Uniform between 0 and [`MAX`].

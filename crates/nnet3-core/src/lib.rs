@@ -32,6 +32,7 @@ pub mod plan;
 pub mod random;
 pub mod request;
 pub mod run_request;
+pub mod snapshot;
 pub mod text;
 
 pub use c_rand::CRand;

@@ -14,6 +14,8 @@ mod remote;
 use crate::component::Context;
 use crate::component::gradient::Piece;
 use crate::component::preconditioners::NaturalGradientSettings;
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use estimate::{Change, Estimate};
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
@@ -78,6 +80,21 @@ impl Seen<'_> {
 impl NaturalGradient {
     pub fn new(settings: NaturalGradientSettings) -> NaturalGradient {
         NaturalGradient { settings, frozen: false, calls: 0, estimate: None, energies: Accumulator::zeros(2) }
+    }
+
+    /// Takes or puts back the estimate, for rows of one of these dimensions.
+    pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>, dims: &[usize]) -> Result<()> {
+        keeper.count(&mut self.calls)?;
+        let mut is_there = self.estimate.is_some();
+        keeper.flag(&mut is_there)?;
+        if !is_there {
+            self.estimate = None;
+            return Ok(());
+        }
+        let estimate = self.estimate.get_or_insert_with(Estimate::nothing);
+        estimate.keep(keeper, dims, self.settings.rank)?;
+        self.settings.rank = estimate.rank();
+        Ok(())
     }
 
     /// While frozen the estimate does not change (but for its initialisation).

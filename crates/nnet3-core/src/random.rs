@@ -1,6 +1,8 @@
 //! The one source of randomness of a run, seeded by `--srand`.
 
 use crate::c_rand::{self, CRand, CRandR};
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use std::cell::RefCell;
 
 /// A seeded generator: [`CRand`] behind a shared reference. Same seed, same sequence, on every machine.
@@ -19,6 +21,11 @@ impl Random {
     /// Starts the sequence of `seed` again.
     pub fn reseed(&self, seed: i32) {
         *self.generator.borrow_mut() = CRand::new(seed)
+    }
+
+    /// Takes or puts back the place in the sequence.
+    pub fn keep(&self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.generator.borrow_mut().keep(keeper)
     }
 
     /// Uniform, strictly above 0 and at most 1.

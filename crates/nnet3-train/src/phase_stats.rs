@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::objective::ObjectiveValue;
 use kaldi_io::log::num;
+use nnet3_core::snapshot::Keeper;
 
 /// Sums for one output. A phase is a fixed number of minibatches.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,14 @@ impl PhaseStats {
         self.this_phase += value;
         self.total += value;
         ended
+    }
+
+    /// Takes or puts back the sums.
+    pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+        keeper.count(&mut self.phase)?;
+        keeper.count(&mut self.minibatches)?;
+        self.this_phase.keep(keeper)?;
+        self.total.keep(keeper)
     }
 
     pub fn total(&self, output: &str) -> Total {

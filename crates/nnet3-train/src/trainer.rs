@@ -20,6 +20,7 @@ use nnet3_core::learning::{Delta, SecondThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::warning;
 use nnet3_core::random::Random;
+use nnet3_core::snapshot::{Keeper, Snapshot};
 use nnet3_matrix::Device;
 
 /// Upper end of the number that places backstitch steps among the minibatches.
@@ -111,6 +112,24 @@ impl TrainerOptions {
             _ => Ok(()),
         }
     }
+}
+
+/// Takes or puts back what there is of each output.
+pub fn keep_by_name<T>(
+    keeper: &mut Keeper<'_>,
+    all: &mut BTreeMap<String, T>,
+    new: impl Fn() -> T,
+    keep: impl Fn(&mut T, &mut Keeper<'_>) -> nnet3_core::Result<()>,
+) -> nnet3_core::Result<()> {
+    let mut names: Vec<String> = all.keys().cloned().collect();
+    let mut count = names.len();
+    keeper.count(&mut count)?;
+    for k in 0..count {
+        let mut name = names.get_mut(k).map(std::mem::take).unwrap_or_default();
+        keeper.text(&mut name)?;
+        keep(all.entry(name).or_insert_with(&new), keeper)?;
+    }
+    Ok(())
 }
 
 /// What happens during training.
@@ -506,6 +525,39 @@ impl<O: Objective> Trainer<O> {
         self.minibatches = 0;
         self.objectives.clear();
         self.max_change = MaxChangeCounts::default();
+    }
+
+    /// What a trainer needs to go on from between two minibatches, besides the parameters of its network, what [`Learner::state`] has,
+    /// and counts of limits on changes. Reports all that has happened so far.
+    pub fn snapshot(&mut self, report: &mut dyn Report) -> Result<Snapshot> {
+        self.settle(report);
+        let mut snapshot = Snapshot::default();
+        self.keep(&mut Keeper::taking(&mut snapshot))?;
+        Ok(snapshot)
+    }
+
+    /// Goes on from there, as the trainer of which the snapshot was taken would.
+    pub fn resume(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let device = self.runner.executor().device().clone();
+        let mut keeper = Keeper::giving(snapshot, &device);
+        self.keep(&mut keeper)?;
+        Ok(keeper.finish()?)
+    }
+
+    fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.random.keep(keeper)?;
+        let mut seed = f64::from(self.seed);
+        keeper.number(&mut seed)?;
+        self.seed = seed as i32;
+        keeper.count(&mut self.minibatches)?;
+        let Pending { minibatches, weight, sequences } = &mut self.pending;
+        keeper.count(minibatches)?;
+        keeper.number(weight)?;
+        keeper.number(sequences)?;
+        self.nnet.keep_stats(keeper)?;
+        self.delta.keep(keeper)?;
+        let interval = self.options.print_interval;
+        Ok(keep_by_name(keeper, &mut self.objectives, || PhaseStats::new(interval), PhaseStats::keep)?)
     }
 
     /// Goes on from the parameters and statistics of another network, which has the same structure. Momentum and the

@@ -8,6 +8,7 @@ use super::registry::PrecomputedReader;
 use super::tally::Tally;
 use super::*;
 use crate::config::ConfigLine;
+use crate::snapshot::Keeper;
 use crate::text::number;
 use nnet3_matrix::{Accumulator, Backend, ColumnTerm, Factor, Map};
 use std::ops::Range;
@@ -511,6 +512,13 @@ impl Component for Attention {
         self.entropy.add(alpha, &other.entropy);
         self.posterior.add(alpha, &other.posterior);
         self.stats_count.add(alpha, &other.stats_count);
+    }
+
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        keeper.sums(&mut self.entropy, self.num_heads)?;
+        let len = self.num_heads * self.context();
+        keeper.sums(&mut self.posterior, len)?;
+        self.stats_count.keep(keeper)
     }
 
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {

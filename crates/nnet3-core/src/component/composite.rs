@@ -4,6 +4,7 @@
 use super::updatable::{Updatable, UpdatableSettings};
 use super::*;
 use crate::config::ConfigLine;
+use crate::snapshot::Keeper;
 use nnet3_matrix::Scratch;
 
 const NAME: &str = "CompositeComponent";
@@ -357,6 +358,9 @@ impl Component for Composite {
         let other = downcast::<Composite>(other);
         assert_eq!(self.parts.len(), other.parts.len());
         self.parts.iter_mut().zip(&other.parts).for_each(|(part, other)| part.add_stats(alpha, &**other));
+    }
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| part.keep_stats(keeper))
     }
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.parts.iter_mut().for_each(|part| part.scale_stats_by(backend, factor));

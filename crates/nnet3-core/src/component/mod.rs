@@ -20,6 +20,7 @@ pub mod testing;
 use crate::error::Result;
 use crate::index::Index;
 use crate::random::Random;
+use crate::snapshot::Keeper;
 use bitflags::bitflags;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -294,6 +295,12 @@ pub trait Component: Any + CloneComponent + Send + Sync {
     /// As [`Component::add_stats`] with an alpha that the device knows, and nobody waits for; 0 adds nothing.
     fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let _ = (backend, alpha, other);
+    }
+
+    /// Takes or puts back the statistics, to the last bit.
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        let _ = keeper;
+        Ok(())
     }
 
     /// What is learned, in the order of the file. All copies of a network have the same.

@@ -1,11 +1,13 @@
 //! Natural gradient on both sides of a linear function: inputs and output derivatives are preconditioned.
 
 use super::{Affine, Plain, Rule, Target};
-use crate::component::Context;
 use crate::component::gradient::{Piece, Products, Rows};
 use crate::component::preconditioners::Preconditioners;
 use crate::component::winograd::Filter;
+use crate::component::{Component, Context};
+use crate::error::Result;
 use crate::natural_gradient::{ALIGNED, NaturalGradient, Preconditioning};
+use crate::snapshot::Keeper;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Estimates for the inputs (extended by 1 if there is a bias) and for the output derivatives.
@@ -32,6 +34,17 @@ impl Rule for BothSides {
 
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>) {
         Plain.dense(context, to, gradient);
+    }
+
+    fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
+        let shape = |name: &str| {
+            let parameters = target.parameters();
+            let found = parameters.iter().find(|p| p.name == name).map(|p| (p.value.rows(), p.value.cols()));
+            found.unwrap_or_default()
+        };
+        let ((rows, cols), (_, biases)) = (shape("linear"), shape("bias"));
+        self.input.keep(keeper, &[cols + usize::from(biases > 0)])?;
+        self.output.keep(keeper, &[rows])
     }
 
     fn freeze(&mut self, freeze: bool) {

@@ -2,10 +2,12 @@
 //! preconditioned.
 
 use super::{Affine, Plain, Rule, Target};
-use crate::component::Context;
 use crate::component::gradient::{Products, Rows};
 use crate::component::preconditioners::NaturalGradientSettings;
+use crate::component::{Component, Context};
+use crate::error::Result;
 use crate::natural_gradient::NaturalGradient;
+use crate::snapshot::Keeper;
 use nnet3_matrix::{Transpose::No, Transpose::Yes, ViewMut};
 
 /// An estimate for each parameter.
@@ -72,6 +74,13 @@ impl Rule for ByRows {
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>) {
         let norm = self.estimates[to.index].precondition(context, gradient);
         context.backend.add(to.value, to.rate * norm, gradient.as_view());
+    }
+
+    fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
+        let parameters = target.parameters();
+        // With the bias as one more column, where a gradient has both.
+        let dims = parameters.iter().map(|p| [p.value.cols(), p.value.cols() + 1]);
+        self.estimates.iter_mut().zip(dims).try_for_each(|(estimate, dims)| estimate.keep(keeper, &dims))
     }
 
     fn freeze(&mut self, freeze: bool) {

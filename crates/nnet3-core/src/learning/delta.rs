@@ -2,8 +2,10 @@
 
 use super::Rules;
 use crate::component::Component;
+use crate::error::Result;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
+use crate::snapshot::Keeper;
 
 /// What is collected of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,12 @@ impl Delta {
     /// Whether the estimates of natural gradient stay as they are from now on.
     pub fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.rules.iter_mut().for_each(|rules| rules.freeze(freeze));
+    }
+
+    /// Takes or puts back changes and the states of rules.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.nnet.keep(keeper)?;
+        self.nnet.components().zip(&mut self.rules).try_for_each(|(target, rules)| rules.keep(keeper, target))
     }
 
     /// What collects the changes of a component, and its rules.

@@ -19,6 +19,8 @@ pub use second_thread::SecondThread;
 
 use crate::component::gradient::{Products, Rows};
 use crate::component::{Component, Context};
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use nnet3_matrix::{Matrix, ViewMut};
 
 /// How gradients of one component's parameters become changes.
@@ -27,6 +29,11 @@ pub trait Rule: Send {
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
+    /// Takes or puts back estimates of the Fisher matrix, for changes of `target`.
+    fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
+        let _ = (keeper, target);
+        Ok(())
+    }
     /// While frozen, an estimate of the Fisher matrix stays as it is.
     fn freeze(&mut self, freeze: bool) {
         let _ = freeze;

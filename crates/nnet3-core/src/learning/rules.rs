@@ -7,6 +7,8 @@ use crate::component::composite::Composite;
 use crate::component::gradient::{GradientSink, Products, Rows};
 use crate::component::preconditioners::Preconditioning;
 use crate::component::{Component, Context};
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use nnet3_matrix::ViewMut;
 
 /// The rules of one component.
@@ -39,6 +41,16 @@ impl Rules {
         match self {
             Rules::One(rule) => rule.iter_mut().for_each(|rule| rule.freeze(freeze)),
             Rules::Parts(parts) => parts.iter_mut().for_each(|part| part.freeze(freeze)),
+        }
+    }
+
+    pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
+        match (self, target.downcast_ref::<Composite>()) {
+            (Rules::Parts(rules), Some(composite)) => {
+                let mut pairs = rules.iter_mut().zip(composite.parts());
+                pairs.try_for_each(|(rules, part)| rules.keep(keeper, &**part))
+            }
+            (rules, _) => rules.rule().keep(keeper, target),
         }
     }
 

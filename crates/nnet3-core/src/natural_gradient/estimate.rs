@@ -5,7 +5,9 @@ use super::orthogonal::{invert_cholesky, orthonormalise_rows};
 use super::remote::Remote;
 use super::{ALIGNED, Piece, row_blocks, size};
 use crate::component::Context;
+use crate::error::Result;
 use crate::random::Random;
+use crate::snapshot::{Keeper, wrong};
 use nnet3_matrix::{Accumulator, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
 
 /// Largest deviation from orthonormal rows that is left as it is.
@@ -46,6 +48,43 @@ impl Estimate {
         }
         let wide = Matrix::from_slice(context.workspace.device(), rank, width, &w);
         Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON, remote: None }
+    }
+
+    /// What stands for an estimate that is to be put back.
+    pub fn nothing() -> Estimate {
+        Estimate { wide: Matrix::empty(), dim: 0, d: Vec::new(), rho: 0.0, remote: None }
+    }
+
+    /// Takes or puts back an estimate for rows of one of these dimensions, of at most this rank.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>, dims: &[usize], most: usize) -> Result<()> {
+        keeper.count(&mut self.dim)?;
+        keeper.any_matrix(&mut self.wide)?;
+        keeper.numbers(&mut self.d)?;
+        keeper.number(&mut self.rho)?;
+        let mut is_remote = self.remote.is_some();
+        keeper.flag(&mut is_remote)?;
+        if is_remote {
+            let rank = self.d.len();
+            self.remote.get_or_insert_with(|| Remote::nothing(rank)).keep(keeper, rank)?;
+        }
+        let Some(device) = keeper.device() else { return Ok(()) };
+        let fits = dims.contains(&self.dim)
+            && self.rank() == most.min(self.dim.saturating_sub(1))
+            && self.d.len() == self.rank()
+            && self.wide.cols() == self.dim.next_multiple_of(ALIGNED);
+        if !fits {
+            let (rank, dim) = (self.rank(), self.dim);
+            let message = format!(
+                "expected an estimate of rank {most} for {dims:?} dimensions, found {rank} for {dim}"
+            );
+            return Err(wrong(message));
+        }
+        if device.low_rank().is_none()
+            && let Some(remote) = self.remote.take()
+        {
+            (self.d, self.rho) = remote.d_and_rho();
+        }
+        Ok(())
     }
 
     pub fn rank(&self) -> usize {

@@ -3,6 +3,8 @@
 use super::factors::shrinkage;
 use super::{Estimate, Pass};
 use crate::component::Context;
+use crate::error::Result;
+use crate::snapshot::{Keeper, wrong};
 use nnet3_matrix::low_rank::{CORRECT, FINITE, FLAGS, LowRank, LowRankUpdate};
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix, Transpose::No, Transpose::Yes};
 
@@ -19,6 +21,20 @@ impl Remote {
         shrinkage(d, rho, alpha, dim, &mut e);
         let state = Accumulator::from_vec([d, &e, &[rho]].concat());
         Remote { state, flags: Matrix::zeros(device, 1, FLAGS) }
+    }
+
+    /// What stands for an estimate of this rank that is to be put back.
+    pub(super) fn nothing(rank: usize) -> Remote {
+        Remote { state: Accumulator::zeros(2 * rank + 1), flags: Matrix::empty() }
+    }
+
+    pub(super) fn keep(&mut self, keeper: &mut Keeper<'_>, rank: usize) -> Result<()> {
+        keeper.sums(&mut self.state, 2 * rank + 1)?;
+        keeper.any_matrix(&mut self.flags)?;
+        match (self.state.len(), self.flags.rows(), self.flags.cols()) == (2 * rank + 1, 1, FLAGS) {
+            true => Ok(()),
+            false => Err(wrong("an estimate of a device has another size".to_owned())),
+        }
     }
 
     /// Waits for the device.

@@ -19,6 +19,7 @@ use crate::descriptor::Descriptor;
 use crate::descriptor::eval::lcm;
 use crate::error::{Error, Result};
 use crate::index::{ComponentId, NodeId};
+use crate::snapshot::Keeper;
 use nnet3_matrix::Device;
 
 /// What the derivative of an output is taken of.
@@ -257,6 +258,16 @@ impl Nnet {
             }
         }
         Ok(())
+    }
+
+    /// Takes or puts back parameters and statistics, to the last bit.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.components_mut().try_for_each(|c| c.keep(keeper))
+    }
+
+    /// Takes or puts back statistics alone.
+    pub fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.components_mut().try_for_each(|c| c.keep_stats(keeper))
     }
 
     pub fn zero_stats(&mut self) {

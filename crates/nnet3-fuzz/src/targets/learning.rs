@@ -4,9 +4,10 @@ use kaldi_feat::idx::Idx;
 use kaldi_io::DenseMatrix;
 use kaldi_io::KaldiReader;
 use nnet3_core::config::parse_config;
+use nnet3_core::snapshot::Snapshot;
 use nnet3_train::learn::Rules;
 use nnet3_train::learn::schedule::{PlateauState, Watch};
-use nnet3_train::learn::state::{LearnerState, LearningState, PartState};
+use nnet3_train::learn::state::{LearnerState, LearningState, PartState, Within};
 
 use super::{both, reader};
 
@@ -44,6 +45,15 @@ pub fn corpus_states() -> Vec<Vec<u8>> {
     let state = LearningState {
         settings: vec![("rule".into(), "optimizer name=a type=adam".into())],
         epochs: 3,
+        within: Some(Within {
+            minibatches: 2,
+            trainer: Snapshot {
+                numbers: vec![0.5, 3.0],
+                texts: vec!["output".into()],
+                matrices: vec![DenseMatrix::from_rows(&[[0.5f32, -1.0]])],
+            },
+            happened: Snapshot::default(),
+        }),
         watch: Watch::default(),
         learner: LearnerState {
             steps: 7,

@@ -4,9 +4,11 @@
 
 use crate::error::{Error, Result};
 use crate::learn::schedule::{PlateauState, Watch};
+use kaldi_io::matrix::{read_vector, write_vector};
 use kaldi_io::{DenseMatrix, IoError, KaldiReader, KaldiWriter};
+use nnet3_core::snapshot::Snapshot;
 
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// More settings, groups or parts than a training has.
 const MOST: i32 = 1_000_000;
 /// Counts go through `f64`, which has all of these.
@@ -19,8 +21,21 @@ pub struct LearningState {
     pub settings: Vec<(String, String)>,
     /// Epochs that are done.
     pub epochs: u64,
+    /// Where the training is within the next epoch; `None` between epochs.
+    pub within: Option<Within>,
     pub watch: Watch,
     pub learner: LearnerState,
+}
+
+/// A place between two minibatches of an epoch.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Within {
+    /// Minibatches of the epoch that are done.
+    pub minibatches: u64,
+    /// What [`crate::Trainer::snapshot`] has taken.
+    pub trainer: Snapshot,
+    /// What is to be reported of the epoch.
+    pub happened: Snapshot,
 }
 
 /// What optimisers keep.
@@ -58,6 +73,13 @@ impl LearningState {
         }
         w.write_token("<Epochs>")?;
         w.write_f64(self.epochs as f64)?;
+        w.write_token("<Within>")?;
+        w.write_bool(self.within.is_some())?;
+        if let Some(within) = &self.within {
+            w.write_f64(within.minibatches as f64)?;
+            write_snapshot(w, &within.trainer)?;
+            write_snapshot(w, &within.happened)?;
+        }
         w.write_token("<Watch>")?;
         write_watch(w, self.watch)?;
         w.write_token("<Steps>")?;
@@ -100,6 +122,12 @@ impl LearningState {
         }
         r.expect_token("<Epochs>")?;
         state.epochs = read_count(r)?;
+        r.expect_token("<Within>")?;
+        if r.read_bool()? {
+            let minibatches = read_count(r)?;
+            let (trainer, happened) = (read_snapshot(r)?, read_snapshot(r)?);
+            state.within = Some(Within { minibatches, trainer, happened });
+        }
         r.expect_token("<Watch>")?;
         state.watch = read_watch(r)?;
         r.expect_token("<Steps>")?;
@@ -183,6 +211,25 @@ fn read_watch(r: &mut KaldiReader) -> Result<Watch> {
     Ok(Watch { best: r.read_f64()?, without_improvement: read_count(r)? })
 }
 
+fn write_snapshot(w: &mut KaldiWriter, snapshot: &Snapshot) -> Result<()> {
+    write_vector(w, &snapshot.numbers)?;
+    count_of(w, snapshot.texts.len())?;
+    snapshot.texts.iter().try_for_each(|it| text(w, it))?;
+    count_of(w, snapshot.matrices.len())?;
+    Ok(snapshot.matrices.iter().try_for_each(|matrix| matrix.write(w))?)
+}
+
+fn read_snapshot(r: &mut KaldiReader) -> Result<Snapshot> {
+    let mut snapshot = Snapshot { numbers: read_vector(r)?, ..Snapshot::default() };
+    for _ in 0..read_count_of(r)? {
+        snapshot.texts.push(read_text(r)?);
+    }
+    for _ in 0..read_count_of(r)? {
+        snapshot.matrices.push(DenseMatrix::read(r)?);
+    }
+    Ok(snapshot)
+}
+
 fn read_text(r: &mut KaldiReader) -> Result<String> {
     let bytes = r.read_u8_vector()?;
     let wrong: IoError = r.error("expected a text in UTF-8");
@@ -201,6 +248,15 @@ mod tests {
                 ("rule".into(), "optimizer name=a type=adam".into()),
             ],
             epochs: 7,
+            within: Some(Within {
+                minibatches: 3,
+                trainer: Snapshot {
+                    numbers: vec![0.1, -1e300, f64::INFINITY],
+                    texts: vec!["output".into()],
+                    matrices: vec![matrix.clone()],
+                },
+                happened: Snapshot { numbers: vec![2.0], ..Snapshot::default() },
+            }),
             watch: Watch::default(),
             learner: LearnerState {
                 steps: 123_456_789_012,

@@ -16,6 +16,7 @@ use crate::example::Example;
 use crate::ledger::Tally;
 use crate::request::MinibatchRequest;
 use nnet3_core::nnet::Nnet;
+use nnet3_core::snapshot::Keeper;
 
 /// Sums over frames: the objective, and what to divide it by.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -27,6 +28,12 @@ pub struct ObjectiveValue {
 }
 
 impl ObjectiveValue {
+    /// Takes or puts back the sums.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+        let ObjectiveValue { objective, auxiliary, weight } = self;
+        [objective, auxiliary, weight].into_iter().try_for_each(|sum| keeper.number(sum))
+    }
+
     /// The objective per frame, without auxiliary terms.
     pub fn average(&self) -> f64 {
         self.objective / self.weight

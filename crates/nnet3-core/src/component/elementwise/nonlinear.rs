@@ -6,6 +6,7 @@ use crate::component::parameters::{cached_rows, in_blocks_mut};
 use crate::component::{Backprop, Component, ComponentType, Context, PrecomputedIndexes, Properties, Update};
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::snapshot::Keeper;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Activation, Backend, Band, Factor, Map, View, ViewMut};
@@ -254,6 +255,9 @@ impl Component for Nonlinear {
     }
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         self.stats.add(alpha, &crate::component::downcast::<Nonlinear>(other).stats);
+    }
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.stats.keep(keeper)
     }
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         self.stats.scale_by(backend, factor);

@@ -6,6 +6,7 @@ use crate::component::tally::Tally;
 use crate::component::{Context, Key, Kind, parameters};
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
@@ -305,6 +306,13 @@ impl NonlinearStats {
         sums.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));
         let counts = self.counts_mut().into_iter().zip(other.counts());
         counts.for_each(|(count, more)| count.add_by(backend, alpha, more));
+    }
+
+    /// Takes or puts back all sums and counts.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        let lens = [self.dim, self.dim, self.dim, 1];
+        self.sums_mut().into_iter().zip(lens).try_for_each(|(sums, len)| keeper.sums(sums, len))?;
+        self.counts_mut().into_iter().try_for_each(|count| count.keep(keeper))
     }
 
     fn sums(&self) -> [&Accumulator; 4] {

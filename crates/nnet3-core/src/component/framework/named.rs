@@ -1,6 +1,8 @@
 //! Parameters of components as named tensors, and the operations that treat all of them alike.
 
 use crate::component::Component;
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use nnet3_matrix::{Backend, Device, Factor, Matrix};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -61,6 +63,12 @@ impl dyn Component {
     pub fn scale(&mut self, factor: f32) {
         self.parameters_mut().into_iter().for_each(|p| p.value.scale(factor));
         self.scale_stats(factor);
+    }
+
+    /// Takes or puts back parameters and statistics, to the last bit.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.parameters_mut().into_iter().try_for_each(|p| keeper.matrix(p.value))?;
+        self.keep_stats(keeper)
     }
 
     /// Parameters and statistics += `alpha` × those of `other`, which has the same type.

@@ -1,5 +1,7 @@
 //! A count of rows that the host knows, until it is scaled or added to by a factor that only the device knows.
 
+use crate::error::Result;
+use crate::snapshot::Keeper;
 use nnet3_matrix::{Accumulator, Backend, Factor};
 
 /// The count is `here`, plus the one sum of `there` if `is_there`.
@@ -48,6 +50,13 @@ impl Tally {
         self.here = if factor == 0.0 { 0.0 } else { self.here * factor };
         self.there.scale(factor);
         self.is_there &= factor != 0.0;
+    }
+
+    /// Takes or puts back both parts of the count.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        keeper.number(&mut self.here)?;
+        keeper.flag(&mut self.is_there)?;
+        if self.is_there { keeper.sums(&mut self.there, 1) } else { Ok(()) }
     }
 
     pub fn add(&mut self, alpha: f64, other: &Tally) {

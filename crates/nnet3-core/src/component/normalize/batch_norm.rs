@@ -9,6 +9,7 @@ use crate::component::{
 };
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -301,6 +302,14 @@ impl Component for BatchNorm {
         self.sum.add(alpha, &other.sum);
         self.sumsq.add(alpha, &other.sumsq);
         self.derive();
+    }
+
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        self.count.keep(keeper)?;
+        keeper.sums(&mut self.sum, self.block_dim)?;
+        keeper.sums(&mut self.sumsq, self.block_dim)?;
+        self.derive();
+        Ok(())
     }
 
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {

@@ -8,6 +8,7 @@ use crate::component::{
 };
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::snapshot::Keeper;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
@@ -371,6 +372,19 @@ impl Component for ClipGradient {
         let (more, more_rows) = crate::component::downcast::<ClipGradient>(other).totals();
         let sum = |a: i32, b: i32| (a as f32 + alpha * b as f32) as i32;
         self.set_totals(sum(clipped, more), sum(count, more_rows));
+    }
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        keeper.sums(&mut self.totals, 2)?;
+        // Files may have a negative count.
+        let mut count = f64::from(self.count);
+        keeper.number(&mut count)?;
+        self.count = count as i32;
+        keeper.flag(&mut self.counts_there)?;
+        keeper.sums(&mut self.repaired, 1)?;
+        let mut backpropped = f64::from(self.num_backpropped);
+        keeper.number(&mut backpropped)?;
+        self.num_backpropped = backpropped as i32;
+        Ok(())
     }
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
         if let Some(factor) = backend.value_at_once(factor) {

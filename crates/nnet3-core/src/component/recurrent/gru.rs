@@ -11,6 +11,7 @@ use crate::component::tanh_stats::{self, TanhStats};
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
+use crate::snapshot::Keeper;
 use crate::text::{number, rms_stats};
 use nnet3_matrix::{Activation, Transpose::No, Transpose::Yes};
 use std::ops::Range;
@@ -188,6 +189,9 @@ macro_rules! whole_object_methods {
         fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
             let other = downcast::<Self>(other);
             self.stats.add(alpha, &other.stats);
+        }
+        fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+            self.stats.keep(keeper)
         }
         fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
             self.stats.scale_by(backend, factor);

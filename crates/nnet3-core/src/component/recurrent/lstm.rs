@@ -8,6 +8,7 @@ use crate::component::preconditioners::Preconditioning;
 use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
+use crate::snapshot::Keeper;
 use crate::text::{number, rms_stats, summarize};
 use kaldi_io::text::format_g;
 use nnet3_matrix::{Accumulator, Band, Count};
@@ -331,6 +332,11 @@ impl Component for LstmNonlinearity {
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let other = downcast::<Self>(other);
         self.sums_mut().into_iter().zip(other.sums()).for_each(|(sums, more)| sums.add(alpha as f64, more));
+    }
+
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        let lens = self.sums().map(Accumulator::len);
+        self.sums_mut().into_iter().zip(lens).try_for_each(|(sums, len)| keeper.sums(sums, len))
     }
 
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {

@@ -4,6 +4,7 @@ use crate::component::fields::{self, key};
 use crate::component::{Context, Key, Kind};
 use crate::config::ConfigLine;
 use crate::error::Result;
+use crate::snapshot::Keeper;
 use crate::text::{number, summarize};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
@@ -132,6 +133,12 @@ impl TanhStats {
         let ones = repaired.view();
         backend.accumulate_dot(&mut self.totals, REPAIRED, 1.0, ones, ones);
         backend.add_scaled_cols(deriv, -self.scale / PROBABILITY, repaired.view(), h);
+    }
+
+    /// Takes or puts back all sums.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        let dim = self.value_sum.len();
+        self.all_mut().into_iter().zip([dim, dim, 2]).try_for_each(|(sums, len)| keeper.sums(sums, len))
     }
 
     /// 0 gives exact zeros.

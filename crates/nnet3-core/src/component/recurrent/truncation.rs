@@ -12,6 +12,7 @@ use crate::component::{
 use crate::config::ConfigLine;
 use crate::error::Result;
 use crate::index::Index;
+use crate::snapshot::Keeper;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::text::format_g;
@@ -303,6 +304,14 @@ impl Component for Truncation {
         stats.changed.add(alpha, &other.stats.changed);
         stats.count.add(alpha, &other.stats.count);
         stats.boundaries.add(alpha, &other.stats.boundaries);
+    }
+
+    fn keep_stats(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+        let Stats { changed, count, boundaries } = &mut self.stats;
+        let len = changed.len();
+        keeper.sums(changed, len)?;
+        count.keep(keeper)?;
+        boundaries.keep(keeper)
     }
 
     fn scale_stats_by(&mut self, backend: &dyn Backend, factor: Factor<'_>) {
