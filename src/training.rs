@@ -130,6 +130,7 @@ impl<O: Objective + 'static> Run<O> {
             seed: training.seed,
             average_period: training.average_period,
             prepare: Arc::new(prepare),
+            rules: None,
         };
         Ok(Run::Together(Replicas::new(&nnet, &training.devices, options)?))
     }

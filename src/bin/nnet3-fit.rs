@@ -7,7 +7,7 @@ use nnet3::fit::Fit;
 use nnet3::models;
 use nnet3::options::device;
 use nnet3::options::fit::{CallbackOptions, RulesOptions};
-use nnet3::options::training::TrainingOptions;
+use nnet3::options::training::{ReplicaOptions, TrainingOptions};
 
 /// Train an nnet3 neural network for some epochs: sgd, Adam and other optimizers by names of components, schedules,
 /// evaluations, checkpoints.
@@ -48,6 +48,8 @@ struct Options {
     #[command(flatten)]
     device: device::DeviceOptions,
     #[command(flatten)]
+    replicas: ReplicaOptions,
+    #[command(flatten)]
     rules: RulesOptions,
     #[command(flatten)]
     callbacks: CallbackOptions,
@@ -59,12 +61,13 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    let device = options.device.select(&options.use_gpu)?;
+    let devices = options.device.select_many(&options.use_gpu, options.replicas.count()?)?;
     let nnet = models::load(&options.raw_model_in)?;
     let fit = Fit {
         rules: options.rules,
         callbacks: options.callbacks,
         training: options.training,
+        replicas: options.replicas,
         num_epochs: options.num_epochs,
         minibatch_size: options.minibatch_size,
         shuffle: options.shuffle,
@@ -75,7 +78,7 @@ fn run(options: Options) -> Result<u8> {
         egs: options.training_examples_in,
         output: options.raw_model_out,
     };
-    fit.run(nnet, &device)
+    fit.run(nnet, &devices)
 }
 
 pub fn main() -> ExitCode {

@@ -26,12 +26,13 @@ use nnet3_train::learn::state::{LearnerState, LearningState, Within};
 use nnet3_train::learn::{LearnerOptions, Plan, Progress};
 use nnet3_train::objective::{FrameObjective, ObjectiveValue};
 use nnet3_train::progress::differences;
+use nnet3_train::replicas::{self, Failure, ReplicaRules, Replicas};
 use nnet3_train::trainer::{Event, Trainer, TrainerOptions, keep_by_name};
 use serde_json::json;
 
 use crate::options::fit::{CallbackOptions, Monitor, RulesOptions};
 use crate::options::prob::prob_defaults;
-use crate::options::training::TrainingOptions;
+use crate::options::training::{ReplicaOptions, TrainingOptions};
 use crate::training::timed;
 use crate::training_log::Times;
 use crate::{messages, models, progress, report, training_log};
@@ -50,6 +51,7 @@ pub struct Fit {
     pub rules: RulesOptions,
     pub callbacks: CallbackOptions,
     pub training: TrainingOptions,
+    pub replicas: ReplicaOptions,
     pub num_epochs: u64,
     pub minibatch_size: String,
     pub shuffle: bool,
@@ -63,8 +65,12 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Runs the whole training, from this network on. Returns the program's exit status.
-    pub fn run(self, mut nnet: Nnet, device: &Device) -> Result<u8> {
+    /// Runs the whole training, from this network on, with a replica on each of the devices. Returns the program's exit status.
+    pub fn run(self, mut nnet: Nnet, devices: &[Device]) -> Result<u8> {
+        let device = devices.first().context("expected at least one device")?;
+        if devices.len() > 1 && self.callbacks.checkpoint_minibatches > 0 {
+            bail!("--checkpoint-minibatches and --num-replicas cannot be used together");
+        }
         let rules = self.rules.rules()?;
         if self.num_epochs == 0 {
             bail!("--num-epochs=0: expected a number above 0");
@@ -84,7 +90,7 @@ impl Fit {
         };
         let edits = nnet.edit_with(rules.initialize.clone(), &Random::new(self.srand))?;
         let plan = Arc::new(Plan::new(&nnet, &rules)?);
-        let trainer_options = self.trainer_options(&plan)?;
+        let trainer_options = self.trainer_options(&plan, devices.len())?;
         if self.dry_run {
             print_table(&plan.table(&nnet));
             return Ok(0);
@@ -138,7 +144,7 @@ impl Fit {
             FrameObjective::default().with_costs(plan.costs.clone(), Vec::new()),
             Some((plan.clone(), learner)),
         );
-        let mut trainer = Trainer::with_rules(objective, nnet, trainer_options, with, device, seed)?;
+        let mut trainer = Trainer::with_rules(objective, nnet, trainer_options.clone(), with, device, seed)?;
         self.training.computation.observe(trainer.runner().executor());
         if let (true, Some(learner)) = (resumed, trainer.learner()) {
             learner.set_state(&std::mem::take(&mut state.learner))?;
@@ -152,12 +158,26 @@ impl Fit {
         };
         let monitor = self.callbacks.monitor()?;
         let signals = Signals::watch()?;
-        Run { fit: self, plan, trainer, data, valid, state, checkpoints, logs, monitor, device, signals }
-            .epochs()
+        let together = Together { devices: devices.to_vec(), trainer_options, learner };
+        Run {
+            fit: self,
+            plan,
+            trainer,
+            together,
+            data,
+            valid,
+            state,
+            checkpoints,
+            logs,
+            monitor,
+            device,
+            signals,
+        }
+        .epochs()
     }
 
-    fn trainer_options(&self, plan: &Plan) -> Result<TrainerOptions> {
-        let mut options = self.training.trainer_options(1)?;
+    fn trainer_options(&self, plan: &Plan, devices: usize) -> Result<TrainerOptions> {
+        let mut options = self.training.trainer_options(devices)?;
         options.accumulate = self.rules.accumulate;
         let mut first = None;
         for group in &plan.groups {
@@ -214,6 +234,8 @@ impl Fit {
         add("--backstitch-training-interval", t.backstitch_training_interval.to_string());
         add("--monitor", self.callbacks.monitor.clone());
         add("--min-delta", self.callbacks.min_delta.to_string());
+        add("--num-replicas", self.replicas.num_replicas.to_string());
+        add("--average-period", self.replicas.average_period.to_string());
         add("number of examples", data.examples().to_string());
         add("number of examples in memory", data.slots().to_string());
         out
@@ -224,7 +246,9 @@ impl Fit {
 struct Run<'d> {
     fit: Fit,
     plan: Arc<Plan>,
+    /// With several replicas it has the network between epochs.
     trainer: Trainer,
+    together: Together,
     data: Data,
     /// Minibatches.
     valid: Vec<NnetExample>,
@@ -236,9 +260,17 @@ struct Run<'d> {
     signals: Signals,
 }
 
+/// What replicas are made with.
+struct Together {
+    devices: Vec<Device>,
+    trainer_options: TrainerOptions,
+    learner: LearnerOptions,
+}
+
 /// What happened in an epoch.
 #[derive(Default)]
 struct Happened {
+    minibatches: u64,
     objectives: BTreeMap<String, ObjectiveValue>,
     gradients: u64,
     norms: f64,
@@ -302,6 +334,14 @@ impl Happened {
         };
         let cost = sum(&|name, v| -plan.costs.weight(name) * (v.objective + v.auxiliary));
         cost / sum(&|_, v| v.weight)
+    }
+}
+
+/// What a replica has to say, with the place of the minibatch that it is about.
+fn of_replica(failure: Failure, place: impl Fn(&str) -> String) -> anyhow::Error {
+    match failure.key {
+        Some(key) => anyhow::Error::from(failure.error).context(place(&key)),
+        None => failure.error.into(),
     }
 }
 
@@ -401,11 +441,12 @@ impl Run<'_> {
                 done += 1;
             }
         }
+        let mut replicas = self.replicas(epoch)?;
         let (started, every) = (done, self.fit.callbacks.checkpoint_minibatches);
         loop {
             let signal = if done < count { self.signals.received() } else { None };
             let due = every > 0 && done > started && done < count && done.is_multiple_of(every);
-            if signal.is_some() || due {
+            if (signal.is_some() || due) && replicas.is_none() {
                 self.write_within(done, &mut happened)?;
             }
             if let Some(signal) = signal {
@@ -418,14 +459,23 @@ impl Run<'_> {
                 return Ok(Err(signal));
             }
             let Some((key, minibatch)) = timed(&mut times.waiting, || minibatches.next())? else { break };
+            let within = (done as f64 / count.max(1) as f64).min(1.0);
+            let progress = Progress { epochs: epoch, of, within };
             if let Some(learner) = self.trainer.learner() {
-                let within = (done as f64 / count.max(1) as f64).min(1.0);
-                learner.set_progress(Progress { epochs: epoch, of, within });
+                learner.set_progress(progress);
             }
-            timed(&mut times.training, || {
-                self.trainer.train(&minibatch, &mut |event: Event| happened.event(&event))
-            })
-            .with_context(|| format!("epoch {}, minibatch {key}", epoch + 1))?;
+            let place = |key: &str| format!("epoch {}, minibatch {key}", epoch + 1);
+            timed(&mut times.training, || match &mut replicas {
+                None => {
+                    let mut report = |event: Event| happened.event(&event);
+                    self.trainer.train(&minibatch, &mut report).with_context(|| place(&key))
+                }
+                Some(replicas) => {
+                    let mut report = |event: Event| happened.event(&event);
+                    let done = replicas.train_at(Some(progress), key.clone(), minibatch, &mut report);
+                    done.map_err(|failure| of_replica(failure, place))
+                }
+            })?;
             done += 1;
             if let Some(output) = &happened.not_finite {
                 let place = format!("minibatch {done} ({key}) of epoch {}", epoch + 1);
@@ -437,16 +487,50 @@ impl Run<'_> {
                 bar.note(format!("of {count}, epoch {} of {of}, loss {loss}", epoch + 1));
             }
         }
-        timed(&mut times.training, || {
-            self.trainer.step_of_rest(&mut |event: Event| happened.event(&event));
-            self.trainer.settle(&mut |event: Event| happened.event(&event));
-        });
+        happened.minibatches = done;
+        let mut report = |event: Event| happened.event(&event);
+        match replicas {
+            None => timed(&mut times.training, || {
+                self.trainer.step_of_rest(&mut report);
+                self.trainer.settle(&mut report);
+            }),
+            Some(replicas) => {
+                let place = |key: &str| format!("epoch {}, minibatch {key}", epoch + 1);
+                let (trained, replica) =
+                    replicas.finish(&mut report).map_err(|failure| of_replica(failure, place))?;
+                (times.waiting, times.training) = (replica.waiting, replica.training);
+                times.compiling = trained.compiler.timing().total / self.together.devices.len() as u32;
+                self.trainer.set_nnet(&trained.nnet);
+                if let (Some(learner), Some(state)) = (self.trainer.learner(), &trained.learner) {
+                    learner.set_state(state)?;
+                }
+            }
+        }
         // A device tells of the last minibatches only now.
         if let Some(output) = &happened.not_finite {
             return Err(self.not_finite(output, &format!("epoch {}", epoch + 1))?);
         }
-        times.compiling = self.trainer.runner().compiler().timing().total - compiled;
+        times.compiling += self.trainer.runner().compiler().timing().total - compiled;
         Ok(Ok((happened, times)))
+    }
+
+    /// Replicas for an epoch, if there are to be several.
+    fn replicas(&mut self, epoch: u64) -> Result<Option<Replicas>> {
+        let Together { devices, trainer_options, learner } = &self.together;
+        if devices.len() == 1 {
+            return Ok(None);
+        }
+        let (costs, training) = (self.plan.costs.clone(), self.fit.training.clone());
+        let state = self.trainer.learner().map(|learner| learner.state()).unwrap_or_default();
+        let options = replicas::ReplicaOptions {
+            objective: Arc::new(move || FrameObjective::default().with_costs(costs.clone(), Vec::new())),
+            trainer: trainer_options.clone(),
+            seed: self.fit.srand.wrapping_add(epoch as i32),
+            average_period: self.fit.replicas.average_period,
+            prepare: Arc::new(move |_, trainer| training.computation.observe(trainer.runner().executor())),
+            rules: Some(ReplicaRules { plan: self.plan.clone(), options: *learner, state: Arc::new(state) }),
+        };
+        Ok(Some(Replicas::new(self.trainer.nnet(), devices, options)?))
     }
 
     /// The error that ends a training whose loss is no number; `place` is where that was seen.
@@ -590,7 +674,7 @@ impl Run<'_> {
             "event": "epoch",
             "epoch": epoch,
             "of": self.fit.num_epochs,
-            "minibatches": self.trainer.minibatches(),
+            "minibatches": happened.minibatches,
             "loss": number(loss),
             "outputs": outputs,
             "valid": valid,

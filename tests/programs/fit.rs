@@ -156,7 +156,11 @@ fn a_killed_training_goes_on_where_it_was() {
             .map(|x| x.to_string())
             .collect::<Vec<_>>()
     };
-    assert_eq!(run("nnet3-fit", &arguments("whole")).status, 0);
+    let fit = |name: &str| {
+        let arguments = arguments(name);
+        succeed("nnet3-fit", &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    fit("whole");
     // Epochs that are done, and minibatches beyond them.
     let reached = || -> Option<(u32, u32)> {
         let names = std::fs::read_dir(folder.path("killed"))
@@ -191,8 +195,7 @@ fn a_killed_training_goes_on_where_it_was() {
         within += u32::from(reached().unwrap().1 > 0);
     }
     assert!(within > 0, "no checkpoint within an epoch");
-    let resumed = run("nnet3-fit", &arguments("killed"));
-    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    fit("killed");
     assert!(bytes(&folder.path("whole.raw")) == bytes(&folder.path("killed.raw")));
     let events = |name: &str| -> Vec<serde_json::Value> {
         let of_line = |line: &str| {
@@ -210,6 +213,57 @@ fn a_killed_training_goes_on_where_it_was() {
         1,
         "{left:?}"
     );
+}
+
+/// With natural gradient alone, replicas are those of `nnet3-train`; with rules the result is the same however threads are
+/// scheduled, and a training goes on from its checkpoint.
+#[test]
+fn replicas() {
+    let folder = Folder::new("fit-replicas");
+    let (network, egs) = prepare(&folder);
+    let [shuffle, merge] =
+        ["nnet3-shuffle-egs", "nnet3-merge-egs"].map(|name| binary(name).display().to_string());
+    let together = ["--use-gpu=no", "--num-replicas=3", "--average-period=1"];
+    let mut model = network.clone();
+    for epoch in 0..2 {
+        let next = folder.path(&format!("{}.raw", epoch + 1));
+        let seed = format!("--srand={}", 5 + epoch);
+        let pipe = format!("{egs} ark:- | {merge} --minibatch-size=1:16 ark:- ark:- |");
+        let minibatches = format!("ark:{shuffle} {seed} {pipe}");
+        succeed("nnet3-train", &[&together[..], &[&seed, &model, &minibatches, &next]].concat());
+        model = next;
+    }
+    let fitted = folder.path("fitted.raw");
+    let own =
+        ["--srand=5", "--num-epochs=2", "--minibatch-size=16", "--optimizer=kaldi", &network, &egs, &fitted];
+    succeed("nnet3-fit", &[&together[..], &own].concat());
+    assert!(bytes(&fitted) == bytes(&model));
+
+    let rules = format!("--rules={}", folder.write("rules", RULES));
+    let fit = |name: &str, epochs: &str, more: &[&str]| {
+        let (dir, valid) = (format!("--checkpoint-dir={}", folder.path(name)), format!("--valid={egs}"));
+        let common =
+            ["--minibatch-size=8", "--average=decay=.8", "--accumulate=2", &rules, &valid, &dir, epochs];
+        let files = [&*network, &*egs, &folder.path(&format!("{name}.raw"))];
+        let stderr = succeed("nnet3-fit", &[&together[..], &common, more, &files].concat());
+        (bytes(&folder.path(&format!("{name}.raw"))), stderr)
+    };
+    let (first, log) = fit("first", "--num-epochs=4", &["--keep=9"]);
+    assert!(log.contains("Epoch 4 of 4: loss "), "{log}");
+    assert!(first == fit("second", "--num-epochs=4", &[]).0);
+    std::fs::create_dir(folder.path("resumed")).unwrap();
+    std::fs::copy(folder.path("first/checkpoint.2.raw"), folder.path("resumed/checkpoint.2.raw")).unwrap();
+    assert!(first == fit("resumed", "--num-epochs=4", &["--resume=true"]).0);
+
+    let mixed = [
+        "--checkpoint-minibatches=2",
+        &format!("--checkpoint-dir={}", folder.path("none")),
+        &network,
+        &egs,
+        &fitted,
+    ];
+    let refused = run("nnet3-fit", &[&together[..], &mixed].concat());
+    assert!(refused.status != 0 && refused.stderr.contains("cannot be used together"), "{}", refused.stderr);
 }
 
 #[test]

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use crate::average::{average_numbered, default_threads};
 use crate::error::{Error, Result};
+use crate::learn::state::LearnerState;
+use crate::learn::{LearnerOptions, Plan, Progress};
 use crate::max_change::MaxChangeCounts;
 use crate::objective::{FrameObjective, Objective};
 use crate::phase_stats::PhaseStats;
@@ -37,6 +39,15 @@ pub struct ReplicaOptions<O = FrameObjective> {
     /// Minibatches of each replica after which parameters are averaged; 0: only at the end.
     pub average_period: u64,
     pub prepare: Prepare<O>,
+    pub rules: Option<ReplicaRules>,
+}
+
+/// By which rules replicas learn. Each keeps a state of its own, which begins here; at the end there is the mean of all.
+#[derive(Clone)]
+pub struct ReplicaRules {
+    pub plan: Arc<Plan>,
+    pub options: LearnerOptions,
+    pub state: Arc<LearnerState>,
 }
 
 impl<O: Default + 'static> Default for ReplicaOptions<O> {
@@ -47,15 +58,21 @@ impl<O: Default + 'static> Default for ReplicaOptions<O> {
             seed: 0,
             average_period: 0,
             prepare: Arc::new(|_, _| ()),
+            rules: None,
         }
     }
 }
 
 impl<O> Clone for ReplicaOptions<O> {
     fn clone(&self) -> Self {
-        let (objective, trainer, prepare) =
-            (self.objective.clone(), self.trainer.clone(), self.prepare.clone());
-        ReplicaOptions { objective, trainer, prepare, ..*self }
+        ReplicaOptions {
+            objective: self.objective.clone(),
+            trainer: self.trainer.clone(),
+            seed: self.seed,
+            average_period: self.average_period,
+            prepare: self.prepare.clone(),
+            rules: self.rules.clone(),
+        }
     }
 }
 
@@ -139,6 +156,17 @@ impl<O: Objective + 'static> Replicas<O> {
         minibatch: O::Example,
         report: &mut dyn Report,
     ) -> std::result::Result<(), Failure> {
+        self.train_at(None, key, minibatch, report)
+    }
+
+    /// The same where schedules look at how far the training is.
+    pub fn train_at(
+        &mut self,
+        progress: Option<Progress>,
+        key: String,
+        minibatch: O::Example,
+        report: &mut dyn Report,
+    ) -> std::result::Result<(), Failure> {
         let count = self.news.len() as u64;
         let whole_period = self.average_period.saturating_mul(count);
         if whole_period > 0 && self.minibatches > 0 && self.minibatches.is_multiple_of(whole_period) {
@@ -148,7 +176,7 @@ impl<O: Objective + 'static> Replicas<O> {
             self.take_report(report)?;
         }
         let replica = (self.minibatches % count) as usize;
-        self.workers[replica].train(minibatch);
+        self.workers[replica].train(minibatch, progress);
         self.changed[replica] = true;
         self.keys.push_back(key);
         self.minibatches += 1;
@@ -241,7 +269,8 @@ impl<O: Objective + 'static> Replicas<O> {
             self.take_report(report)?;
         }
         let count = self.workers.len() as u32;
-        let mut nnets = Vec::new();
+        let (mut nnets, mut learners) = (Vec::new(), Vec::new());
+        let all = !self.changed.contains(&true);
         let mut compiler = None;
         let mut max_change = MaxChangeCounts::default();
         let mut times = ReplicaTimes::default();
@@ -250,6 +279,7 @@ impl<O: Objective + 'static> Replicas<O> {
             self.news[k].0.extend(events);
             self.news[k].1 = u64::MAX;
             nnets.push(trained.nnet);
+            learners.extend(trained.learner.filter(|_| all || self.changed[k]));
             max_change.add(&trained.max_change);
             times.waiting += own.waiting / count;
             times.training += own.training / count;
@@ -262,7 +292,8 @@ impl<O: Objective + 'static> Replicas<O> {
         let totals = self.objectives.iter().map(|(name, stats)| stats.total(name)).collect();
         let nnet = mean(nnets, &self.changed)?;
         let compiler = compiler.ok_or_else(|| Error::options("expected at least one replica, found none"))?;
-        Ok((Trained { nnet, totals, max_change, compiler }, times))
+        let learner = LearnerState::mean(learners);
+        Ok((Trained { nnet, totals, max_change, learner, compiler }, times))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::example::Example;
 use crate::learn::learner::Pending;
+use crate::learn::state::LearnerState;
 use crate::learn::{GradientNorm, Learner, LearnerOptions, Plan};
 use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
@@ -189,6 +190,8 @@ pub struct Trained {
     /// Averages over all minibatches, in the order of the outputs' names.
     pub totals: Vec<Total>,
     pub max_change: MaxChangeCounts,
+    /// What rules have kept, if there are any.
+    pub learner: Option<LearnerState>,
     /// With all that has been compiled.
     pub compiler: CachingCompiler,
 }
@@ -570,11 +573,13 @@ impl<O: Objective> Trainer<O> {
         &self.nnet
     }
 
-    /// What training has made.
+    /// What training has made, with a step of what was collected last.
     pub fn finish(mut self, report: &mut dyn Report) -> Trained {
+        self.step_of_rest(report);
         self.settle(report);
         let totals = self.totals();
         Trained {
+            learner: self.learner.as_ref().map(Learner::state),
             nnet: self.nnet,
             totals,
             max_change: self.max_change,

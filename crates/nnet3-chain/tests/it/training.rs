@@ -152,6 +152,7 @@ fn replicas_train_chain_models() {
             seed: 1,
             average_period: 0,
             prepare: Arc::new(|_, _| ()),
+            rules: None,
         };
         let nnet = nnet("training/tdnn.initial.raw");
         let mut replicas: Replicas<ChainTraining> = Replicas::new(&nnet, &[cpu(), cpu()], options).unwrap();

@@ -50,6 +50,28 @@ pub struct LearnerState {
     pub parts: Vec<PartState>,
 }
 
+impl LearnerState {
+    /// The mean of what several learners with the same rules have kept; steps are counted as the one counts that made most. `None`
+    /// if there are none.
+    pub fn mean(states: Vec<LearnerState>) -> Option<LearnerState> {
+        let factor = 1.0 / states.len() as f32;
+        let mut states = states.into_iter();
+        let mut mean = states.next()?;
+        let matrices = |state: LearnerState| state.parts.into_iter().flat_map(|part| part.matrices);
+        for state in states {
+            mean.steps = mean.steps.max(state.steps);
+            mean.averaged = mean.averaged.max(state.averaged);
+            let sums = mean.parts.iter_mut().flat_map(|part| &mut part.matrices);
+            for (sum, more) in sums.zip(matrices(state)) {
+                sum.data.iter_mut().zip(&more.data).for_each(|(sum, x)| *sum += x);
+            }
+        }
+        let sums = mean.parts.iter_mut().flat_map(|part| &mut part.matrices);
+        sums.flat_map(|sum| &mut sum.data).for_each(|sum| *sum *= factor);
+        Some(mean)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PartState {
     pub component: String,
@@ -282,6 +304,19 @@ mod tests {
         let mut r = KaldiReader::from_bytes("state", w.into_bytes());
         r.set_binary(true);
         assert_eq!(LearningState::read(&mut r).unwrap(), state());
+    }
+
+    #[test]
+    fn means_of_learners() {
+        let (one, mut other) = (state().learner, state().learner);
+        other.steps += 1;
+        other.parts[0].matrices[1] = DenseMatrix::from_rows(&[[0.3f32, 2.5, 1.0]]);
+        let mean = LearnerState::mean(vec![one.clone(), other]).unwrap();
+        assert_eq!(mean.steps, one.steps + 1);
+        assert_eq!(mean.parts[0].matrices[0], one.parts[0].matrices[0]);
+        assert_eq!(mean.parts[0].matrices[1].data, [0.2, 0.0, 0.5]);
+        assert_eq!(LearnerState::mean(vec![one.clone()]), Some(one));
+        assert_eq!(LearnerState::mean(Vec::new()), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::{ReplicaOptions, ReplicaTimes};
 use crate::error::{Error, Result};
+use crate::learn::Progress;
 use crate::objective::Objective;
 use crate::trainer::{Event, Trained, Trainer};
 use nnet3_core::nnet::Nnet;
@@ -27,7 +28,7 @@ pub(super) struct Setup<O> {
 }
 
 enum Job<E> {
-    Train(Box<E>),
+    Train(Box<E>, Option<Progress>),
     GiveNnet,
     TakeNnet(Arc<Nnet>),
 }
@@ -77,8 +78,8 @@ impl<E: Send + 'static> Worker<E> {
         self.trained().map(drop)
     }
 
-    pub fn train(&self, minibatch: E) {
-        self.send(Job::Train(Box::new(minibatch)));
+    pub fn train(&self, minibatch: E, progress: Option<Progress>) {
+        self.send(Job::Train(Box::new(minibatch), progress));
     }
 
     /// Waits for the earliest minibatch that has not been waited for.
@@ -136,7 +137,15 @@ fn work<O: Objective>(
     // Who asked may have gone away after an error elsewhere; the answer is then of no use.
     let answer = |answer: Answer| _ = answers.send(answer);
     let objective = (options.objective)();
-    let mut trainer = match Trainer::with_objective(objective, nnet, options.trainer, &device, seed) {
+    let plan = options.rules.as_ref().map(|rules| (rules.plan.clone(), rules.options));
+    let made =
+        Trainer::with_rules(objective, nnet, options.trainer, plan, &device, seed).and_then(|mut trainer| {
+            if let (Some(rules), Some(learner)) = (&options.rules, trainer.learner()) {
+                learner.set_state(&rules.state)?;
+            }
+            Ok(trainer)
+        });
+    let mut trainer = match made {
         Ok(trainer) => trainer,
         Err(e) => {
             answer(Answer::Done(Err(e)));
@@ -150,8 +159,11 @@ fn work<O: Objective>(
     while let Ok(job) = jobs.recv() {
         let began = Instant::now();
         match job {
-            Job::Train(minibatch) => {
+            Job::Train(minibatch, progress) => {
                 times.waiting += began - idle;
+                if let (Some(progress), Some(learner)) = (progress, trainer.learner()) {
+                    learner.set_progress(progress);
+                }
                 let mut events = Vec::new();
                 let done = trainer.train(&minibatch, &mut |event: Event| events.push(event));
                 times.training += began.elapsed();
