@@ -10,6 +10,7 @@ use crate::hmm::{self, Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
+use crate::sparse::SparseProducts;
 use crate::view::{Blocks, View, ViewMut};
 
 /// Whether a factor of a product is transposed.
@@ -402,6 +403,10 @@ pub trait Backend: Send + Sync {
     fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize);
     /// A device that updates low-rank estimates of Fisher matrices by itself; the host's are worked out by whoever has them.
     fn low_rank(&self) -> Option<&dyn LowRank> {
+        None
+    }
+    /// A device that multiplies sparse rows; others get them dense.
+    fn sparse(&self) -> Option<&dyn SparseProducts> {
         None
     }
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.

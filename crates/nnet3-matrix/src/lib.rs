@@ -17,6 +17,7 @@ pub mod low_rank;
 pub mod memory;
 pub mod norm_limits;
 pub mod orthogonal_step;
+pub mod sparse;
 pub mod suite;
 pub mod view;
 pub mod workspace;

@@ -57,6 +57,7 @@ impl Runner {
                 GeneralMatrix::Full(m) => {
                     self.executor.accept_input(nnet, &io.name, rows, cols, &m.data)?;
                 }
+                GeneralMatrix::Sparse(m) if self.executor.accept_sparse_input(nnet, &io.name, m)? => {}
                 other => {
                     let dense = other.to_dense();
                     self.executor.accept_input(nnet, &io.name, rows, cols, &dense.data)?;

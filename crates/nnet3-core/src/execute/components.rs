@@ -28,6 +28,11 @@ impl Executor {
     ) {
         let computation::Propagate { component, precomputed, input, output, store_stats, .. } = args;
         let context = self.context(random);
+        if let Some(input) = input
+            && self.propagate_sparse(program, (input, output), model.nnet().component(component), mode)
+        {
+            return;
+        }
         let indexes = program.precomputed(precomputed);
         let in_value = input.map_or(View::empty(), |i| self.view(program, i).as_view());
         let out_value = self.view(program, output);
@@ -78,6 +83,12 @@ impl Executor {
             update_model,
             ..
         } = args;
+        let done = match in_value.filter(|_| update_model && program.computation().need_model_derivative) {
+            None => false,
+            Some(input) => self.update_sparse(program, (input, out_deriv), component, model, random),
+        };
+        // Without gradients, nobody reads the input.
+        let (in_value, update_model) = if done { (None, false) } else { (in_value, update_model) };
         let optional =
             |id: Option<SubmatrixId>| id.map_or(View::empty(), |i| self.view(program, i).as_view());
         let second_thread = self.second_thread();
@@ -130,6 +141,7 @@ impl Executor {
     pub(super) fn affine(&self, program: &Program, product: &Affine, nnet: &Nnet, random: &Random) {
         let (linear, bias) = parameters(nnet, product.component);
         let linear = linear.col_range(product.columns.clone());
+        self.make_dense(program, product.input);
         let (input, output) =
             (self.view(program, product.input).as_view(), self.view(program, product.output));
         match product.adds {
@@ -142,6 +154,7 @@ impl Executor {
         let (linear, bias) = parameters(nnet, product.component);
         let mut taps = [View::empty(); 3];
         for (tap, &source) in taps.iter_mut().zip(&product.sources) {
+            self.make_dense(program, source);
             *tap = self.view(program, source).as_view();
         }
         let output = self.view(program, product.output);
@@ -150,6 +163,7 @@ impl Executor {
 
     pub(super) fn share(&self, program: &Program, share: &Share, nnet: &Nnet, random: &Random) {
         let (linear, bias) = parameters(nnet, share.component);
+        self.make_dense(program, share.source);
         let source = self.view(program, share.source).as_view();
         let mut result = self.workspace.hand_out(source.rows(), linear.rows());
         let linear = linear.col_range(share.columns.clone());

@@ -7,13 +7,14 @@
 mod components;
 mod observe;
 mod program;
+mod sparse;
 mod trace;
 
 pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;
 
-use crate::computation::SubmatrixId;
+use crate::computation::{MatrixId, SubmatrixId};
 use crate::error::{Error, MemoryError, Result};
 use crate::index::NodeId;
 use crate::learning::second_thread::UpdateThread;
@@ -21,6 +22,7 @@ use crate::learning::{Delta, SecondThread};
 use crate::lower::{Blocks, Lowered, Op};
 use crate::nnet::Nnet;
 use crate::random::Random;
+use nnet3_matrix::sparse::SparseRows;
 use nnet3_matrix::{Arena, Device, Matrix, Memory, View, ViewMut, Workspace};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -63,6 +65,8 @@ pub struct Executor {
     /// Whether the commands run as they are, see [`Observer::literal`].
     literal: bool,
     updates: Option<UpdateThread>,
+    /// Inputs of sparse rows that nobody has made dense.
+    sparse: RefCell<Vec<(MatrixId, SparseRows)>>,
     /// What has been worked out for products to come, by its number ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
 }
@@ -79,6 +83,7 @@ impl Executor {
             observer: None,
             literal: false,
             updates: None,
+            sparse: RefCell::default(),
             shares: RefCell::default(),
         }
     }
@@ -125,6 +130,7 @@ impl Executor {
         self.next = 0;
         self.literal = self.observer.as_ref().is_some_and(|observer| observer.literal());
         self.supplied.borrow_mut().clear();
+        self.sparse.borrow_mut().clear();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::component::PrecomputedIndexes;
 use crate::computation::{
-    Computation, IndexesId, MultiIndexesId, PrecomputedId, RangesId, RowOf, Submatrix, SubmatrixId,
+    Computation, IndexesId, MatrixId, MultiIndexesId, PrecomputedId, RangesId, RowOf, Submatrix, SubmatrixId,
 };
 use crate::error::Result;
 use crate::lower::{Lowered, Watch, lower};
@@ -21,6 +21,7 @@ pub struct Program {
     /// If somebody has asked for it.
     literal: OnceLock<Lowered>,
     cached_elements: Option<usize>,
+    sparse_takers: Vec<MatrixId>,
 }
 
 impl Program {
@@ -41,6 +42,7 @@ impl Program {
         let flat = |list: &Vec<(i32, i32)>| IndexTable::new(list.iter().flat_map(|&(b, e)| [b, e]).collect());
         let ranges = computation.ranges.iter().map(flat).collect();
         let lowered = lower(nnet, &computation, &**device, watch)?;
+        let sparse_takers = super::sparse::takers(nnet, &computation);
         let mut program = Program {
             computation,
             plan,
@@ -50,6 +52,7 @@ impl Program {
             lowered,
             literal: OnceLock::new(),
             cached_elements: device.cached_elements(),
+            sparse_takers,
         };
         program.offsets =
             program.computation.multi_indexes.iter().map(|list| program.offsets_of(list)).collect();
@@ -81,6 +84,10 @@ impl Program {
     /// What runs for an observer that wants the commands as they are.
     pub fn literal(&self) -> &Lowered {
         self.literal.get_or_init(|| Lowered::literal(&self.computation))
+    }
+    /// Inputs of which nothing is read but products of affine components.
+    pub(super) fn sparse_takers(&self) -> &[MatrixId] {
+        &self.sparse_takers
     }
     /// Whether the operations are meant for such a device.
     pub(super) fn is_for(&self, device: &dyn Backend) -> bool {

@@ -29,6 +29,10 @@ pub trait Rule: Send {
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
+    /// Whether changes are gradients times the rate, so that nobody looks at what they are made of.
+    fn is_plain(&self) -> bool {
+        false
+    }
     /// Takes or puts back estimates of the Fisher matrix, for changes of `target`.
     fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
         let _ = (keeper, target);

@@ -44,6 +44,11 @@ impl Rules {
         }
     }
 
+    /// Whether the changes of a component are its plain gradients.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Rules::One(Some(rule)) if rule.is_plain())
+    }
+
     pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
         match (self, target.downcast_ref::<Composite>()) {
             (Rules::Parts(rules), Some(composite)) => {

@@ -26,6 +26,7 @@ mod rows;
 mod scalars;
 mod simd;
 mod softmax;
+mod sparse;
 mod unpacked;
 mod vector;
 
@@ -33,6 +34,7 @@ use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, 
 use crate::hmm::{Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
+use crate::sparse::SparseProducts;
 use crate::view::{View, ViewMut};
 pub use blas::library_name;
 pub use gemm::{library_product, set_num_threads};
@@ -57,6 +59,10 @@ impl Backend for CpuBackend {
 
     fn id(&self) -> u32 {
         0
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseProducts> {
+        Some(self)
     }
 
     /// 1 MiB.

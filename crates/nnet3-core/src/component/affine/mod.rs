@@ -9,3 +9,17 @@ pub mod tdnn;
 pub mod tdnn_keys;
 
 pub use dense::*;
+
+use super::Component;
+use nnet3_matrix::View;
+
+/// The linear part and the bias of a component that does nothing but multiply its input by the one and add the other: it can take
+/// rows that are sparse.
+pub fn as_sparse_affine(component: &dyn Component) -> Option<(View<'_>, Option<View<'_>>)> {
+    match component.as_affine() {
+        Some((linear, bias)) => Some((linear, Some(bias))),
+        None => {
+            component.downcast_ref::<linear::Linear>().map(|linear| (linear.linear_params().view(), None))
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod looped;
 mod mutations;
 mod plan;
 mod random_networks;
+mod sparse_inputs;
 mod support;
 mod trace;
 mod variants;

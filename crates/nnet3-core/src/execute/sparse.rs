@@ -1,0 +1,184 @@
+//! Inputs of sparse rows: affine components that alone read them multiply by what is not zero. Anything else that reads
+//! them gets them dense, in the place that the plan has for them.
+
+use super::{Executor, Model, Program};
+use crate::component::{Component, as_sparse_affine};
+use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
+use crate::error::{Error, Result};
+use crate::index::ComponentId;
+use crate::learning::{Rules, plain};
+use crate::lower::Mode;
+use crate::nnet::Nnet;
+use crate::optimize::analysis::CommandAccesses;
+use crate::random::Random;
+use kaldi_io::SparseMatrix;
+use nnet3_matrix::sparse::SparseRows;
+
+/// Elements for each that is not zero, from which on a sparse product is the faster one: it goes through a parameter matrix with
+/// large steps.
+const LEAST_ELEMENTS: usize = 50;
+
+/// The matrices that a user supplies whole and that nothing but affine components reads, by whole rows.
+pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
+    let wholes = |s: SubmatrixId| computation.is_whole(s).then(|| computation.matrix_of(s));
+    let mut takers: Vec<MatrixId> = Vec::new();
+    for command in &computation.commands {
+        match *command {
+            Command::AcceptInput { matrix, .. } => takers.extend(wholes(matrix)),
+            // What is swapped or comes again has no one content.
+            Command::Goto { .. } | Command::Swap { .. } => return Vec::new(),
+            _ => {}
+        }
+    }
+    if takers.is_empty() {
+        return takers;
+    }
+    CommandAccesses::new(nnet, computation).for_each(|c, s, _| {
+        let matrix = computation.matrix_of(s);
+        let is_taker = |id: ComponentId| as_sparse_affine(nnet.component(id)).is_some();
+        let fits = computation.submatrix(s).cols == computation.matrix(matrix).cols
+            && match &computation.commands[c] {
+                Command::AcceptInput { .. } => true,
+                Command::Propagate(args) => is_taker(args.component) && args.output != s,
+                Command::Backprop(args) => {
+                    let others = [args.out_value, Some(args.out_deriv), args.in_deriv];
+                    is_taker(args.component) && !others.contains(&Some(s))
+                }
+                _ => false,
+            };
+        if !fits {
+            takers.retain(|&taker| taker != matrix);
+        }
+    });
+    takers
+}
+
+impl Executor {
+    /// Takes sparse rows as the input of this node, as they are. Returns false, and takes nothing, if the computation or the device
+    /// wants them dense, or if they are not sparse enough to make it faster. The shape must be the request's.
+    pub fn accept_sparse_input(&mut self, nnet: &Nnet, node: &str, rows: &SparseMatrix) -> Result<bool> {
+        let program = self.program()?.clone();
+        if self.literal || self.observer.is_some() || self.device.sparse().is_none() {
+            return Ok(false);
+        }
+        let wanted = self.wanted(&program).find(|&(_, n)| nnet.node_name(n) == node);
+        let Some((matrix, node_id)) = wanted else { return Ok(false) };
+        let id = program.computation().matrix_of(matrix);
+        let view = self.view(&program, matrix);
+        let elements: usize = rows.rows.iter().map(|row| row.pairs.len()).sum();
+        let is_sparse = elements.saturating_mul(LEAST_ELEMENTS) <= view.rows() * view.cols();
+        if !program.sparse_takers().contains(&id) || !is_sparse || rows.rows.len() != view.rows() {
+            return Ok(false);
+        }
+        let mut sparse = SparseRows::new(view.cols());
+        for row in &rows.rows {
+            let column = |&(col, value): &(i32, f32)| {
+                let col = usize::try_from(col).ok().filter(|&col| col < view.cols());
+                col.map(|col| (col, value))
+            };
+            let Some(elements) = row.pairs.iter().map(column).collect::<Option<Vec<_>>>() else {
+                return Err(Error::Execution(format!(
+                    "'{node}' has elements beyond the {} columns that the computation expects",
+                    view.cols()
+                )));
+            };
+            sparse.push(elements);
+        }
+        self.sparse.borrow_mut().push((id, sparse));
+        self.supplied.borrow_mut().push((matrix, node_id));
+        Ok(true)
+    }
+
+    /// Whether a sub-matrix is an input of sparse rows.
+    pub(super) fn is_sparse(&self, program: &Program, id: SubmatrixId) -> bool {
+        let sparse = self.sparse.borrow();
+        !sparse.is_empty() && {
+            let matrix = program.lowered().submatrix(program.computation(), id).matrix;
+            sparse.iter().any(|&(sparse, _)| sparse == matrix)
+        }
+    }
+
+    /// Puts sparse rows, if these are some, where the plan has them.
+    pub(super) fn make_dense(&self, program: &Program, id: SubmatrixId) {
+        if !self.is_sparse(program, id) {
+            return;
+        }
+        let matrix = program.lowered().submatrix(program.computation(), id).matrix;
+        let mut sparse = self.sparse.borrow_mut();
+        let Some(place) = sparse.iter().position(|&(sparse, _)| sparse == matrix) else { return };
+        let (_, rows) = sparse.swap_remove(place);
+        let whole = program.plan().matrix_offsets[matrix.index()];
+        let view = self.arena.view(whole, rows.rows(), rows.cols(), rows.cols());
+        self.device.upload(view, &rows.to_dense());
+    }
+
+    /// The propagate of an affine component with sparse rows. False if the input is none.
+    pub(super) fn propagate_sparse(
+        &self,
+        program: &Program,
+        (input, output): (SubmatrixId, SubmatrixId),
+        component: &dyn Component,
+        mode: Mode,
+    ) -> bool {
+        if !self.is_sparse(program, input) {
+            return false;
+        }
+        let parts = as_sparse_affine(component).filter(|_| matches!(mode, Mode::Ordinary | Mode::Sets));
+        let (Some((linear, bias)), Some(device)) = (parts, self.device.sparse()) else {
+            self.make_dense(program, input);
+            return false;
+        };
+        let output = self.view(program, output);
+        match bias {
+            Some(bias) => self.device.set_rows(output, bias),
+            None if mode == Mode::Sets => self.device.set(output, 0.0),
+            None => {}
+        }
+        self.with_sparse(program, input, |rows, first| device.add_product(output, rows, first, linear));
+        true
+    }
+
+    /// The gradients of an affine component's parameters from sparse rows. False, and nothing is done, if the input is none, or if
+    /// somebody wants to see its rows: natural gradient.
+    pub(super) fn update_sparse(
+        &self,
+        program: &Program,
+        (input, deriv): (SubmatrixId, SubmatrixId),
+        id: ComponentId,
+        model: &mut Model<'_>,
+        random: &Random,
+    ) -> bool {
+        if !self.is_sparse(program, input) {
+            return false;
+        }
+        let target = match model {
+            Model::Train { delta, .. } => {
+                if let Some(thread) = self.second_thread() {
+                    thread.finish(self.context(random), delta);
+                }
+                let (target, rules) = delta.component(id);
+                Rules::is_plain(rules).then_some(target)
+            }
+            Model::Gradient { gradient, .. } => Some(gradient.component_mut(id)),
+            Model::Frozen(_) | Model::Statistics(_) => None,
+        };
+        let (Some(target), Some(device)) = (target, self.device.sparse()) else {
+            self.make_dense(program, input);
+            return false;
+        };
+        let derivs = self.view(program, deriv).as_view();
+        self.with_sparse(program, input, |rows, first| {
+            plain::add_sparse(self.context(random), device, target, (rows, first), derivs)
+        });
+        true
+    }
+
+    /// Calls `f` with the sparse rows that a sub-matrix is part of, and the number of its first one.
+    fn with_sparse(&self, program: &Program, id: SubmatrixId, f: impl FnOnce(&SparseRows, usize)) {
+        let part = program.lowered().submatrix(program.computation(), id);
+        let sparse = self.sparse.borrow();
+        if let Some((_, rows)) = sparse.iter().find(|(sparse, _)| *sparse == part.matrix) {
+            f(rows, part.row_offset);
+        }
+    }
+}
