@@ -540,14 +540,19 @@ impl Run<'_> {
 
     /// Where a training that ends now can be taken up again.
     fn what_is_kept(&self) -> Result<String> {
-        let Some(checkpoints) = &self.checkpoints else {
-            return Ok("there is no checkpoint, for --checkpoint-dir was not given".to_owned());
+        let last = match &self.checkpoints {
+            None => "there is no checkpoint, for --checkpoint-dir was not given".to_owned(),
+            Some(checkpoints) => match checkpoints.last()? {
+                None => "there is no checkpoint yet".to_owned(),
+                Some((_, path)) => {
+                    format!("the last checkpoint is {}, and --resume=true goes on from there", path.display())
+                }
+            },
         };
-        Ok(match checkpoints.last()? {
-            Some((_, path)) => {
-                format!("the last checkpoint is {}, and --resume=true goes on from there", path.display())
-            }
-            None => "there is no checkpoint yet".to_owned(),
+        let best = &self.fit.callbacks.best;
+        Ok(match !best.is_empty() && self.state.watch.best.is_finite() {
+            true => format!("{last}; the best model so far is {best}"),
+            false => last,
         })
     }
 

@@ -153,6 +153,7 @@ impl CallbackOptions {
 
     /// Whether options fit each other.
     pub fn check(&self, plateau: bool) -> Result<()> {
+        self.metrics().context("--metrics")?;
         let monitor = self.monitor()?;
         let positive = |name: &str, value: u64| match value {
             0 => bail!("--{name}=0: expected a number above 0"),

@@ -357,7 +357,7 @@ fn what_a_dry_run_prints() {
 fn mistakes() {
     let folder = Folder::new("fit-mistakes");
     let (network, egs) = prepare(&folder);
-    let out = folder.write("out.raw", "as it was");
+    let (out, valid) = (folder.write("out.raw", "as it was"), format!("--valid={egs}"));
     let bad_rules = format!(
         "--rules={}",
         folder.write("rules", "\noptimizer name=a type=adam\nlearn components=x optimizer=a\n")
@@ -370,6 +370,7 @@ fn mistakes() {
         ),
         (&[&bad_rules], "rules:3: nothing that learns matches; there are a.affine"),
         (&["--schedule=cosine warm-up=2"], "warm-up=2: expected a number from 0 to below 1"),
+        (&["--metrics=acuracy", &valid], "--metrics: metric 'acuracy' is not known; there are accuracy"),
         (&["--best=x"], "needs examples for evaluation: --valid"),
         (&["--resume=true"], "--resume needs a folder"),
         (&["--average=decay=1"], "decay=1: expected"),

@@ -73,7 +73,11 @@ impl Initializer {
             "kaiming" => Initializer::Kaiming,
             "identity" => Initializer::Identity { blocks: line.get_dim("blocks")?.unwrap_or(1) },
             "orthonormal" => Initializer::Orthonormal { scale: finite("scale", 1.1)? },
-            "array" => Initializer::Array(kaldi_io::read_object(&line.require_string("matrix")?)?),
+            "array" => {
+                let file = line.require_string("matrix")?;
+                let array = kaldi_io::read_object(&file);
+                Initializer::Array(array.map_err(|error| line.error(format!("matrix={file}: {error}")))?)
+            }
             other => return Err(line.error(format!("type={other}: there are {TYPES}"))),
         })
     }

@@ -129,6 +129,7 @@ impl Rules {
                 self.schedules.push(ScheduleLine { optimizer, schedule, line: line.clone() });
             }
             "clip" => {
+                let says_something = ["norm", "value", "parameter"].iter().any(|key| line.has(key));
                 let mut numbers = Keys { line: &mut line };
                 for (key, to) in [
                     ("norm", &mut self.clip.norm),
@@ -138,6 +139,11 @@ impl Rules {
                     *to = numbers.optional(key, keys::positive)?.unwrap_or(*to);
                 }
                 line.finish()?;
+                if !says_something {
+                    return Err(line
+                        .error("the line says nothing: expected norm, value or parameter")
+                        .into());
+                }
             }
             "cost" => {
                 let output = line.require_string("output")?;
@@ -193,6 +199,7 @@ impl Rules {
             l2,
         };
         if settings == Settings::default() {
+            line.finish()?;
             let expected = "optimizer, weight-decay, learning-rate-factor, max-change or l2";
             return Err(line.error(format!("the line says nothing: expected {expected}")).into());
         }

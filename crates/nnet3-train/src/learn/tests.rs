@@ -502,6 +502,8 @@ fn mistakes_in_rules() {
         (format!("{main};schedule optimizer=x type=cosine"), "no optimizer matches 'x'"),
         (format!("{main};cost output=out type=binary"), "no output matches 'out'; there are output"),
         (format!("{main};learn components=*"), "the line says nothing"),
+        (format!("{main};learn components=* decay=1"), "unknown or unused key: decay=1"),
+        (format!("{main};clip"), "the line says nothing: expected norm"),
         (format!("{main};learn components=* max-change=-1"), "expected model, none"),
         (
             format!("{main};optimizer name=k type=kaldi;learn components=* part=bias optimizer=k"),
