@@ -21,15 +21,19 @@ const LEAST_ELEMENTS: usize = 50;
 /// The matrices that a user supplies whole and that nothing but affine components reads, by whole rows.
 pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
     let wholes = |s: SubmatrixId| computation.is_whole(s).then(|| computation.matrix_of(s));
-    let mut takers: Vec<MatrixId> = Vec::new();
+    let (mut takers, mut swapped) = (Vec::new(), Vec::new());
     for command in &computation.commands {
         match *command {
             Command::AcceptInput { matrix, .. } => takers.extend(wholes(matrix)),
-            // What is swapped or comes again has no one content.
-            Command::Goto { .. } | Command::Swap { .. } => return Vec::new(),
+            Command::Swap { first, second } => {
+                swapped.extend([first, second].map(|s| computation.matrix_of(s)));
+            }
+            // What comes again has no one content.
+            Command::Goto { .. } => return Vec::new(),
             _ => {}
         }
     }
+    takers.retain(|taker| !swapped.contains(taker));
     if takers.is_empty() {
         return takers;
     }

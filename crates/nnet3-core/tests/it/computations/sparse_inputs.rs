@@ -17,7 +17,9 @@ fn network(first: &str, descriptor: &str) -> Nnet {
     let config = format!(
         "input-node name=input dim={DIM}\ncomponent name=a type={first} output-dim=5\n\
          component-node name=a component=a input={descriptor}\ncomponent name=b type=TanhComponent dim=5\n\
-         component-node name=b component=b input=a\noutput-node name=output input=b objective=quadratic"
+         component-node name=b component=b input=a\ncomponent name=c type=AffineComponent input-dim=5 output-dim=5\n\
+         component-node name=c component=c input=b\ncomponent name=d type=LogSoftmaxComponent dim=5\n\
+         component-node name=d component=d input=c\noutput-node name=output input=d objective=quadratic"
     );
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
