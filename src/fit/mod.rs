@@ -147,10 +147,12 @@ impl Fit {
         let mut trainer = Trainer::with_rules(objective, nnet, trainer_options.clone(), with, device, seed)?;
         self.training.computation.observe(trainer.runner().executor());
         if let (true, Some(learner)) = (resumed, trainer.learner()) {
-            learner.set_state(&std::mem::take(&mut state.learner))?;
+            learner
+                .set_state(&std::mem::take(&mut state.learner))
+                .with_context(|| cannot_go_on(&checkpoints))?;
         }
         if let Some(within) = &state.within {
-            trainer.resume(&within.trainer).context("cannot go on from the checkpoint")?;
+            trainer.resume(&within.trainer).with_context(|| cannot_go_on(&checkpoints))?;
         }
         let logs = match &checkpoints {
             Some(checkpoints) => Some(LogFiles::open(checkpoints.folder(), state.epochs)?),
@@ -337,6 +339,13 @@ impl Happened {
     }
 }
 
+/// What goes before an error about the last checkpoint.
+fn cannot_go_on(checkpoints: &Option<Checkpoints>) -> String {
+    let last = checkpoints.as_ref().and_then(|checkpoints| checkpoints.last().ok().flatten());
+    let path = last.map(|(_, path)| path.display().to_string());
+    format!("cannot go on from {}", path.unwrap_or_else(|| "the checkpoint".to_owned()))
+}
+
 /// What a replica has to say, with the place of the minibatch that it is about.
 fn of_replica(failure: Failure, place: impl Fn(&str) -> String) -> anyhow::Error {
     match failure.key {
@@ -430,7 +439,7 @@ impl Run<'_> {
         if let Some(within) = self.state.within.take() {
             let mut keeper = Keeper::giving(&within.happened, self.device);
             let put_back = happened.keep(&mut keeper).and_then(|()| keeper.finish());
-            put_back.context("cannot go on from the checkpoint")?;
+            put_back.with_context(|| cannot_go_on(&self.checkpoints))?;
             while done < within.minibatches {
                 timed(&mut times.waiting, || minibatches.next())?.with_context(|| {
                     format!(

@@ -72,7 +72,7 @@ impl<'s> Keeper<'s> {
         let mut number = (*x).try_into().map_or(0.0, |x| x as f64);
         self.number(&mut number)?;
         if number.fract() != 0.0 || !(0.0..=LARGEST_COUNT).contains(&number) {
-            return Err(wrong(format!("expected a count, found {number}")));
+            return Err(wrong(format!("expected a count, found {number:?}")));
         }
         *x = T::try_from(number as u64).map_err(|_| wrong(format!("the count {number} is too large")))?;
         Ok(())
@@ -261,7 +261,7 @@ mod tests {
             (&shorter, "less than the network"),
             (&longer, "more than the network"),
             (&long_sums, "less than the network"),
-            (&negative, "expected a count, found -1"),
+            (&negative, "expected a count, found -1.0"),
         ] {
             let error = given(&mut state(&[], 0, &[1.0, 1.0], ""), wrong).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
