@@ -36,7 +36,7 @@ impl SparseProducts for CpuBackend {
 mod tests {
     use super::*;
     use crate::cpu::cpu;
-    use crate::{Backend, Matrix, Transpose::No, Transpose::Yes};
+    use crate::{Matrix, Transpose::No, Transpose::Yes};
 
     /// Against products with the same rows as a dense matrix; some rows are empty, columns come in any order and more than once.
     #[test]
