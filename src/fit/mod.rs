@@ -3,11 +3,11 @@
 mod checkpoint;
 mod data;
 mod evaluation;
+mod happened;
 mod histogram;
 mod log_files;
 mod signals;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,10 +24,10 @@ use nnet3_train::learn::optimizer::OptimizerRule;
 use nnet3_train::learn::rules::Rules;
 use nnet3_train::learn::state::{LearnerState, LearningState, Within};
 use nnet3_train::learn::{LearnerOptions, Plan, Progress};
-use nnet3_train::objective::{FrameObjective, ObjectiveValue};
+use nnet3_train::objective::FrameObjective;
 use nnet3_train::progress::differences;
 use nnet3_train::replicas::{self, Failure, ReplicaRules, Replicas};
-use nnet3_train::trainer::{Event, Trainer, TrainerOptions, keep_by_name};
+use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 use serde_json::json;
 
 use crate::options::fit::{CallbackOptions, Monitor, RulesOptions};
@@ -35,11 +35,12 @@ use crate::options::prob::prob_defaults;
 use crate::options::training::{ReplicaOptions, TrainingOptions};
 use crate::training::timed;
 use crate::training_log::Times;
-use crate::{messages, models, progress, report, training_log};
+use crate::{messages, models, progress, report};
 
 use checkpoint::Checkpoints;
 use data::{Data, DataOptions};
 use evaluation::Evaluation;
+use happened::Happened;
 use log_files::{LogFiles, number};
 use signals::Signals;
 
@@ -267,76 +268,6 @@ struct Together {
     devices: Vec<Device>,
     trainer_options: TrainerOptions,
     learner: LearnerOptions,
-}
-
-/// What happened in an epoch.
-#[derive(Default)]
-struct Happened {
-    minibatches: u64,
-    objectives: BTreeMap<String, ObjectiveValue>,
-    gradients: u64,
-    norms: f64,
-    clipped: u64,
-    refused: u64,
-    /// Messages for the log of the epoch.
-    messages: Vec<String>,
-    /// An output whose objective was not finite.
-    not_finite: Option<String>,
-}
-
-impl Happened {
-    /// Takes or puts back all of it.
-    fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
-        keep_by_name(keeper, &mut self.objectives, ObjectiveValue::default, ObjectiveValue::keep)?;
-        keeper.count(&mut self.gradients)?;
-        keeper.number(&mut self.norms)?;
-        keeper.count(&mut self.clipped)?;
-        keeper.count(&mut self.refused)?;
-        let mut count = self.messages.len();
-        keeper.count(&mut count)?;
-        for k in 0..count {
-            let mut message = self.messages.get_mut(k).map(std::mem::take).unwrap_or_default();
-            keeper.text(&mut message)?;
-            match self.messages.get_mut(k) {
-                Some(own) => *own = message,
-                None => self.messages.push(message),
-            }
-        }
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Objective { output, value, .. } => {
-                if !value.total_average().is_finite() && value.weight != 0.0 {
-                    self.not_finite = Some(output.clone());
-                }
-                *self.objectives.entry(output.clone()).or_default() += *value;
-            }
-            Event::Gradient { norm, .. } if norm.norm.is_finite() => {
-                self.gradients += 1;
-                self.norms += norm.norm;
-                self.clipped += u64::from(norm.clipped);
-            }
-            Event::Gradient { .. } => {}
-            Event::Phase(phase) => self.messages.push(phase.to_string()),
-            Event::MaxChange(limits) => self.messages.push(limits.to_string()),
-            Event::ChangeRefused { .. } => {
-                self.refused += 1;
-                training_log::event(event);
-            }
-            Event::Constraint { .. } | Event::Remark { .. } => training_log::event(event),
-        }
-    }
-
-    /// What a frame costs.
-    fn loss(&self, plan: &Plan) -> f64 {
-        let sum = |f: &dyn Fn(&str, &ObjectiveValue) -> f64| {
-            self.objectives.iter().map(|(name, v)| f(name, v)).sum::<f64>()
-        };
-        let cost = sum(&|name, v| -plan.costs.weight(name) * (v.objective + v.auxiliary));
-        cost / sum(&|_, v| v.weight)
-    }
 }
 
 /// What goes before an error about the last checkpoint.
