@@ -18,7 +18,7 @@ use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale};
 
-use crate::search_graph::{PairFiles, SharedDecoder, SharedGraph};
+use crate::search_graph::{self, PairFiles, SharedDecoder, SharedGraph};
 use crate::{forward, lattices, messages, tables};
 
 const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
@@ -202,12 +202,14 @@ impl<'a> Decoding<'a> {
         if tables::is_input(rxfilename) {
             return Ok(None);
         }
-        Ok(Some(SharedGraph::read(rxfilename, self.model.num_transition_ids())?.0))
+        let (graph, _) = search_graph::read_whole(rxfilename, self.model.num_transition_ids())?;
+        Ok(Some(SharedGraph::Whole(graph)))
     }
 
     /// The two halves of the graph for all utterances, checked.
     pub fn graph_pair(&self, files: PairFiles<'_>) -> Result<SharedGraph> {
-        Ok(SharedGraph::read_pair(files, self.model.num_transition_ids())?.0)
+        let (pair, _) = search_graph::read_pair(files, self.model.num_transition_ids())?;
+        Ok(SharedGraph::Pair(Box::new(pair)))
     }
 
     /// What comes of a search, and the frame after which no path was left, if there was one.

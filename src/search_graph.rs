@@ -10,13 +10,13 @@ use crate::fsts;
 /// A graph for all utterances.
 pub enum SharedGraph {
     Whole(SearchGraph),
-    Pair(GraphPair),
+    Pair(Box<GraphPair>),
 }
 
 /// A decoder with the graph of all utterances.
 pub enum SharedDecoder<'g> {
-    Whole(LatticeDecoder<&'g SearchGraph>),
-    Pair(LatticeDecoder<ComposedGraph<'g>>),
+    Whole(Box<LatticeDecoder<&'g SearchGraph>>),
+    Pair(Box<LatticeDecoder<ComposedGraph<'g>>>),
 }
 
 /// Where the two halves of a graph are, and the list of input labels that consume nothing.
@@ -28,38 +28,11 @@ pub struct PairFiles<'f> {
 }
 
 impl SharedGraph {
-    /// Reads a graph, with the names of its words if they are there.
-    pub fn read(rxfilename: &str, num_transition_ids: usize) -> Result<(SharedGraph, Option<Names>)> {
-        let (graph, names) = read_whole(rxfilename, num_transition_ids)?;
-        Ok((SharedGraph::Whole(graph), names))
-    }
-
-    /// Reads both halves of a graph, with the names of the words of the language model if they are there.
-    pub fn read_pair(
-        files: PairFiles<'_>,
-        num_transition_ids: usize,
-    ) -> Result<(SharedGraph, Option<Names>)> {
-        let PairFiles { hcl, grammar, disambiguation } = files;
-        let mut r = open(hcl)?;
-        let hcl_fst = store::read_look_ahead(&mut r)?;
-        r.finish()?;
-        let mut r = open(grammar)?;
-        let (fst, names) = store::read_with_names(&mut r)?;
-        r.finish()?;
-        let grammar = match fst {
-            FlatOrNgrams::Flat(fst) => fst.into(),
-            FlatOrNgrams::Ngrams(fst) => Grammar::Ngrams(fst),
-        };
-        let disambiguation = fsts::read_disambiguation(disambiguation)?;
-        let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
-        Ok((SharedGraph::Pair(pair.with_context(|| hcl.to_owned())?), names))
-    }
-
     pub fn decoder(&self, options: SearchOptions) -> Result<SharedDecoder<'_>> {
         Ok(match self {
-            SharedGraph::Whole(graph) => SharedDecoder::Whole(LatticeDecoder::new(graph, options)?),
+            SharedGraph::Whole(graph) => SharedDecoder::Whole(Box::new(LatticeDecoder::new(graph, options)?)),
             SharedGraph::Pair(pair) => {
-                SharedDecoder::Pair(LatticeDecoder::new(ComposedGraph::new(pair), options)?)
+                SharedDecoder::Pair(Box::new(LatticeDecoder::new(ComposedGraph::new(pair), options)?))
             }
         })
     }
@@ -78,6 +51,24 @@ pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(Search
     r.finish()?;
     let graph = SearchGraph::new(fst, num_transition_ids).with_context(|| rxfilename.to_owned())?;
     Ok((graph, names))
+}
+
+/// Reads both halves of a graph, with the names of the words of the language model if they are there.
+pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(GraphPair, Option<Names>)> {
+    let PairFiles { hcl, grammar, disambiguation } = files;
+    let mut r = open(hcl)?;
+    let hcl_fst = store::read_look_ahead(&mut r)?;
+    r.finish()?;
+    let mut r = open(grammar)?;
+    let (fst, names) = store::read_with_names(&mut r)?;
+    r.finish()?;
+    let grammar = match fst {
+        FlatOrNgrams::Flat(fst) => fst.into(),
+        FlatOrNgrams::Ngrams(fst) => Grammar::Ngrams(fst),
+    };
+    let disambiguation = fsts::read_disambiguation(disambiguation)?;
+    let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
+    Ok((pair.with_context(|| hcl.to_owned())?, names))
 }
 
 fn open(rxfilename: &str) -> kaldi_io::Result<KaldiReader> {
