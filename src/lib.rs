@@ -35,6 +35,7 @@ pub mod text_windows;
 pub mod training;
 pub mod training_graphs;
 pub mod training_log;
+pub mod transcribe;
 pub mod trees;
 pub mod utterances;
 pub mod workers;

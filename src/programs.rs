@@ -320,6 +320,8 @@ pub mod nnet3_shuffle_egs;
 pub mod nnet3_subset_egs;
 #[path = "bin/nnet3-train.rs"]
 pub mod nnet3_train;
+#[path = "bin/nnet3-transcribe.rs"]
+pub mod nnet3_transcribe;
 #[path = "bin/nnet3-xconfig-to-configs.rs"]
 pub mod nnet3_xconfig_to_configs;
 #[path = "bin/nnet-get-feature-transform.rs"]

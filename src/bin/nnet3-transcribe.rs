@@ -1,0 +1,42 @@
+//! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
+
+use std::num::NonZero;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use nnet3::transcribe::{Format, PieceArgs, transcribe};
+
+/// Write what is said in wave files, with the model in a folder as vosk has it.
+///
+/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf), conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst,
+/// graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph has no names, and ivector/ if the network wants
+/// i-vectors. A file may be - (standard input) or a command that ends with |, which are read live, with what was understood
+/// so far on a terminal.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
+)]
+struct Options {
+    /// How the text is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Number of threads that work out what i-vectors need, at the beginning
+    #[arg(long, default_value_t = 2)]
+    num_threads_startup: i32,
+    #[command(flatten)]
+    pieces: PieceArgs,
+    /// <model-dir> <wav>..., or <wav>... with --mdl
+    #[arg(value_name = "[<model-dir>] <wav>...", required = true)]
+    paths: Vec<String>,
+}
+
+fn run(options: Options) -> Result<u8> {
+    let Some(threads) = usize::try_from(options.num_threads_startup).ok().and_then(NonZero::new) else {
+        bail!("--num-threads-startup={}: expected a number above 0", options.num_threads_startup);
+    };
+    transcribe(&options.pieces, options.format, options.paths, threads)
+}
+
+pub fn main() -> ExitCode {
+    kaldi_io::cli::run(run)
+}

@@ -1,0 +1,279 @@
+//! Where the pieces of a recogniser are: in a folder as vosk has it, or each where an option says.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_feat::cmvn::CmvnStats;
+use kaldi_fst::store::{Names, Symbols};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::object::read_matrix;
+use kaldi_online::PipelineModel;
+use kaldi_online::endpoint::EndpointOptions;
+use kaldi_online::silence::SilenceWeightingOptions;
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::align::WordBoundaries;
+use nnet3_online::RecognizerModel;
+
+use crate::decoding::SearchArgs;
+use crate::forward::AcousticNetwork;
+use crate::options::cmvn::OnlineCmvnArgs;
+use crate::options::config_file;
+use crate::options::forward::LoopedOptions;
+use crate::options::ivector::IvectorArgs;
+use crate::options::online::EndpointArgs;
+use crate::options::spectral::{FbankArgs, MfccArgs};
+use crate::search_graph::{self, PairFiles, SharedGraph};
+
+/// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
+const MAX_COUNT: f32 = 100.0;
+const SILENCE_WEIGHT: f32 = 1e-3;
+
+// Pieces that are not where the folder has them, or of a recogniser without a folder.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PieceArgs {
+    /// Acoustic model. Without it, the first argument is a folder with all pieces.
+    #[arg(long, default_value = "")]
+    pub mdl: String,
+    /// Decoding graph, HCLG.fst
+    #[arg(long, default_value = "")]
+    pub graph: String,
+    /// Names of the words, words.txt; not needed if the graph has them
+    #[arg(long, default_value = "")]
+    pub words: String,
+    /// Options of MFCC features
+    #[arg(long, default_value = "")]
+    pub mfcc_config: String,
+    /// Options of filterbank features, where the network has those
+    #[arg(long, default_value = "")]
+    pub fbank_config: String,
+    /// Options of search, network and end pointing, as in conf/model.conf
+    #[arg(long, default_value = "")]
+    pub model_config: String,
+    /// Options of i-vectors, where the network needs them (as of ivector-extract-online2)
+    #[arg(long, default_value = "")]
+    pub ivector_extraction_config: String,
+    /// Which phones begin and end words, phones/word_boundary.int: for times that are right to the frame
+    #[arg(long, default_value = "")]
+    pub word_boundary: String,
+}
+
+// The lines of conf/model.conf.
+#[derive(Args, Clone, Debug)]
+pub struct ModelArgs {
+    /// Scaling factor for acoustic log-likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    pub acoustic_scale: f32,
+    #[command(flatten)]
+    pub looped: LoopedOptions,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    #[command(flatten)]
+    pub endpoint: EndpointArgs,
+}
+
+enum GraphFiles {
+    Whole(String),
+    Pair { hcl: String, grammar: String, disambiguation: String },
+}
+
+/// Names of files; of those that need not be there, `None`.
+struct Pieces {
+    mdl: String,
+    graph: GraphFiles,
+    words: Option<String>,
+    mfcc: Option<String>,
+    fbank: Option<String>,
+    model_config: Option<String>,
+    ivectors: Option<IvectorArgs>,
+    global_cmvn: Option<String>,
+    word_boundary: Option<String>,
+}
+
+/// Everything that was read, but for the network.
+pub struct Loaded {
+    pub model: RecognizerModel,
+    pub transitions: Arc<TransitionModel>,
+    pub graph: SharedGraph,
+    pub names: Names,
+    pub settings: ModelArgs,
+    /// If the speaker's pauses end a piece of text.
+    pub endpoint: Option<EndpointOptions>,
+    pub boundaries: Option<WordBoundaries>,
+}
+
+impl Pieces {
+    fn of_options(args: &PieceArgs) -> Result<Pieces> {
+        if args.graph.is_empty() {
+            bail!("--mdl needs --graph, the decoding graph");
+        }
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let ivectors = match named(&args.ivector_extraction_config) {
+            Some(config) => Some(config_file::read("--ivector-extraction-config", &config)?),
+            None => None,
+        };
+        Ok(Pieces {
+            mdl: args.mdl.clone(),
+            graph: GraphFiles::Whole(args.graph.clone()),
+            words: named(&args.words),
+            mfcc: named(&args.mfcc_config),
+            fbank: named(&args.fbank_config),
+            model_config: named(&args.model_config),
+            ivectors,
+            global_cmvn: None,
+            word_boundary: named(&args.word_boundary),
+        })
+    }
+
+    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`. What options name is taken from there instead.
+    fn of_folder(folder: &str, args: &PieceArgs) -> Result<Pieces> {
+        if !Path::new(folder).is_dir() {
+            bail!(
+                "{folder}: expected the folder of a model, with am/final.mdl, conf/ and graph/ (or --mdl and --graph)"
+            );
+        }
+        let path = |name: &str| format!("{folder}/{name}");
+        let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));
+        let needed = |name: &str| {
+            there(name).with_context(|| format!("{folder}: the folder of the model has no {name}"))
+        };
+        let or =
+            |option: &str, name: &str| if option.is_empty() { there(name) } else { Some(option.to_owned()) };
+        let graph = match (&args.graph, there("graph/HCLG.fst"), there("graph/HCLr.fst")) {
+            (graph, ..) if !graph.is_empty() => GraphFiles::Whole(graph.clone()),
+            (_, Some(graph), _) => GraphFiles::Whole(graph),
+            (_, None, Some(hcl)) => GraphFiles::Pair {
+                hcl,
+                grammar: needed("graph/Gr.fst")?,
+                disambiguation: needed("graph/disambig_tid.int")?,
+            },
+            (_, None, None) => {
+                bail!("{folder}: the folder of the model has neither graph/HCLG.fst nor graph/HCLr.fst");
+            }
+        };
+        let (mfcc, fbank) =
+            (or(&args.mfcc_config, "conf/mfcc.conf"), or(&args.fbank_config, "conf/fbank.conf"));
+        if mfcc.is_none() && fbank.is_none() {
+            bail!("{folder}: the folder of the model has neither conf/mfcc.conf nor conf/fbank.conf");
+        }
+        let ivectors = match (&args.ivector_extraction_config, there("ivector")) {
+            (config, _) if !config.is_empty() => {
+                Some(config_file::read("--ivector-extraction-config", config)?)
+            }
+            (_, None) => None,
+            (_, Some(_)) => Some(IvectorArgs {
+                lda_matrix: needed("ivector/final.mat")?,
+                global_cmvn_stats: needed("ivector/global_cmvn.stats")?,
+                cmvn_config: needed("ivector/online_cmvn.conf")?,
+                splice_config: needed("ivector/splice.conf")?,
+                diag_ubm: needed("ivector/final.dubm")?,
+                ivector_extractor: needed("ivector/final.ie")?,
+                max_count: MAX_COUNT,
+                ..config_file::read("ivector", "")?
+            }),
+        };
+        Ok(Pieces {
+            mdl: needed("am/final.mdl")?,
+            graph,
+            words: or(&args.words, "graph/words.txt"),
+            mfcc,
+            fbank,
+            model_config: Some(if args.model_config.is_empty() {
+                needed("conf/model.conf")?
+            } else {
+                args.model_config.clone()
+            }),
+            ivectors,
+            global_cmvn: there("am/global_cmvn.stats"),
+            word_boundary: or(&args.word_boundary, "graph/phones/word_boundary.int"),
+        })
+    }
+
+    fn features(&self, threads: NonZero<usize>) -> Result<PipelineModel> {
+        let mut features = match (&self.fbank, &self.mfcc) {
+            (Some(config), None) => config_file::read::<FbankArgs>("--fbank-config", config)?
+                .options()
+                .with_context(|| config.clone())?,
+            (_, config) => {
+                let config = config.as_deref().unwrap_or("");
+                config_file::read::<MfccArgs>("--mfcc-config", config)?
+                    .options()
+                    .with_context(|| config.to_owned())?
+            }
+        };
+        // Sound at a higher rate has all that the model needs.
+        features.frames.allow_downsample = true;
+        let cmvn = match &self.global_cmvn {
+            None => None,
+            Some(file) => {
+                let options: OnlineCmvnArgs = config_file::read("am/global_cmvn.stats", "")?;
+                let stats = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
+                Some((options.options()?, stats))
+            }
+        };
+        let ivectors = self.ivectors.as_ref().map(|args| args.read(threads)).transpose()?;
+        Ok(PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?)
+    }
+}
+
+/// Reads all pieces. `paths` are the arguments, from which the folder is taken if there must be one.
+pub fn load(
+    args: &PieceArgs,
+    paths: &mut Vec<String>,
+    threads: NonZero<usize>,
+) -> Result<(Loaded, LoopedForward)> {
+    let pieces = if args.mdl.is_empty() {
+        if paths.is_empty() {
+            bail!("expected the folder of a model, and wave files");
+        }
+        Pieces::of_folder(&paths.remove(0), args)?
+    } else {
+        Pieces::of_options(args)?
+    };
+    let settings: ModelArgs =
+        config_file::read("--model-config", pieces.model_config.as_deref().unwrap_or(""))?;
+    settings.search.check()?;
+    let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {
+        true => None,
+        false => Some(settings.endpoint.options()?),
+    };
+    let features = Arc::new(pieces.features(threads)?);
+    let device = nnet3_matrix::cpu();
+    let AcousticNetwork { transitions, nnet, scaling } =
+        AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale)?;
+    let network = settings.looped.forward(nnet, &device, scaling).with_context(|| pieces.mdl.clone())?;
+    let ids = transitions.num_transition_ids();
+    let (graph, names) = match &pieces.graph {
+        GraphFiles::Whole(file) => {
+            let (graph, names) = search_graph::read_whole(file, ids)?;
+            (SharedGraph::Whole(graph), names)
+        }
+        GraphFiles::Pair { hcl, grammar, disambiguation } => {
+            let (pair, names) = search_graph::read_pair(PairFiles { hcl, grammar, disambiguation }, ids)?;
+            (SharedGraph::Pair(Box::new(pair)), names)
+        }
+    };
+    let names = match (names, &pieces.words) {
+        (Some(names), _) => names,
+        (None, Some(file)) => Names::try_from(&Symbols::load(file)?)
+            .map_err(anyhow::Error::msg)
+            .with_context(|| file.clone())?,
+        (None, None) => bail!("the graph has no names of words, and there is no words.txt (--words)"),
+    };
+    let boundaries = pieces.word_boundary.as_deref().map(WordBoundaries::load).transpose()?;
+    let silence_weighting = SilenceWeightingOptions {
+        silence_phones: endpoint.as_ref().map(|endpoint| endpoint.silence_phones.clone()).unwrap_or_default(),
+        silence_weight: SILENCE_WEIGHT,
+        max_state_duration: -1,
+    };
+    let transitions = Arc::new(transitions);
+    let model = RecognizerModel {
+        transitions: transitions.clone(),
+        features,
+        silence_weighting,
+        frame_subsampling_factor: settings.looped.frame_subsampling_factor as usize,
+    };
+    Ok((Loaded { model, transitions, graph, names, settings, endpoint, boundaries }, network))
+}

@@ -1,0 +1,126 @@
+//! The forms that texts are written in.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    pub text: String,
+    /// Begin and end, in seconds from the beginning of the sound.
+    pub start: f64,
+    pub end: f64,
+    pub confidence: f32,
+}
+
+/// What was said between two pauses.
+pub type Segment = Vec<Word>;
+
+#[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A line for each file: its name without suffix, then the words
+    Text,
+    /// An object on a line for each file: its text, and its segments with the times and confidences of their words
+    Json,
+    /// Subtitles, of one file
+    Srt,
+    /// A line for each word: file, channel, begin and length in seconds, the word, its confidence
+    Ctm,
+}
+
+fn text(words: &[Word]) -> String {
+    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The text of a file with this name, in whole lines.
+pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
+    match format {
+        Format::Text => {
+            let words: Vec<Word> = segments.concat();
+            format!("{name} {}", text(&words)).trim_end().to_owned() + "\n"
+        }
+        Format::Json => json(name, segments),
+        Format::Srt => subtitles(segments),
+        Format::Ctm => {
+            let mut out = String::new();
+            for Word { text, start, end, confidence } in segments.iter().flatten() {
+                let length = end - start;
+                writeln!(out, "{name} 1 {start:.2} {length:.2} {text} {confidence:.2}").expect("in memory");
+            }
+            out
+        }
+    }
+}
+
+fn json(name: &str, segments: &[Segment]) -> String {
+    let seconds = |time: f64| (time * 1000.0).round() / 1000.0;
+    let word = |word: &Word| {
+        json!({
+            "word": word.text, "start": seconds(word.start), "end": seconds(word.end),
+            "conf": seconds(word.confidence.into()),
+        })
+    };
+    let segment = |words: &Segment| {
+        json!({
+            "start": words.first().map(|word| seconds(word.start)),
+            "end": words.last().map(|word| seconds(word.end)),
+            "text": text(words), "words": words.iter().map(word).collect::<Vec<_>>(),
+        })
+    };
+    let whole: Vec<Word> = segments.concat();
+    let segments: Vec<_> = segments.iter().filter(|segment| !segment.is_empty()).map(segment).collect();
+    format!("{}\n", json!({ "file": name, "text": text(&whole), "segments": segments }))
+}
+
+fn subtitles(segments: &[Segment]) -> String {
+    let clock = |time: f64| {
+        let milliseconds = (time.max(0.0) * 1000.0).round() as u64;
+        let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
+        format!("{:02}:{:02}:{:02},{:03}", minutes / 60, minutes % 60, seconds % 60, milliseconds % 1000)
+    };
+    let mut out = String::new();
+    let spoken = segments.iter().filter_map(|words| Some((words, words.first()?.start, words.last()?.end)));
+    for (i, (words, start, end)) in spoken.enumerate() {
+        write!(out, "{}\n{} --> {}\n{}\n\n", i + 1, clock(start), clock(end), text(words))
+            .expect("in memory");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Vec<Segment> {
+        let word =
+            |text: &str, start, end, confidence| Word { text: text.to_owned(), start, end, confidence };
+        vec![
+            vec![word("one", 0.5, 1.0, 0.75), word("two", 1.0, 1.25, 1.0)],
+            vec![],
+            vec![word("three", 3661.5, 3662.0, 0.5)],
+        ]
+    }
+
+    #[test]
+    fn all_forms() {
+        let shown = |format| write(format, "u1", &words());
+        assert_eq!(shown(Format::Text), "u1 one two three\n");
+        assert_eq!(
+            shown(Format::Ctm),
+            "u1 1 0.50 0.50 one 0.75\nu1 1 1.00 0.25 two 1.00\nu1 1 3661.50 0.50 three 0.50\n"
+        );
+        assert_eq!(
+            shown(Format::Srt),
+            "1\n00:00:00,500 --> 00:00:01,250\none two\n\n2\n01:01:01,500 --> 01:01:02,000\nthree\n\n"
+        );
+        let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
+        assert_eq!((&object["file"], &object["text"]), (&json!("u1"), &json!("one two three")));
+        assert_eq!(object["segments"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            object["segments"][0]["words"][1],
+            json!({ "word": "two", "start": 1.0, "end": 1.25, "conf": 1.0 })
+        );
+        assert_eq!(write(Format::Text, "u2", &[]), "u2\n");
+    }
+}
