@@ -202,3 +202,98 @@ fn what_does_not_fit() {
     f.write("mfcc.conf", f.read("mfcc.conf") + "--sample-frequency=8000\n");
     fails(&f, 1, &online(ivectors), &["a: ", "16000 .vs 8000", "Decoded 0 utterances, 3 with errors."]);
 }
+
+/// A model folder of these files, in which words are called w1, w2, …
+fn model_folder(f: &Folder) -> String {
+    let model = f.path("folder");
+    for part in ["am", "conf", "graph"] {
+        std::fs::create_dir_all(format!("{model}/{part}")).unwrap();
+    }
+    for (from, to) in
+        [("model", "am/final.mdl"), ("HCLG.fst", "graph/HCLG.fst"), ("mfcc.conf", "conf/mfcc.conf")]
+    {
+        std::fs::copy(f.path(from), format!("{model}/{to}")).unwrap();
+    }
+    std::fs::write(format!("{model}/conf/model.conf"), SCALES.replace(' ', "\n") + "\n").unwrap();
+    let words: String = (0..200).map(|word| format!("w{word} {word}\n")).collect();
+    std::fs::write(format!("{model}/graph/words.txt"), words).unwrap();
+    model
+}
+
+/// The words and times of a model folder are those of the lattice, by the programs for lattices.
+#[test]
+fn text_with_a_model_folder() {
+    let f = folder("transcribe", false);
+    let model = model_folder(&f);
+    f.write("wav.scp", format!("u7 {DATA}/sound/u7.wav\n"));
+    f.write("spk2utt", "u7 u7\n");
+    // The lattice has costs that are not scaled.
+    let scale = |text: &str| text.replace("--acoustic-scale=1.0", "--acoustic-scale=0.2");
+    std::fs::write(format!("{model}/conf/model.conf"), scale(SCALES).replace(' ', "\n") + "\n").unwrap();
+    output(&f, &scale(&online("--chunk-length=0.2").replace("ark:@waves", "scp:@wav.scp")));
+    output(
+        &f,
+        "lattice-to-ctm-conf --acoustic-scale=0.2 --lm-scale=0.9 --frame-shift=0.03 ark:@online.lat @expected.ctm",
+    );
+    let expected: Vec<String> = f.read("expected.ctm").lines().map(str::to_owned).collect();
+    assert!(!expected.is_empty());
+    let ctm = run(&f, &format!("nnet3-transcribe --format=ctm {model} {DATA}/sound/u7.wav")).stdout;
+    assert_eq!(ctm.lines().count(), expected.len());
+    for (ours, line) in ctm.lines().zip(&expected) {
+        let (a, b): (Vec<&str>, Vec<&str>) = (ours.split(' ').collect(), line.split(' ').collect());
+        assert_eq!((a[0], a[1], a[4]), (b[0], b[1], format!("w{}", b[4]).as_str()));
+        for column in [2, 3, 5] {
+            let [x, y] = [a[column], b[column]].map(|number| number.parse::<f64>().unwrap());
+            assert!((x - y).abs() < 0.011, "{ours}, {line}");
+        }
+    }
+    let text = output(&f, &format!("nnet3-transcribe {model} {DATA}/sound/u7.wav"));
+    let words: Vec<String> =
+        expected.iter().map(|line| format!("w{}", line.split(' ').nth(4).unwrap())).collect();
+    assert_eq!(text, format!("u7 {}", words.join(" ")));
+    // The pieces can be named one by one.
+    let pieces = format!(
+        "nnet3-transcribe --mdl=@model --graph=@HCLG.fst --words={model}/graph/words.txt --mfcc-config=@mfcc.conf \
+         --model-config={model}/conf/model.conf {DATA}/sound/u7.wav"
+    );
+    assert_eq!(output(&f, &pieces), text);
+}
+
+#[test]
+fn model_folders_with_something_missing() {
+    let f = folder("folders", false);
+    let model = model_folder(&f);
+    let wave = format!("{DATA}/sound/u7.wav");
+    let refused = |line: &str, words: &str| fails(&f, 255, line, &[words]);
+    refused(&format!("nnet3-transcribe {model}"), "expected wave files");
+    refused(&format!("nnet3-transcribe {wave} {wave}"), "expected the folder of a model");
+    refused(&format!("nnet3-transcribe --mdl=@model {wave}"), "--mdl needs --graph");
+    refused(
+        &format!("nnet3-transcribe --format=srt {model} {wave} {wave}"),
+        "--format=srt is for one file, found 2",
+    );
+    // One bad file does not cost the others' text.
+    f.write("empty.wav", "");
+    let line = format!("nnet3-transcribe {model} @empty.wav {wave}");
+    let failed = run(&f, &line);
+    assert!(
+        failed.status == 1 && failed.stdout.starts_with("u7 w") && failed.stderr.contains("empty.wav"),
+        "{}",
+        failed.stderr
+    );
+    assert!(failed.stderr.contains("no text of 1 of 2 files"), "{}", failed.stderr);
+    for name in ["graph/words.txt", "conf/model.conf", "conf/mfcc.conf", "am/final.mdl", "graph/HCLG.fst"] {
+        std::fs::remove_file(format!("{model}/{name}")).unwrap();
+        let words = match name {
+            "graph/HCLG.fst" => "has neither graph/HCLG.fst nor graph/HCLr.fst",
+            "conf/mfcc.conf" => "has neither conf/mfcc.conf nor conf/fbank.conf",
+            "graph/words.txt" => "the graph has no names of words",
+            "conf/model.conf" => "has no conf/model.conf",
+            _ => "has no am/final.mdl",
+        };
+        refused(&format!("nnet3-transcribe {model} {wave}"), words);
+        if name.starts_with("conf/m") || name == "am/final.mdl" {
+            std::fs::write(format!("{model}/{name}"), "").unwrap();
+        }
+    }
+}
