@@ -172,7 +172,21 @@ fn read_binary<T: Real>(r: &mut KaldiReader) -> Result<DenseMatrix<T>> {
         return Err(r.error(format!("a matrix cannot have {rows} rows and {cols} columns")));
     }
     let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
-    Ok(DenseMatrix { rows, cols, data: r.read_growing(count, T::read_raw)? })
+    let data = read_values::<T>(r, Some(rows), cols, count)?;
+    Ok(DenseMatrix { rows, cols, data })
+}
+
+/// The values of a binary matrix, or, without `rows`, of a vector.
+fn read_values<T: Real>(
+    r: &mut KaldiReader,
+    rows: Option<usize>,
+    cols: usize,
+    count: usize,
+) -> Result<Vec<T>> {
+    let first = r.position();
+    let values = r.read_growing(count, T::read_raw)?;
+    r.note_values(first, rows, cols, T::LETTER == 'D');
+    Ok(values)
 }
 
 /// Reads a vector of either precision, in binary or text.
@@ -195,7 +209,7 @@ pub fn read_vector<T: Real>(r: &mut KaldiReader) -> Result<Vec<T>> {
 fn read_binary_vector<T: Real>(r: &mut KaldiReader) -> Result<Vec<T>> {
     r.expect_token(&format!("{}V", T::LETTER))?;
     let dim = r.read_i32().and_then(|n| r.check_count(n, "elements"))?;
-    r.read_growing(dim, T::read_raw)
+    read_values::<T>(r, None, dim, dim)
 }
 
 pub fn write_vector<T: Real>(w: &mut KaldiWriter, values: &[T]) -> Result<()> {

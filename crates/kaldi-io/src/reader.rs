@@ -6,9 +6,12 @@
 //! Opening and seeking are in `source.rs`, vectors and pairs in `reader/vectors.rs`.
 
 mod numbers;
+pub mod record;
 mod vectors;
 
 use std::io::{self, Read};
+
+use self::record::{Entry, Recorder};
 
 use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
@@ -42,6 +45,7 @@ pub struct KaldiReader {
     inside: bool,
     binary: bool,
     end_of_file: bool,
+    recorder: Option<Box<Recorder>>,
 }
 
 impl KaldiReader {
@@ -88,6 +92,7 @@ impl KaldiReader {
             inside: position > 0,
             binary: false,
             end_of_file: false,
+            recorder: None,
         }
     }
 
@@ -288,6 +293,7 @@ impl KaldiReader {
         if accepted {
             self.line += u64::from(buffered[wanted.len()] == b'\n');
             self.consume(wanted.len() + 1);
+            self.note(|| Entry::Token(token.to_owned()));
         }
         Ok(accepted)
     }
@@ -389,7 +395,10 @@ impl KaldiReader {
     pub fn read_token(&mut self) -> Result<String> {
         let token = self.read_token_letters("a token")?;
         match self.next_byte()? {
-            Some(_) => Ok(token),
+            Some(_) => {
+                self.note(|| Entry::Token(token.clone()));
+                Ok(token)
+            }
             None => {
                 Err(self
                     .error(format!("the file ends right after the token '{}'", excerpt(token.as_bytes()))))
@@ -400,11 +409,13 @@ impl KaldiReader {
     /// Reads a token that must be `token`, or `token` without its leading `<` (which a caller may have consumed).
     pub fn expect_token(&mut self, token: &str) -> Result<()> {
         if self.accept_buffered(token) {
+            self.note(|| Entry::Token(token.to_owned()));
             return Ok(());
         }
         let found = self.read_token_letters(&format!("token '{token}'"))?;
         let ends = self.next_byte()?.is_none();
         if found == token || token.strip_prefix('<') == Some(&found) {
+            self.note(|| Entry::Token(token.to_owned()));
             return Ok(());
         }
         let found = excerpt(found.as_bytes());

@@ -1,6 +1,7 @@
 //! Single numbers (`ReadBasicType`).
 
 use super::KaldiReader;
+use super::record::Entry;
 use crate::error::Result;
 use crate::text::excerpt;
 
@@ -14,13 +15,17 @@ macro_rules! read_integer {
             if !self.binary {
                 return self.read_text_integer($what);
             }
-            if let Some(bytes) = self.take_buffered($code as u8) {
-                return Ok(<$type>::from_le_bytes(bytes));
-            }
-            self.expect_code(&[$code as u8], $what)?;
             let mut bytes = [0; size_of::<$type>()];
-            self.read_exact(&mut bytes)?;
-            Ok(<$type>::from_le_bytes(bytes))
+            match self.take_buffered($code as u8) {
+                Some(buffered) => bytes = buffered,
+                None => {
+                    self.expect_code(&[$code as u8], $what)?;
+                    self.read_exact(&mut bytes)?;
+                }
+            }
+            let value = <$type>::from_le_bytes(bytes);
+            self.note(|| Entry::Int(value as i64));
+            Ok(value)
         }
     };
 }
@@ -72,6 +77,12 @@ impl KaldiReader {
     }
 
     fn read_binary_real(&mut self) -> Result<f64> {
+        let value = self.read_real_of_any_size()?;
+        self.note(|| Entry::Real(value));
+        Ok(value)
+    }
+
+    fn read_real_of_any_size(&mut self) -> Result<f64> {
         if let Some(bytes) = self.take_buffered(4) {
             return Ok(f64::from(f32::from_le_bytes(bytes)));
         }
@@ -97,6 +108,7 @@ impl KaldiReader {
             _ => return Err(self.error_expected("'T' or 'F'")),
         };
         self.next_byte()?;
+        self.note(|| Entry::Bool(value));
         Ok(value)
     }
 

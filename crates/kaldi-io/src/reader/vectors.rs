@@ -3,6 +3,7 @@
 use byteorder::{LittleEndian, ReadBytesExt};
 
 use super::KaldiReader;
+use super::record::Entry;
 use crate::error::Result;
 
 /// Memory that is taken before any of the announced data has been seen.
@@ -55,7 +56,9 @@ impl KaldiReader {
         }
         self.expect_code(&[4], "a vector of 32-bit integers")?;
         let count = self.read_raw_count()?;
-        self.read_growing(count, Self::read_raw_i32)
+        let values = self.read_growing(count, Self::read_raw_i32)?;
+        self.note(|| Entry::Ints(values.clone()));
+        Ok(values)
     }
 
     pub fn read_u8_vector(&mut self) -> Result<Vec<u8>> {
@@ -81,14 +84,16 @@ impl KaldiReader {
         self.expect_code(&[4], "a vector of pairs of 32-bit integers")?;
         let count = self.read_raw_count()?;
         let mut raw = Vec::new();
-        self.read_growing(count, |r, out: &mut [(i32, i32)]| {
+        let pairs = self.read_growing(count, |r, out: &mut [(i32, i32)]| {
             raw.resize(2 * out.len(), 0);
             r.read_raw_i32(&mut raw)?;
             for (pair, numbers) in out.iter_mut().zip(raw.chunks_exact(2)) {
                 *pair = (numbers[0], numbers[1]);
             }
             Ok(())
-        })
+        })?;
+        self.note(|| Entry::Pairs(pairs.clone()));
+        Ok(pairs)
     }
 
     fn read_text_integers<T: std::str::FromStr>(&mut self) -> Result<Vec<T>> {
