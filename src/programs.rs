@@ -284,6 +284,8 @@ pub mod nnet3_copy;
 pub mod nnet3_copy_egs;
 #[path = "bin/nnet3-egs-augment-image.rs"]
 pub mod nnet3_egs_augment_image;
+#[path = "bin/nnet3-export.rs"]
+pub mod nnet3_export;
 #[path = "bin/nnet3-fit.rs"]
 pub mod nnet3_fit;
 #[path = "bin/nnet3-get-egs.rs"]

@@ -114,7 +114,7 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
 }
 
 /// Least common multiple, saturating.
-pub(crate) fn lcm(a: i64, b: i64) -> i64 {
+pub fn lcm(a: i64, b: i64) -> i64 {
     (a / gcd(a, b)).saturating_mul(b)
 }
 

@@ -14,7 +14,7 @@ const MAX_COMPONENTS: i32 = 100_000;
 
 impl Nnet {
     /// The lines of all nodes; `with_dims` adds dimensions, as `nnet3-info` prints them.
-    pub(crate) fn node_lines(&self, with_dims: bool) -> Vec<String> {
+    pub fn node_lines(&self, with_dims: bool) -> Vec<String> {
         self.node_ids().filter_map(|id| self.node_line(id, with_dims)).collect()
     }
 

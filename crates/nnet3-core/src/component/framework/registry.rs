@@ -118,7 +118,7 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
 }
 
 /// What a component precomputed, from its opening token on; for stored computations.
-pub(crate) fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
+pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
     const READERS: &[&[PrecomputedReader]] = &[
         crate::component::attention::PRECOMPUTED,
         crate::component::distribute::PRECOMPUTED,

@@ -1,0 +1,25 @@
+//! What can go wrong while a network is exported or parameters are imported.
+
+use kaldi_io::IoError;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Io(#[from] IoError),
+    #[error(transparent)]
+    Core(#[from] nnet3_core::Error),
+    /// The network, or something asked of it, has no ONNX form in the mode that was asked for.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A defect of a component's written form, or of what was computed from it.
+    #[error("component of type {component}: {message}")]
+    Component { component: String, message: String },
+}
+
+impl Error {
+    pub(crate) fn unsupported(message: impl Into<String>) -> Error {
+        Error::Unsupported(message.into())
+    }
+}

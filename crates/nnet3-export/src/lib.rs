@@ -1,0 +1,16 @@
+//! Networks for other programs: ONNX models, made from compiled computations with operators of the standard only, and
+//! safetensors files, both ways.
+//!
+//! A model begins as requests. [`trace`] compiles them and follows the commands, which gives a [`graph::Graph`] of values;
+//! `components` says what each type of component is in terms of operators. [`onnx`] writes the graph.
+
+#![forbid(unsafe_code)]
+
+mod components;
+pub mod error;
+pub mod fields;
+pub mod graph;
+pub mod onnx;
+mod trace;
+
+pub use error::{Error, Result};

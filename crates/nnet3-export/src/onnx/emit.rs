@@ -1,0 +1,325 @@
+//! From a graph of values to the nodes of an ONNX graph.
+
+use super::lists::Lists;
+use super::pattern::Affine;
+use super::proto::{AttributeProto, Dimension, FLOAT, GraphProto, INT64, NodeProto, Tensor, ValueInfo};
+use crate::error::{Error, Result};
+use crate::graph::{Attribute, Constant, Graph, Item, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// How the number of rows of an input tells the length in units.
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    pub input: String,
+    /// The length, in units, of each graph.
+    pub units: Vec<i64>,
+    /// Rows of the input.
+    pub input_rows: Affine,
+    /// More values of a list than this do not repeat themselves.
+    pub longest_period: usize,
+}
+
+/// A graph, for one length or several of them, on the way to ONNX.
+pub struct Emitter<'a> {
+    /// The same graph for each length.
+    pub(super) graphs: Vec<&'a Graph>,
+    pub(super) lengths: Option<&'a Lengths>,
+    /// Sequences, if their number is fixed.
+    batch_size: Option<usize>,
+    proto: GraphProto,
+    taken: HashSet<String>,
+    names: HashMap<Value, String>,
+    ints: HashMap<Vec<i64>, String>,
+    affine: HashMap<(i64, i64), String>,
+}
+
+impl<'a> Emitter<'a> {
+    pub fn new(
+        graphs: Vec<&'a Graph>,
+        lengths: Option<&'a Lengths>,
+        batch_size: Option<usize>,
+    ) -> Emitter<'a> {
+        let proto = GraphProto { name: Some("nnet3".to_string()), ..GraphProto::default() };
+        Emitter {
+            graphs,
+            lengths,
+            batch_size,
+            proto,
+            taken: HashSet::new(),
+            names: HashMap::new(),
+            ints: HashMap::new(),
+            affine: HashMap::new(),
+        }
+    }
+
+    pub fn item(&self, value: Value) -> &'a Item {
+        self.graphs[0].item(value)
+    }
+
+    /// What `f` says of a value in each graph.
+    pub(super) fn in_each<T>(&self, value: Value, f: impl Fn(&'a Item) -> T) -> Vec<T> {
+        self.graphs.iter().map(|graph| f(graph.item(value))).collect()
+    }
+
+    /// A name that nothing else has.
+    pub(super) fn fresh(&mut self, base: &str) -> String {
+        let mut name = base.to_string();
+        let mut count = 1;
+        while !self.taken.insert(name.clone()) {
+            count += 1;
+            name = format!("{base}.{count}");
+        }
+        name
+    }
+
+    /// Keeps a name for an input or output.
+    pub fn reserve(&mut self, name: &str) -> Result<()> {
+        match self.taken.insert(name.to_string()) {
+            true => Ok(()),
+            false => Err(Error::unsupported(format!("two inputs or outputs would have the name '{name}'"))),
+        }
+    }
+
+    pub(super) fn node(
+        &mut self,
+        base: &str,
+        op: &str,
+        inputs: &[&str],
+        attribute: Vec<AttributeProto>,
+    ) -> String {
+        let output = self.fresh(base);
+        self.node_to(&output, op, inputs, attribute);
+        output
+    }
+
+    fn node_to(&mut self, output: &str, op: &str, inputs: &[&str], attribute: Vec<AttributeProto>) {
+        self.proto.node.push(NodeProto {
+            input: inputs.iter().map(|&input| input.to_string()).collect(),
+            output: vec![output.to_string()],
+            name: Some(output.to_string()),
+            op_type: Some(op.to_string()),
+            attribute,
+        });
+    }
+
+    fn initializer(&mut self, base: &str, dims: Vec<i64>, data_type: i32, raw: Vec<u8>) -> String {
+        let name = self.fresh(base);
+        self.proto.initializer.push(Tensor {
+            dims,
+            data_type: Some(data_type),
+            name: Some(name.clone()),
+            raw_data: Some(raw),
+            ..Tensor::default()
+        });
+        name
+    }
+
+    pub(super) fn ints(&mut self, values: &[i64]) -> String {
+        if let Some(name) = self.ints.get(values) {
+            return name.clone();
+        }
+        let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let name = self.initializer("ints", vec![values.len() as i64], INT64, raw);
+        self.ints.insert(values.to_vec(), name.clone());
+        name
+    }
+
+    pub(super) fn floats(&mut self, base: &str, dims: &[i64], values: &[f32]) -> String {
+        let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.initializer(base, dims.to_vec(), FLOAT, raw)
+    }
+
+    /// A tensor with one integer that depends on the length.
+    pub(super) fn affine(&mut self, Affine { a, b }: Affine) -> Result<String> {
+        if b == 0 {
+            return Ok(self.ints(&[a]));
+        }
+        if let Some(name) = self.affine.get(&(a, b)) {
+            return Ok(name.clone());
+        }
+        let Some(lengths) = self.lengths else {
+            return Err(Error::unsupported("a number depends on the length, and there is one length only"));
+        };
+        let name = if (a, b) == (0, 1) {
+            let (input, rows) = (lengths.input.clone(), lengths.input_rows);
+            let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
+            let total = self.node("length", "Shape", &[&input], shape);
+            let (base, step) = (self.ints(&[rows.a]), self.ints(&[rows.b]));
+            let beyond = self.node("length", "Sub", &[&total, &base], vec![]);
+            self.node("length", "Div", &[&beyond, &step], vec![])
+        } else {
+            let mut name = self.affine(Affine { a: 0, b: 1 })?;
+            if b != 1 {
+                let factor = self.ints(&[b]);
+                name = self.node("length", "Mul", &[&name, &factor], vec![]);
+            }
+            if a != 0 {
+                let term = self.ints(&[a]);
+                name = self.node("length", "Add", &[&name, &term], vec![]);
+            }
+            name
+        };
+        self.affine.insert((a, b), name.clone());
+        Ok(name)
+    }
+
+    /// A number of rows, from what it is in each graph.
+    pub(super) fn fit(&self, node: &str, values: impl Iterator<Item = i64> + Clone) -> Result<Affine> {
+        let units = self.lengths.map_or(&[0][..], |lengths| &lengths.units);
+        Affine::fit(units, values.clone()).ok_or_else(|| {
+            let found: Vec<String> = values.map(|v| v.to_string()).collect();
+            no_pattern(node, &format!("its rows are {} for lengths that grow evenly", found.join(", ")))
+        })
+    }
+
+    pub fn add_input(&mut self, value: Value, name: &str, rows: Dimension) {
+        let item = self.item(value);
+        let dims = vec![self.batch(), rows, Dimension::fixed(item.cols)];
+        self.proto.input.push(ValueInfo::floats(name, dims));
+        self.names.insert(value, name.to_string());
+    }
+
+    pub fn add_output(&mut self, value: Value, name: &str, rows: Dimension) -> Result<()> {
+        let source = self.emit(value)?;
+        self.node_to(name, "Identity", &[&source], vec![]);
+        let dims = vec![self.batch(), rows, Dimension::fixed(self.item(value).cols)];
+        self.proto.output.push(ValueInfo::floats(name, dims));
+        Ok(())
+    }
+
+    fn batch(&self) -> Dimension {
+        match self.batch_size {
+            Some(size) => Dimension::fixed(size),
+            None => Dimension::named("N"),
+        }
+    }
+
+    pub fn finish(self) -> GraphProto {
+        self.proto
+    }
+
+    /// The name of a value, whose operators are written if they have not been yet. Operands come before what uses them, in the
+    /// order of the graph; what nothing uses is left out.
+    pub fn emit(&mut self, wanted: Value) -> Result<String> {
+        let mut needed = vec![wanted];
+        let mut stack = vec![wanted];
+        let mut seen: HashSet<Value> = HashSet::from([wanted]);
+        while let Some(value) = stack.pop() {
+            if self.names.contains_key(&value) {
+                continue;
+            }
+            let operands: &[Value] = match &self.item(value).op {
+                Op::Standard { inputs, .. } => inputs,
+                Op::Rows { sources, .. } => sources,
+                Op::SumRanges { source, .. } => std::slice::from_ref(source),
+                Op::Input(_) | Op::Constant(_) | Op::Fill(_) => &[],
+            };
+            for &operand in operands {
+                if seen.insert(operand) {
+                    needed.push(operand);
+                    stack.push(operand);
+                }
+            }
+        }
+        needed.sort_unstable();
+        for value in needed {
+            if !self.names.contains_key(&value) {
+                let name = self.emit_one(value)?;
+                self.names.insert(value, name);
+            }
+        }
+        Ok(self.names[&wanted].clone())
+    }
+
+    /// The name that a value gets: that of its node if it is the node's value.
+    pub(super) fn base_name(&self, value: Value) -> String {
+        let item = self.item(value);
+        match (&item.op, item.cell) {
+            (_, Some(_)) => item.node.clone(),
+            (Op::Standard { op, .. }, None) => format!("{}/{op}", item.node),
+            _ => format!("{}/rows", item.node),
+        }
+    }
+
+    fn emit_one(&mut self, value: Value) -> Result<String> {
+        let item = self.item(value);
+        let same = |other: &Item| match (&item.op, &other.op) {
+            (Op::Rows { sources: a, .. }, Op::Rows { sources: b, .. }) => a == b,
+            (Op::SumRanges { source: a, .. }, Op::SumRanges { source: b, .. }) => a == b,
+            (a, b) => a == b,
+        };
+        if !self.graphs[1..].iter().all(|graph| same(graph.item(value))) {
+            return Err(no_pattern(&item.node, "what it computes differs from length to length"));
+        }
+        match &item.op {
+            Op::Input(name) => Err(Error::unsupported(format!("nothing is given for the input '{name}'"))),
+            Op::Constant(Constant::Ints(values)) => Ok(self.ints(values)),
+            Op::Constant(Constant::Floats { dims, data }) => {
+                let base = format!("{}/constant", item.node);
+                Ok(self.floats(&base, dims, data))
+            }
+            Op::Standard { op, inputs, attributes } => {
+                let inputs: Vec<String> = inputs.iter().map(|input| self.names[input].clone()).collect();
+                let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+                let attributes = attributes.iter().map(|(name, attribute)| match attribute {
+                    Attribute::Int(value) => AttributeProto::int(name, *value),
+                    Attribute::Ints(values) => AttributeProto::ints(name, values),
+                });
+                Ok(self.node(&self.base_name(value), op, &inputs, attributes.collect()))
+            }
+            Op::Fill(row) => self.fill(value, row),
+            Op::Rows { sources, .. } => {
+                let names = sources.iter().map(|source| self.names[source].clone()).collect();
+                Lists { emitter: self, value, sources, names }.emit()
+            }
+            Op::SumRanges { source, ranges } => {
+                if self.lengths.is_some() {
+                    let what = "it sums ranges of rows that are not all rows, and that are long";
+                    return Err(no_pattern(&item.node, what));
+                }
+                let (rows, cols) = (ranges.len(), self.item(*source).rows);
+                let mut matrix = vec![0.0; rows * cols];
+                for (row, &(begin, end)) in ranges.iter().enumerate() {
+                    matrix[row * cols + begin as usize..row * cols + end as usize].fill(1.0);
+                }
+                let base = format!("{}/ranges", item.node);
+                let matrix = self.floats(&base, &[rows as i64, cols as i64], &matrix);
+                let source = self.names[source].clone();
+                Ok(self.node(&self.base_name(value), "MatMul", &[&matrix, &source], vec![]))
+            }
+        }
+    }
+
+    /// Equal rows, for as many sequences as there are.
+    fn fill(&mut self, value: Value, row: &[f32]) -> Result<String> {
+        let node = &self.item(value).node;
+        let rows = self.in_each(value, |item| item.rows as i64);
+        let rows = self.fit(node, rows.into_iter())?;
+        self.filled(&self.base_name(value), row, rows)
+    }
+
+    pub(super) fn filled(&mut self, base: &str, row: &[f32], rows: Affine) -> Result<String> {
+        let constant = self.floats(&format!("{base}/constant"), &[row.len() as i64], row);
+        let cols = row.len() as i64;
+        let batch = match (self.batch_size, self.proto.input.first().and_then(|input| input.name.clone())) {
+            (Some(size), _) => self.ints(&[size as i64]),
+            (None, Some(input)) => {
+                let shape = vec![AttributeProto::int("start", 0), AttributeProto::int("end", 1)];
+                self.node("batch", "Shape", &[&input], shape)
+            }
+            (None, None) => self.ints(&[1]),
+        };
+        let (rows, cols) = (self.affine(rows)?, self.ints(&[cols]));
+        let axis = vec![AttributeProto::int("axis", 0)];
+        let shape = self.node("batch", "Concat", &[&batch, &rows, &cols], axis);
+        Ok(self.node(base, "Expand", &[&constant, &shape], vec![]))
+    }
+}
+
+/// The error about a node that has no form for all lengths.
+pub(super) fn no_pattern(node: &str, what: &str) -> Error {
+    Error::unsupported(format!(
+        "node '{node}' has no form that serves every length: {what}; export a chunk of a fixed length with \
+         --fixed-frames=true, or chunks that follow each other with --streaming=true"
+    ))
+}

@@ -1,0 +1,263 @@
+//! Rows that are chosen from other rows, as Slice, Expand, Concat or Gather.
+
+use super::emit::{Emitter, no_pattern};
+use super::pattern::{Affine, Pattern};
+use super::proto::AttributeProto;
+use crate::error::Result;
+use crate::graph::{Op, SourceRow, Value};
+
+/// More pieces than these are gathered row by row.
+const MOST_PIECES: usize = 8;
+
+/// Rows in an arithmetic progression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// `None`: zeros.
+    source: Option<u32>,
+    first: i64,
+    step: i64,
+    count: i64,
+}
+
+fn pieces(rows: &[SourceRow]) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    for row in rows {
+        let (source, row) = (row.map(|(source, _)| source), row.map_or(0, |(_, row)| i64::from(row)));
+        if let Some(last) = out.last_mut().filter(|last| last.source == source) {
+            let step = match (source, last.count) {
+                (None, _) => 0,
+                (Some(_), 1) => row - last.first,
+                (Some(_), _) => last.step,
+            };
+            if step >= 0 && row == last.first + step * last.count {
+                (last.step, last.count) = (step, last.count + 1);
+                continue;
+            }
+        }
+        out.push(Piece { source, first: row, step: 0, count: 1 });
+    }
+    out
+}
+
+pub(super) struct Lists<'e, 'a> {
+    pub emitter: &'e mut Emitter<'a>,
+    pub value: Value,
+    pub sources: &'a [Value],
+    /// Of the sources.
+    pub names: Vec<String>,
+}
+
+impl Lists<'_, '_> {
+    pub fn emit(mut self) -> Result<String> {
+        let lists: Vec<&[SourceRow]> = self.emitter.in_each(self.value, |item| match &item.op {
+            Op::Rows { rows, .. } => rows.as_slice(),
+            _ => &[],
+        });
+        let all_pieces: Vec<Vec<Piece>> = lists.iter().map(|list| pieces(list)).collect();
+        if self.is_everything(&all_pieces) {
+            return Ok(self.names[0].clone());
+        }
+        if let Some(result) = self.in_pieces(&all_pieces)? {
+            return Ok(result);
+        }
+        match self.emitter.lengths {
+            None => self.gather_fixed(lists[0]),
+            Some(_) => self.gather_by_pattern(&lists),
+        }
+    }
+
+    /// Rows of a source, in each graph.
+    fn source_rows(&self, source: usize) -> Vec<i64> {
+        self.emitter.in_each(self.sources[source], |item| item.rows as i64)
+    }
+
+    /// Whether these are all rows of the only source, in order.
+    fn is_everything(&self, all: &[Vec<Piece>]) -> bool {
+        self.names.len() == 1
+            && all.iter().zip(self.source_rows(0)).all(|(pieces, rows)| {
+                let step = if rows == 1 { 0 } else { 1 };
+                pieces[..] == [Piece { source: Some(0), first: 0, step, count: rows }]
+            })
+    }
+
+    /// A few slices behind each other, if the lists are the same few for all lengths.
+    fn in_pieces(&mut self, all: &[Vec<Piece>]) -> Result<Option<String>> {
+        let few = &all[0];
+        let same = |pieces: &Vec<Piece>| {
+            pieces.len() == few.len()
+                && pieces.iter().zip(few).all(|(a, b)| (a.source, a.step) == (b.source, b.step))
+        };
+        if few.len() > MOST_PIECES || !all.iter().all(same) {
+            return Ok(None);
+        }
+        let base = self.emitter.base_name(self.value);
+        let node = self.emitter.item(self.value).node.clone();
+        let mut parts = Vec::new();
+        for (i, piece) in few.iter().enumerate() {
+            let of = |f: fn(&Piece) -> i64| all.iter().map(move |pieces| f(&pieces[i]));
+            let (Ok(first), Ok(count)) =
+                (self.emitter.fit(&node, of(|p| p.first)), self.emitter.fit(&node, of(|p| p.count)))
+            else {
+                return Ok(None);
+            };
+            let Some(source) = piece.source else {
+                let cols = self.emitter.item(self.value).cols;
+                parts.push(self.emitter.filled(&base, &vec![0.0; cols], count)?);
+                continue;
+            };
+            let rows = self.source_rows(source as usize);
+            let rows = self.emitter.fit(&node, rows.into_iter())?;
+            let slice = self.slice(&base, source as usize, piece.step, first, count, rows)?;
+            parts.push(slice);
+        }
+        let base = self.emitter.base_name(self.value);
+        Ok(Some(match &parts[..] {
+            [only] => only.clone(),
+            _ => {
+                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 1)])
+            }
+        }))
+    }
+
+    fn slice(
+        &mut self,
+        base: &str,
+        source: usize,
+        step: i64,
+        first: Affine,
+        count: Affine,
+        rows: Affine,
+    ) -> Result<String> {
+        // A single row that is repeated; otherwise the place after the last row.
+        let repeated = step == 0 && count != Affine { a: 1, b: 0 };
+        let end = match step {
+            0 => Affine { a: first.a + 1, b: first.b },
+            _ => Affine { a: first.a + step * (count.a - 1) + 1, b: first.b + step * count.b },
+        };
+        let [start, end] = [first, end].map(|place| from_an_end(place, rows));
+        let (start, end) = (self.emitter.affine(start)?, self.emitter.affine(end)?);
+        let axis = self.emitter.ints(&[1]);
+        let source = self.names[source].clone();
+        let mut operands = vec![source.as_str(), &start, &end, &axis];
+        let steps = self.emitter.ints(&[step.max(1)]);
+        if step > 1 {
+            operands.push(&steps);
+        }
+        let slice = self.emitter.node(base, "Slice", &operands, vec![]);
+        if !repeated {
+            return Ok(slice);
+        }
+        let (one, count) = (self.emitter.ints(&[1]), self.emitter.affine(count)?);
+        let axis = vec![AttributeProto::int("axis", 0)];
+        let shape = self.emitter.node(base, "Concat", &[&one, &count, &one], axis);
+        Ok(self.emitter.node(base, "Expand", &[&slice, &shape], vec![]))
+    }
+
+    /// All sources behind each other, and a row of zeros if one is needed.
+    fn joined(&mut self, with_zeros: bool) -> Result<String> {
+        let base = self.emitter.base_name(self.value);
+        let mut parts = self.names.clone();
+        if with_zeros {
+            let cols = self.emitter.item(self.value).cols;
+            parts.push(self.emitter.filled(&base, &vec![0.0; cols], Affine { a: 1, b: 0 })?);
+        }
+        Ok(match &parts[..] {
+            [only] => only.clone(),
+            _ => {
+                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 1)])
+            }
+        })
+    }
+
+    /// Rows of what [`Lists::joined`] makes, in the graph of this number.
+    fn places(&self, list: &[SourceRow], graph: usize) -> Vec<i64> {
+        let mut first = vec![0];
+        for source in 0..self.sources.len() {
+            first.push(first[source] + self.source_rows(source)[graph]);
+        }
+        let zeros = first[self.sources.len()];
+        list.iter()
+            .map(|row| row.map_or(zeros, |(source, row)| first[source as usize] + i64::from(row)))
+            .collect()
+    }
+
+    fn gather(&mut self, joined: &str, places: &str) -> String {
+        let base = self.emitter.base_name(self.value);
+        self.emitter.node(&base, "Gather", &[joined, places], vec![AttributeProto::int("axis", 1)])
+    }
+
+    fn gather_fixed(&mut self, list: &[SourceRow]) -> Result<String> {
+        let joined = self.joined(list.iter().any(Option::is_none))?;
+        let places = self.places(list, 0);
+        let places = self.emitter.ints(&places);
+        Ok(self.gather(&joined, &places))
+    }
+
+    /// first[i mod m] + step[i mod m] · (i div m), between exceptions at both ends.
+    fn gather_by_pattern(&mut self, lists: &[&[SourceRow]]) -> Result<String> {
+        let node = self.emitter.item(self.value).node.clone();
+        let Some(lengths) = self.emitter.lengths else { return self.gather_fixed(lists[0]) };
+        let places: Vec<Vec<i64>> =
+            lists.iter().enumerate().map(|(graph, list)| self.places(list, graph)).collect();
+        let pattern = Pattern::fit(&lengths.units, &places, lengths.longest_period)
+            .ok_or_else(|| no_pattern(&node, "the rows that it reads do not repeat themselves"))?;
+        let joined = self.joined(lists[0].iter().any(Option::is_none))?;
+        let base = format!("{node}/places");
+        let mut parts = Vec::new();
+        for &place in &pattern.head {
+            parts.push(self.emitter.affine(place)?);
+        }
+        if pattern.length != (Affine { a: 0, b: 0 }) {
+            parts.push(self.periodic(&base, &pattern)?);
+        }
+        for &place in &pattern.tail {
+            parts.push(self.emitter.affine(place)?);
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let places = match parts[..] {
+            [only] => only.to_string(),
+            _ => self.emitter.node(&base, "Concat", &parts, vec![AttributeProto::int("axis", 0)]),
+        };
+        Ok(self.gather(&joined, &places))
+    }
+
+    fn periodic(&mut self, base: &str, pattern: &Pattern) -> Result<String> {
+        let period = pattern.first.len() as i64;
+        let count = self.emitter.affine(pattern.length)?;
+        let [zero, one] = [0, 1].map(|i| self.emitter.ints(&[i]));
+        let [zero, one, count] =
+            [zero, one, count].map(|name| self.emitter.node(base, "Squeeze", &[&name], vec![]));
+        let i = self.emitter.node(base, "Range", &[&zero, &count, &one], vec![]);
+        let m = self.emitter.ints(&[period]);
+        let quotient = self.emitter.node(base, "Div", &[&i, &m], vec![]);
+        let rest = self.emitter.node(base, "Mod", &[&i, &m], vec![]);
+        let by_rest = |lists: &mut Self, values: Vec<i64>| {
+            let table = lists.emitter.ints(&values);
+            lists.emitter.node(base, "Gather", &[&table, &rest], vec![AttributeProto::int("axis", 0)])
+        };
+        let mut places = by_rest(self, pattern.first.iter().map(|first| first.a).collect());
+        let step = by_rest(self, pattern.step.clone());
+        let term = self.emitter.node(base, "Mul", &[&step, &quotient], vec![]);
+        places = self.emitter.node(base, "Add", &[&places, &term], vec![]);
+        if pattern.first.iter().any(|first| first.b != 0) {
+            let factor = by_rest(self, pattern.first.iter().map(|first| first.b).collect());
+            let length = self.emitter.affine(Affine { a: 0, b: 1 })?;
+            let term = self.emitter.node(base, "Mul", &[&factor, &length], vec![]);
+            places = self.emitter.node(base, "Add", &[&places, &term], vec![]);
+        }
+        Ok(places)
+    }
+}
+
+/// A place among `rows` rows, counted from their end if that makes it the same for all lengths.
+fn from_an_end(place: Affine, rows: Affine) -> Affine {
+    let from_end = Affine { a: place.a - rows.a, b: place.b - rows.b };
+    match (place.b, from_end) {
+        (0, _) => place,
+        (_, Affine { a: 0, b: 0 }) => Affine { a: i64::MAX, b: 0 },
+        (_, Affine { b: 0, .. }) => from_end,
+        _ => place,
+    }
+}

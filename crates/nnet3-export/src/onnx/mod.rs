@@ -1,0 +1,236 @@
+//! ONNX models: opset 17, IR version 8, operators of the standard only.
+
+mod emit;
+mod lists;
+mod pattern;
+pub mod proto;
+
+use self::emit::{Emitter, Lengths};
+use self::pattern::Affine;
+use self::proto::{Dimension, Model, OperatorSetId, StringEntry};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Op, Value};
+use crate::trace::{Traced, trace};
+use nnet3_core::descriptor::eval::lcm;
+use nnet3_core::nnet::Nnet;
+use nnet3_core::request::{ComputationRequest, IoSpecification};
+use prost::Message;
+
+const IR_VERSION: i64 = 8;
+const OPSET: i64 = 17;
+
+/// Larger files are not valid protocol buffers.
+const LARGEST_FILE: usize = (1 << 31) - 1;
+
+/// Lengths, in units, that graphs of any length are compared for.
+const UNITS: [i64; 4] = [24, 25, 27, 32];
+
+/// What is exported, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Frames of a chunk of fixed length, at least.
+    pub frames_per_chunk: i32,
+    pub frame_subsampling_factor: i32,
+    /// The number of sequences, if it is to be fixed.
+    pub batch_size: Option<usize>,
+    /// Subtracted from the node `output`, if there are any: a value for each column.
+    pub log_priors: Vec<f32>,
+    /// The node `output` is multiplied by this at last.
+    pub acoustic_scale: f32,
+    /// Names of output nodes of a simple network.
+    pub outputs: Vec<String>,
+}
+
+/// The bytes of a model that computes one request. Inputs and outputs have the request's rows.
+pub fn export_request(nnet: &Nnet, request: &ComputationRequest, options: &Options) -> Result<Vec<u8>> {
+    let mut traced = trace(nnet, std::slice::from_ref(request), false)?;
+    finish_outputs(&mut traced, options)?;
+    let graph = &traced.graph;
+    let mut emitter = Emitter::new(vec![graph], None, options.batch_size);
+    let inputs = inputs(graph);
+    for (name, _) in inputs.iter().chain(&traced.outputs[0]) {
+        emitter.reserve(name)?;
+    }
+    for (name, value) in &inputs {
+        emitter.add_input(*value, name, Dimension::fixed(graph.rows(*value)));
+    }
+    for (name, value) in &traced.outputs[0] {
+        emitter.add_output(*value, name, Dimension::fixed(graph.rows(*value)))?;
+    }
+    encode(emitter, metadata(nnet, options))
+}
+
+/// The request of a chunk: frames from the first output's left context to the last output's right context.
+fn chunk_request(nnet: &Nnet, options: &Options, context: (i32, i32), outputs: i32) -> ComputationRequest {
+    let subsampling = options.frame_subsampling_factor;
+    let last = (outputs - 1) * subsampling;
+    let times = -context.0..last + context.1 + 1;
+    let mut inputs = vec![IoSpecification::new("input", 1, times, false)];
+    if nnet.input_dim("ivector").is_some() {
+        inputs.push(IoSpecification::new("ivector", 1, std::iter::once(0), false));
+    }
+    let times = (0..outputs).map(|i| i * subsampling);
+    let output = |name: &String| IoSpecification::new(name, 1, times.clone(), false);
+    let outputs = options.outputs.iter().map(output).collect();
+    ComputationRequest { inputs, outputs, ..ComputationRequest::default() }
+}
+
+/// Checks what the user asks of a simple network. The result is a unit of lengths, in output frames.
+fn check_simple(nnet: &Nnet, options: &Options) -> Result<i32> {
+    if options.frames_per_chunk < 1 || options.frame_subsampling_factor < 1 {
+        return Err(Error::unsupported("frames of a chunk and the subsampling factor must be at least 1"));
+    }
+    for name in &options.outputs {
+        if nnet.output_dim(name).is_none() {
+            return Err(Error::unsupported(format!("the network has no output node '{name}'")));
+        }
+    }
+    let (modulus, factor) = (i64::from(nnet.modulus()), i64::from(options.frame_subsampling_factor));
+    let unit = lcm(modulus, factor) / factor;
+    i32::try_from(unit)
+        .map_err(|_| Error::unsupported(format!("its structure repeats only after {unit} frames")))
+}
+
+/// The bytes of a model for chunks of one length.
+pub fn export_chunk(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
+    let unit = check_simple(nnet, options)?;
+    let context = nnet.context()?;
+    let wanted = options.frames_per_chunk.div_euclid(options.frame_subsampling_factor).max(1);
+    let outputs = (wanted + unit - 1) / unit * unit;
+    export_request(nnet, &chunk_request(nnet, options, context, outputs), options)
+}
+
+/// The bytes of a model for any number of output frames that is a multiple of how many the network's structure repeats after
+/// (nearly always 1).
+pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
+    let unit = check_simple(nnet, options)?;
+    let context = nnet.context()?;
+    let mut all = Vec::new();
+    for units in UNITS {
+        let request = chunk_request(nnet, options, context, unit * units as i32);
+        let mut traced = trace(nnet, &[request], true)?;
+        finish_outputs(&mut traced, options)?;
+        all.push(traced);
+    }
+    same_structure(&all)?;
+    let graph = &all[0].graph;
+    let inputs = inputs(graph);
+    let rows = all.iter().map(|traced| {
+        let input = self::inputs(&traced.graph).into_iter().find(|(name, _)| name == "input");
+        input.map_or(0, |(_, value)| traced.graph.rows(value) as i64)
+    });
+    let Some(input_rows) = Affine::fit(&UNITS, rows) else {
+        return Err(Error::unsupported("the rows of the input do not grow evenly with the length"));
+    };
+    let lengths = Lengths {
+        input: "input".to_string(),
+        units: UNITS.to_vec(),
+        input_rows,
+        longest_period: (input_rows.b as usize).clamp(1, 8),
+    };
+    let graphs = all.iter().map(|traced| &traced.graph).collect();
+    let mut emitter = Emitter::new(graphs, Some(&lengths), options.batch_size);
+    for (name, _) in inputs.iter().chain(&all[0].outputs[0]) {
+        emitter.reserve(name)?;
+    }
+    let dimension = |name: &str| match name {
+        "ivector" => Dimension::fixed(1),
+        "input" => Dimension::named("T"),
+        _ => Dimension::named("T_out"),
+    };
+    for (name, value) in &inputs {
+        emitter.add_input(*value, name, dimension(name));
+    }
+    for (name, value) in &all[0].outputs[0] {
+        emitter.add_output(*value, name, dimension(name))?;
+    }
+    encode(emitter, metadata(nnet, options))
+}
+
+/// Graphs for several lengths have the same items; the error names the first that differs.
+fn same_structure(all: &[Traced]) -> Result<()> {
+    let first = &all[0].graph.items;
+    for traced in &all[1..] {
+        let items = &traced.graph.items;
+        let kind = |op: &Op| std::mem::discriminant(op);
+        let differs =
+            first.iter().zip(items).position(|(a, b)| kind(&a.op) != kind(&b.op) || a.node != b.node);
+        let place = differs.or_else(|| (first.len() != items.len()).then(|| first.len().min(items.len())));
+        if let Some(place) = place {
+            let node = first.get(place).or(items.get(place)).map_or("", |item| item.node.as_str());
+            return Err(emit::no_pattern(node, "it has other operators for other lengths"));
+        }
+    }
+    Ok(())
+}
+
+fn inputs(graph: &Graph) -> Vec<(String, Value)> {
+    let input = |(i, item): (usize, &crate::graph::Item)| match &item.op {
+        Op::Input(name) => Some((name.clone(), Value(i as u32))),
+        _ => None,
+    };
+    graph.items.iter().enumerate().filter_map(input).collect()
+}
+
+/// Subtracts priors and scales what the node `output` gives.
+fn finish_outputs(traced: &mut Traced, options: &Options) -> Result<()> {
+    let Traced { graph, outputs, .. } = traced;
+    for (name, value) in outputs.iter_mut().flatten().filter(|(name, _)| name == "output") {
+        graph.node = name.clone();
+        graph.segment = graph.item(*value).segment;
+        let (dim, priors) = (graph.cols(*value), &options.log_priors);
+        if !priors.is_empty() {
+            if priors.len() != dim {
+                return Err(Error::unsupported(format!(
+                    "the model has {} priors, and its output has {dim} columns",
+                    priors.len()
+                )));
+            }
+            let row = graph.row(priors.clone());
+            *value = graph.binary("Sub", *value, row);
+        }
+        *value = graph.scaled(*value, options.acoustic_scale);
+    }
+    Ok(())
+}
+
+fn metadata(nnet: &Nnet, options: &Options) -> Vec<StringEntry> {
+    let mut entries = vec![StringEntry::new("node_lines", nnet.node_lines(false).join("\n"))];
+    let mut add = |key: &str, value: Option<String>| {
+        entries.extend(value.map(|value| StringEntry::new(key, value)));
+    };
+    for (key, dim) in [
+        ("input_dim", nnet.input_dim("input")),
+        ("ivector_dim", nnet.input_dim("ivector")),
+        ("output_dim", nnet.output_dim("output")),
+    ] {
+        add(key, dim.map(|dim| dim.to_string()));
+    }
+    if let Ok((left, right)) = nnet.context() {
+        add("left_context", Some(left.to_string()));
+        add("right_context", Some(right.to_string()));
+    }
+    add("frame_subsampling_factor", Some(options.frame_subsampling_factor.to_string()));
+    let priors = if options.log_priors.is_empty() { "none" } else { "subtracted" };
+    add("priors", Some(priors.to_string()));
+    add("acoustic_scale", Some(options.acoustic_scale.to_string()));
+    entries
+}
+
+fn encode(emitter: Emitter<'_>, metadata_props: Vec<StringEntry>) -> Result<Vec<u8>> {
+    let model = Model {
+        ir_version: Some(IR_VERSION),
+        producer_name: Some("nnet3-export".to_string()),
+        producer_version: Some(env!("CARGO_PKG_VERSION").to_string()),
+        graph: Some(emitter.finish()),
+        opset_import: vec![OperatorSetId { domain: Some(String::new()), version: Some(OPSET) }],
+        metadata_props,
+    };
+    let size = model.encoded_len();
+    if size > LARGEST_FILE {
+        return Err(Error::unsupported(format!(
+            "the model has {size} bytes; an ONNX file has at most {LARGEST_FILE}"
+        )));
+    }
+    Ok(model.encode_to_vec())
+}
