@@ -1,16 +1,19 @@
 //! The decoders with a network, `nnet3-latgen-faster` and its sisters: what they have in common.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use kaldi_io::log::Site;
-use nnet3_core::forward::Ivectors;
+use nnet3_core::forward::{GroupedForward, Ivectors};
 use nnet3_matrix::Device;
 
-use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs};
+use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Timing};
 use crate::forward::{self, AcousticNetwork, Compute, Output, Together};
 use crate::options::device::DeviceOptions;
-use crate::options::forward::{IvectorOptions, OwnedIvectors};
+use crate::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
 use crate::search_graph::SharedGraph;
+use crate::training_log;
 use crate::utterances::{Utterance, Utterances};
 use crate::workers::in_parallel;
 
@@ -51,14 +54,35 @@ pub struct Tables {
     /// A graph for all utterances, or a table of graphs
     pub fst_in: String,
     pub features_rspecifier: String,
+    #[command(flatten)]
+    pub results: Results,
+}
+
+// What is written.
+#[derive(Args, Clone, Debug)]
+pub struct Results {
     pub lattice_wspecifier: String,
     pub words_wspecifier: Option<String>,
     pub alignments_wspecifier: Option<String>,
 }
 
+impl Results {
+    pub fn open(&self, site: Site, options: &LatticeOptions) -> Result<Outputs> {
+        let (words, alignments) = (self.words_wspecifier.as_ref(), self.alignments_wspecifier.as_ref());
+        Outputs::open(site, options, &self.lattice_wspecifier, words, alignments)
+    }
+}
+
 impl Tables {
+    /// The graph, if it is the same for all utterances, and these.
+    pub fn open(&self, decoding: &Decoding) -> Result<(Option<SharedGraph>, Utterances)> {
+        let graph = decoding.graph(&self.fst_in)?;
+        let utterances = self.utterances(graph.is_some())?;
+        Ok((graph, utterances))
+    }
+
     /// The features; with their graphs, if there is none for all of them.
-    pub fn utterances(&self, graph_for_all: bool) -> Result<Utterances> {
+    fn utterances(&self, graph_for_all: bool) -> Result<Utterances> {
         if graph_for_all {
             return Utterances::of_features(&self.features_rspecifier);
         }
@@ -66,11 +90,32 @@ impl Tables {
             format!("Not decoding utterance {key} because no features available.")
         })
     }
+}
 
-    pub fn outputs(&self, site: Site, options: &LatticeOptions) -> Result<Outputs> {
-        let (words, alignments) = (self.words_wspecifier.as_ref(), self.alignments_wspecifier.as_ref());
-        Outputs::open(site, options, &self.lattice_wspecifier, words, alignments)
-    }
+/// Decodes utterances that the network gets as wholes, on a thread beside the search. `open` gives the graph, if it is the same for
+/// all, and the utterances. Returns the program's exit status.
+pub fn decode_wholes(
+    site: Site,
+    (nnet_in, use_gpu): (&str, &str),
+    (decoder, simple): (&DecoderOptions, &SimpleOptions),
+    open: impl FnOnce(&Decoding) -> Result<(Option<SharedGraph>, Utterances)>,
+    results: &Results,
+) -> Result<u8> {
+    let start = Instant::now();
+    let (model, device) = decoder.load(nnet_in, use_gpu)?;
+    let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
+    let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
+    let mut forward = forward.with_context(|| nnet_in.to_owned())?;
+    forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
+    let decoding = decoder.decoding(&model)?;
+    let mut outputs = results.open(site, &decoder.lattice)?;
+    let (graph, utterances) = open(&decoding)?;
+    let network = (&mut forward, Together::No);
+    decode_with(graph.as_ref(), utterances, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
+    let frame_subsampling_factor = simple.frame_subsampling_factor;
+    let status = outputs.finish(&Timing { start, frame_subsampling_factor, threads: None })?;
+    training_log::compilation(forward.compiler());
+    Ok(status)
 }
 
 /// Decodes all utterances: one thread runs the network, `threads` others search.
@@ -82,8 +127,7 @@ pub fn decode(
     threads: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    let graph = decoding.graph(&tables.fst_in)?;
-    let utterances = tables.utterances(graph.is_some())?;
+    let (graph, utterances) = tables.open(decoding)?;
     decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
 }
 
@@ -125,8 +169,7 @@ pub fn decode_in_parallel(
     most: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    let graph = decoding.graph(&tables.fst_in)?;
-    let mut utterances = tables.utterances(graph.is_some())?;
+    let (graph, mut utterances) = tables.open(decoding)?;
     let mut ivectors = ivectors.open()?;
     let read = |give: crate::workers::Give<'_, Job>| -> Result<()> {
         while let Some(Utterance { key, graph, features }) = utterances.read()? {

@@ -144,6 +144,9 @@ impl<G: Graph> Session<'_, G> {
                 self.recognizer.accept(rate, &samples)?;
             }
         }
+        if let Some(complaint) = wave.complaint() {
+            messages::warn(&format!("{path}: {complaint}"));
+        }
         wave.close()?;
         if before + samples.len() == 0 {
             bail!("there are no samples");

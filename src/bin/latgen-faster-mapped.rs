@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::log::Site;
 use kaldi_io::read_object;
-use nnet3::decoding::{Decoding, LatticeOptions, Outputs, Timing};
+use nnet3::decoders::Results;
+use nnet3::decoding::{Decoding, LatticeOptions, Timing};
 use nnet3::utterances::{Utterance, Utterances};
 
 const SITE: Site = Site::main("latgen-faster-mapped.cc", 1);
@@ -28,9 +29,8 @@ struct Options {
     /// A graph for all utterances, or a table of graphs
     fst_in: String,
     loglikes_rspecifier: String,
-    lattice_wspecifier: String,
-    words_wspecifier: Option<String>,
-    alignments_wspecifier: Option<String>,
+    #[command(flatten)]
+    results: Results,
 }
 
 fn run(options: Options) -> Result<u8> {
@@ -47,8 +47,7 @@ fn run(options: Options) -> Result<u8> {
             format!("Not decoding utterance {key} because no loglikes available.")
         }),
     }?;
-    let (words, alignments) = (options.words_wspecifier.as_ref(), options.alignments_wspecifier.as_ref());
-    let mut outputs = Outputs::open(SITE, &options.lattice, &options.lattice_wspecifier, words, alignments)?;
+    let mut outputs = options.results.open(SITE, &options.lattice)?;
     while let Some(Utterance { key, graph, features }) = utterances.read()? {
         let decoded = decoder.decode(key, graph, features, scale);
         outputs.write(decoded.with_context(|| loglikes.clone())?)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::log::Site;
-use nnet3::decoders::{self, DecoderOptions, Tables};
+use nnet3::decoders::{self, DecoderOptions, Results, Tables};
 use nnet3::decoding::Timing;
 use nnet3::forward::Together;
 use nnet3::options::device::USE_GPU;
@@ -51,9 +51,11 @@ fn run(options: Options) -> Result<u8> {
         nnet_in: options.nnet_in.clone(),
         fst_in: options.fst_in.clone(),
         features_rspecifier: options.features_rspecifier.clone(),
-        lattice_wspecifier: options.lattice_wspecifier.clone(),
-        words_wspecifier: None,
-        alignments_wspecifier: None,
+        results: Results {
+            lattice_wspecifier: options.lattice_wspecifier.clone(),
+            words_wspecifier: None,
+            alignments_wspecifier: None,
+        },
     };
     let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
     let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
@@ -62,7 +64,7 @@ fn run(options: Options) -> Result<u8> {
     let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
     simple.observe(forward.executor());
     let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.outputs(SITE, &decoder.lattice)?;
+    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     let network = (&mut forward, Together::Yes);
     decoders::decode(&tables, &decoding, &decoder.ivector, network, *num_threads, &mut outputs)?;
     let frame_subsampling_factor = simple.frame_subsampling_factor;

@@ -41,7 +41,7 @@ fn run(options: Options) -> Result<u8> {
     let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
     let mut compute = one_by_one(|features, ivectors| forward.compute(features, ivectors));
     let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.outputs(SITE, &decoder.lattice)?;
+    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     let network = (&mut compute, Together::No);
     decoders::decode(tables, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
     let frame_subsampling_factor = looped.frame_subsampling_factor;

@@ -64,7 +64,7 @@ fn run(options: Options) -> Result<u8> {
         forwards.push(forward);
     }
     let decoding = decoder.decoding(&model)?;
-    let mut outputs = tables.outputs(SITE, &decoder.lattice)?;
+    let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     decoders::decode_in_parallel(tables, &decoding, &decoder.ivector, &mut forwards, most, &mut outputs)?;
     let frame_subsampling_factor = simple.frame_subsampling_factor;
     outputs.finish(&Timing { start, frame_subsampling_factor, threads: Some(*threads) })

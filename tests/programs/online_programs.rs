@@ -282,6 +282,9 @@ fn model_folders_with_something_missing() {
         failed.stderr
     );
     assert!(failed.stderr.contains("no text of 1 of 2 files"), "{}", failed.stderr);
+    let cut = f.write("cut.wav", &std::fs::read(&wave).unwrap()[..20_001]);
+    let cut = run(&f, &format!("nnet3-transcribe {model} {cut}"));
+    assert!(cut.status == 0 && cut.stderr.contains("Truncated file?"), "{}", cut.stderr);
     for name in ["graph/words.txt", "conf/model.conf", "conf/mfcc.conf", "am/final.mdl", "graph/HCLG.fst"] {
         std::fs::remove_file(format!("{model}/{name}")).unwrap();
         let words = match name {

@@ -6,6 +6,10 @@
 
 #![allow(unsafe_code)]
 
+pub mod counting;
+
+pub use counting::CountingAllocator;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -5,8 +5,6 @@
 //! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
 //! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
 
-#![forbid(unsafe_code)]
-
 mod buckets;
 pub mod c_rand;
 pub mod compile;

@@ -1,8 +1,8 @@
 //! After the first run of a program the executor allocates nothing: counted in the whole process. (Matrix products in
 //! pure Rust pack their factors into memory of their own.)
-#![allow(unsafe_code)]
 #![cfg(feature = "openblas")]
 
+use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;
 use nnet3_core::compile::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
@@ -11,41 +11,11 @@ use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The system's allocator, counting.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is the system allocator's own, which keeps the trait's contract.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
-static GLOBAL: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 /// Minibatches after the first: natural gradient changes its ways after ten.
 const RUNS: u64 = 16;
@@ -185,9 +155,9 @@ fn allocations(task: &Task, kind: Kind) -> Vec<usize> {
     run(&mut executor, &program, &mut model, &random, 0);
     (1..=RUNS)
         .map(|i| {
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = ALLOCATOR.allocations();
             run(&mut executor, &program, &mut model, &random, 1000 * i);
-            ALLOCATIONS.load(Ordering::Relaxed) - before
+            ALLOCATOR.allocations() - before
         })
         .collect()
 }
@@ -195,9 +165,9 @@ fn allocations(task: &Task, kind: Kind) -> Vec<usize> {
 /// One test a file: other threads would be counted too.
 #[test]
 fn nothing_is_allocated_after_the_first_run() {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATOR.allocations();
     drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before + 1, "allocations are not counted");
+    assert_eq!(ALLOCATOR.allocations(), before + 1, "allocations are not counted");
     let mut failures = Vec::new();
     for task in tasks() {
         for kind in [Kind::Train, Kind::Gradient, Kind::Forward] {

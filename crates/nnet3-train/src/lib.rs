@@ -10,8 +10,6 @@
 //! [`replicas`], which are several trainers side by side, [`combine`] and [`progress`]. [`average`] works on whole networks; [`acoustic`] joins a network
 //! with a transition model and priors.
 
-#![forbid(unsafe_code)]
-
 pub mod accuracy;
 pub mod acoustic;
 pub mod augment;

@@ -1,8 +1,8 @@
 //! After the first step by a rule nothing is allocated: counted in the whole process. (Matrix products in pure Rust pack their
 //! factors into memory of their own.)
-#![allow(unsafe_code)]
 #![cfg(feature = "openblas")]
 
+use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;
 use nnet3_core::component::Context;
 use nnet3_core::config::parse_config;
@@ -13,40 +13,10 @@ use nnet3_train::learn::learner::Pending;
 use nnet3_train::learn::optimizer::TYPES;
 use nnet3_train::learn::{AverageOptions, Learner, LearnerOptions, Plan, Rules};
 use nnet3_train::ledger::Ledger;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The system's allocator, counting.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is the system allocator's own, which keeps the trait's contract.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
-static GLOBAL: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 const STEPS: u64 = 4;
 
@@ -102,11 +72,11 @@ fn allocations(kind: &str) -> Vec<usize> {
                     );
                 }
             }
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = ALLOCATOR.allocations();
             learner.set_rates(&mut delta);
             learner.step(&mut nnet, &mut delta, context, pending, step, &mut ledger);
             learner.average(&nnet);
-            let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            let count = ALLOCATOR.allocations() - before;
             ledger.read();
             count
         })
@@ -117,9 +87,9 @@ fn allocations(kind: &str) -> Vec<usize> {
 /// One test a file: other threads would be counted too.
 #[test]
 fn nothing_is_allocated_after_the_first_step() {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATOR.allocations();
     drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before + 1, "allocations are not counted");
+    assert_eq!(ALLOCATOR.allocations(), before + 1, "allocations are not counted");
     for kind in TYPES {
         let counts = allocations(kind);
         assert!(counts.iter().all(|&count| count == 0), "{kind}: {counts:?}");

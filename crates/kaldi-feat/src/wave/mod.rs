@@ -121,14 +121,16 @@ impl Wave {
 
     /// What is wrong with a file that could be read nevertheless.
     pub fn complaint(&self) -> Option<String> {
-        let read = 2 * self.samples.len() as u64;
-        (self.missing > 0).then(|| {
-            format!(
-                "Expected {} bytes of wave data, but read only {read} bytes. Truncated file?",
-                read + self.missing
-            )
-        })
+        truncated(2 * self.samples.len() as u64, self.missing)
     }
+}
+
+/// The complaint about a file of which so many bytes are missing behind those that were read.
+fn truncated(read: u64, missing: u64) -> Option<String> {
+    let expected = read + missing;
+    (missing > 0).then(|| {
+        format!("Expected {expected} bytes of wave data, but read only {read} bytes. Truncated file?")
+    })
 }
 
 /// Wave files with their samples.
@@ -267,9 +269,13 @@ mod tests {
         let cut = read(bytes[..44 + 7].to_vec()).unwrap();
         assert_eq!(cut.channel(0), [-30_000.0]);
         assert!(cut.complaint().unwrap().contains("Expected 12 bytes"), "{cut:?}");
-        let mut stream = WaveStream::new(KaldiReader::from_bytes("f", bytes)).unwrap();
+        let mut stream = WaveStream::new(KaldiReader::from_bytes("f", bytes.clone())).unwrap();
         let mut pieces = || stream.read(2).unwrap();
         assert_eq!((pieces(), pieces(), pieces()), (vec![-30_000.0, -10_000.0], vec![10_000.0], vec![]));
+        assert_eq!(stream.complaint(), None);
+        let mut stream = WaveStream::new(KaldiReader::from_bytes("f", bytes[..44 + 7].to_vec())).unwrap();
+        assert_eq!((stream.read(2).unwrap(), stream.read(2).unwrap()), (vec![-30_000.0], vec![]));
+        assert!(stream.complaint().unwrap().contains("Expected 12 bytes"));
         let big = File { big_endian: true, samples: 2, ..PLAIN }.bytes();
         assert_eq!(read(big).unwrap().samples, [0x0101; 2]);
     }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use kaldi_io::{IoError, KaldiReader};
 
 use super::header::Header;
-use super::{Result, decode};
+use super::{Result, decode, truncated};
 
 /// A wave file of which the header has been read.
 pub struct WaveStream {
@@ -13,6 +13,9 @@ pub struct WaveStream {
     header: Header,
     /// Bytes of the samples that are still to come; the end of the file may come before.
     left: u64,
+    /// Bytes of samples so far, and those that the header announces but the file does not have.
+    taken: u64,
+    missing: u64,
 }
 
 impl WaveStream {
@@ -20,7 +23,7 @@ impl WaveStream {
     pub fn new(mut reader: KaldiReader) -> Result<WaveStream> {
         let header = Header::read(&mut reader)?;
         let left = header.data_bytes.map_or(u64::MAX, u64::from);
-        Ok(WaveStream { reader, header, left })
+        Ok(WaveStream { reader, header, left, taken: 0, missing: 0 })
     }
 
     /// In Hz.
@@ -46,10 +49,21 @@ impl WaveStream {
                 Err(source) => return Err(IoError::Io { name: self.reader.name().to_owned(), source }),
             }
         }
-        self.left = if filled < wanted { 0 } else { self.left - filled as u64 };
         let whole = filled - filled % block;
+        self.taken += whole as u64;
+        self.left -= filled as u64;
+        if filled < wanted {
+            let announced = self.header.data_bytes.is_some();
+            self.missing = if announced { self.left + (filled - whole) as u64 } else { 0 };
+            self.left = 0;
+        }
         let samples = decode(&bytes[..whole], self.header.big_endian);
         Ok(samples.into_iter().step_by(self.header.channels()).map(f32::from).collect())
+    }
+
+    /// What is wrong with the file, once all of it was read.
+    pub fn complaint(&self) -> Option<String> {
+        truncated(self.taken, self.missing)
     }
 
     /// Closes the file; fails if it is a pipe whose command failed.

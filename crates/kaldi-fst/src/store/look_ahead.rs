@@ -18,7 +18,7 @@ pub fn read_look_ahead(r: &mut KaldiReader) -> kaldi_io::Result<LookAheadFst> {
     if header.fst_type != OLABEL_LOOKAHEAD {
         let found = &header.fst_type;
         return Err(r.error(format!(
-            "expected an FST of type '{OLABEL_LOOKAHEAD}', as fstconvert makes it of HCL, found '{found}'"
+            "expected an FST of type '{OLABEL_LOOKAHEAD}', as OpenFst's fstconvert makes it of HCL, found '{found}'"
         )));
     }
     let magic = read_i32(r)?;

@@ -43,7 +43,8 @@ impl Moment<'_> {
         self.executor.list(self.program).command(self.op)
     }
 
-    /// The contents of a sub-matrix.
+    /// The contents of a sub-matrix. Where operations are not [literal](Observer::literal), inputs of sparse rows have none before somebody
+    /// reads them dense.
     pub fn value(&self, id: SubmatrixId) -> View<'_> {
         self.executor.view(self.program, id).as_view()
     }

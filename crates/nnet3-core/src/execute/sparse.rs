@@ -62,7 +62,7 @@ impl Executor {
     /// wants them dense, or if they are not sparse enough to make it faster. The shape must be the request's.
     pub fn accept_sparse_input(&mut self, nnet: &Nnet, node: &str, rows: &SparseMatrix) -> Result<bool> {
         let program = self.program()?.clone();
-        if self.literal || self.observer.is_some() || self.device.sparse().is_none() {
+        if self.literal || self.device.sparse().is_none() {
             return Ok(false);
         }
         let wanted = self.wanted(&program).find(|&(_, n)| nnet.node_name(n) == node);

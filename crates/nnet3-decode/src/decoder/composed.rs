@@ -1,6 +1,6 @@
-//! A graph that is two: HCL, from transition-ids to numbers of words, which looks ahead, and G, the language model. Their composition is made
-//! where the search comes (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state
-//! transducers", 2009; `decoder/` and `fstext/` call it look-ahead composition).
+//! A graph that is two: HCL, from transition-ids to numbers of words, which knows what words can come next, and G, the language model.
+//! Their composition is made where the search comes (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for
+//! weighted finite-state transducers", 2009; Kaldi calls it `LookaheadComposeFst`).
 //!
 //! Four rules say which pairs of states there are:
 //!
