@@ -17,10 +17,8 @@ use nnet3_decode::decoder::{LatticeDecoder, SearchGraph};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
-use crate::decoding::SearchArgs;
 use crate::forward::AcousticNetwork;
-use crate::options::forward::LoopedOptions;
-use crate::options::online::{EndpointArgs, PipelineArgs};
+use crate::options::online::{PipelineArgs, RecognizerArgs};
 use crate::search_graph::read_whole;
 use crate::tables::{Input, Output};
 use crate::{lattices, messages};
@@ -32,9 +30,6 @@ use timing::{OnlineTimer, TimingStats};
 // How sound is recognized while it arrives.
 #[derive(Args, Clone, Debug)]
 pub struct OnlineOptions {
-    /// Scaling factor for acoustic log-likelihoods
-    #[arg(long, default_value_t = 0.1)]
-    pub acoustic_scale: f32,
     /// Length of chunk size in seconds, that we process. Set to <= 0 to use all input in one chunk.
     #[arg(long, default_value_t = 0.18)]
     pub chunk_length: f32,
@@ -56,11 +51,7 @@ pub struct OnlineOptions {
     #[command(flatten)]
     pub pipeline: PipelineArgs,
     #[command(flatten)]
-    pub looped: LoopedOptions,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    #[command(flatten)]
-    pub endpoint: EndpointArgs,
+    pub recognizer: RecognizerArgs,
 }
 
 // What is read and written.
@@ -92,8 +83,9 @@ impl OnlineOptions {
 
     /// The rules for the lines about each piece, if there are such lines: they need the phones of silence.
     fn traced(&self) -> Result<Option<EndpointOptions>> {
-        let wanted = log::verbose() >= EACH_PIECE && !self.endpoint.endpoint_silence_phones.is_empty();
-        wanted.then(|| self.endpoint.options()).transpose()
+        let wanted =
+            log::verbose() >= EACH_PIECE && !self.recognizer.endpoint.endpoint_silence_phones.is_empty();
+        wanted.then(|| self.recognizer.endpoint.options()).transpose()
     }
 
     /// Samples of a piece, at this rate (in Hz).
@@ -108,30 +100,30 @@ impl OnlineOptions {
 
 /// Decodes the utterances of all speakers.
 pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
-    options.search.check()?;
-    if !options.search.determinize_lattice {
+    options.recognizer.search.check()?;
+    if !options.recognizer.search.determinize_lattice {
         bail!("--determinize-lattice=false is not supported here: expected true");
     }
     if options.chunk_length.is_nan() {
         bail!("--chunk-length={}: expected a number", options.chunk_length);
     }
-    let endpoint = options.do_endpointing.then(|| options.endpoint.options()).transpose()?;
+    let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
     let silence_weighting = options.pipeline.silence_weighting.options()?;
     let features = Arc::new(options.pipeline()?);
     let device = nnet3_matrix::cpu();
     let AcousticNetwork { transitions, nnet, scaling } =
-        AcousticNetwork::load(&tables.nnet3_in, &device, options.acoustic_scale)?;
-    let network = options.looped.forward(nnet, &device, scaling)?;
+        AcousticNetwork::load(&tables.nnet3_in, &device, options.recognizer.acoustic_scale)?;
+    let network = options.recognizer.looped.forward(nnet, &device, scaling)?;
     let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
     let transitions = Arc::new(transitions);
-    let frame_subsampling_factor = options.looped.frame_subsampling_factor as usize;
+    let frame_subsampling_factor = options.recognizer.looped.frame_subsampling_factor as usize;
     let model = RecognizerModel {
         transitions: transitions.clone(),
         features,
         silence_weighting,
         frame_subsampling_factor,
     };
-    let search = LatticeDecoder::new(&graph, options.search.options())?;
+    let search = LatticeDecoder::new(&graph, options.recognizer.search.options())?;
     let mut decoding = Decoding {
         options,
         transitions: &transitions,
@@ -277,14 +269,14 @@ impl Decoding<'_> {
     /// of which are.
     fn lattice(&self, key: &str) -> nnet3_decode::Result<(CompactLattice, path::Linear)> {
         let mut raw = self.recognizer.decoder().raw_lattice()?;
-        let (mut lattice, report) = self.options.search.determinize(self.transitions, &mut raw)?;
+        let (mut lattice, report) = self.options.recognizer.search.determinize(self.transitions, &mut raw)?;
         lattices::log_events(&report);
         if !report.complete {
             messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
         }
         let best = path::best_linear(&lattice)?;
-        if self.options.acoustic_scale != 0.0 {
-            let scale = Scale::new(1.0, 1.0 / f64::from(self.options.acoustic_scale));
+        if self.options.recognizer.acoustic_scale != 0.0 {
+            let scale = Scale::new(1.0, 1.0 / f64::from(self.options.recognizer.acoustic_scale));
             nnet3_decode::lattice::scale(&mut lattice, scale);
         }
         Ok((lattice, best))

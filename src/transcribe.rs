@@ -72,18 +72,20 @@ fn all_files(
     let mut session = Session { loaded, recognizer };
     let mut failed = 0;
     for path in paths {
-        let segments = match session.file(path) {
-            Ok(segments) => segments,
+        // Who speaks to a microphone reads each sentence after its end.
+        let at_once = format == Format::Text && is_live(path);
+        let each = |segment: &Segment| match at_once && !segment.is_empty() {
+            true => print(&output::write(format, &name(path), std::slice::from_ref(segment))),
+            false => Ok(()),
+        };
+        match session.file(path, each) {
+            Ok(segments) if at_once && segments.iter().any(|segment| !segment.is_empty()) => {}
+            Ok(segments) => print(&output::write(format, &name(path), &segments))?,
             Err(error) => {
                 failed += 1;
                 messages::warn(&format!("{path}: {error:#}"));
-                continue;
             }
-        };
-        let mut out = std::io::stdout().lock();
-        out.write_all(output::write(format, &name(path), &segments).as_bytes())
-            .and_then(|()| out.flush())
-            .context("standard output")?;
+        }
     }
     if failed > 0 {
         messages::warn(&format!("no text of {failed} of {} files", paths.len()));
@@ -91,9 +93,19 @@ fn all_files(
     Ok(u8::from(failed > 0))
 }
 
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+}
+
+/// Whether sound comes as it is made, or may.
+fn is_live(path: &str) -> bool {
+    path == "-" || path.ends_with('|')
+}
+
 /// A file's name without folders and suffix; of what is no file, all.
 fn name(path: &str) -> String {
-    if path == "-" || path.ends_with('|') {
+    if is_live(path) {
         return path.to_owned();
     }
     Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
@@ -105,8 +117,8 @@ struct Session<'l, G> {
 }
 
 impl<G: Graph> Session<'_, G> {
-    /// The text of a file, of which nothing is known before.
-    fn file(&mut self, path: &str) -> Result<Vec<Segment>> {
+    /// The text of a file, of which nothing is known before. `each` is told of each segment when it ends.
+    fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
         let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
         if wave.channels() > 1 {
             messages::warn(&format!("{path}: the first of {} channels is taken", wave.channels()));
@@ -137,7 +149,8 @@ impl<G: Graph> Session<'_, G> {
                 let decoded = ((seconds * rate) as usize).min(samples.len());
                 let segment = self.segment(path, before as f64 / f64::from(rate))?;
                 shown.set_message("");
-                shown.suspend(|| segments.push(segment));
+                shown.suspend(|| each(&segment))?;
+                segments.push(segment);
                 self.recognizer.begin(self.recognizer.speaker())?;
                 samples.drain(..decoded);
                 before += decoded;
@@ -153,7 +166,9 @@ impl<G: Graph> Session<'_, G> {
         }
         self.recognizer.accept_last(rate, &[])?;
         if self.recognizer.frames_decoded() > 0 {
-            segments.push(self.segment(path, before as f64 / f64::from(rate))?);
+            let segment = self.segment(path, before as f64 / f64::from(rate))?;
+            shown.suspend(|| each(&segment))?;
+            segments.push(segment);
         } else if segments.is_empty() {
             bail!("{} samples are too few for a frame", samples.len());
         }
@@ -210,7 +225,7 @@ impl<G: Graph> Session<'_, G> {
 
 /// A line on a terminal for sound that comes in live; hidden where there is no terminal, or the sound is in a file.
 fn partial_results(path: &str) -> ProgressBar {
-    if path != "-" && !path.ends_with('|') {
+    if !is_live(path) {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{wide_msg}").expect("a template");

@@ -10,8 +10,8 @@ use nnet3::transcribe::{Format, PieceArgs, transcribe};
 ///
 /// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf), conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst,
 /// graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph has no names, and ivector/ if the network wants
-/// i-vectors. A file may be - (standard input) or a command that ends with |, which are read live, with what was understood
-/// so far on a terminal.
+/// i-vectors. A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each
+/// sentence then, and a terminal shows what was understood so far.
 #[derive(clap::Parser, Debug)]
 #[command(
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"

@@ -16,8 +16,10 @@ use kaldi_online::silence::SilenceWeightingOptions;
 
 use super::cmvn::OnlineCmvnArgs;
 use super::config_file;
+use super::forward::LoopedOptions;
 use super::ivector::IvectorArgs;
 use super::spectral::{FbankArgs, MfccArgs};
+use crate::decoding::SearchArgs;
 use crate::messages;
 
 // From sound to what a network reads.
@@ -153,6 +155,20 @@ fn phones(text: &str, separators: &[char]) -> Result<BTreeSet<i32>> {
         bail!("'{text}': expected a colon-separated list of phones, as in 1:2:3");
     };
     Ok(phones.into_iter().collect())
+}
+
+// How network and search go through sound, as vosk's conf/model.conf has it too.
+#[derive(Args, Clone, Debug)]
+pub struct RecognizerArgs {
+    /// Scaling factor for acoustic log-likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    pub acoustic_scale: f32,
+    #[command(flatten)]
+    pub looped: LoopedOptions,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    #[command(flatten)]
+    pub endpoint: EndpointArgs,
 }
 
 macro_rules! endpoint_args {

@@ -17,13 +17,11 @@ use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::WordBoundaries;
 use nnet3_online::RecognizerModel;
 
-use crate::decoding::SearchArgs;
 use crate::forward::AcousticNetwork;
 use crate::options::cmvn::OnlineCmvnArgs;
 use crate::options::config_file;
-use crate::options::forward::LoopedOptions;
 use crate::options::ivector::IvectorArgs;
-use crate::options::online::EndpointArgs;
+use crate::options::online::RecognizerArgs;
 use crate::options::spectral::{FbankArgs, MfccArgs};
 use crate::search_graph::{self, PairFiles, SharedGraph};
 
@@ -60,20 +58,6 @@ pub struct PieceArgs {
     pub word_boundary: String,
 }
 
-// The lines of conf/model.conf.
-#[derive(Args, Clone, Debug)]
-pub struct ModelArgs {
-    /// Scaling factor for acoustic log-likelihoods
-    #[arg(long, default_value_t = 0.1)]
-    pub acoustic_scale: f32,
-    #[command(flatten)]
-    pub looped: LoopedOptions,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    #[command(flatten)]
-    pub endpoint: EndpointArgs,
-}
-
 enum GraphFiles {
     Whole(String),
     Pair { hcl: String, grammar: String, disambiguation: String },
@@ -98,7 +82,8 @@ pub struct Loaded {
     pub transitions: Arc<TransitionModel>,
     pub graph: SharedGraph,
     pub names: Names,
-    pub settings: ModelArgs,
+    /// The lines of conf/model.conf.
+    pub settings: RecognizerArgs,
     /// If the speaker's pauses end a piece of text.
     pub endpoint: Option<EndpointOptions>,
     pub boundaries: Option<WordBoundaries>,
@@ -232,7 +217,7 @@ pub fn load(
     } else {
         Pieces::of_options(args)?
     };
-    let settings: ModelArgs =
+    let settings: RecognizerArgs =
         config_file::read("--model-config", pieces.model_config.as_deref().unwrap_or(""))?;
     settings.search.check()?;
     let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {

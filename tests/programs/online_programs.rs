@@ -259,6 +259,29 @@ fn text_with_a_model_folder() {
     assert_eq!(output(&f, &pieces), text);
 }
 
+/// Where pauses end sentences, live sound has a line for each, and a file has the same words on one line.
+#[test]
+fn text_sentence_by_sentence() {
+    let f = folder("sentences", false);
+    let model = model_folder(&f);
+    let endpoint = "--endpoint.silence-phones=1\n--endpoint.rule5.min-utterance-length=0.3\n";
+    let settings = std::fs::read_to_string(format!("{model}/conf/model.conf")).unwrap() + endpoint;
+    std::fs::write(format!("{model}/conf/model.conf"), settings).unwrap();
+    let wave = format!("{DATA}/sound/u7.wav");
+    let pipe = format!("cat {wave} |");
+    let live = crate::common::run("nnet3-transcribe", &[&model, &pipe]);
+    let sentences: Vec<&str> =
+        live.stdout.lines().map(|line| line.strip_prefix(&pipe).unwrap().trim()).collect();
+    assert!(live.status == 0 && sentences.len() > 1, "{}", live.stderr);
+    assert_eq!(
+        output(&f, &format!("nnet3-transcribe {model} {wave}")),
+        format!("u7 {}", sentences.join(" "))
+    );
+    let ctm = run(&f, &format!("nnet3-transcribe --format=ctm {model} {wave}")).stdout;
+    let starts: Vec<f64> = ctm.lines().map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect();
+    assert!(starts.is_sorted() && starts.last() > Some(&0.3), "{ctm}");
+}
+
 #[test]
 fn model_folders_with_something_missing() {
     let f = folder("folders", false);
