@@ -198,15 +198,17 @@ def main():
     parser.add_argument("--math", nargs="*", default=["fp32", "tf32", "bf16"])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--eager-only", action="store_true", help="without torch.compile")
+    parser.add_argument("--compiled-only", action="store_true", help="only with torch.compile")
     parser.add_argument("--gemm-size", type=int, default=8192)
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         sys.exit("pytorch_compare.py: PyTorch sees no GPU")
+    modes = [mode for mode, other in (("eager", options.compiled_only), ("compiled", options.eager_only)) if not other]
     for math in options.math:
         rate = gemm_rate(math, options.device, options.gemm_size)
         print(json.dumps({"gemm": math, "size": options.gemm_size, "tflops": round(rate / 1e12, 3)}), flush=True)
     for make in (TdnnfTrain, LstmpTrain):
-        for mode in ("eager",) if options.eager_only else ("eager", "compiled"):
+        for mode in modes:
             for n in options.sequences:
                 for math in options.math:
                     torch.manual_seed(0)

@@ -10,7 +10,7 @@ use kaldi_io::log::Site;
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuMath;
-use nnet3_matrix::cuda::driver::{self, Description, Settings, Unavailable};
+use nnet3_matrix::cuda::driver::{self, Debug, Description, Settings, Unavailable};
 
 const SELECT: Site = Site::new("SelectGpuId", "cu-device.cc", 1);
 const SELECTED: Site = Site::new("FinalizeActiveGpu", "cu-device.cc", 1);
@@ -20,6 +20,9 @@ pub const USE_GPU: [&str; 4] = ["yes", "no", "optional", "wait"];
 
 /// If set (and not to 0), `--use-gpu=yes` is an error wherever no GPU can be used.
 pub const REQUIRE_GPU: &str = "NNET3_REQUIRE_GPU";
+
+/// Switches for the search of faults on a GPU: `no-graphs`, `synchronous`, with commas between them.
+const GPU_DEBUG: &str = "NNET3_GPU_DEBUG";
 
 /// Whether programs behave as the reference's do when built with CUDA: all programs can use it, and look for the driver when
 /// they run. Where there is none they do what the reference does without CUDA: `--use-gpu=yes` runs on the CPU.
@@ -134,7 +137,8 @@ impl DeviceOptions {
         }
         let tf32 = self.cuda_use_tensor_cores || self.cuda_use_tf32_compute;
         let math = if tf32 && self.gpu_math == GpuMath::Fp32 { GpuMath::Tf32 } else { self.gpu_math };
-        Ok(Settings { ordinal: self.device_id.max(0) as usize, math, cache: cache_folder() })
+        let ordinal = self.device_id.max(0) as usize;
+        Ok(Settings { ordinal, math, cache: cache_folder(), debug: debug()?, warn: Some(warn) })
     }
 }
 
@@ -185,10 +189,25 @@ fn announce(settings: &Settings, found: &Description) {
         found.capability.0,
         found.capability.1
     );
-    kaldi_log!(SELECTED, "Matrix products in {} (--gpu-math); {}", settings.math, found.kernels);
+    kaldi_log!(
+        SELECTED,
+        "Matrix products in {} (--gpu-math) by cuBLAS {}; {}",
+        settings.math,
+        found.cublas,
+        found.kernels
+    );
     if settings.math != GpuMath::Fp32 && found.capability.0 < 8 {
         kaldi_warn!(SELECTED, "This GPU is too old for {}: products may be computed in fp32.", settings.math);
     }
+}
+
+fn warn(text: &str) {
+    kaldi_warn!(SELECTED, "{text}");
+}
+
+fn debug() -> Result<Debug> {
+    let text = std::env::var(GPU_DEBUG).unwrap_or_default();
+    Debug::parse(&text).map_err(|e| anyhow::anyhow!("the environment variable {GPU_DEBUG}: {e}"))
 }
 
 /// Where compiled kernels are kept: `nnet3` in the user's cache folder.

@@ -181,6 +181,7 @@ impl Engine for Twin {
     }
 
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+        assert!(bytes > 0, "a device has no address for nothing");
         // SAFETY: the size is not zero.
         let pointer = unsafe { alloc_zeroed(layout(bytes)) };
         assert!(!pointer.is_null(), "no memory left on the host");

@@ -1,16 +1,26 @@
 //! The suite of primitives on a CUDA device; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes that a
 //! failure.
 
-use nnet3_matrix::cuda::driver::{self, Settings};
+use nnet3_matrix::cuda::driver::{self, Activity, Debug, Settings};
 use nnet3_matrix::{Device, primitive_tests};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+/// Switches in the environment, as the programs have them.
+fn debug() -> Debug {
+    std::env::var("NNET3_GPU_DEBUG").map_or(Debug::default(), |text| Debug::parse(&text).unwrap())
+}
 
 fn device() -> Option<Device> {
-    static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    let open = || match driver::open(&Settings::default()) {
+    opened().map(|(device, _)| device)
+}
+
+fn opened() -> Option<(Device, Arc<Activity>)> {
+    static DEVICE: OnceLock<Option<(Device, Arc<Activity>)>> = OnceLock::new();
+    let settings = Settings { debug: debug(), warn: Some(|why| println!("{why}")), ..Default::default() };
+    let open = || match driver::open(&settings) {
         Ok((device, found)) => {
             println!("on {}, {}", found.name, found.kernels);
-            Some(device)
+            Some((device, found.activity))
         }
         Err(why) => {
             assert!(std::env::var_os("NNET3_REQUIRE_GPU").is_none(), "{why}");
@@ -23,10 +33,11 @@ fn device() -> Option<Device> {
 
 nnet3_matrix::each_primitive!(primitive_tests);
 
-/// Products and sums give the same bytes each time, replayed or not.
+/// Products and sums give the same bytes each time, replayed or not, and they have been replayed.
 #[test]
 fn the_same_bytes_each_time() {
-    let Some(device) = device() else { return };
+    let Some((device, activity)) = opened() else { return };
+    let (captured, replayed) = (activity.captured(), activity.replayed());
     use nnet3_matrix::{Matrix, Transpose};
     let mut results = Vec::new();
     for _ in 0..4 {
@@ -46,4 +57,8 @@ fn the_same_bytes_each_time() {
         }
     }
     assert!(results.iter().all(|result| *result == results[0]));
+    if !debug().no_graphs && !debug().synchronous {
+        assert!(activity.captured() > captured && activity.replayed() > replayed, "{activity:?}");
+        assert_eq!(activity.refused(), 0, "{activity:?}");
+    }
 }

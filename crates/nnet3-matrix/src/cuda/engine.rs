@@ -29,7 +29,7 @@ pub trait Engine: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// What memory the device has, if it knows.
     fn memory(&self) -> Option<Memory>;
-    /// `bytes` zeroed bytes, aligned to at least 64.
+    /// `bytes` zeroed bytes, at least one, aligned to at least 64.
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory>;
     /// Frees what [`Engine::allocate`] gave; work that uses it has been run before.
     fn free(&self, address: u64, bytes: u64);

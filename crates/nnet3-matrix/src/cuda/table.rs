@@ -16,8 +16,9 @@ pub(super) struct Block<E: Engine> {
 }
 
 impl<E: Engine> Block<E> {
-    /// Zeroed.
+    /// Zeroed. A block of no bytes has one, since a device has no address for nothing.
     pub(crate) fn try_new(queue: &Queue<E>, bytes: u64) -> Result<Block<E>, OutOfMemory> {
+        let bytes = bytes.max(1);
         let address = queue.lock().settled().allocate(bytes)?;
         Ok(Block { queue: queue.clone(), address, bytes })
     }
@@ -52,7 +53,7 @@ struct Copy<E: Engine> {
 
 impl<E: Engine> Copy<E> {
     fn new(queue: &Queue<E>, bytes: Vec<u8>, numbers: impl Iterator<Item = i64> + Clone) -> Copy<E> {
-        let block = Block::new(queue, bytes.len().max(1) as u64);
+        let block = Block::new(queue, bytes.len() as u64);
         block.upload(&bytes);
         let least = numbers.clone().min().unwrap_or(0);
         Copy { block, least, most: numbers.max().unwrap_or(-1) }

@@ -51,6 +51,13 @@ impl Blas {
         }
     }
 
+    pub fn version(&self) -> Result<i32, Fault> {
+        let mut version = 0;
+        // SAFETY: a place for a number.
+        blas("cublasGetVersion", unsafe { sys::cublasGetVersion_v2(self.handle, &mut version) })?;
+        Ok(version)
+    }
+
     /// Queues a product, or several. cuBLAS is column-major: to it our row-major matrices are their transposes, so it
     /// computes cᵀ = op(b)ᵀ · op(a)ᵀ.
     pub fn multiply(&self, p: &Product) -> Result<(), Fault> {

@@ -1,5 +1,7 @@
 //! [`Engine`] by the CUDA driver.
 
+use super::Settings;
+use super::activity::{Activity, Debug};
 use super::blas::Blas;
 use super::context::Context;
 use super::fault::{Fault, cuda};
@@ -7,27 +9,39 @@ use super::image::Module;
 use super::staging::Staging;
 use crate::backend::Memory;
 use crate::cuda::engine::{Engine, OutOfMemory};
-use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Launch, Op};
 use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A device with one stream. After a failed call the driver's context is of no use, so faults panic with what failed.
 pub(super) struct Cuda {
     blas: Blas,
     staging: Mutex<Staging>,
     module: Module,
+    debug: Debug,
+    warn: Option<fn(&str)>,
+    activity: Arc<Activity>,
     /// Goes last.
     context: ManuallyDrop<Context>,
 }
 
 impl Cuda {
-    pub fn new(context: Context, module: Module, math: GpuMath) -> Result<Cuda, Fault> {
-        let blas = Blas::new(context.stream, math)?;
-        let staging = Mutex::new(Staging::new()?);
-        Ok(Cuda { blas, staging, module, context: ManuallyDrop::new(context) })
+    pub fn new(context: Context, module: Module, settings: &Settings) -> Result<Cuda, Fault> {
+        let mut blas = Blas::new(context.stream, settings.math)?;
+        let staging = Mutex::new(Staging::new().inspect_err(|_| blas.free())?);
+        let (debug, warn, activity) = (settings.debug, settings.warn, Arc::default());
+        Ok(Cuda { blas, staging, module, debug, warn, activity, context: ManuallyDrop::new(context) })
+    }
+
+    pub(crate) fn blas_version(&self) -> Result<i32, Fault> {
+        self.context.enter()?;
+        self.blas.version()
+    }
+
+    pub(crate) fn activity(&self) -> Arc<Activity> {
+        self.activity.clone()
     }
 
     pub(crate) fn free_memory(&self) -> Result<Memory, Fault> {
@@ -169,16 +183,41 @@ impl Engine for Cuda {
 
     fn run(&self, op: &Op) {
         must(self.context.enter());
-        must(self.issue(op))
+        self.activity.note_single();
+        must(self.issue(op));
+        if self.debug.synchronous
+            && let Err(fault) = self.context.synchronize()
+        {
+            panic!("CUDA: {fault}, in {op:?}")
+        }
     }
 
     fn capture(&self, ops: &[Op]) -> Option<Graph> {
+        if self.debug.no_graphs || self.debug.synchronous {
+            return None;
+        }
         must(self.context.enter());
-        self.record(ops).ok()
+        match self.record(ops) {
+            Ok(graph) => {
+                self.activity.note_capture();
+                Some(graph)
+            }
+            Err(fault) => {
+                if self.activity.note_refusal()
+                    && let Some(warn) = self.warn
+                {
+                    warn(&format!(
+                        "work is sent call by call, since the driver does not capture it: {fault}"
+                    ));
+                }
+                None
+            }
+        }
     }
 
     fn replay(&self, graph: &Graph) {
         must(self.context.enter());
+        self.activity.note_replay();
         // SAFETY: the graph is alive; what it uses lives until the queue has been emptied.
         must(cuda("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.context.stream) }))
     }

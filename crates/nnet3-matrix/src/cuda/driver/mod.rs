@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+mod activity;
 mod blas;
 mod context;
 mod engine;
@@ -12,6 +13,7 @@ mod fault;
 mod image;
 mod staging;
 
+pub use activity::{Activity, Debug};
 pub use fault::Unavailable;
 pub use image::Origin;
 
@@ -25,17 +27,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Which device is opened, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, std::fmt::Debug, Default)]
 pub struct Settings {
     /// Number among the visible devices.
     pub ordinal: usize,
     pub math: GpuMath,
     /// Folder for compiled kernels; `None` compiles each time.
     pub cache: Option<PathBuf>,
+    pub debug: Debug,
+    /// Told, once, why the driver would not capture work as a graph.
+    pub warn: Option<fn(&str)>,
 }
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, std::fmt::Debug)]
 pub struct Description {
     /// The name of the device.
     pub name: String,
@@ -44,6 +49,10 @@ pub struct Description {
     pub memory: crate::Memory,
     /// The origin of the compiled kernels.
     pub kernels: Origin,
+    /// The version of cuBLAS, as 1000 × major + 100 × minor + patch.
+    pub cublas: i32,
+    /// What the device is given to do from now on.
+    pub activity: Arc<Activity>,
 }
 
 /// The number of devices that can be used.
@@ -68,9 +77,10 @@ pub fn open(settings: &Settings) -> Result<(Device, Description), Unavailable> {
     let context = Context::new(settings.ordinal)?;
     let (name, capability) = (context.name.clone(), context.capability);
     let (module, kernels) = image::load(&context, settings.cache.as_deref())?;
-    let engine = Cuda::new(context, module, settings.math)?;
+    let engine = Cuda::new(context, module, settings)?;
     let memory = engine.free_memory()?;
+    let (cublas, activity) = (engine.blas_version()?, engine.activity());
     let backend = GpuBackend::new(engine)
         .map_err(|left| Unavailable::Memory { free_mib: left.free >> 20, total_mib: left.total >> 20 })?;
-    Ok((Arc::new(backend), Description { name, capability, memory, kernels }))
+    Ok((Arc::new(backend), Description { name, capability, memory, kernels, cublas, activity }))
 }

@@ -29,19 +29,20 @@ struct Buffer {
 unsafe impl Send for Staging {}
 
 impl Buffer {
-    fn new() -> Result<Buffer, Fault> {
+    fn empty() -> Buffer {
         let nothing = std::ptr::null_mut();
-        let mut buffer =
-            Buffer { host: nothing, device: 0, copied: std::ptr::null_mut(), moved: std::ptr::null_mut() };
+        Buffer { host: nothing, device: 0, copied: std::ptr::null_mut(), moved: std::ptr::null_mut() }
+    }
+
+    fn start(&mut self) -> Result<(), Fault> {
         let flags = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: places for a pointer, an address and events; freed by `Staging::free`.
         unsafe {
-            cuda("cuMemHostAlloc", sys::cuMemHostAlloc(&mut buffer.host, BYTES, 0))?;
-            cuda("cuMemAlloc", sys::cuMemAlloc_v2(&mut buffer.device, BYTES))?;
-            cuda("cuEventCreate", sys::cuEventCreate(&mut buffer.copied, flags))?;
-            cuda("cuEventCreate", sys::cuEventCreate(&mut buffer.moved, flags))?;
+            cuda("cuMemHostAlloc", sys::cuMemHostAlloc(&mut self.host, BYTES, 0))?;
+            cuda("cuMemAlloc", sys::cuMemAlloc_v2(&mut self.device, BYTES))?;
+            cuda("cuEventCreate", sys::cuEventCreate(&mut self.copied, flags))?;
+            cuda("cuEventCreate", sys::cuEventCreate(&mut self.moved, flags))
         }
-        Ok(buffer)
     }
 
     /// Queues a copy of `part` by way of this buffer; returns when `part` has been read.
@@ -69,8 +70,11 @@ impl Staging {
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a place for a stream; destroyed by `free`.
         cuda("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut copies, flags) })?;
-        let buffers = (0..BUFFERS).map(|_| Buffer::new()).collect::<Result<_, _>>()?;
-        Ok(Staging { copies, buffers, next: 0 })
+        let buffers = std::iter::repeat_with(Buffer::empty).take(BUFFERS).collect();
+        let mut out = Staging { copies, buffers, next: 0 };
+        // Whoever waits for a device tries again and again.
+        out.buffers.iter_mut().try_for_each(Buffer::start).inspect_err(|_| out.free())?;
+        Ok(out)
     }
 
     /// Copies `data` to the device in the order of the stream `work`; returns when `data` has been read.
@@ -90,10 +94,17 @@ impl Staging {
             let _ = sys::cuStreamSynchronize(self.copies);
             let _ = sys::cuStreamDestroy_v2(self.copies);
             for buffer in &self.buffers {
-                let _ = sys::cuEventDestroy_v2(buffer.copied);
-                let _ = sys::cuEventDestroy_v2(buffer.moved);
-                let _ = sys::cuMemFree_v2(buffer.device);
-                let _ = sys::cuMemFreeHost(buffer.host);
+                for event in [buffer.copied, buffer.moved] {
+                    if !event.is_null() {
+                        let _ = sys::cuEventDestroy_v2(event);
+                    }
+                }
+                if buffer.device != 0 {
+                    let _ = sys::cuMemFree_v2(buffer.device);
+                }
+                if !buffer.host.is_null() {
+                    let _ = sys::cuMemFreeHost(buffer.host);
+                }
             }
         }
     }

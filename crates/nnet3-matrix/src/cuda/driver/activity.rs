@@ -1,0 +1,81 @@
+//! What a device was given to do, counted, and switches to find out what is wrong.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often work went to the device in which way.
+#[derive(Debug, Default)]
+pub struct Activity {
+    captured: AtomicU64,
+    refused: AtomicU64,
+    replayed: AtomicU64,
+    single: AtomicU64,
+}
+
+impl Activity {
+    /// Segments that were captured as graphs.
+    pub fn captured(&self) -> u64 {
+        self.captured.load(Ordering::Relaxed)
+    }
+    /// Segments that the driver would not capture.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+    /// Graphs that were run.
+    pub fn replayed(&self) -> u64 {
+        self.replayed.load(Ordering::Relaxed)
+    }
+    /// Operations that were sent one by one.
+    pub fn single(&self) -> u64 {
+        self.single.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_capture(&self) {
+        self.captured.fetch_add(1, Ordering::Relaxed);
+    }
+    /// Returns whether it is the first.
+    pub(super) fn note_refusal(&self) -> bool {
+        self.refused.fetch_add(1, Ordering::Relaxed) == 0
+    }
+    pub(super) fn note_replay(&self) {
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+    }
+    pub(super) fn note_single(&self) {
+        self.single.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Switches for the search of faults, none of which changes results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Debug {
+    /// All work is sent operation by operation.
+    pub no_graphs: bool,
+    /// The host waits after each operation, so that a fault is found where it arises, with the kernel's name.
+    pub synchronous: bool,
+}
+
+impl Debug {
+    /// Words that commas separate: `no-graphs`, `synchronous`.
+    pub fn parse(text: &str) -> Result<Debug, String> {
+        let mut debug = Debug::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            match word {
+                "no-graphs" => debug.no_graphs = true,
+                "synchronous" => debug.synchronous = true,
+                other => return Err(format!("expected no-graphs or synchronous, found '{other}'")),
+            }
+        }
+        Ok(debug)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Debug;
+
+    #[test]
+    fn words() {
+        assert_eq!(Debug::parse(""), Ok(Debug::default()));
+        assert_eq!(Debug::parse("synchronous,no-graphs"), Ok(Debug { no_graphs: true, synchronous: true }));
+        assert!(Debug::parse("graphs").unwrap_err().contains("'graphs'"));
+    }
+}
