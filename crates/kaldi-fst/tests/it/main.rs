@@ -4,3 +4,4 @@ mod files;
 mod graph_operations;
 mod look_ahead;
 mod operations;
+mod rustfst_oracle;
