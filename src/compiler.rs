@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 
 use crate::options::compute::{CachingOptions, OptimizationOptions, compiler_defaults};
-use nnet3_core::compile::CachingCompiler;
+use nnet3_core::check::{CheckOptions, check};
 use nnet3_core::computation::Computation;
-use nnet3_core::computation::check::{CheckOptions, check};
+use nnet3_core::execute::CachingCompiler;
 use nnet3_core::execute::Program;
 use nnet3_core::lower::Watch;
 use nnet3_core::nnet::Nnet;

@@ -9,7 +9,7 @@ use kaldi_io::log::Site;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use kaldi_io::{kaldi_log, kaldi_warn};
-use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_core::execute::CachingCompiler;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 use nnet3_train::EgsReader;

@@ -13,7 +13,7 @@ use kaldi_io::text::format_g;
 use kaldi_io::{kaldi_log, kaldi_vlog, kaldi_warn};
 
 use crate::messages;
-use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_core::execute::CachingCompiler;
 use nnet3_core::forward::batch::BatchStats;
 use nnet3_train::diagnostics::{ProbComputer, accuracy_lines};
 use nnet3_train::ledger::Remark;

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use kaldi_io::writer::KaldiWriter;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
-use nnet3_core::compile::cache::Stage;
 use nnet3_core::compile::compile;
 use nnet3_core::execute::Program;
+use nnet3_core::execute::cache::Stage;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions, Times};
 use nnet3_core::nnet::Nnet;

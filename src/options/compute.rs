@@ -5,7 +5,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::log::{self, sites::COMPUTE_DEBUG};
-use nnet3_core::compile::cache::CompilerOptions;
+use nnet3_core::execute::CompilerOptions;
 use nnet3_core::execute::{Executor, Observer, Trace};
 use nnet3_core::optimize::OptimizeOptions;
 

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kaldi_io::holder::{MatrixHolder, VectorHolder};
 use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader, kaldi_log};
-use nnet3_core::compile::cache::CachingCompiler;
+use nnet3_core::execute::CachingCompiler;
 use nnet3_core::execute::Executor;
 use nnet3_core::forward::{BatchOptions, Chunking, Ivectors, LoopedForward, OutputScaling, Streaming};
 use nnet3_core::nnet::Nnet;

@@ -5,8 +5,10 @@
 //! computable, in which steps) → [`compile`] (commands on sub-matrices: [`computation`]) → [`optimize`] (passes) →
 //! [`plan`] (arena offsets) → [`execute`] (replay). See `docs/architecture.md`.
 
+pub mod analysis;
 mod buckets;
 pub mod c_rand;
+pub mod check;
 pub mod compile;
 pub mod component;
 pub mod computation;

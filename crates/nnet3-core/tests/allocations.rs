@@ -4,8 +4,8 @@
 
 use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::execute::{Executor, Model, Program};
 use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::request::MinibatchRequest;
 use kaldi_io::GeneralMatrix;
-use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
 use nnet3_core::execute::Executor;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 

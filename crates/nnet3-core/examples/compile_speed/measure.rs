@@ -3,10 +3,11 @@
 use super::Result;
 use super::case::Case;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile_observed, shortcut};
+use nnet3_core::check::{CheckOptions, check};
+use nnet3_core::compile::{compile_observed, shortcut};
 use nnet3_core::computation::Computation;
-use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::execute::Program;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize_observed};
 use nnet3_core::request::ComputationRequest;

@@ -1,7 +1,6 @@
 //! From a request to an unoptimised computation: the graph, its steps, then the commands.
 
 mod backward;
-pub mod cache;
 mod forward;
 mod locations;
 pub mod looped;
@@ -9,8 +8,6 @@ mod reads;
 pub mod shortcut;
 #[cfg(test)]
 mod tests;
-
-pub use cache::{CachingCompiler, CompilerOptions, Timing};
 
 use self::reads::{Reads, Scales};
 use crate::component::Properties;

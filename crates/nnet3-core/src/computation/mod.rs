@@ -3,7 +3,6 @@
 //! Matrix 0 and sub-matrix 0 are empty (0 × 0) and never used by a command. Commands refer to sub-matrices; those that
 //! allocate, free, exchange or transfer need one that covers its whole matrix.
 
-pub mod check;
 pub mod command;
 mod memos;
 pub mod print;

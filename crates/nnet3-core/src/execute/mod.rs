@@ -4,12 +4,14 @@
 //! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
 //! first run of a program nothing is allocated.
 
+pub mod cache;
 mod components;
 mod observe;
 mod program;
 mod sparse;
 mod trace;
 
+pub use cache::{CachingCompiler, CompilerOptions, Timing};
 pub use observe::{Moment, Observer};
 pub use program::Program;
 pub use trace::Trace;

@@ -2,6 +2,7 @@
 //! them gets them dense, in the place that the plan has for them.
 
 use super::{Executor, Model, Program};
+use crate::analysis::CommandAccesses;
 use crate::component::{Component, as_sparse_affine};
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::{Error, Result};
@@ -9,7 +10,6 @@ use crate::index::ComponentId;
 use crate::learning::{Rules, plain};
 use crate::lower::Mode;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::CommandAccesses;
 use crate::random::Random;
 use kaldi_io::SparseMatrix;
 use nnet3_matrix::sparse::SparseRows;

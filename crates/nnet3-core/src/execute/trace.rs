@@ -1,9 +1,9 @@
 //! `--computation.debug=true`: a line for each command, with what it changed.
 
 use super::{Moment, Observer, Program};
+use crate::analysis::submatrix_accesses;
 use crate::computation::{Backprop, Command, SubmatrixId, print};
 use crate::index::ComponentId;
-use crate::optimize::analysis::submatrix_accesses;
 use crate::text::number;
 use std::fmt::Write;
 use std::sync::Arc;

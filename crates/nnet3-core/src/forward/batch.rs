@@ -3,8 +3,8 @@
 use super::batch_chunks::BatchChunk;
 use super::runner::{Runner, Shape};
 use super::{Chunking, Ivectors, OutputScaling, check_dims};
-use crate::compile::cache::CachingCompiler;
 use crate::error::{Error, Result};
+use crate::execute::CachingCompiler;
 use crate::execute::Executor;
 use crate::nnet::Nnet;
 use kaldi_io::DenseMatrix;
@@ -325,7 +325,7 @@ mod tests {
         SPLICED, WITH_IVECTOR, assert_close, by_hand, forward, network, random_matrix,
     };
     use super::*;
-    use crate::compile::cache::CompilerOptions;
+    use crate::execute::CompilerOptions;
     use crate::optimize::OptimizeOptions;
 
     fn batch(nnet: &Nnet, chunking: Chunking, options: BatchOptions) -> BatchForward<'_> {

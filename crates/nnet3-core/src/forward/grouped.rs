@@ -8,8 +8,8 @@
 use super::reach::Reach;
 use super::runner::{Chunks, Shape, request, run_program};
 use super::{Chunk, Chunking, Ivectors, OutputScaling, check_dims};
-use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
+use crate::execute::CachingCompiler;
 use crate::execute::{Executor, Program};
 use crate::nnet::Nnet;
 use crate::random::Random;
@@ -331,7 +331,7 @@ impl Minibatch {
 mod tests {
     use super::super::tests::{SPLICED, WITH_IVECTOR, assert_close, forward, network, random_matrix};
     use super::*;
-    use crate::compile::cache::CompilerOptions;
+    use crate::execute::CompilerOptions;
     use crate::optimize::OptimizeOptions;
 
     const BOTH_WAYS: &str = "

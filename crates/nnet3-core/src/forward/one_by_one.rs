@@ -2,8 +2,8 @@
 
 use super::runner::{Runner, Shape};
 use super::{Chunking, Ivectors, OutputScaling, check_dims};
-use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
+use crate::execute::CachingCompiler;
 use crate::nnet::Nnet;
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::Device;

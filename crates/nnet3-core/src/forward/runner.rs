@@ -1,8 +1,8 @@
 //! Runs a network on equal chunks of one or more sequences at a time.
 
 use super::chunk::Chunk;
-use crate::compile::cache::CachingCompiler;
 use crate::error::Result;
+use crate::execute::CachingCompiler;
 use crate::execute::{Executor, Model, Program};
 use crate::index::Index;
 use crate::nnet::Nnet;

@@ -1,9 +1,9 @@
 //! Chunked outputs against a slow calculation by hand, frame by frame.
 
 use super::*;
-use crate::compile::cache::CachingCompiler;
-use crate::compile::cache::CompilerOptions;
 use crate::config::parse_config;
+use crate::execute::CachingCompiler;
+use crate::execute::CompilerOptions;
 use crate::optimize::OptimizeOptions;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;

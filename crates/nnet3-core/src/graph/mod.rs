@@ -7,6 +7,7 @@
 
 pub mod build;
 pub mod cindexes;
+pub mod context;
 pub mod epochs;
 pub mod explain;
 pub mod phases;

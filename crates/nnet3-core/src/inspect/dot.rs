@@ -1,8 +1,8 @@
 //! The computation as a graph for Graphviz: commands and matrices with their lives.
 
 use super::{Inspection, milliseconds};
+use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::computation::{Command, MatrixId, SubmatrixId, print};
-use crate::optimize::analysis::{AccessKind, submatrix_accesses};
 use std::fmt::Write;
 
 /// Longest line in a box.

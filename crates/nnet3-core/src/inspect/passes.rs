@@ -1,6 +1,6 @@
 //! What each stage of compiling did: sizes before and after, time.
 
-use crate::compile::cache::Stage;
+use crate::execute::cache::Stage;
 use crate::{lower, optimize};
 use std::fmt::Write;
 use std::time::Duration;

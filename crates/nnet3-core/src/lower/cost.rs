@@ -2,11 +2,11 @@
 
 use super::op::{Affine, Backprop, Op, Share};
 use super::{FilterProduct, Lowered};
+use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::flops;
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, submatrix_accesses};
 use std::iter::Sum;
 use std::ops::Add;
 

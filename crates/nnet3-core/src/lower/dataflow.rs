@@ -1,10 +1,10 @@
 //! A record of what the commands of a computation do to its matrices, in order, which answers the questions that
 //! several passes ask.
 
+use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::buckets::Buckets;
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, submatrix_accesses};
 use std::ops::Range;
 
 /// A rectangle of a matrix: a range of rows and a range of columns.

@@ -6,7 +6,6 @@
 pub mod check;
 pub mod collapse;
 pub mod config;
-pub mod context;
 mod convert;
 pub mod edit;
 mod finite;

@@ -1,6 +1,6 @@
 //! Additions to what is still zero become assignments.
 
-use super::analysis::{Variables, is_zeroing, submatrix_accesses};
+use crate::analysis::{Variables, is_zeroing, submatrix_accesses};
 use crate::computation::{Command, Computation};
 use crate::error::Result;
 use crate::nnet::Nnet;

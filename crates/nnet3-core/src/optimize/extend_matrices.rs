@@ -1,7 +1,7 @@
 //! Copies of nearly all rows of a matrix to the end of another become copies of all rows, to a slightly longer matrix;
 //! then a merge can remove them.
 
-use super::analysis::is_zeroing;
+use crate::analysis::is_zeroing;
 use crate::computation::{Command, Computation, Submatrix, SubmatrixId};
 use crate::index::NO_TIME;
 

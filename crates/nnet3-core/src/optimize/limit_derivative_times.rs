@@ -1,8 +1,8 @@
 //! Derivatives at times outside a range are taken to be zero; commands and matrices shrink accordingly. Needs debug
 //! info, and every matrix zeroed at first: it must be the first pass.
 
-use super::analysis::{Analysis, is_zeroing};
 use super::renumber;
+use crate::analysis::{Analysis, is_zeroing};
 use crate::component::Properties;
 use crate::computation::{
     Backprop, Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, Propagate, RangesId, RowOf,

@@ -1,8 +1,8 @@
 //! A computation of several requests that follow each other in time comes to repeat itself; from there on it becomes a
 //! loop. Needs debug info.
 
-use super::analysis::Analysis;
 use super::renumber;
+use crate::analysis::Analysis;
 use crate::computation::{Command, Computation, MatrixDebugInfo, MatrixId, Propagate, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::index::{Cindex, NO_TIME};

@@ -1,7 +1,7 @@
 //! Records that values which wait for the backward pass are kept in fewer bits.
 
-use super::analysis::{AccessKind, MatrixAnalysis};
 use super::renumber::insert_commands;
+use crate::analysis::{AccessKind, MatrixAnalysis};
 use crate::computation::{Backprop, Command, Compression, Computation, MatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;

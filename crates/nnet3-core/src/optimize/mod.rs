@@ -3,7 +3,6 @@
 //! Every pass takes a computation that the checker accepts and leaves one that it accepts and that gives the same
 //! values. Passes need the debug info only where they say so.
 
-pub mod analysis;
 pub mod consolidate_io;
 mod consolidate_model_update;
 mod convert_addition;
@@ -24,7 +23,8 @@ mod variable_merging;
 pub use extend_matrices::MIN_PROPORTION as EXTEND_MIN_PROPORTION;
 pub use options::OptimizeOptions;
 
-use crate::computation::{Command, Computation, check};
+use crate::check;
+use crate::computation::{Command, Computation};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Matrices are allocated just before their first use and freed just after their last.
 
-use super::analysis::{CommandAccesses, is_zeroing, lives};
+use crate::analysis::{CommandAccesses, is_zeroing, lives};
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;

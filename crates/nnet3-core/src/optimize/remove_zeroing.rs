@@ -1,6 +1,6 @@
 //! Matrices that are written before they are read need not be set to zero first.
 
-use super::analysis::{AccessKind, CommandAccesses, Variables, is_zeroing};
+use crate::analysis::{AccessKind, CommandAccesses, Variables, is_zeroing};
 use crate::computation::{Command, Computation, MatrixId};
 use crate::error::Result;
 use crate::nnet::Nnet;

@@ -1,8 +1,8 @@
 //! Two matrices, one of which is copied to the other or could be worked on in place, become one.
 
-use super::analysis::{Analysis, CommandAccesses, Life, SubmatricesByMatrix, is_zeroing, lives};
 use super::options::OptimizeOptions;
 use super::renumber;
+use crate::analysis::{Analysis, CommandAccesses, Life, SubmatricesByMatrix, is_zeroing, lives};
 use crate::component::Properties;
 use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Submatrix, SubmatrixId};
 use crate::error::Result;

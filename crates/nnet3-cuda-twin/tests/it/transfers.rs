@@ -2,8 +2,8 @@
 
 use kaldi_io::DenseMatrix;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_core::compile::cache::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::forward::{Chunking, GroupedForward, Ivectors};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;

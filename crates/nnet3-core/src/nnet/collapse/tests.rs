@@ -1,9 +1,9 @@
 //! Compares the outputs of small random networks before and after.
 
 use super::*;
-use crate::compile::cache::{CachingCompiler, CompilerOptions};
 use crate::compile::compile;
 use crate::config::parse_config;
+use crate::execute::{CachingCompiler, CompilerOptions};
 use crate::execute::{Executor, Model, Program};
 use crate::forward::{Chunking, Forward, Ivectors};
 use crate::optimize::OptimizeOptions;

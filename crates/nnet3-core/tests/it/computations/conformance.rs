@@ -3,9 +3,9 @@
 use crate::computations::support::*;
 use kaldi_io::matrix::DenseMatrix;
 use kaldi_io::reader::KaldiReader;
+use nnet3_core::check::{CheckOptions, check};
 use nnet3_core::compile::compile;
 use nnet3_core::computation::Computation;
-use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize_observed};
 use nnet3_core::request::ComputationRequest;

@@ -1,9 +1,10 @@
 //! Listings that the reference printed for two small networks, and what they compute.
 
 use crate::computations::support::*;
+use nnet3_core::compile::compile;
 use nnet3_core::compile::looped::{LoopedOptions, compile_looped, looped_requests};
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile};
 use nnet3_core::computation::Computation;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::ComputationRequest;

@@ -2,9 +2,10 @@
 
 use crate::computations::support::*;
 use nnet3_core::Index;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile};
+use nnet3_core::compile::compile;
 use nnet3_core::computation::{Command, Propagate, print};
 use nnet3_core::execute::Program;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::flops;
 use nnet3_core::graph::explain::{explain_output, parse_output};
 use nnet3_core::inspect::{Inspection, Passes, Profile, ProfileOptions};

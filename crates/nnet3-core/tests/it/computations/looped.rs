@@ -3,11 +3,11 @@
 use crate::computations::conformance::cases;
 use crate::computations::support::*;
 use kaldi_io::matrix::DenseMatrix;
+use nnet3_core::check::{CheckOptions, check};
 use nnet3_core::compile::compile;
 use nnet3_core::compile::looped::{
     LoopedOptions, chunk_size, compile_looped, looped_requests, set_ivector_period,
 };
-use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::computation::{Command, Computation};
 use nnet3_core::execute::{Executor, Model, Program};
 use nnet3_core::nnet::Nnet;

@@ -5,8 +5,8 @@ mod precomputed;
 mod random;
 
 use crate::computations::support::*;
+use nnet3_core::check::{CheckOptions, check};
 use nnet3_core::compile::compile;
-use nnet3_core::computation::check::{CheckOptions, check};
 use nnet3_core::computation::{
     Backprop, Command, Compression, Computation, IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId,
     Submatrix, SubmatrixId,

@@ -2,10 +2,11 @@
 
 use crate::computations::conformance::{Case, folders};
 use nnet3_core::Random;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile};
+use nnet3_core::compile::compile;
 use nnet3_core::computation::{Command, Computation, MatrixId};
 use nnet3_core::config::parse_config;
 use nnet3_core::execute::Program;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::plan::ALIGNMENT;

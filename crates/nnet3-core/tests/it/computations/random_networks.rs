@@ -5,8 +5,9 @@
 use crate::computations::support::*;
 use crate::computations::variants::option_variants;
 use nnet3_core::Index;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile};
-use nnet3_core::computation::check::{CheckOptions, check};
+use nnet3_core::check::{CheckOptions, check};
+use nnet3_core::compile::compile;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::{OptimizeOptions, optimize};
 use nnet3_core::request::{ComputationRequest, IoSpecification};

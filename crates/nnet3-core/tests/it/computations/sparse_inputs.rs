@@ -2,8 +2,8 @@
 
 use kaldi_io::{SparseMatrix, SparseVector};
 use nnet3_core::Random;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions};
 use nnet3_core::config::parse_config;
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::execute::{Executor, Model};
 use nnet3_core::learning::{Delta, SecondThread};
 use nnet3_core::nnet::Nnet;

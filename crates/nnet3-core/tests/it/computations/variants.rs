@@ -6,9 +6,10 @@ use crate::computations::support::*;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::Index;
-use nnet3_core::compile::{CachingCompiler, CompilerOptions, compile};
+use nnet3_core::check::{CheckOptions, check};
+use nnet3_core::compile::compile;
 use nnet3_core::computation::Computation;
-use nnet3_core::computation::check::{CheckOptions, check};
+use nnet3_core::execute::{CachingCompiler, CompilerOptions};
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::request::ComputationRequest;
 

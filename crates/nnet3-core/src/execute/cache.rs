@@ -1,10 +1,10 @@
 //! Compiles requests and keeps the programs, so that a request seen before costs nothing.
 
-use super::{compile, shortcut};
+use super::Program;
+use crate::check::{CheckOptions, check};
+use crate::compile::{compile, shortcut};
 use crate::computation::Computation;
-use crate::computation::check::{CheckOptions, check};
 use crate::error::Result;
-use crate::execute::Program;
 use crate::fast_hash::FastMap;
 use crate::lower::{self, Watch};
 use crate::nnet::Nnet;

@@ -7,11 +7,13 @@ mod commands;
 mod uses;
 
 use self::uses::Use;
-use super::{Backprop, Command, Compression, Computation, MatrixId, SubmatrixId, print};
+use crate::analysis::{AccessKind, Life, MatrixAnalysis, Variables, lives};
+use crate::computation::{
+    Backprop, Command, Compression, Computation, MatrixId, Submatrix, SubmatrixId, print,
+};
 use crate::error::{Error, Result};
 use crate::index::Cindex;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, Life, MatrixAnalysis, Variables, lives};
 use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
@@ -50,13 +52,13 @@ pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> R
 
 /// Sub-matrices lie inside their matrices.
 fn check_sizes(computation: &Computation) -> Result<()> {
-    let fits = |s: &super::Submatrix| {
+    let fits = |s: &Submatrix| {
         computation.matrices.get(s.matrix.index()).is_some_and(|m| {
             s.row_offset.checked_add(s.rows).is_some_and(|end| end <= m.rows)
                 && s.col_offset.checked_add(s.cols).is_some_and(|end| end <= m.cols)
         })
     };
-    let is_empty = |s: &super::Submatrix| s.matrix == MatrixId(0) || s.rows == 0 || s.cols == 0;
+    let is_empty = |s: &Submatrix| s.matrix == MatrixId(0) || s.rows == 0 || s.cols == 0;
     for (i, s) in computation.submatrices.iter().enumerate() {
         if !fits(s) || (i > 0 && is_empty(s)) {
             return Err(Error::computation(format!(

@@ -1,9 +1,9 @@
 //! Finds how many frames around an output frame a network needs.
 
-use super::Nnet;
+use super::computable_outputs;
+use super::epochs::is_recurrent;
 use crate::error::{Error, Result};
-use crate::graph::computable_outputs;
-use crate::graph::epochs::is_recurrent;
+use crate::nnet::Nnet;
 use crate::request::{ComputationRequest, IoSpecification};
 
 impl Nnet {

@@ -1,9 +1,9 @@
 //! What the checker has to know of each variable: who uses it first and last, and whether it is changed after it was
 //! only read.
 
+use crate::analysis::{AccessKind, CommandAccesses, Variables};
 use crate::computation::Computation;
 use crate::nnet::Nnet;
-use crate::optimize::analysis::{AccessKind, CommandAccesses, Variables};
 
 /// The uses of one variable. What one command does to it counts as one use.
 #[derive(Clone, Copy, Debug)]
