@@ -17,7 +17,6 @@ usage: run.sh [options]
   --stage N         begin with this stage: 1 build, 2 data, 3 training, 4 graph, 5 decoding, 6 scores,
                     7 figures (1)
   --last-stage N    end with this one (7)
-  --keep-wav        keep the speech as data/<set>/wav/*.wav too
 Data made by an earlier run are used again if they were made the same way, and so is a training of the same kind on the same
 data: an interrupted one goes on from its last whole iteration. Everything else is done afresh.
 END
@@ -30,7 +29,6 @@ num_epochs=8
 nj=2
 first_stage=1
 last_stage=7
-keep_wav=
 while (( $# )); do
   case $1 in
     --dir | --data | --num-utts | --num-epochs | --nj | --stage | --last-stage)
@@ -42,7 +40,6 @@ while (( $# )); do
     --nj) nj=$2; shift ;;
     --stage) first_stage=$2; shift ;;
     --last-stage) last_stage=$2; shift ;;
-    --keep-wav) keep_wav=--keep-wav ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
   esac
@@ -97,15 +94,21 @@ build() {
 
 # ---- 2: data --------------------------------------------------------------------------------------------------------
 make_data() {
-  local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py conf/phones.txt conf/voices.txt)
-  local made_by="$num_utts utterances $keep_wav, $(cat "${recipe[@]}" | cksum)"
+  local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py conf/phones.txt conf/voices.txt conf/fbank.conf)
+  local made_by="$num_utts utterances, $(cat "${recipe[@]}" | cksum)" set
   if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then
     echo "$data is there already"
     return
   fi
   rm -rf "${data:?}"/{made_by,train,dev,test_seen,test_unseen}
-  "$python" local/make_speech.py --dir "$data" --num-train "$num_utts" --nj "$nj" $keep_wav
+  "$python" local/make_speech.py --dir "$data" --num-train "$num_utts" --nj "$nj"
+  for set in train dev test_seen test_unseen; do make_features "$data/$set" 2>"$log/features.$set.log"; done
   echo "$made_by" >"$data/made_by"
+}
+
+make_features() { # <folder of a set>
+  compute-fbank-feats --config=conf/fbank.conf --subtract-mean=true "scp:$1/wav.scp" ark:- |
+    copy-feats --compress=true --compression-method=2 ark:- "ark,scp:$1/feats.ark,$1/feats.scp"
 }
 
 # ---- 3: training ----------------------------------------------------------------------------------------------------
@@ -180,7 +183,7 @@ echo "== Stage 0: what the recipe needs"
 install_tools
 stage 1 "building the programs" "" build
 export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
-stage 2 "speech, features and phone labels" "" make_data
+stage 2 "speech, features and phone labels" "$log" make_data
 stage 3 "training" "$log" train
 stage 4 "decoding graph" "$log" make_graph
 stage 5 "decoding" "$log" decode

@@ -35,7 +35,7 @@ s5=$(realpath "$1")
 bin=$(realpath "$bin")
 [[ -x $bin/nnet3-train ]] || { echo "run.sh: no nnet3-train in $bin; cargo build --release makes it" >&2; exit 2; }
 digits=$(realpath ../digits)
-[[ -f $digits/data/made_by ]] || "$digits/run.sh" --stage 2 --last-stage 2
+[[ -f $digits/data/made_by ]] || PATH=$bin:$PATH "$digits/run.sh" --stage 2 --last-stage 2
 local=$(realpath local) conf=$(realpath conf)
 
 # The drivers expect to stand in a folder with steps/, utils/ and path.sh.

@@ -1,14 +1,12 @@
-"""From samples to what the network sees: 40 log-mel bins every 10 ms, and one phone label a frame.
+"""What the labels must know of the features that compute-fbank-feats makes with conf/fbank.conf: a frame every 10 ms.
 
-Frame t is centred at (t + 0.5) * 10 ms (Kaldi's `--snip-edges=false`), and its label is the phone that is sounding there.
+Frame t is centred at (t + 0.5) * 10 ms (`--snip-edges=false`), and its label is the phone that is sounding there.
 """
 
-import kaldi_native_fbank as knf
 import numpy as np
 
 SAMPLE_RATE = 16000
 FRAME_SHIFT = SAMPLE_RATE // 100
-NUM_BINS = 40
 
 
 def resample(samples, rate, to=SAMPLE_RATE):
@@ -25,18 +23,9 @@ def resample(samples, rate, to=SAMPLE_RATE):
     return np.fft.irfft(spectrum, blocks * step_out)[:num_out] * (step_out / step_in)
 
 
-def log_mel(samples):
-    """Frames x NUM_BINS log-mel energies of 16 kHz samples in the range of 16-bit integers, with zero mean."""
-    options = knf.FbankOptions()
-    options.frame_opts.samp_freq = SAMPLE_RATE
-    options.frame_opts.dither = 0
-    options.frame_opts.snip_edges = False
-    options.mel_opts.num_bins = NUM_BINS
-    fbank = knf.OnlineFbank(options)
-    fbank.accept_waveform(SAMPLE_RATE, samples.astype(np.float32))
-    fbank.input_finished()
-    features = np.stack([fbank.get_frame(t) for t in range(fbank.num_frames_ready)])
-    return features - features.mean(axis=0)
+def num_frames(samples):
+    """How many frames compute-fbank-feats makes of 16 kHz samples."""
+    return (len(samples) + FRAME_SHIFT // 2) // FRAME_SHIFT
 
 
 def frame_labels(segments, num_frames):

@@ -40,7 +40,7 @@ else
 fi
 
 # ---- Python packages ------------------------------------------------------------------------------------------------
-venv_works() { .venv/bin/python -c 'import kaldi_native_fbank, kaldi_native_io, matplotlib, numpy' 2>/dev/null; }
+venv_works() { .venv/bin/python -c 'import kaldi_native_io, matplotlib, numpy' 2>/dev/null; }
 
 if venv_works && cmp -s requirements.txt .venv/requirements.txt; then
   echo "Python packages: all there (.venv)"

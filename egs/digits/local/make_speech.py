@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Speaks random digit strings with espeak-ng and writes them as Kaldi archives of features and phone alignments.
+"""Speaks random digit strings with espeak-ng and writes them as data folders: recordings, words, and phone alignments.
 
 Four sets: `train`, `dev` and `test_seen` in the voices marked `train` in conf/voices.txt, `test_unseen` in those marked
 `held-out`.  Speed, pitch, pauses, and the level and colour of the background noise are drawn at random for each utterance,
 from a generator that depends on the seed, the set and the utterance's number only; so the data are the same however many
 processes make them.
 
-Each set's folder then holds `feats.ark`/`feats.scp` (40 log-mel bins, compressed, zero mean), `ali.ark` (the phone id of
-each frame), `post.ark` (the same as posteriors, for nnet3-get-egs), `text`, `utt2spk` and `phones.ctm` (exact times).
+Each set's folder then holds `wav/<utterance>.wav` (16 kHz) and `wav.scp` (where they are), `ali.ark` (the phone id of each
+frame), `post.ark` (the same as posteriors, for nnet3-get-egs), `text`, `utt2spk` and `phones.ctm` (exact times).
 """
 
 import argparse
@@ -36,7 +36,6 @@ class Utterance:
     words: list
     segments: list  # [(first second, phone id)]
     samples: np.ndarray  # 16 kHz, in the range of 16-bit integers
-    feats: np.ndarray
     ali: np.ndarray
 
 
@@ -95,9 +94,8 @@ def speak_utterance(synthesiser, rng, voice, key, phones):
     segments = [(0.0, phones.silence)] + [
         (offset + start / synthesiser.sample_rate, phone) for start, phone in phone_segments(marks, spoken, phones)[1:]
     ]
-    feats = features.log_mel(samples)
-    ali = features.frame_labels(segments, len(feats))
-    return Utterance(key, voice, words, segments, samples, feats, ali)
+    ali = features.frame_labels(segments, features.num_frames(samples))
+    return Utterance(key, voice, words, segments, samples, ali)
 
 
 def speak_chunk(job):
@@ -124,20 +122,19 @@ def write_wav(path, samples):
 class SetWriter:
     """Writes one set's folder, utterance by utterance."""
 
-    def __init__(self, folder, phones, keep_wav):
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.phones, self.keep_wav = folder, phones, keep_wav
-        self.feats = kaldi_native_io.CompressedMatrixWriter(f"ark,scp:{folder}/feats.ark,{folder}/feats.scp")
+    def __init__(self, folder, phones):
+        (folder / "wav").mkdir(parents=True, exist_ok=True)
+        self.folder, self.phones = folder, phones
         self.ali = kaldi_native_io.Int32VectorWriter(f"ark:{folder}/ali.ark")
         self.post = kaldi_native_io.PosteriorWriter(f"ark:{folder}/post.ark")
-        self.tables = {name: open(folder / name, "w") for name in ("text", "utt2spk", "phones.ctm")}
+        self.tables = {name: open(folder / name, "w") for name in ("wav.scp", "text", "utt2spk", "phones.ctm")}
         self.utterances = self.frames = 0
-        if keep_wav:
-            (folder / "wav").mkdir(exist_ok=True)
 
     def write(self, utterance):
         key, seconds = utterance.key, len(utterance.samples) / features.SAMPLE_RATE
-        self.feats.write(key, utterance.feats, kaldi_native_io.CompressionMethod.kSpeechFeature)
+        wav = self.folder / "wav" / f"{key}.wav"
+        write_wav(wav, utterance.samples)
+        print(key, wav, file=self.tables["wav.scp"])
         self.ali.write(key, utterance.ali.tolist())
         self.post.write(key, [[(int(phone), 1.0)] for phone in utterance.ali])
         print(key, *utterance.words, file=self.tables["text"])
@@ -147,13 +144,11 @@ class SetWriter:
             if end - start > 1e-4:  # not the empty silence between two words that run on
                 name = self.phones.names[phone]
                 print(f"{key} 1 {start:.5f} {end - start:.5f} {name}", file=self.tables["phones.ctm"])
-        if self.keep_wav:
-            write_wav(self.folder / "wav" / f"{key}.wav", utterance.samples)
         self.utterances += 1
         self.frames += len(utterance.ali)
 
     def close(self):
-        for file in (self.feats, self.ali, self.post, *self.tables.values()):
+        for file in (self.ali, self.post, *self.tables.values()):
             file.close()
 
 
@@ -164,7 +159,6 @@ def main():
     parser.add_argument("--num-test", type=int, default=100, help="utterances in each other set (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other data (default: 1)")
     parser.add_argument("--nj", type=int, default=2, help="parallel processes (default: 2)")
-    parser.add_argument("--keep-wav", action="store_true", help="also write <set>/wav/<utterance>.wav")
     args = parser.parse_args()
 
     voices, phones = lang.voices(), lang.Phones()
@@ -184,7 +178,7 @@ def main():
                 (number, name, first, min(first + CHUNK, count), speakers, args.seed)
                 for first in range(0, count, CHUNK)
             ]
-            writer = SetWriter(args.dir / name, phones, args.keep_wav)
+            writer = SetWriter(args.dir / name, phones)
             for utterances in pool.imap(speak_chunk, jobs):
                 for utterance in utterances:
                     writer.write(utterance)

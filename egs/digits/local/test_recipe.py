@@ -1,13 +1,37 @@
 #!/usr/bin/env python3
-"""Checks of the recipe's own arithmetic against slow, obvious versions. Run: .venv/bin/python local/test_recipe.py"""
+"""Checks of the recipe's own arithmetic against slow, obvious versions. Run: .venv/bin/python local/test_recipe.py
 
+The programs must be built, as run.sh does, or be on the PATH.
+"""
+
+import os
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
+import archives
 import numpy as np
 
 import features
 import lang
 import make_lang
+import make_speech
+
+RECIPE = Path(__file__).resolve().parent.parent
+PATH = f"{os.environ['PATH']}:{RECIPE.parent.parent / 'target' / 'release'}"
+
+
+def log_mel(samples):
+    """What run.sh makes of samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        wav = Path(folder) / "a.wav"
+        make_speech.write_wav(wav, samples)
+        command = f"compute-fbank-feats --config=conf/fbank.conf --subtract-mean=true scp:- ark:{folder}/feats.ark"
+        subprocess.run(
+            command.split(), input=f"a {wav}\n".encode(), cwd=RECIPE, env=os.environ | {"PATH": PATH}, capture_output=True, check=True
+        )
+        return archives.matrices(f"ark:{folder}/feats.ark")["a"]
 
 
 class Lexicon(unittest.TestCase):
@@ -47,7 +71,14 @@ class Features(unittest.TestCase):
     def test_a_click_is_loudest_in_the_frame_around_it(self):
         samples = np.random.default_rng(0).standard_normal(16000)
         samples[features.FRAME_SHIFT * 40 + 80] = 30000.0  # the centre of frame 40
-        self.assertEqual(features.log_mel(samples).sum(axis=1).argmax(), 40)
+        self.assertEqual(log_mel(samples).sum(axis=1).argmax(), 40)
+
+    def test_there_are_as_many_labels_as_frames_whose_mean_is_zero(self):
+        for length in (1680, 1679, 1681, 1759, 1760):
+            samples = np.random.default_rng(length).standard_normal(length) * 100
+            feats = log_mel(samples)
+            self.assertEqual(feats.shape, (features.num_frames(samples), 40))
+            self.assertLess(np.abs(feats.mean(axis=0)).max(), 1e-4)
 
 
 if __name__ == "__main__":
