@@ -1,6 +1,8 @@
 //! Reading networks, and the programs that copy them: Kaldi's scripts read through a pipe of such a program to change
 //! a network on the way.
 
+use std::io::Read;
+
 use anyhow::{Context, Result, bail};
 use kaldi_io::cli::Parsed;
 use kaldi_io::filename::RxFilename;
@@ -54,6 +56,41 @@ fn not_finite(nnet: &Nnet) -> Result<Option<String>> {
             Some(format!("values of {} components, such as {first}, are nan or infinite", names.len()))
         }
     })
+}
+
+/// All bytes of a file.
+pub fn bytes(rxfilename: &str) -> Result<Vec<u8>> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    let mut bytes = Vec::new();
+    r.read_to_end(&mut bytes).with_context(|| rxfilename.to_owned())?;
+    r.close()?;
+    Ok(bytes)
+}
+
+/// The bytes of a model file, a network or an acoustic model: as they are if it is binary, else of its binary form.
+pub fn binary_bytes(rxfilename: &str) -> Result<Vec<u8>> {
+    let bytes = bytes(rxfilename)?;
+    if bytes.starts_with(b"\0B") {
+        return Ok(bytes);
+    }
+    let mut r = KaldiReader::from_bytes(rxfilename, bytes);
+    let mut w = KaldiWriter::in_memory(true);
+    match r.peek_token()? {
+        Some(b'T') => AmNnet::read(&mut r)?.write(&mut w)?,
+        _ => Nnet::read(&mut r)?.write(&mut w)?,
+    }
+    r.skip_whitespace()?;
+    if !r.at_eof()? {
+        bail!(r.error("expected the end of the file after the model"));
+    }
+    Ok([b"\0B", &w.into_bytes()[..]].concat())
+}
+
+/// Writes bytes as they are; a file appears whole or not at all.
+pub fn write_bytes(wxfilename: &str, bytes: &[u8]) -> Result<()> {
+    let mut w = KaldiWriter::create(wxfilename, false)?;
+    w.write_bytes(bytes)?;
+    Ok(w.finish()?)
 }
 
 fn load_any(rxfilename: &str) -> Result<Nnet> {

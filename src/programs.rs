@@ -294,6 +294,8 @@ pub mod nnet3_get_egs;
 pub mod nnet3_get_egs_dense_targets;
 #[path = "bin/nnet3-get-egs-simple.rs"]
 pub mod nnet3_get_egs_simple;
+#[path = "bin/nnet3-import.rs"]
+pub mod nnet3_import;
 #[path = "bin/nnet3-info.rs"]
 pub mod nnet3_info;
 #[path = "bin/nnet3-init.rs"]

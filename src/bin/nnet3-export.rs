@@ -1,4 +1,4 @@
-//! A network as an ONNX model.
+//! A network as an ONNX model, or a model as a safetensors file.
 
 use std::process::ExitCode;
 
@@ -8,16 +8,19 @@ use kaldi_io::cli;
 use nnet3::messages;
 use nnet3_core::request::ComputationRequest;
 use nnet3_export::onnx;
+use nnet3_export::safetensors::{self, ModelFile};
 
 /// Write a network as an ONNX model (operators of the standard, opset 17) for other programs.
 ///
 /// Inputs and outputs are tensors [sequences, frames, columns]. The model has any number of frames, or with
 /// --fixed-frames=true the number that --frames-per-chunk new frames and the network's context need, or with --request the
 /// rows of a computation request. Frames that the network needs before and after are part of the input.
-#[derive(Parser)]
-#[command(
-    after_help = "e.g.: nnet3-export --frame-subsampling-factor=3 final.mdl model.onnx\nSee also: nnet3-compute"
-)]
+///
+/// If the second file ends in .safetensors, it gets the whole model, to the last byte: every matrix and vector is a tensor named
+/// after its component and its token in the file, such as tdnn1.affine.linear_params; there are no options for this.
+#[derive(Parser, PartialEq)]
+#[command(after_help = "e.g.: nnet3-export --frame-subsampling-factor=3 final.mdl model.onnx\n\
+    or: nnet3-export final.mdl model.safetensors\nSee also: nnet3-import, nnet3-compute")]
 struct Options {
     /// Frames of the input that a chunk of a fixed length stands for, besides context
     #[arg(long, default_value_t = 50)]
@@ -45,17 +48,33 @@ struct Options {
     request: String,
     #[arg(value_name = "<model-in>")]
     model: String,
-    #[arg(value_name = "<onnx-out>")]
+    #[arg(value_name = "(<onnx-out>|<safetensors-out>)")]
     out: String,
 }
 
+fn as_safetensors(options: &Options) -> Result<u8> {
+    let defaults = Options::parse_from(["nnet3-export", "", ""]);
+    if (Options { model: options.model.clone(), out: options.out.clone(), ..defaults }) != *options {
+        bail!("{}: the options are for ONNX models; a safetensors file holds the model as it is", options.out);
+    }
+    let model = nnet3::models::binary_bytes(&options.model)?;
+    let tensors = ModelFile::read(&options.model, model)
+        .and_then(|model| safetensors::export(&model))
+        .with_context(|| options.model.clone())?;
+    nnet3::models::write_bytes(&options.out, &tensors)?;
+    Ok(0)
+}
+
 fn run(options: Options) -> Result<u8> {
+    if options.out.ends_with(".safetensors") {
+        return as_safetensors(&options);
+    }
     let scale = options.acoustic_scale;
     if scale.is_nan() || scale <= 0.0 {
         bail!("--acoustic-scale must be greater than 0, found {scale}");
     }
     if !options.out.ends_with(".onnx") {
-        bail!("{}: expected a file name that ends in .onnx", options.out);
+        bail!("{}: expected a file name that ends in .onnx or .safetensors", options.out);
     }
     let (mut nnet, mut log_priors) = (None, Vec::new());
     if options.use_priors {
@@ -85,9 +104,7 @@ fn run(options: Options) -> Result<u8> {
         file => onnx::export_request(&nnet, &ComputationRequest::load(file)?, &how),
     };
     let bytes = bytes.with_context(|| options.model.clone())?;
-    let mut w = kaldi_io::KaldiWriter::create(&options.out, false)?;
-    w.write_bytes(&bytes)?;
-    w.finish()?;
+    nnet3::models::write_bytes(&options.out, &bytes)?;
     Ok(0)
 }
 

@@ -16,10 +16,17 @@ pub enum Error {
     /// A defect of a component's written form, or of what was computed from it.
     #[error("component of type {component}: {message}")]
     Component { component: String, message: String },
+    /// What is wrong with a safetensors file, or with its tensors for a model.
+    #[error("{0}")]
+    Tensors(String),
 }
 
 impl Error {
     pub(crate) fn unsupported(message: impl Into<String>) -> Error {
         Error::Unsupported(message.into())
+    }
+
+    pub(crate) fn tensors(message: impl Into<String>) -> Error {
+        Error::Tensors(message.into())
     }
 }

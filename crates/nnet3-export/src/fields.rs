@@ -107,7 +107,7 @@ impl Fields {
 
     pub fn number(&self, token: &str) -> Result<f64> {
         let found = match self.after(token).and_then(|entries| entries.first()) {
-            Some(Entry::Real(value)) => Some(*value),
+            Some(Entry::Real(real)) => Some(real.value),
             _ => None,
         };
         self.missing(token, found)

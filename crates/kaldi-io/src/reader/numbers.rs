@@ -1,7 +1,7 @@
 //! Single numbers (`ReadBasicType`).
 
 use super::KaldiReader;
-use super::record::Entry;
+use super::record::{Entry, Real};
 use crate::error::Result;
 use crate::text::excerpt;
 
@@ -77,8 +77,10 @@ impl KaldiReader {
     }
 
     fn read_binary_real(&mut self) -> Result<f64> {
+        let before = self.position;
         let value = self.read_real_of_any_size()?;
-        self.note(|| Entry::Real(value));
+        let bytes = before + 1..self.position;
+        self.note(|| Entry::Real(Real { value, bytes }));
         Ok(value)
     }
 

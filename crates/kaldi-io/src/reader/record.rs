@@ -10,12 +10,19 @@ use super::KaldiReader;
 pub enum Entry {
     Token(String),
     Int(i64),
-    /// A single number, stored as float or double.
-    Real(f64),
+    Real(Real),
     Bool(bool),
     Ints(Vec<i32>),
     Pairs(Vec<(i32, i32)>),
     Values(Values),
+}
+
+/// A single number, stored as float or double.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Real {
+    pub value: f64,
+    /// Where it is in the file, in bytes without the one that says its size: four of a float, eight of a double.
+    pub bytes: Range<u64>,
 }
 
 /// The numbers of a full matrix or vector.
@@ -122,7 +129,9 @@ mod tests {
         assert_eq!((matrix.shape(), matrix.double, matrix.decode(&bytes)), ((1, 2), false, vec![1.0, -2.5]));
         assert_eq!((vector.rows, vector.cols, vector.decode(&bytes)), (None, 1, vec![0.5]));
         assert!(vector.double);
-        assert_eq!(record[5..], [Entry::Ints(vec![3, 4]), Entry::Real(1.5)]);
+        let end = bytes.len() as u64;
+        let real = Real { value: 1.5, bytes: end - 4..end };
+        assert_eq!(record[5..], [Entry::Ints(vec![3, 4]), Entry::Real(real)]);
         r.expect_token("more").unwrap_err();
         assert!(r.take_record().is_empty());
     }

@@ -1,0 +1,187 @@
+//! What a record of a network says: names for its numbers, and fields of components for readers without our formats.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use kaldi_io::reader::record::{Entry, Values};
+use nnet3_core::component::registry;
+use safetensors::Dtype;
+use serde_json::{Map, Value, json};
+
+use super::REST;
+use super::model_file::Place;
+
+/// Names that are given already.
+pub(super) struct Names(HashSet<String>);
+
+impl Default for Names {
+    fn default() -> Self {
+        Names(HashSet::from([REST.to_owned()]))
+    }
+}
+
+impl Names {
+    /// `PREFIX.KEY`, or with `_2`, `_3` and so on if that is taken. Returns the name, and the key with that ending.
+    fn give(&mut self, prefix: &str, key: &str) -> (String, String) {
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}.") };
+        let mut ended = key.to_owned();
+        for number in 2.. {
+            if self.0.insert(format!("{prefix}{ended}")) {
+                break;
+            }
+            ended = format!("{key}_{number}");
+        }
+        (format!("{prefix}{ended}"), ended)
+    }
+
+    pub(super) fn place(&mut self, prefix: &str, key: &str, values: &Values) -> Place {
+        let dtype = if values.double { Dtype::F64 } else { Dtype::F32 };
+        let shape = values.rows.into_iter().chain([values.cols]).collect();
+        Place { name: self.give(prefix, key).0, bytes: bytes(&values.bytes), dtype, shape }
+    }
+}
+
+fn bytes(range: &Range<u64>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+/// A component while it is read, or a part of a composite one.
+struct Part {
+    name: String,
+    type_name: String,
+    fields: Map<String, Value>,
+    parts: Vec<Value>,
+    /// The key of the values that come next.
+    key: String,
+}
+
+impl Part {
+    fn new(name: String, type_name: &str) -> Part {
+        let (fields, parts) = Default::default();
+        Part { name, type_name: type_name.to_owned(), fields, parts, key: "value".to_owned() }
+    }
+
+    fn json(self, with_name: bool) -> Value {
+        let mut out = Map::new();
+        if with_name {
+            out.insert("name".to_owned(), self.name.into());
+        }
+        out.insert("type".to_owned(), self.type_name.into());
+        out.insert("fields".to_owned(), self.fields.into());
+        if !self.parts.is_empty() {
+            out.insert("parts".to_owned(), self.parts.into());
+        }
+        out.into()
+    }
+}
+
+/// The components of a network from what was recorded while it was read, and the places of their numbers.
+pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<Place>) {
+    let (mut components, mut places) = (Vec::new(), Vec::new());
+    // The component that is being read, and those of its parts that are open.
+    let mut open: Vec<Part> = Vec::new();
+    let mut entries = record.iter();
+    while let Some(entry) = entries.next() {
+        if let Entry::Token(token) = entry {
+            if token == "<ComponentName>" {
+                while let Some(part) = open.pop() {
+                    close(part, &mut open, &mut components);
+                }
+                if let (Some(Entry::Token(name)), Some(Entry::Token(first))) = (entries.next(), entries.next()) {
+                    open.push(Part::new(name.clone(), letters(first)));
+                }
+            } else if open.last().is_some_and(|part| token.strip_prefix("</") == Some(&format!("{}>", part.type_name))) {
+                let part = open.pop().expect("it is there");
+                close(part, &mut open, &mut components);
+            } else if let Some(part) = open.last_mut() {
+                if registry::find(letters(token)).is_some() {
+                    let name = format!("{}.{}", part.name, part.parts.len() + 1);
+                    open.push(Part::new(name, letters(token)));
+                } else if token.starts_with('<') {
+                    part.key = snake_case(letters(token));
+                } else {
+                    // A word is the value of the token before it.
+                    let key = names.give(&part.name, &part.key).1;
+                    part.fields.insert(key, token.as_str().into());
+                }
+            }
+            continue;
+        }
+        let Some(part) = open.last_mut() else { continue };
+        let value = match entry {
+            Entry::Values(values) => {
+                places.push(names.place(&part.name, &part.key, values));
+                continue;
+            }
+            Entry::Token(_) => continue,
+            Entry::Int(value) => json!(value),
+            Entry::Real(real) => json!(real.value),
+            Entry::Bool(value) => json!(value),
+            Entry::Ints(values) => json!(values),
+            Entry::Pairs(pairs) => json!(pairs),
+        };
+        let (name, key) = names.give(&part.name, &part.key);
+        if let Entry::Real(real) = entry {
+            let bytes = bytes(&real.bytes);
+            let dtype = if bytes.len() == 8 { Dtype::F64 } else { Dtype::F32 };
+            places.push(Place { name, bytes, dtype, shape: Vec::new() });
+        }
+        part.fields.insert(key, value);
+    }
+    (components, places)
+}
+
+/// What has been read becomes a part of what is open around it, or a component.
+fn close(part: Part, open: &mut [Part], components: &mut Vec<Value>) {
+    match open.last_mut() {
+        Some(around) => around.parts.push(part.json(false)),
+        None => components.push(part.json(true)),
+    }
+}
+
+/// A token without its angle brackets.
+fn letters(token: &str) -> &str {
+    token.trim_start_matches('<').trim_end_matches('>')
+}
+
+/// `LinearParams` as `linear_params`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::new();
+    let mut before = '_';
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && before != '_' && !before.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+        before = if c == '-' { '_' } else { c };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_in_snake_case() {
+        for (token, key) in [
+            ("<LinearParams>", "linear_params"),
+            ("<L2Regularize>", "l2_regularize"),
+            ("<AlphaInOut>", "alpha_in_out"),
+            ("<TargetRms>", "target_rms"),
+            ("<IsBackstitch-Step>", "is_backstitch_step"),
+            ("<MaxChange>", "max_change"),
+        ] {
+            assert_eq!(snake_case(letters(token)), key);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names = Names::default();
+        assert_eq!(names.give("nnet3", "rest"), ("nnet3.rest_2".to_owned(), "rest_2".to_owned()));
+        let given: Vec<String> = (0..3).map(|_| names.give("a", "alpha").0).collect();
+        assert_eq!(given, ["a.alpha", "a.alpha_2", "a.alpha_3"]);
+        assert_eq!(names.give("", "priors").0, "priors");
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the numbers of a model file are.
+
+use std::ops::Range;
+
+use kaldi_io::KaldiReader;
+use kaldi_io::matrix::read_vector;
+use kaldi_io::reader::record::Entry;
+use nnet3_core::nnet::Nnet;
+use safetensors::Dtype;
+use serde_json::Value;
+
+use super::describe::{Names, describe};
+use crate::error::{Error, Result};
+
+/// A matrix, a vector or a single number of a model file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub name: String,
+    /// Where its numbers are, row after row, little-endian.
+    pub bytes: Range<usize>,
+    /// `F32` or `F64`.
+    pub dtype: Dtype,
+    /// Rows and columns of a matrix, the length of a vector, nothing for a single number.
+    pub shape: Vec<usize>,
+}
+
+impl Place {
+    /// Only matrices and vectors become tensors. Single numbers can be set, though.
+    pub(super) fn is_tensor(&self) -> bool {
+        !self.shape.is_empty()
+    }
+}
+
+/// A model in binary form, and what has been read of it.
+pub struct ModelFile {
+    pub(super) bytes: Vec<u8>,
+    pub(super) node_lines: Vec<String>,
+    /// Name, type and fields of each component; matrices and vectors are not among the fields.
+    pub(super) components: Vec<Value>,
+    /// In the order of the file.
+    pub(super) places: Vec<Place>,
+}
+
+impl ModelFile {
+    /// Reads a raw network, or an acoustic model from its network on. What is behind them is kept and not looked at.
+    /// `name` is for messages. An error if the form is not binary, or there is no such model.
+    pub fn read(name: &str, bytes: Vec<u8>) -> Result<ModelFile> {
+        let mut r = KaldiReader::from_bytes(name, bytes.clone());
+        if !r.detect_header()? {
+            return Err(Error::tensors(format!("{name}: expected a model in binary form")));
+        }
+        r.start_record();
+        let nnet = Nnet::read(&mut r)?;
+        let mut names = Names::default();
+        let (components, mut places) = describe(&r.take_record(), &mut names);
+        places.extend(priors(&mut r, &mut names)?);
+        Ok(ModelFile { bytes, node_lines: nnet.node_lines(false), components, places })
+    }
+
+    /// The names of all that can be set.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| place.name.as_str())
+    }
+}
+
+/// The priors, if an acoustic model's contexts come next.
+fn priors(r: &mut KaldiReader, names: &mut Names) -> Result<Option<Place>> {
+    if !r.accept_token("<LeftContext>")? {
+        return Ok(None);
+    }
+    r.read_i32()?;
+    r.expect_token("<RightContext>")?;
+    r.read_i32()?;
+    r.expect_token("<Priors>")?;
+    r.start_record();
+    read_vector::<f32>(r)?;
+    Ok(r.take_record().iter().find_map(|entry| match entry {
+        Entry::Values(values) => Some(names.place("", "priors", values)),
+        _ => None,
+    }))
+}
