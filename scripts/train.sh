@@ -45,22 +45,9 @@ set_objective
 check_options
 # Who asks for a GPU here gets one or an error; programs by themselves may run on the CPU where there is no driver.
 [[ $use_gpu != yes ]] || export NNET3_REQUIRE_GPU=1
-if ! command -v nnet3-train >/dev/null && [[ -x $here/../target/release/nnet3-train ]]; then
-  PATH=$(cd "$here/../target/release" && pwd):$PATH
-fi
-command -v nnet3-train >/dev/null || fail "nnet3-train is not on the PATH (cargo build --release builds it)"
-
 # ---- running jobs ---------------------------------------------------------------------------------------------------
-# All commands run in the background, because only from `wait` does a signal get through.
-read -ra cmd_words <<<"$cmd"
-if [[ ${cmd_words[0]} == @(run.sh|slurm.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
+source "$here/train/jobs.sh"
 read -ra train_cmd_words <<<"$train_cmd_opts"
-background=()
-
-run() { # [options of the runner] [JOB=1:N] <log> <command> …
-  "${cmd_words[@]}" "$@" &
-  wait $! || fail "stopped: a job failed; logs are in $dir/log"
-}
 
 run_training() { run "${train_cmd_words[@]}" "$@"; } # as run, for what may use a GPU
 
@@ -70,31 +57,6 @@ check_gpu() {
     run_training "$dir/log/use_gpu.log" cuda-gpu-available '||' test '$?' -eq 1
   fi
 }
-
-in_background() {
-  "${cmd_words[@]}" "$@" &
-  background+=($!)
-}
-
-wait_for_background() {
-  local pid
-  for pid in "${background[@]}"; do wait "$pid" || fail "stopped: a job failed; logs are in $dir/log"; done
-  background=()
-}
-
-stop() { # <status>
-  trap '' INT TERM HUP
-  local pids
-  pids=$(jobs -p)
-  # shellcheck disable=SC2086
-  if [[ $pids ]]; then kill -TERM $pids 2>/dev/null || true; fi
-  wait || true
-  exit "$1"
-}
-trap 'stop $?' EXIT
-trap 'stop 129' HUP
-trap 'stop 130' INT
-trap 'stop 143' TERM
 
 # ---- one training in a folder, and always the same one --------------------------------------------------------------
 mkdir -p "$dir/log"

@@ -109,19 +109,6 @@ option preserve-model-interval integer 100 "models whose number is a multiple of
 option restart 'true|false|changed' false "forget what is in DIR, and begin anew; changed: only if it holds a training with other \
 options or data"
 
-need_file() { [[ ! $2 || -r $2 ]] || fail "--$1=$2: cannot read it"; } # <option> <file>
-
-at_least() { # <number> <option> …
-  local least=$1 name variable
-  shift
-  for name; do
-    variable=${name//-/_}
-    (( ${!variable} >= least )) || fail "--$name=${!variable}: expected at least $least"
-  done
-}
-
-is_less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
-
 check_options() {
   local network=("$xconfig" "$nnet_config" "$config_dir" "$input_model") given=0 name path
   [[ $dir ]] || fail "the folder's name is empty"

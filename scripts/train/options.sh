@@ -116,3 +116,17 @@ options_except() { # <heading>
     echo "--$name=${!variable}"
   done
 }
+
+# ---- what has to hold ------------------------------------------------------------------------------------------------
+need_file() { [[ ! $2 || -r $2 ]] || fail "--$1=$2: cannot read it"; } # <option> <file>
+
+at_least() { # <number> <option> …
+  local least=$1 name variable
+  shift
+  for name; do
+    variable=${name//-/_}
+    (( ${!variable} >= least )) || fail "--$name=${!variable}: expected at least $least"
+  done
+}
+
+is_less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }

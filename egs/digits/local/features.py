@@ -5,22 +5,9 @@ Frame t is centred at (t + 0.5) * 10 ms (`--snip-edges=false`), and its label is
 
 import numpy as np
 
-SAMPLE_RATE = 16000
+from sound import SAMPLE_RATE
+
 FRAME_SHIFT = SAMPLE_RATE // 100
-
-
-def resample(samples, rate, to=SAMPLE_RATE):
-    """Band-limited resampling of a whole recording, by cutting its spectrum at the lower Nyquist frequency.
-
-    Time is kept exactly: what was at second s stays at second s.
-    """
-    step_in, step_out = rate // np.gcd(rate, to), to // np.gcd(rate, to)
-    num_out = -(-len(samples) * step_out // step_in)
-    blocks = -(-(len(samples) + rate // 20) // step_in)  # some silence, so that the ends do not wrap around
-    spectrum = np.fft.rfft(samples, blocks * step_in)[: blocks * step_out // 2 + 1]
-    edge = np.linspace(1, 0, max(2, len(spectrum) // 40))  # a soft edge of 200 Hz rings less than a hard one
-    spectrum[-len(edge) :] *= edge
-    return np.fft.irfft(spectrum, blocks * step_out)[:num_out] * (step_out / step_in)
 
 
 def num_frames(samples):

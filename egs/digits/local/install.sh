@@ -40,7 +40,8 @@ else
 fi
 
 # ---- Python packages ------------------------------------------------------------------------------------------------
-venv_works() { .venv/bin/python -c 'import kaldi_native_io, matplotlib, numpy' 2>/dev/null; }
+imports=$(sed 's/[=;].*//; s/-/_/g; s/^/import /' requirements.txt | sort -u)
+venv_works() { .venv/bin/python -c "$imports" 2>/dev/null; }
 
 if venv_works && cmp -s requirements.txt .venv/requirements.txt; then
   echo "Python packages: all there (.venv)"

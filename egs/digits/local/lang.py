@@ -7,11 +7,11 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 SILENCE = "sil"
 
 
-def _rows(name):
-    for number, line in enumerate((CONF / name).read_text().splitlines(), 1):
+def _rows(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
         fields = line.split("#")[0].split()
         if fields:
-            yield f"{CONF / name}:{number}", fields
+            yield f"{path}:{number}", fields
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Phones:
 
     def __init__(self):
         self.names, self._from_espeak = [], {}
-        for where, (index, name, *espeak_names) in _rows("phones.txt"):
+        for where, (index, name, *espeak_names) in _rows(CONF / "phones.txt"):
             if int(index) != len(self.names):
                 raise ValueError(f"{where}: expected phone id {len(self.names)}, found {index}")
             self._from_espeak.update({espeak_name: int(index) for espeak_name in espeak_names})
@@ -46,7 +46,7 @@ class Phones:
 def lexicon(phones):
     """[(digit word, [phone ids])], one entry a pronunciation, in file order."""
     entries = []
-    for where, (word, *names) in _rows("lexicon.txt"):
+    for where, (word, *names) in _rows(CONF / "lexicon.txt"):
         unknown = [name for name in names if name not in phones.names]
         if unknown or not names:
             raise ValueError(f"{where}: unknown phones {unknown}" if unknown else f"{where}: no phones")
@@ -54,10 +54,10 @@ def lexicon(phones):
     return entries
 
 
-def voices():
+def voices(path=CONF / "voices.txt"):
     """All voices, in file order."""
     result = []
-    for where, fields in _rows("voices.txt"):
+    for where, fields in _rows(path):
         if len(fields) != 3 or fields[2] not in ("train", "held-out"):
             raise ValueError(f"{where}: expected 'name file train|held-out'")
         result.append(Voice(fields[0], fields[1], fields[2] == "held-out"))

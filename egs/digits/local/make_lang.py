@@ -3,7 +3,7 @@
 
 Any number of digits in any order are equally likely, with optional silence between them. Each phone has three states that
 share the phone's output of the network, so it lasts at least three frames. Writes to one folder: phones.txt, words.txt,
-disambig.int, lexicon.txt (the transducer, for fstcompile), lm.arpa, topo, tree.
+phones/disambig.int, lexicon.txt (the transducer, for fstcompile), lm.arpa, topo, tree.
 """
 
 import argparse
@@ -92,10 +92,10 @@ def main():
     def write(name, lines):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
 
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "phones").mkdir(parents=True, exist_ok=True)
     write("phones.txt", (f"{name} {number}" for number, name in enumerate(phone_symbols)))
     write("words.txt", (f"{word} {number}" for word, number in words.items()))
-    write("disambig.int", range(first_disambig, first_disambig + 3))
+    write("phones/disambig.int", range(first_disambig, first_disambig + 3))
     write("lexicon.txt", lexicon_transducer(phones, words, first_disambig))
     write("lm.arpa", arpa(digits))
     write("topo", topology(len(phones)))

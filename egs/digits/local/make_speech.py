@@ -13,7 +13,6 @@ frame), `post.ark` (the same as posteriors, for nnet3-get-egs), `text`, `utt2spk
 import argparse
 import multiprocessing
 import sys
-import wave
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,7 @@ import numpy as np
 import espeak
 import features
 import lang
+import sound
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 CHUNK = 50  # utterances that one process speaks: espeak-ng carries state over, so a chunk starts with a fresh library
@@ -65,14 +65,6 @@ def phone_segments(marks, samples, phones):
     return segments
 
 
-def coloured_noise(rng, length, tilt):
-    """Gaussian noise with unit power whose power falls as frequency ** -tilt above 100 Hz."""
-    spectrum = np.fft.rfft(rng.standard_normal(length))
-    frequency = np.fft.rfftfreq(length, 1 / features.SAMPLE_RATE)
-    noise = np.fft.irfft(spectrum * np.maximum(frequency, 100.0) ** (-tilt / 2), length)
-    return noise / np.sqrt(np.mean(noise**2))
-
-
 def speak_utterance(synthesiser, rng, voice, key, phones):
     """One random digit string in one voice, with noise, as an `Utterance`."""
     words = [DIGITS[d] for d in rng.integers(10, size=rng.integers(3, 8))]
@@ -85,12 +77,12 @@ def speak_utterance(synthesiser, rng, voice, key, phones):
         pitch_range=rng.integers(25, 76),
         seed=int(rng.integers(1, 2**31)),
     )
-    speech = features.resample(spoken.astype(np.float64), synthesiser.sample_rate)
-    before, after = (int(seconds * features.SAMPLE_RATE) for seconds in rng.uniform(0.05, 0.3, size=2))
+    speech = sound.resample(spoken.astype(np.float64), synthesiser.sample_rate)
+    before, after = (int(seconds * sound.SAMPLE_RATE) for seconds in rng.uniform(0.05, 0.3, size=2))
     noise_level = np.sqrt(np.mean(speech**2)) * 10 ** (-rng.uniform(20, 40) / 20)
     samples = np.pad(speech, (before, after))
-    samples += noise_level * coloured_noise(rng, len(samples), tilt=rng.uniform(0, 1.5))
-    offset = before / features.SAMPLE_RATE
+    samples += noise_level * sound.coloured_noise(rng, len(samples), tilt=rng.uniform(0, 1.5))
+    offset = before / sound.SAMPLE_RATE
     segments = [(0.0, phones.silence)] + [
         (offset + start / synthesiser.sample_rate, phone) for start, phone in phone_segments(marks, spoken, phones)[1:]
     ]
@@ -111,14 +103,6 @@ def speak_chunk(job):
     return utterances
 
 
-def write_wav(path, samples):
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(features.SAMPLE_RATE)
-        file.writeframes(np.clip(np.round(samples), -32768, 32767).astype("<i2").tobytes())
-
-
 class SetWriter:
     """Writes one set's folder, utterance by utterance."""
 
@@ -131,9 +115,9 @@ class SetWriter:
         self.utterances = self.frames = 0
 
     def write(self, utterance):
-        key, seconds = utterance.key, len(utterance.samples) / features.SAMPLE_RATE
+        key, seconds = utterance.key, len(utterance.samples) / sound.SAMPLE_RATE
         wav = self.folder / "wav" / f"{key}.wav"
-        write_wav(wav, utterance.samples)
+        sound.write_wav(wav, utterance.samples)
         print(key, wav, file=self.tables["wav.scp"])
         self.ali.write(key, utterance.ali.tolist())
         self.post.write(key, [[(int(phone), 1.0)] for phone in utterance.ali])

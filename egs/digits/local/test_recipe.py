@@ -16,7 +16,7 @@ import numpy as np
 import features
 import lang
 import make_lang
-import make_speech
+import sound
 
 RECIPE = Path(__file__).resolve().parent.parent
 PATH = f"{os.environ['PATH']}:{RECIPE.parent.parent / 'target' / 'release'}"
@@ -26,7 +26,7 @@ def log_mel(samples):
     """What run.sh makes of samples."""
     with tempfile.TemporaryDirectory() as folder:
         wav = Path(folder) / "a.wav"
-        make_speech.write_wav(wav, samples)
+        sound.write_wav(wav, samples)
         command = f"compute-fbank-feats --config=conf/fbank.conf --subtract-mean=true scp:- ark:{folder}/feats.ark"
         subprocess.run(
             command.split(), input=f"a {wav}\n".encode(), cwd=RECIPE, env=os.environ | {"PATH": PATH}, capture_output=True, check=True
@@ -59,7 +59,7 @@ class Lexicon(unittest.TestCase):
 class Features(unittest.TestCase):
     def test_resampling_keeps_a_tone_in_time_and_level(self):
         tone = lambda rate: np.sin(2 * np.pi * 1000 * np.arange(rate) / rate)  # one second
-        resampled = features.resample(tone(22050), 22050)
+        resampled = sound.resample(tone(22050), 22050)
         self.assertEqual(len(resampled), 16000)
         difference = np.abs(resampled - tone(16000))[200:-200]  # the tone's sudden ends ring
         self.assertLess(difference.max(), 1e-4)

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# From wave files, transcripts and a lexicon to a working recogniser. See docs/recognizer.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C
+
+say() { echo "recognizer.sh: $*" >&2; }
+fail() { say "$*"; exit 1; }
+fail_with_log() { # <what> <log>
+  say "$1; $2 ends:"
+  tail -n 3 "$2" | sed 's/^/    /' >&2
+  exit 1
+}
+
+usage() {
+  cat <<'HELP'
+usage: recognizer.sh [options] DIR
+Trains a recogniser of speech: without alignments at first (end-to-end LF-MMI), then, with the alignments of that model, a chain model
+of phones in context. DIR/results.txt has the word error rates on recordings that it was not trained on, DIR/model is a folder for
+nnet3-transcribe and vosk. Started again, it goes on where it was; steps whose inputs have changed are done again. e.g.:
+  recognizer.sh --wav=recordings --text=transcripts.txt --lexicon=lexicon.txt exp
+  recognizer.sh --data=data/train --test-data=data/dev,data/test --lexicon=lexicon.txt --arpa=lm.arpa exp
+HELP
+  explain_options
+  printf '\n  --config=FILE\n        reads options from a file, one --name=value a line; # begins a comment\n'
+}
+
+source "$here/train/options.sh"
+source "$here/recognizer/option_list.sh"
+source "$here/recognizer/steps.sh"
+source "$here/recognizer/prepare.sh"
+source "$here/recognizer/networks.sh"
+source "$here/recognizer/flat_start.sh"
+source "$here/recognizer/chain.sh"
+source "$here/recognizer/decode.sh"
+
+parse_options "$@"
+(( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
+dir=${arguments[0]%/}
+check_options
+dir=$(realpath -m "$dir")
+command -v python3 >/dev/null || fail "python3 is missing"
+source "$here/train/jobs.sh"
+export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} # several jobs at a time
+
+mkdir -p "$dir/log"
+exec {lock}>"$dir/.lock"
+flock -n "$lock" || fail "another recognizer.sh is at work in $dir"
+
+began=$SECONDS
+check_data
+prepare_language
+prepare_features
+flat_start
+align
+build_tree
+train_chain
+prepare_graph
+decode_sets
+make_model
+say "done in $((SECONDS - began)) s. Word error rates ($dir/results.txt):"
+cat "$dir/results.txt"
+say "the model: $dir/model; e.g.: nnet3-transcribe $dir/model some.wav"

@@ -1,0 +1,51 @@
+# The tree of phones in context, and the chain model.
+
+context=(--context-width=2 --central-position=1)
+
+default_leaves() { awk -v h="$hours" 'BEGIN { n = int(300 * sqrt(h)); print (n < 60 ? 60 : n > 6000 ? 6000 : n) }'; }
+
+build_tree() {
+  local leaves=$num_leaves
+  (( leaves > 0 )) || leaves=$(default_leaves)
+  step "the tree of phones in context" tree make_tree "=flat/ali" "=feats/train" "@$dir/lang/phones/roots.int" \
+    "@$dir/lang/phones/extra_questions.int" "$leaves"
+  say "the tree has $(num_pdfs "$dir/tree/tree") leaves"
+}
+
+# tree, final.mdl, and the alignments in its terms.
+make_tree() {
+  local ali=$dir/flat/ali phones=$dir/lang/phones jobs feats options=("${context[@]}") stats=() job
+  jobs=$(find "$ali" -name 'ali.*.gz' | wc -l)
+  # What tells sounds apart: the first cepstra and how they change, every third frame.
+  feats="ark:add-deltas scp:$dir/feats/train/feats.scp ark:- | subsample-feats --n=3 ark:- ark:- |"
+  [[ $feature_type == fbank ]] || feats=${feats/add-deltas/select-feats 0-12}
+  [[ $feature_type == fbank ]] || feats=${feats/| subsample/| add-deltas ark:- ark:- | subsample}
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.acc.JOB.log" acc-tree-stats "${options[@]}" --ci-phones="$(<"$phones/silence.csl")" "$ali/final.mdl" \
+    "$feats" "ark:gunzip -c $ali/ali.JOB.gz |" "$out/JOB.treeacc"
+  for ((job = 1; job <= jobs; job++)); do stats+=("$out/$job.treeacc"); done
+  run "${log}_sum.log" sum-tree-stats "$out/treeacc" "${stats[@]}"
+  run "${log}_questions.log" cluster-phones "${options[@]}" "$out/treeacc" "$phones/sets.int" "$out/questions.int"
+  cat "$phones/extra_questions.int" >>"$out/questions.int"
+  run "${log}_questions2.log" compile-questions "${options[@]}" "$dir/lang/topo" "$out/questions.int" "$out/questions.qst"
+  run "${log}_build.log" build-tree "${options[@]}" --verbose=1 --max-leaves="$leaves" --cluster-thresh=-1 "$out/treeacc" "$phones/roots.int" \
+    "$out/questions.qst" "$dir/lang/topo" "$out/tree"
+  run "${log}_init.log" gmm-init-model "$out/tree" "$out/treeacc" "$dir/lang/topo" "$out/final.mdl"
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_convert.JOB.log" convert-ali "$ali/final.mdl" "$out/final.mdl" "$out/tree" \
+    "ark:gunzip -c $ali/ali.JOB.gz |" "ark:| gzip -c >$out/ali.JOB.gz"
+  rm -f "$out"/*treeacc "$out"/questions.*
+}
+
+train_chain() {
+  local size
+  size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
+  mkdir -p "$dir/chain"
+  write_network "$size" "$(num_pdfs "$dir/tree/tree")" lda "$dir/chain/network.xconfig"
+  training_step "training of the model" chain/model train_on_lattices "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
+    "$tolerance" "$num_epochs" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand"
+}
+
+train_on_lattices() {
+  train_sh --tree-dir="$dir/tree" --lat-dir="$dir/flat/ali" --xconfig="$dir/chain/network.xconfig" --alignment-subsampling-factor=1 \
+    --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=64 --num-epochs="$num_epochs" \
+    --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
+}

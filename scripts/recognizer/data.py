@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Checks wave files, transcripts and the lexicon of a recogniser, and writes data folders that are known to be good.
+
+A problem that can be said of a file, a line or an utterance is said so, all problems at once (the first few of each kind). Waves are
+read up to their samples. What is written to a folder for each set (train, and held_out or the names of test folders):
+
+    wav.scp    recording, file or command
+    segments   only if the data have them: utterance, recording, beginning, end
+    text       utterance, words
+    utt2spk    utterance, speaker
+    waves      recording, size, time of change, rate, seconds: what later steps must notice a change of
+
+and beside them `rate` (samples per second) and `hours` (of the training set).
+"""
+
+import argparse
+import math
+import random
+import struct
+import sys
+from pathlib import Path
+
+SHOWN = 5  # problems of one kind that are written out
+COMMAND = "a command"
+FORMAT_PCM, FORMAT_EXTENSIBLE = 1, 0xFFFE
+UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
+
+
+class Problems:
+    """What is wrong, by kind."""
+
+    def __init__(self):
+        self.kinds = {}
+
+    def add(self, kind, sentence):
+        self.kinds.setdefault(kind, []).append(sentence)
+
+    def report(self, prefix):
+        for kind, sentences in self.kinds.items():
+            for sentence in sentences[:SHOWN]:
+                print(f"{prefix}: {sentence}", file=sys.stderr)
+            if len(sentences) > SHOWN:
+                print(f"{prefix}: … and {len(sentences) - SHOWN} more like these ({kind})", file=sys.stderr)
+
+
+class Unusable(Exception):
+    """A wave file that cannot be used, and why."""
+
+
+def lines_of(path, problems):
+    """(number, line) of a text file, without empty lines."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        sys.exit(f"recognizer.sh: {path}: {error.strerror}")
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        sys.exit(f"recognizer.sh: {path}, line {number}: this is not UTF-8")
+    found = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not found:
+        problems.add("empty files", f"{path}: the file is empty")
+    return found
+
+
+def table(path, problems, values):
+    """{key: (line number, rest of the line)}"""
+    entries = {}
+    for number, line in lines_of(path, problems):
+        key, _, rest = line.replace("\t", " ").partition(" ")
+        if key in entries:
+            problems.add("keys that come twice", f"{path}, line {number}: '{key}' is in line {entries[key][0]} already")
+        elif values and not rest.strip():
+            problems.add("lines without values", f"{path}, line {number}: expected {values} after '{key}', found nothing")
+            entries[key] = (number, "")
+        else:
+            entries[key] = (number, rest.strip())
+    return entries
+
+
+# ---- waves ----------------------------------------------------------------------------------------------------------
+def read_header(path):
+    """(rate, channels, seconds) of a wave file of 16-bit PCM."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        head = file.read(12)
+        if len(head) < 12 or head[:4] not in (b"RIFF", b"RIFX") or head[8:] != b"WAVE":
+            raise Unusable(f"this is not a wave file (it begins with {head[:4]!r})" if head else "the file is empty")
+        order = "<" if head[:4] == b"RIFF" else ">"
+        form = None
+        while True:
+            chunk = file.read(8)
+            if len(chunk) < 8:
+                raise Unusable("the file ends before its samples begin")
+            name, length = chunk[:4], struct.unpack(order + "I", chunk[4:])[0]
+            if name == b"fmt ":
+                body = file.read(length)
+                if len(body) < 16:
+                    raise Unusable("the file ends within its header")
+                form = struct.unpack(order + "HHIIHH", body[:16])
+            elif name == b"data":
+                break
+            else:
+                file.seek(length, 1)
+            if length % 2:
+                file.seek(1, 1)
+        if form is None:
+            raise Unusable("samples come before their format")
+        kind, channels, rate, _, block, bits = form
+        if kind not in (FORMAT_PCM, FORMAT_EXTENSIBLE) or bits != 16 or channels < 1 or block != 2 * channels or rate < 1:
+            raise Unusable(f"expected 16-bit PCM, found format {kind} with {bits} bits")
+        there = size - file.tell()
+        if length in UNKNOWN_SIZES:
+            length = there
+        if length > there:
+            raise Unusable(f"the header promises {length} bytes of samples, but {there} are there: the file is cut off")
+        if length < block:
+            raise Unusable("there are no samples in it")
+        return rate, channels, length / block / rate
+
+
+def find_waves(place, problems):
+    """{key: (where it is listed, file or command)} of a folder or a list."""
+    if not Path(place).is_dir():
+        entries = table(place, problems, "a file or a command that ends with |")
+        return {key: (f"{place}, line {number}", what) for key, (number, what) in entries.items()}
+    waves = {}
+    for path in sorted(Path(place).rglob("*")):
+        if path.suffix.lower() != ".wav" or not path.is_file():
+            continue
+        key = path.stem
+        if any(c.isspace() for c in key):
+            problems.add("names with blanks", f"{path}: the name is the utterance's key, and must have no blanks")
+        elif key in waves:
+            problems.add("keys that come twice", f"{path}: {waves[key][1]} has the same name, which is the utterance's key")
+        else:
+            waves[key] = (str(place), str(path))
+    if not waves:
+        problems.add("empty folders", f"{place}: there are no files *.wav in this folder")
+    return waves
+
+
+# ---- the lexicon ----------------------------------------------------------------------------------------------------
+def words_of_lexicon(path, problems):
+    return {line.split()[0] for _, line in lines_of(path, problems)}
+
+
+# ---- a set ----------------------------------------------------------------------------------------------------------
+class DataSet:
+    """Utterances of one source: a Kaldi data folder, or waves and transcripts."""
+
+    def __init__(self, name, wav, text, utt2spk=None, segments=None):
+        self.name, self.text_path, self.segments_path = name, text, segments
+        self.wav, self.utt2spk_path = wav, utt2spk
+        self.dropped = 0
+
+    @staticmethod
+    def of_folder(name, folder):
+        folder = Path(folder)
+        for needed in ("wav.scp", "text"):
+            if not (folder / needed).is_file():
+                sys.exit(f"recognizer.sh: {folder}: a data folder needs a file {needed}, and this one has none")
+        there = lambda file: str(folder / file) if (folder / file).is_file() else None
+        return DataSet(name, str(folder / "wav.scp"), str(folder / "text"), there("utt2spk"), there("segments"))
+
+    def read(self, problems):
+        self.waves = find_waves(self.wav, problems)
+        self.text = table(self.text_path, problems, None)
+        self.segments = self.read_segments(problems) if self.segments_path else None
+        self.speakers = {}
+        if self.utt2spk_path:
+            self.speakers = {key: rest for key, (_, rest) in table(self.utt2spk_path, problems, "a speaker").items()}
+
+    def read_segments(self, problems):
+        segments = {}
+        for key, (number, rest) in table(self.segments_path, problems, "a recording and two times").items():
+            fields = rest.split()
+            try:
+                recording, begin, end = fields[0], float(fields[1]), float(fields[2])
+                if not 0 <= begin < end < math.inf:
+                    raise ValueError
+            except (IndexError, ValueError):
+                problems.add("segments", f"{self.segments_path}, line {number}: expected a recording, a beginning and a later end, found '{rest}'")
+                continue
+            segments[key] = (number, recording, begin, end)
+        return segments
+
+    def check_text(self, words, lexicon, oov, problems):
+        """Transcripts of at least a word, all words in the lexicon. Sets `words_of`."""
+        self.words_of = {}
+        for key, (number, line) in self.text.items():
+            place = f"{self.text_path}, line {number}"
+            found = line.split()
+            if not found:
+                problems.add("empty transcripts", f"{place}: the transcript of '{key}' is empty")
+                continue
+            if words is not None:
+                missing = [word for word in found if word not in words]
+                if missing and not oov:
+                    for word in missing:
+                        problems.add("words that the lexicon lacks", f"{place}: the word '{word}' is not in the lexicon {lexicon}")
+                    continue
+                found = [word if word in words else oov for word in found]
+            self.words_of[key] = found
+
+    def check_waves(self, rate, problems, warn):
+        """Waves that can be read, of one rate. Sets `headers` of recordings: (size, time, rate, seconds); returns the rate."""
+        self.headers = {}
+        first = None
+        stereo = []
+        recordings = {self.segments[key][1] for key in self.words_of if key in self.segments} if self.segments else self.words_of
+        for key, (place, what) in self.waves.items():
+            if key not in recordings:
+                continue
+            if what.endswith("|"):
+                self.headers[key] = (COMMAND, 0, 0, 0.0)
+                continue
+            try:
+                found, channels, seconds = read_header(what)
+                stat = Path(what).stat()
+            except OSError as error:
+                problems.add("unreadable waves", f"{place}: {what}: {error.strerror}")
+                continue
+            except Unusable as error:
+                problems.add("unusable waves", f"{place}: {what}: {error}")
+                continue
+            if channels > 1:
+                stereo.append(what)
+            if rate and found < rate or not rate and first and found != first[1]:
+                other = f"--sample-frequency={rate} was asked for" if rate else f"{first[0]} has {first[1]}"
+                hint = "" if rate else " (--sample-frequency=N takes higher rates down to N)"
+                problems.add("rates", f"{place}: {what} has {found} samples per second, but {other}{hint}")
+                continue
+            first = first or (what, found)
+            self.headers[key] = (stat.st_size, stat.st_mtime_ns, found, seconds)
+        if stereo:
+            warn(f"{len(stereo)} recordings have several channels, of which the first is used ({stereo[0]} …)")
+        return rate or (first[1] if first else 0)
+
+    def utterances(self, problems, warn):
+        """Keys of the utterances that can be used, in order; (key of the recording, seconds or None) of each."""
+        good, without_text = {}, 0
+        keys = self.segments if self.segments is not None else self.waves
+        for key in keys:
+            if key not in self.text:
+                without_text += 1
+        if without_text:
+            warn(f"{without_text} of {len(keys)} utterances have no transcript in {self.text_path}, and are left out")
+        for key in sorted(self.words_of):
+            if key not in keys:
+                where = self.segments_path or self.wav
+                problems.add("transcripts without sound", f"{self.text_path}, line {self.text[key][0]}: there is no '{key}' in {where}")
+                continue
+            if self.segments is None:
+                if key in self.headers:
+                    good[key] = (key, self.headers[key][3] or None)
+                continue
+            number, recording, begin, end = self.segments[key]
+            if recording not in self.waves:
+                problems.add("segments", f"{self.segments_path}, line {number}: there is no recording '{recording}' in {self.wav}")
+            elif recording in self.headers:
+                seconds = self.headers[recording][3]
+                if seconds and end > seconds + 0.5:
+                    problems.add("segments", f"{self.segments_path}, line {number}: '{key}' ends at {end} s, but {recording} has {seconds:.2f} s")
+                else:
+                    good[key] = (recording, end - begin)
+        return good
+
+    def write(self, folder, keys, good):
+        folder.mkdir(parents=True)
+        recordings = sorted({good[key][0] for key in keys})
+
+        def put(name, rows):
+            (folder / name).write_text("".join(f"{' '.join(str(field) for field in row)}\n" for row in rows), encoding="utf-8")
+
+        put("wav.scp", ((recording, self.waves[recording][1]) for recording in recordings))
+        put("text", ((key, *self.words_of[key]) for key in keys))
+        put("utt2spk", ((key, self.speakers.get(key, key)) for key in keys))
+        put("waves", ((recording, *self.headers[recording]) for recording in recordings))
+        if self.segments is not None:
+            put("segments", ((key, *self.segments[key][1:]) for key in keys))
+
+
+def split(keys, speakers, args):
+    """(training, held out)"""
+    if args.test_speakers:
+        wanted = args.test_speakers.split(",")
+        there = {speakers.get(key, key) for key in keys}
+        missing = [speaker for speaker in wanted if speaker not in there]
+        if missing:
+            sys.exit(f"recognizer.sh: --test-speakers: the data have no speaker '{missing[0]}'")
+        return [k for k in keys if speakers.get(k, k) not in wanted], [k for k in keys if speakers.get(k, k) in wanted]
+    count = min(args.num_test, len(keys) // 10)
+    held_out = set(random.Random(args.srand).sample(keys, count))
+    return [key for key in keys if key not in held_out], [key for key in keys if key in held_out]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name in ("wav", "text", "utt2spk", "data", "test-wav", "test-text", "test-data", "test-speakers", "oov-word"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--lexicon", required=True)
+    parser.add_argument("--sample-frequency", type=int, default=0)
+    parser.add_argument("--num-test", type=int, default=200)
+    parser.add_argument("--srand", type=int, default=0)
+    parser.add_argument("--skip-bad", choices=("true", "false"), default="false")
+    parser.add_argument("out", type=Path)
+    args = parser.parse_args()
+    warn = lambda sentence: print(f"recognizer.sh: WARNING: {sentence}", file=sys.stderr)
+
+    train = DataSet.of_folder("train", args.data) if args.data else DataSet("train", args.wav, args.text, args.utt2spk)
+    tests = [DataSet.of_folder(Path(folder).name, folder) for folder in args.test_data.split(",") if folder]
+    if args.test_wav:
+        tests.append(DataSet("test", args.test_wav, args.test_text))
+    names = [data.name for data in [train, *tests]] + ["held_out"]
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"recognizer.sh: --test-data: two sets are called '{name}'; give folders with different names")
+
+    problems = Problems()
+    words = words_of_lexicon(args.lexicon, problems)
+    if args.oov_word and args.oov_word not in words:
+        sys.exit(f"recognizer.sh: --oov-word={args.oov_word}: this word is not in the lexicon {args.lexicon} itself")
+    rate = args.sample_frequency
+    for data in [train, *tests]:
+        data.read(problems)
+        # What a test says need not be in the lexicon: it counts as an error of the recogniser.
+        data.check_text(words if data is train else None, args.lexicon, args.oov_word, problems)
+        rate = data.check_waves(rate, problems, warn) or rate
+        data.good = data.utterances(problems, warn)
+    if problems.kinds:
+        problems.report("recognizer.sh: WARNING" if args.skip_bad == "true" else "recognizer.sh")
+        if args.skip_bad == "false":
+            sys.exit("recognizer.sh: stopped: the data have to be put right; --skip-bad=true leaves out the utterances named above")
+    for data in [train, *tests]:
+        if not data.good:
+            sys.exit(f"recognizer.sh: no utterance of {data.text_path} can be used: none has both sound and a transcript")
+    keys = sorted(train.good)
+    held_out = []
+    if not tests or args.test_speakers:
+        keys, held_out = split(keys, train.speakers, args)
+    if len(keys) < 2 or not (tests or held_out):
+        sys.exit(f"recognizer.sh: {len(train.good)} utterances are too few to train on some and test on others")
+
+    args.out.mkdir(parents=True)
+    train.write(args.out / "train", keys, train.good)
+    if held_out:
+        train.write(args.out / "held_out", held_out, train.good)
+    for data in tests:
+        data.write(args.out / data.name, sorted(data.good), data.good)
+    seconds = sum(train.good[key][1] or 5.0 for key in keys)  # what a command will give is not known
+    (args.out / "rate").write_text(f"{rate or 16000}\n")
+    (args.out / "hours").write_text(f"{seconds / 3600:.3f}\n")
+    (args.out / "tests").write_text("".join(f"{name}\n" for name in ["held_out"] * bool(held_out) + names[1:-1]))
+
+
+if __name__ == "__main__":
+    main()

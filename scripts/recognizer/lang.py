@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""From a lexicon to what training and graphs need of a language: the files of Kaldi's lang folders.
+
+The lexicon has lines `word phone phone …`, several for words with several pronunciations; if the second field of every line is a number,
+it is the pronunciation's probability. Writes phones.txt, words.txt, lexicon.fst.txt and lexicon_disambig.fst.txt (for fstcompile), topo
+(one state a phone, as chain models have it) and the lists in phones/.
+"""
+
+import argparse
+import re
+import sys
+from math import log
+from pathlib import Path
+
+RESERVED_WORDS = ("<eps>", "#0", "<s>", "</s>")
+POSITIONS = {"_B": "begin", "_E": "end", "_I": "internal", "_S": "singleton"}
+START, LOOP, SILENCE, AFTER_SILENCE = range(4)
+
+
+def fail(sentence):
+    sys.exit(f"recognizer.sh: {sentence}")
+
+
+def is_probability(text):
+    try:
+        return 0 < float(text) <= 1
+    except ValueError:
+        return False
+
+
+def read_lexicon(path):
+    """[(word, probability, phones)], each once, in the order of the words."""
+    lines = [(number, line.split()) for number, line in enumerate(Path(path).read_text("utf-8-sig").split("\n"), 1)]
+    lines = [(number, fields) for number, fields in lines if fields]
+    weighted = all(len(fields) > 2 and is_probability(fields[1]) for _, fields in lines)
+    entries = {}
+    for number, fields in lines:
+        place = f"{path}, line {number}"
+        word, phones = fields[0], tuple(fields[2:] if weighted else fields[1:])
+        if word in RESERVED_WORDS:
+            fail(f"{place}: '{word}' has a meaning of its own in graphs, and cannot be a word")
+        if not phones:
+            fail(f"{place}: the word '{word}' has no pronunciation")
+        for phone in phones:
+            if phone == "<eps>" or re.fullmatch(r"#\d+", phone):
+                fail(f"{place}: '{phone}' cannot be the name of a phone")
+        probability = float(fields[1]) if weighted else 1.0
+        entries[word, phones] = max(probability, entries.get((word, phones), 0.0))
+    return [(word, p, phones) for (word, phones), p in sorted(entries.items(), key=lambda entry: entry[0][0].encode())]
+
+
+def with_positions(phones):
+    """The phones of a word, each marked by where in the word it is."""
+    if len(phones) == 1:
+        return (phones[0] + "_S",)
+    return (phones[0] + "_B", *(phone + "_I" for phone in phones[1:-1]), phones[-1] + "_E")
+
+
+def disambiguated(entries):
+    """[(word, probability, phones, number of the symbol that ends it or 0)], as Kaldi's add_lex_disambig.pl numbers them."""
+    pronunciations = [phones for _, _, phones in entries]
+    counts, prefixes, used = {}, set(), {}
+    for phones in pronunciations:
+        counts[phones] = counts.get(phones, 0) + 1
+        prefixes.update(phones[:length] for length in range(1, len(phones)))
+    result = []
+    for word, probability, phones in entries:
+        number = 0
+        if counts[phones] > 1 or phones in prefixes:
+            number = used[phones] = used.get(phones, 0) + 1
+        result.append((word, probability, phones, number))
+    return result
+
+
+def lexicon_lines(entries, phones, words, silence, silence_probability, disambig):
+    """The transducer from phones to words. `disambig`: symbols #0 …, silence's own the last; None for training graphs."""
+    lines = []
+
+    def arc(source, to, phone, word, cost=0.0):
+        lines.append(f"{source} {to} {phone} {word} {cost:.7g}")
+
+    without, with_silence = -log(1 - silence_probability), -log(silence_probability)
+    arc(START, LOOP, 0, 0, without)
+    arc(START, SILENCE, 0, 0, with_silence)
+    if disambig:
+        arc(SILENCE, AFTER_SILENCE, phones[silence], 0)
+        arc(AFTER_SILENCE, LOOP, disambig[-1], 0)
+    else:
+        arc(SILENCE, LOOP, phones[silence], 0)
+    state = AFTER_SILENCE + 1
+    for word, probability, pronunciation, number in entries:
+        inputs = [phones[phone] for phone in pronunciation]
+        if disambig and number:
+            inputs.append(disambig[number])
+        source, output, cost = LOOP, words[word], -log(probability)
+        for phone in inputs[:-1]:
+            arc(source, state, phone, output, cost)
+            source, output, cost, state = state, 0, 0.0, state + 1
+        arc(source, LOOP, inputs[-1], output, cost + without)
+        arc(source, SILENCE, inputs[-1], output, cost + with_silence)
+    if disambig:  # G's way to shorter histories, wherever a word may begin
+        arc(LOOP, LOOP, disambig[0], words["#0"])
+    lines.append(f"{LOOP} 0")
+    return lines
+
+
+def topology(ids):
+    return [
+        "<Topology>",
+        "<TopologyEntry>",
+        f"<ForPhones> {' '.join(map(str, ids))} </ForPhones>",
+        "<State> 0 <ForwardPdfClass> 0 <SelfLoopPdfClass> 1 <Transition> 0 0.5 <Transition> 1 0.5 </State>",
+        "<State> 1 </State>",
+        "</TopologyEntry>",
+        "</Topology>",
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--silence-phones", default="SIL", help="the first may be between words, others are noises")
+    parser.add_argument("--silence-probability", type=float, default=0.5)
+    parser.add_argument("--word-positions", choices=("true", "false"), default="true")
+    parser.add_argument("lexicon")
+    parser.add_argument("out", type=Path)
+    args = parser.parse_args()
+
+    entries = read_lexicon(args.lexicon)
+    silences = args.silence_phones.split(",")
+    base = sorted({phone for _, _, phones in entries for phone in phones} - set(silences))
+    if not base:
+        fail(f"{args.lexicon}: there are no phones but silence")
+    in_words = [phone for phone in silences if any(phone in phones for _, _, phones in entries)]
+    positions = args.word_positions == "true"
+    variants = lambda phone: [phone + suffix for suffix in POSITIONS] if positions else [phone]
+    sets = [[phone] + (variants(phone) if positions and phone in in_words else []) for phone in silences]
+    sets += [variants(phone) for phone in base]
+    names = [phone for members in sets for phone in members]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        fail(f"{args.lexicon}: the phone '{twice}' has the name of another one at some place in words; rename it, or --word-positions=false")
+    if positions:
+        entries = [(word, p, with_positions(phones)) for word, p, phones in entries]
+    marked = disambiguated(entries)
+    num_disambig = max(number for *_, number in marked) + 2  # #0, #1 …, silence's own
+    symbols = ["<eps>", *names, *(f"#{i}" for i in range(num_disambig))]
+    phones = {name: number for number, name in enumerate(symbols)}
+    disambig = [phones[f"#{i}"] for i in range(num_disambig)]
+    word_list = ["<eps>", *dict.fromkeys(word for word, _, _ in entries), "#0", "<s>", "</s>"]
+    words = {word: number for number, word in enumerate(word_list)}
+    silence_names = [name for members in sets[: len(silences)] for name in members]
+    silence_ids = [phones[name] for name in silence_names]
+
+    (args.out / "phones").mkdir(parents=True)
+
+    def write(name, lines):
+        (args.out / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    write("phones.txt", (f"{name} {number}" for name, number in phones.items()))
+    write("words.txt", (f"{word} {number}" for word, number in words.items()))
+    for name, ends in (("lexicon", None), ("lexicon_disambig", disambig)):
+        write(f"{name}.fst.txt", lexicon_lines(marked, phones, words, silences[0], args.silence_probability, ends))
+    write("topo", topology([phones[name] for name in names]))
+    write("phones/disambig.int", disambig)
+    ids = [[phones[name] for name in members] for members in sets]
+    write("phones/sets.int", (" ".join(map(str, members)) for members in ids))
+    write("phones/roots.int", (f"shared split {' '.join(map(str, members))}" for members in ids))
+    write("phones/silence.csl", [":".join(map(str, silence_ids))])
+    write("phones/optional_silence.txt", [silences[0]])
+    write("phones/align_lexicon.txt", (f"{word} {probability:.7g} {' '.join(pron)}" for word, probability, pron in entries))
+    questions = [silence_ids]
+    if positions:
+        spoken = [name for name in names if name not in silence_names]
+        questions += [[phones[name] for name in spoken if name.endswith(suffix)] for suffix in POSITIONS]
+        kind = lambda name: "nonword" if name in silences else POSITIONS[name[-2:]]
+        write("phones/word_boundary.int", (f"{phones[name]} {kind(name)}" for name in names))
+    write("phones/extra_questions.int", (" ".join(map(str, question)) for question in questions))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+# The options of recognizer.sh, and what has to hold among them.
+
+heading "Data"
+option wav word "" "folder of wave files (16-bit PCM), each with an utterance, whose name without .wav is its key; or a file of \
+lines 'key file', where a command that ends with | may stand in place of the file"
+option text word "" "what is said: lines 'key word word ...'"
+option utt2spk word "" "speakers: lines 'key speaker'"
+option data word "" "instead of these: a data folder as Kaldi's recipes have it (wav.scp, text; segments and utt2spk if they are there)"
+option lexicon word "" "pronunciations: lines 'word phone phone ...', several for a word that has several; a number between word and phones, \
+if all lines have one, is the pronunciation's probability"
+option test-wav word "" "recordings to test on, like --wav; without any for tests, some utterances of the data are held out"
+option test-text word "" "what is said in them"
+option test-data word "" "data folders to test on, separated by commas; results are listed under the folders' names"
+option test-speakers word "" "speakers of --utt2spk, separated by commas, whose utterances are for the test"
+option num-test integer 200 "utterances that are held out, at most a tenth of all"
+option oov-word word "" "word of the lexicon that stands for words that it lacks; without it such a word is an error"
+option skip-bad bool false "leave out utterances that cannot be used, with warnings, instead of stopping"
+
+heading "Language"
+option silence-phones word SIL "phones that are not speech, separated by commas; the first is the pause between words"
+option silence-probability number 0.5 "probability of a pause between two words, for the lexicon"
+option word-positions bool true "phones are different ones at the beginning, in the middle and at the end of a word, if their sounds differ; \
+the model folder then knows to the frame where words begin and end"
+option arpa word "" "language model, an ARPA file; without it one is estimated from the transcripts"
+option lm-order integer 3 "words in the n-grams of that one"
+
+heading "Features"
+option feature-type 'mfcc|fbank' mfcc "what the network sees: 40 cepstra, or the logarithms of 40 bands"
+option sample-frequency integer 0 "samples per second; recordings with more are resampled. 0: what the recordings have"
+option cmvn bool true "subtract the running mean of the last 6 seconds from features, so that levels and microphones matter less"
+
+heading "Training without alignments (flat start)"
+option flat-network word "" "network: tiny, small, medium, large, or a file of layers with @TARGETS@ for the number of outputs; without it, \
+small, or tiny for less than half an hour of sound"
+option flat-epochs number 6 "passes over the data, of which each goes three times through the examples"
+option flat-initial-lrate number 0.002 "learning rate at the beginning"
+option flat-final-lrate number 0.0002 "learning rate at the end"
+
+heading "The model (chain, of phones in context)"
+option num-leaves integer 0 "leaves of the tree at most; 0: 300 for an hour of sound, and with the square root of the hours more or less"
+option network word "" "network, as above; without it, tiny for less than half an hour, small for less than 10 hours, medium for less than 200, large"
+option num-epochs number 6 "passes over the data, of which each goes three times through the examples"
+option initial-lrate number 0.002 "learning rate at the beginning"
+option final-lrate number 0.0002 "learning rate at the end"
+option chunk-width word 150,110,90,60 "frames of an example; the first is the usual one, the others help to fit utterances"
+option tolerance integer 3 "output frames, 30 ms each, by which phones may begin earlier or end later than in the alignments"
+
+heading "Recognition"
+option beam number 13 "beam of the search"
+option lattice-beam number 6 "beam of lattices"
+option max-active integer 7000 "hypotheses at a time, at most"
+
+heading "Running"
+option srand integer 0 "seed"
+option num-jobs-initial integer 1 "training jobs in the first iteration"
+option num-jobs-final integer 2 "training jobs in the last iteration"
+option train-opts text "" "further options of train.sh, for both trainings"
+option cmd text run.sh "what runs jobs, with its options: run.sh, slurm.sh, or one of Kaldi's"
+option train-cmd-opts text "" "options of --cmd for jobs that train, such as '--gpu 1 --mem 8G'"
+option use-gpu 'yes|no|optional|wait' optional "for jobs that train"
+option nj integer 2 "jobs for features, alignments and decoding"
+
+check_options() {
+  local name path
+  [[ $dir ]] || fail "the folder's name is empty"
+  for path in "$dir" "$PWD"; do
+    [[ $path != *[[:space:]\"\'\$\;]* ]] || fail "'$path': names of files must not have blanks, quotes, \$ or ; in them"
+    [[ $path != *JOB* ]] || fail "'$path': JOB in names would be taken for the number of a job"
+  done
+  [[ $lexicon ]] || fail "give a --lexicon; see --help"
+  if [[ $data ]]; then
+    [[ ! $wav && ! $text && ! $utt2spk ]] || fail "--data is instead of --wav, --text and --utt2spk"
+    [[ -d $data ]] || fail "--data=$data: there is no such folder"
+  else
+    [[ $wav && $text ]] || fail "give --wav and --text, or --data; see --help"
+  fi
+  [[ ${test_wav:+1} == "${test_text:+1}" ]] || fail "--test-wav and --test-text go together"
+  [[ ! $test_wav || ! $test_data ]] || fail "give --test-wav and --test-text, or --test-data, not both"
+  [[ ! $test_speakers || ( ! $test_wav && ! $test_data ) ]] || fail "--test-speakers is not for use with other data for tests"
+  [[ ! $test_speakers || $utt2spk || -e $data/utt2spk ]] || fail "--test-speakers needs --utt2spk"
+  for name in wav text utt2spk lexicon arpa test-wav test-text; do
+    path=${name//-/_}
+    need_file $name "${!path}"
+  done
+  for name in flat-network network; do check_network $name; done
+  at_least 1 num-test lm-order num-jobs-initial num-jobs-final nj max-active
+  at_least 0 sample-frequency num-leaves tolerance srand
+  (( lm_order <= 9 )) || fail "--lm-order=$lm_order: expected at most 9"
+  [[ $chunk_width =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] || fail "--chunk-width=$chunk_width: expected numbers such as 150,110"
+  for name in flat-epochs num-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
+    path=${name//-/_}
+    is_less 0 "${!path}" || fail "--$name=${!path}: expected more than 0"
+  done
+  is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+}
+
+check_network() { # <option>
+  local value=${1//-/_}
+  value=${!value}
+  case $value in
+    '' | tiny | small | medium | large) ;;
+    *)
+      need_file "$1" "$value"
+      grep -q '@TARGETS@' "$value" || fail "--$1=$value: expected layers with @TARGETS@ where the number of outputs belongs"
+      ;;
+  esac
+}

@@ -1,0 +1,77 @@
+# Data, language, features.
+
+check_data() {
+  refresh data "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
+    --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
+    --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand"
+  mapfile -t tests <"$dir/data/tests"
+  hours=$(<"$dir/data/hours")
+  say "$(wc -l <"$dir/data/train/text") utterances to train on, about $hours hours; for tests: $(for set in "${tests[@]}"; do
+    printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
+}
+
+prepare_language() {
+  make_language() { # <folder>
+    "$here/recognizer/lang.py" --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
+      --word-positions="$word_positions" "$lexicon" "$1"
+    local name
+    for name in lexicon lexicon_disambig; do
+      fstcompile --print-args=false "$1/$name.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$1/$name.fst"
+      rm "$1/$name.fst.txt"
+    done
+  }
+  refresh lang make_language
+  say "$(grep -vc -e '^<' -e '^#' "$dir/lang/words.txt") words, $(wc -l <"$dir/lang/phones/sets.int") phones"
+}
+
+write_feature_config() { # <file>
+  printf '%s\n' --sample-frequency="$(<"$dir/data/rate")" --allow-downsample=true --dither=0 --num-mel-bins=40 --low-freq=20 \
+    --high-freq=-400 >"$1"
+  [[ $feature_type == fbank ]] || printf '%s\n' --num-ceps=40 --use-energy=false >>"$1"
+}
+
+prepare_features() {
+  make_config() { mkdir -p "$1"; write_feature_config "$1/$feature_type.conf"; }
+  refresh conf make_config
+  local set stats=()
+  for set in train "${tests[@]}"; do
+    local inputs=("$feature_type" "$cmvn" "@$dir/conf/$feature_type.conf" "@$dir/data/$set/wav.scp" "@$dir/data/$set/waves" "@$dir/data/$set/text" "${stats[@]}")
+    [[ ! -e $dir/data/$set/segments ]] || inputs+=("@$dir/data/$set/segments")
+    step "features of $set" "feats/$set" make_features "${inputs[@]}"
+    [[ $cmvn == false ]] || stats=("@$dir/feats/train/global_cmvn.stats")
+  done
+}
+
+# feats.scp and utt2num_frames of the data in `set`; of the training data also global_cmvn.stats.
+make_features() {
+  local from=$dir/data/$set jobs list=wav.scp sound=("scp:$out/part.JOB") name=feats missing
+  if [[ -e $from/segments ]]; then
+    list=segments
+    sound=("ark:extract-segments scp:$from/wav.scp $out/part.JOB ark:- |")
+  fi
+  jobs=$(jobs_for "$from/$list")
+  split_lines "$from/$list" "$jobs" "$out/part." ""
+  [[ $cmvn == false ]] || name=raw
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" "compute-$feature_type-feats" --config="$dir/conf/$feature_type.conf" "${sound[@]}" ark:- \| \
+    copy-feats --compress=true ark:- "ark,scp:$out/$name.JOB.ark,$out/$name.JOB.scp"
+  if [[ $cmvn == true ]]; then
+    local stats=$dir/feats/train/global_cmvn.stats
+    if [[ $set == train ]]; then
+      stats=$out/global_cmvn.stats
+      cat "$out"/raw.*.scp >"$out/raw.scp"
+      run "${log}_cmvn.log" compute-cmvn-stats "scp:$out/raw.scp" ark:- \| matrix-sum ark:- "$stats"
+    fi
+    run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_cmvn.JOB.log" apply-cmvn-online "$stats" "scp:$out/raw.JOB.scp" ark:- \| \
+      copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
+  fi
+  cat "$out"/feats.*.scp | sort >"$out/all.scp"
+  run "${log}_frames.log" feat-to-len "scp:$out/all.scp" "ark,t:$out/utt2num_frames"
+  sed "s| $out/| $to/|" "$out/all.scp" >"$out/feats.scp"
+  rm -f "$out"/part.* "$out"/raw.* "$out"/feats.*.scp "$out/all.scp"
+  missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
+  if [[ $missing ]]; then
+    say "$(wc -w <<<"$missing") utterances of $set have no features, such as $(head -n 1 <<<"$missing"):"
+    grep -h -e '^WARNING' -e '^ERROR' "$log".*.log | head -n 3 | sed 's/^/    /' >&2
+    [[ $skip_bad == true ]] || fail "the logs are $log.*.log; --skip-bad=true leaves such utterances out"
+  fi
+}
