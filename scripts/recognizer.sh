@@ -48,16 +48,13 @@ exec {lock}>"$dir/.lock"
 flock -n "$lock" || fail "another recognizer.sh is at work in $dir"
 
 began=$SECONDS
-check_data
-prepare_language
-prepare_features
-flat_start
-align
-build_tree
-train_chain
-prepare_graph
-decode_sets
-make_model
+for part in $parts; do
+  "do_$part"
+  if [[ $part == "$last_part" && $part != model ]]; then
+    say "done until $part, as --last-part says, in $((SECONDS - began)) s"
+    exit
+  fi
+done
 say "done in $((SECONDS - began)) s. Word error rates ($dir/results.txt):"
 cat "$dir/results.txt"
 say "the model: $dir/model; e.g.: nnet3-transcribe $dir/model some.wav"

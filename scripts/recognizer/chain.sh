@@ -4,7 +4,7 @@ context=(--context-width=2 --central-position=1)
 
 default_leaves() { awk -v h="$hours" 'BEGIN { n = int(300 * sqrt(h)); print (n < 60 ? 60 : n > 6000 ? 6000 : n) }'; }
 
-build_tree() {
+do_tree() {
   local leaves=$num_leaves
   (( leaves > 0 )) || leaves=$(default_leaves)
   step "the tree of phones in context" tree make_tree "=flat/ali" "=feats/train" "@$dir/lang/phones/roots.int" \
@@ -35,7 +35,7 @@ make_tree() {
   rm -f "$out"/*treeacc "$out"/questions.*
 }
 
-train_chain() {
+do_chain() {
   local size
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"

@@ -1,10 +1,22 @@
 # Language model, graph, recognition of the recordings for tests, and the model folder.
 
-prepare_graph() {
+do_graph() {
   if [[ $arpa ]]; then step "language model" lm copy_language_model "@$arpa" "@$dir/lang/words.txt"
   else step "language model" lm estimate_language_model "@$dir/data/train/text" "@$dir/lang/words.txt" "$lm_order"
   fi
+  local system=chain
   step "graph" graph make_graph "=lm" "@$dir/lang/lexicon_disambig.fst" "=chain/model"
+  [[ $decode_flat == true ]] || return 0
+  system=flat
+  step "graph for the model that was trained without alignments" flat/graph make_graph "=lm" "@$dir/lang/lexicon_disambig.fst" "=flat/model"
+}
+
+# Sets tree, mdl, graph of the chain model, or of the one that was trained without alignments.
+set_system() { # <chain|flat>
+  case $1 in
+    chain) tree=$dir/tree/tree mdl=$dir/chain/model/final.mdl graph=$dir/graph ;;
+    flat) tree=$dir/flat/graphs/tree mdl=$dir/flat/model/final.mdl graph=$dir/flat/graph ;;
+  esac
 }
 
 estimate_language_model() {
@@ -14,32 +26,41 @@ estimate_language_model() {
 copy_language_model() { cp "$arpa" "$out/lm.arpa"; }
 
 make_graph() {
-  run "$log.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$dir/lm/lm.arpa" "$dir/lang" "$dir/tree/tree" "$dir/chain/model/final.mdl" "$out"
-  local skipped
+  local tree mdl graph skipped
+  set_system $system
+  run "$log.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$dir/lm/lm.arpa" "$dir/lang" "$tree" "$mdl" "$out"
   skipped=$(grep -c "not in symbol table" "$log.log" || true)
   (( skipped == 0 )) || say "WARNING: n-grams of the language model with words that are not in the lexicon are left out, $skipped or more; see $log.log"
 }
 
 # ---- recognition ----------------------------------------------------------------------------------------------------
-decode_sets() {
-  local set
-  for set in "${tests[@]}"; do
-    step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "$beam" "$lattice_beam" "$max_active"
-  done
+do_recognition() {
+  local set settings=("$beam" "$lattice_beam" "$max_active") system=chain table
+  for set in "${tests[@]}"; do step "recognition of $set" "decode/$set" decode "=feats/$set" "=graph" "${settings[@]}"; done
+  table=("${tests[@]/#/$dir/decode/}")
+  if [[ $decode_flat == true ]]; then
+    system=flat
+    for set in "${tests[@]}"; do
+      step "recognition of $set, trained without alignments" "flat/decode/$set" decode "=feats/$set" "=flat/graph" "${settings[@]}"
+    done
+    table+=("${tests[@]/#/$dir/flat/decode/}")
+  fi
   {
-    printf '%-20s %6s %7s %8s %6s %6s %6s %8s\n' set utts words WER sub del ins "sent. err"
-    for set in "${tests[@]}"; do cat "$dir/decode/$set/result"; done
+    printf '%-26s %6s %7s %9s %5s %5s %5s %11s\n' set utts words WER sub del ins "wrong utts"
+    cat "${table[@]/%//result}"
   } >"$dir/results.tmp"
   mv "$dir/results.tmp" "$dir/results.txt"
 }
 
 # Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
 decode() {
-  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text
+  local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph name=$set
+  set_system $system
+  [[ $system == chain ]] || name+=" (flat start)"
   jobs=$(jobs_for "$feats")
   split_lines "$feats" "$jobs" "$out/part." .scp
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 \
-    --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$dir/chain/model/final.mdl" "$dir/graph/HCLG.fst" \
+    --acoustic-scale=1.0 --beam="$beam" --lattice-beam="$lattice_beam" --max-active="$max_active" "$mdl" "$graph/HCLG.fst" \
     "scp:$out/part.JOB.scp" "ark:| gzip -c >$out/lat.JOB.gz"
   rm "$out"/part.*.scp
   run "${log}_words.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.*.gz |" "ark,t:$out/numbers"
@@ -48,9 +69,9 @@ decode() {
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"
   # %WER 3.45 [ 12 / 348, 2 ins, 3 del, 7 sub ] and %SER 10.0 [ 4 / 40 ]
-  tr -d ',[]' <"$out/wer" | awk -v set="$set" '$1 == "%WER" { wer = $2; words = $5; ins = $6; del = $8; sub_ = $10 }
+  tr -d ',[]' <"$out/wer" | awk -v set="$name" '$1 == "%WER" { wer = $2; words = $5; ins = $6; del = $8; sub_ = $10 }
     $1 == "%SER" { ser = $2; utts = $5 }
-    END { printf "%-20s %6d %7d %6.2f %% %6d %6d %6d %6.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
+    END { printf "%-26s %6d %7d %7.2f %% %5d %5d %5d %9.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
   count_errors "$reference" "$out/text" >"$out/errors.txt"
 }
 
@@ -70,7 +91,7 @@ count_errors() { # <reference> <recognised>
 }
 
 # ---- the model folder -----------------------------------------------------------------------------------------------
-make_model() {
+do_model() {
   step "model folder" model collect_model "=graph" "=feats/train" "$beam" "$lattice_beam" \
     "$max_active"
 }

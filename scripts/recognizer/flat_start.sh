@@ -1,10 +1,10 @@
 # A first model from words alone (end-to-end LF-MMI), and what it says about where phones are.
 
-flat_start() {
+do_flat() {
   local size pdfs lengths
   step "graphs of the transcripts" flat/graphs make_flat_graphs "@$dir/data/train/text" "@$dir/lang/lexicon.fst" "@$dir/lang/topo" \
     "@$dir/lang/words.txt" "@$dir/lang/phones/sets.int" "@$dir/lang/phones/align_lexicon.txt" "$srand"
-  size=$(choose_by_hours "$flat_network" 0.5 tiny small)
+  size=$(choose_by_hours "$flat_network" 2 tiny 50 small medium)
   pdfs=$(num_pdfs "$dir/flat/graphs/tree")
   write_network "$size" "$pdfs" flat "$dir/flat/network.xconfig"
   lengths=$(lengths_of_examples "$dir/feats/train/utt2num_frames")
@@ -51,7 +51,7 @@ train_flat() {
 }
 
 # ---- alignments -----------------------------------------------------------------------------------------------------
-align() {
+do_alignments() {
   step "alignments" flat/ali make_alignments "=flat/model"
 }
 

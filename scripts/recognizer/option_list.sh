@@ -1,4 +1,4 @@
-# The options of recognizer.sh, and what has to hold among them.
+# The options of recognizer.sh, what has to hold among them, and the parts of its work in their order.
 
 heading "Data"
 option wav word "" "folder of wave files (16-bit PCM), each with an utterance, whose name without .wav is its key; or a file of \
@@ -31,7 +31,7 @@ option cmvn bool true "subtract the running mean of the last 6 seconds from feat
 
 heading "Training without alignments (flat start)"
 option flat-network word "" "network: tiny, small, medium, large, or a file of layers with @TARGETS@ for the number of outputs; without it, \
-small, or tiny for less than half an hour of sound"
+tiny for less than 2 hours of sound, small for less than 50, medium"
 option flat-epochs number 6 "passes over the data, of which each goes three times through the examples"
 option flat-initial-lrate number 0.002 "learning rate at the beginning"
 option flat-final-lrate number 0.0002 "learning rate at the end"
@@ -49,8 +49,11 @@ heading "Recognition"
 option beam number 13 "beam of the search"
 option lattice-beam number 6 "beam of lattices"
 option max-active integer 7000 "hypotheses at a time, at most"
+option decode-flat bool false "also recognise with the model that was trained without alignments, to see what the other one gains"
 
+parts="data language features flat alignments tree chain graph recognition model"
 heading "Running"
+option last-part "${parts// /|}" model "what is done last"
 option srand integer 0 "seed"
 option num-jobs-initial integer 1 "training jobs in the first iteration"
 option num-jobs-final integer 2 "training jobs in the last iteration"

@@ -1,6 +1,6 @@
 # Data, language, features.
 
-check_data() {
+do_data() {
   refresh data "$here/recognizer/data.py" --wav="$wav" --text="$text" --utt2spk="$utt2spk" --data="$data" --lexicon="$lexicon" \
     --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
     --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand"
@@ -10,7 +10,7 @@ check_data() {
     printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
 }
 
-prepare_language() {
+do_language() {
   make_language() { # <folder>
     "$here/recognizer/lang.py" --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
       --word-positions="$word_positions" "$lexicon" "$1"
@@ -30,7 +30,7 @@ write_feature_config() { # <file>
   [[ $feature_type == fbank ]] || printf '%s\n' --num-ceps=40 --use-energy=false >>"$1"
 }
 
-prepare_features() {
+do_features() {
   make_config() { mkdir -p "$1"; write_feature_config "$1/$feature_type.conf"; }
   refresh conf make_config
   local set stats=()

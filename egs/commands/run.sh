@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Commands to a house, from nothing to a recogniser: has synthetic voices speak them in quiet and noisy rooms, and trains on their waves,
+# transcripts and a lexicon alone, with scripts/recognizer.sh. See README.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+export LC_ALL=C OPENBLAS_NUM_THREADS=1 # two jobs run at a time
+
+usage() {
+  cat <<'END'
+usage: run.sh [options]
+  --quick           a fifth of the speech and small networks: a minute or two on two idle cores, for a first look
+  --dir DIR         experiment folder, relative to egs/commands (exp, with --quick exp/quick)
+  --data DIR        data folder, relative to egs/commands (data, with --quick data/quick)
+  --nj N            parallel jobs (2)
+  --options WORDS   further options of recognizer.sh, separated by blanks
+Started again, it goes on where it was.
+END
+}
+
+dir='' data='' nj=2 quick=false more=
+while (( $# )); do
+  case $1 in
+    --dir | --data | --nj | --options)
+      (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --quick) quick=true ;;
+    --dir) dir=$2; shift ;;
+    --data) data=$2; shift ;;
+    --nj) nj=$2; shift ;;
+    --options) more=$2; shift ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ $nj =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --nj $nj: expected a number above 0" >&2; exit 2; }
+num_train=2400 num_test=120 training=(--network=tiny --num-epochs=6 --flat-epochs=4)
+if $quick; then
+  dir=${dir:-exp/quick} data=${data:-data/quick}
+  num_train=480 num_test=40 training=(--network=tiny --num-epochs=4 --flat-epochs=3)
+fi
+dir=${dir:-exp} data=${data:-data}
+read -ra more <<<"$more"
+started=$SECONDS
+say() { printf '\n== %s\n' "$*"; }
+
+say "What the recipe needs"
+../digits/local/install.sh
+if ! command -v nnet3-train >/dev/null; then
+  say "The programs"
+  if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
+  command -v cargo >/dev/null || { echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2; exit 1; }
+  (cd ../.. && cargo build --release --bin nnet3)
+  export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
+fi
+
+say "Speech"
+recipe=(local/make_speech.py local/grammar.py conf/grammar.txt conf/voices.txt ../digits/local/{espeak,lang,sound}.py)
+made_by="$num_train and $num_test utterances in $(realpath -m "$data"), $(cat "${recipe[@]}" | cksum)"
+if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then echo "$data is there already"
+else
+  rm -rf "${data:?}"/{made_by,train,seen_clean,seen_noisy,unseen_clean,unseen_noisy}
+  .venv/bin/python local/make_speech.py --dir "$data" --num-train "$num_train" --num-test "$num_test" --nj "$nj"
+  echo "$made_by" >"$data/made_by"
+fi
+
+say "The recogniser"
+../../scripts/recognizer.sh --data="$data/train" --test-data="$data/seen_clean,$data/seen_noisy,$data/unseen_clean,$data/unseen_noisy" \
+  --lexicon=conf/lexicon.txt --decode-flat=true --nj="$nj" --use-gpu=no "${training[@]}" "${more[@]}" "$dir"
+
+say "The model folder, as others use it: nnet3-transcribe"
+for set in seen_noisy unseen_noisy; do
+  nnet3-transcribe --print-args=false "$dir/model" "$data/$set"/wav/*.wav 2>"$dir/log/transcribe.log" |
+    compute-wer --print-args=false --text --mode=all "ark:$data/$set/text" ark:- 2>>"$dir/log/transcribe.log" | sed -n "s/^%WER/$set: WER/p"
+done
+
+say "Pictures"
+python3 local/pictures.py "$dir" unseen_noisy "$dir/figures"
+printf '\nDone in %d min %02d s. Model folder: %s; pictures: %s\n' $(((SECONDS - started) / 60)) $(((SECONDS - started) % 60)) \
+  "$(realpath "$dir/model")" "$(realpath "$dir/figures")"

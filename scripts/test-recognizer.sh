@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# Usage: test-recognizer.sh [WORDS]
+# Tests scripts/recognizer.sh, make_graph.sh, make_vosk_model.sh and make_arpa.py on a language of tones: a recogniser learns it from words
+# alone, one that is killed and started again ends with the same bytes, and what is wrong with data is said. With WORDS, only the tests with
+# these words in their names. Takes the programs from the PATH, or builds them; needs Python 3. Takes half a minute on two idle cores. Ends
+# with the line `N passed, N failed`.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+plain_usage 0 1 "$@"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LC_ALL=C OPENBLAS_NUM_THREADS=1
+
+words=${1-}
+if ! command -v nnet3-train >/dev/null; then
+  cargo build --release --bins || exit 1
+  PATH=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release:$PATH
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/test-recognizer.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+RANDOM=5
+
+check() { # <what> <command> …
+  local log=$work/check.log
+  if [[ $1 != *"$words"* ]]; then return; fi
+  if "${@:2}" >"$log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok      $1"
+  else
+    failed=$((failed + 1))
+    echo "FAILED  $1"
+    tail -n 12 "$log" | sed 's/^/        /'
+  fi
+}
+
+# <part of a sentence> <command> …: fails, and says this.
+says() {
+  local said status
+  said=$("${@:2}" 2>&1)
+  status=$?
+  echo "$said"
+  (( status != 0 )) && [[ $said == *"$1"* ]]
+}
+
+toy=$work/toy
+tests/recognizer/toy_speech.py --num 90 "$toy"
+fast=(--flat-network="$toy/toy.xconfig" --network="$toy/toy.xconfig" --flat-epochs=3 --num-epochs=3 --flat-initial-lrate=0.004
+  --initial-lrate=0.004 --num-jobs-final=1 --use-gpu=no --train-opts=--report=false)
+
+recognizer() { # <folder> <options> …
+  scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" "${@:2}" \
+    "$work/$1"
+}
+
+# ---- parts by themselves --------------------------------------------------------------------------------------------
+check "language model and lexicon: as their definitions" python3 -m unittest discover -s tests/recognizer
+
+# ---- a recogniser ---------------------------------------------------------------------------------------------------
+learns() {
+  recognizer exp --decode-flat=true || return 1
+  awk 'NR > 1 { if (NF < 8 || $0 !~ / %/) exit 1; n++; gsub(/ \(flat start\)/, ""); if ($4 > 15) bad = 1 } END { exit bad || n != 2 }' "$work/exp/results.txt"
+}
+
+transcribes() { # the model folder understands what the decoder has understood
+  local key
+  for key in $(cut -d' ' -f1 "$work/exp/data/held_out/text"); do
+    nnet3-transcribe --print-args=false "$work/exp/model" "$toy/wav/$key.wav" 2>/dev/null
+  done >"$work/transcribed"
+  diff "$work/transcribed" "$work/exp/decode/held_out/text"
+}
+
+does_nothing_again() {
+  local said
+  touch "$work/now"
+  said=$(recognizer exp --decode-flat=true 2>&1) || { echo "$said"; return 1; }
+  echo "$said"
+  (( $(grep -c 'there already' <<<"$said") == 13 )) && ! find "$work/exp" -name '*.mdl' -newer "$work/now" | grep .
+}
+
+does_what_has_changed() { # another beam
+  local said
+  said=$(recognizer exp --decode-flat=true --beam=12 2>&1) || { echo "$said"; return 1; }
+  echo "$said"
+  (( $(grep -c 'there already' <<<"$said") == 10 )) && grep -q beam=12 "$work/exp/model/conf/model.conf"
+}
+
+# Started in the background in a process group of its own; killed with all that it has started.
+survives_kills() {
+  local pid kill
+  for kill in 1 2 3 4; do
+    setsid scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" \
+      "$work/killed" &
+    pid=$!
+    sleep "$((kill / 2)).$((RANDOM % 10))"
+    kill -"$( ((kill % 2)) && echo KILL || echo TERM)" -- -$pid 2>/dev/null
+    wait $pid
+    echo "killed: $kill"
+  done
+  recognizer killed || return 1
+  local file
+  for file in flat/model/final.mdl tree/tree chain/model/final.mdl graph/HCLG.fst decode/held_out/text model/am/final.mdl; do
+    cmp "$work/exp/$file" "$work/killed/$file" || return 1
+  done
+}
+
+check "a recogniser learns from words alone" learns
+check "the model folder understands what the decoder understands" transcribes
+check "started again, it does nothing" does_nothing_again
+check "with another option, it does what depends on it" does_what_has_changed
+check "killed and started again, it ends with the same bytes" survives_kills
+
+# ---- data folders, segments, commands -------------------------------------------------------------------------------
+takes_kaldi_folders() { # a recording of two utterances that comes from a command
+  local folder=$work/folder a=toy-000 b=toy-001 first both
+  mkdir -p "$folder"
+  python3 - "$toy/wav/$a.wav" "$toy/wav/$b.wav" "$folder/both.wav" <<'PYTHON'
+import sys, wave
+parts = [wave.open(name) for name in sys.argv[1:3]]
+with wave.open(sys.argv[3], "wb") as both:
+    both.setparams(parts[0].getparams())
+    for part in parts:
+        both.writeframes(part.readframes(part.getnframes()))
+PYTHON
+  seconds() { python3 -c "import wave; w = wave.open('$1'); print(w.getnframes() / w.getframerate())"; }
+  first=$(seconds "$toy/wav/$a.wav") both=$(seconds "$folder/both.wav")
+  { echo "both cat $folder/both.wav |"; tail -n +3 "$toy/text" | awk -v wav="$toy/wav" '{ print $1, wav "/" $1 ".wav" }'; } >"$folder/wav.scp"
+  { echo "$a both 0 $first"; echo "$b both $first $both"; tail -n +3 "$toy/text" | awk '{ print $1, $1, 0, 0.5 }'; } >"$folder/segments"
+  cp "$toy"/{text,utt2spk} "$folder"
+  scripts/recognizer.sh --data="$folder" --sample-frequency=8000 --lexicon="$toy/lexicon.txt" --test-speakers=speaker1,speaker3 --num-test=5 \
+    --last-part=features "$work/from_folder" || return 1
+  diff <(awk '$2 == "speaker1" || $2 == "speaker3" { print $1 }' "$toy/utt2spk") <(cut -d' ' -f1 "$work/from_folder/data/held_out/text") &&
+    grep -q "^$a " "$work/from_folder/feats/train/utt2num_frames" && [[ $(grep -c . "$work/from_folder/feats/train/utt2num_frames") == 45 ]]
+}
+check "Kaldi's data folders: segments, commands, speakers for the test" takes_kaldi_folders
+
+# ---- what is wrong --------------------------------------------------------------------------------------------------
+broken() { # <what changes a copy of the data in $copy> <part of a sentence> [<options> …]
+  copy=$work/broken
+  rm -rf "$copy" "$work/refused"
+  cp -r "$toy" "$copy"
+  eval "$1"
+  says "$2" scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --utt2spk="$copy/utt2spk" --lexicon="$copy/lexicon.txt" \
+    --last-part=features "${@:3}" "$work/refused" && [[ ! -e $work/refused/data && ! -e $work/refused/feats ]]
+}
+wav='$copy/wav/toy-003.wav'
+check "wrong: a word that the lexicon lacks" broken 'sed -i "5s/$/ zebra/" $copy/text' "text, line 5: the word 'zebra' is not in the lexicon $work/broken/lexicon.txt"
+check "wrong: no transcript" broken 'sed -i "5s/ .*//" $copy/text' "text, line 5: the transcript of 'toy-004' is empty"
+check "wrong: no transcripts at all" broken ': >$copy/text' "text: the file is empty"
+check "wrong: a key twice" broken 'sed -n 3p $toy/text >>$copy/text' "text, line 91: 'toy-002' is in line 3 already"
+check "wrong: no wave for a transcript" broken "rm $wav" "text, line 4: there is no 'toy-003' in"
+check "wrong: no wave at all" broken 'rm $copy/wav/*' "there are no files *.wav in this folder"
+check "wrong: something else than a wave" broken "echo OggS0000000000 >$wav" "toy-003.wav: this is not a wave file (it begins with b'OggS')"
+check "wrong: a wave of 8 bits" broken "printf '\\x08' | dd of=$wav bs=1 seek=34 conv=notrunc status=none" "expected 16-bit PCM, found format 1 with 8 bits"
+check "wrong: a wave that is cut off" broken "truncate -s 4000 $wav" "but 3956 are there: the file is cut off"
+check "wrong: rates that differ" broken "printf '\\x80\\x3e' | dd of=$wav bs=1 seek=24 conv=notrunc status=none" "toy-003.wav has 16000 samples per second, but"
+check "wrong: a rate below the one asked for" broken ': nothing' "has 8000 samples per second, but --sample-frequency=16000 was asked for" --sample-frequency=16000
+check "wrong: text that is not UTF-8" broken 'printf "toy-000 \xff\n" >$copy/text' "text, line 1: this is not UTF-8"
+check "wrong: a word without a pronunciation" says "lexicon.txt, line 8: the word 'zebra' has no pronunciation" \
+  bash -c "cp -r $toy $work/l1; echo zebra >>$work/l1/lexicon.txt; scripts/recognizer/lang.py $work/l1/lexicon.txt $work/l1/lang"
+check "wrong: a word that graphs use" says "line 8: '<s>' has a meaning of its own" \
+  bash -c "cp -r $toy $work/l2; echo '<s> P' >>$work/l2/lexicon.txt; scripts/recognizer/lang.py $work/l2/lexicon.txt $work/l2/lang"
+check "wrong: an option" says "unknown option --flat-epoch; see recognizer.sh --help" recognizer no --flat-epoch=3
+check "wrong: a number" says "--num-epochs=many: expected a number" recognizer no --num-epochs=many
+check "wrong: no lexicon" says "give a --lexicon" scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" "$work/no"
+check "wrong: a network without outputs" says "expected layers with @TARGETS@" recognizer no --network="$toy/text"
+check "wrong: a speaker that nobody is" says "--test-speakers: the data have no speaker 'nobody'" recognizer no --test-speakers=nobody
+
+leaves_out() {
+  copy=$work/partly
+  cp -r "$toy" "$copy"
+  sed -i '5s/$/ zebra/' "$copy/text"
+  rm "$copy/wav/toy-003.wav"
+  scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --lexicon="$copy/lexicon.txt" --skip-bad=true --last-part=features "$work/part" || return 1
+  (( $(cat "$work"/part/data/{train,held_out}/text | wc -l) == 88 )) && ! grep -q -e toy-003 -e toy-004 "$work"/part/data/*/text
+}
+stands_in() {
+  echo "unknown S" >>"$work/partly/lexicon.txt"
+  scripts/recognizer.sh --wav="$toy/wav" --text="$work/partly/text" --lexicon="$work/partly/lexicon.txt" --oov-word=unknown --last-part=language \
+    "$work/standin" && grep -q '^toy-004 .* unknown$' "$work"/standin/data/*/text
+}
+check "--skip-bad leaves out what cannot be used" leaves_out
+check "--oov-word stands for words that the lexicon lacks" stands_in
+
+alone() { # a second one in the same folder
+  exec {held}>"$work/exp/.lock"
+  flock "$held"
+  says "another recognizer.sh is at work" recognizer exp
+  local status=$?
+  exec {held}>&-
+  return $status
+}
+check "wrong: two at the same time" alone
+
+# ---- model folders --------------------------------------------------------------------------------------------------
+misfit() { # <what changes a copy of the recogniser in $copy> <part of a sentence> [<options> …]
+  copy=$work/misfit
+  rm -rf "$copy" "$work/model"
+  mkdir -p "$copy"/{chain/model,feats/train}
+  cp -r "$work"/exp/{conf,graph} "$copy"
+  cp "$work/exp/chain/model/final.mdl" "$copy/chain/model"
+  eval "$1"
+  says "$2" scripts/make_vosk_model.sh "${@:3}" "$copy" "$work/model" && [[ ! -e $work/model && ! -e $work/model.tmp ]]
+}
+check "model folder: no model" misfit 'rm $copy/chain/model/final.mdl' "there is no acoustic model: looked for"
+check "model folder: no graph" misfit 'rm $copy/graph/HCLG.fst' "there is no decoding graph: looked for"
+check "model folder: no names of words" misfit 'rm $copy/graph/words.txt' "has no words.txt"
+check "model folder: other features" misfit 'sed -i s/num-ceps=40/num-ceps=13/ $copy/conf/mfcc.conf' "makes 13 columns of a frame, but the network reads 40"
+check "model folder: other phones" misfit 'sed -i 1d $copy/graph/phones/word_boundary.int' "phones, but the model has"
+check "model folder: a silence phone that there is not" misfit ':' "silence phone 999 is not one of the model's" --silence-phones=999
+check "model folder: graph of another model" misfit ':' "the pieces do not fit each other" --mdl="$work/exp/flat/model/final.mdl"
+check "model folder: a damaged graph" misfit 'truncate -s 2000 $copy/graph/HCLG.fst' "the pieces do not fit each other"
+check "model folder: i-vectors that nobody reads" misfit ':' "the network reads no i-vectors" --ivector="$work"
+
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+(( failed == 0 ))
