@@ -124,7 +124,10 @@ setting() { # <option> <default>: what the configuration of features says
 }
 case $features in
   */mfcc.conf) columns=$(setting num-ceps 13) ;;
-  *) columns=$(( $(setting num-mel-bins 23) + ($(setting use-energy false | grep -c '^t') ? 1 : 0) )) ;;
+  *)
+    columns=$(setting num-mel-bins 23)
+    [[ $(setting use-energy false) != t* ]] || columns=$((columns + 1))
+    ;;
 esac
 (( columns == input_dim )) || fail "$features makes $columns columns of a frame, but the network reads $input_dim"
 

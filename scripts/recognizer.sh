@@ -45,7 +45,10 @@ export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} # several jobs at a time
 
 mkdir -p "$dir/log"
 exec {lock}>"$dir/.lock"
-flock -n "$lock" || fail "another recognizer.sh is at work in $dir"
+if ! flock -n "$lock"; then
+  say "another recognizer.sh is at work in $dir, or a training that a killed one has left is going on: waiting"
+  flock "$lock"
+fi
 
 began=$SECONDS
 for part in $parts; do

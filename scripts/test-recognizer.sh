@@ -181,15 +181,18 @@ stands_in() {
 check "--skip-bad leaves out what cannot be used" leaves_out
 check "--oov-word stands for words that the lexicon lacks" stands_in
 
-alone() { # a second one in the same folder
+alone() { # a second one in the same folder waits for the first
+  local status=0
   exec {held}>"$work/exp/.lock"
   flock "$held"
-  says "another recognizer.sh is at work" recognizer exp
-  local status=$?
+  recognizer exp 2>"$work/waiting" {held}>&- &
+  sleep 1
+  grep "is at work in .*: waiting" "$work/waiting" && ! grep utterances "$work/waiting" || status=1
   exec {held}>&-
+  wait $! && grep utterances "$work/waiting" || status=1
   return $status
 }
-check "wrong: two at the same time" alone
+check "two at the same time: one waits" alone
 
 # ---- model folders --------------------------------------------------------------------------------------------------
 misfit() { # <what changes a copy of the recogniser in $copy> <part of a sentence> [<options> …]

@@ -46,6 +46,6 @@ do_chain() {
 
 train_on_lattices() {
   train_sh --tree-dir="$dir/tree" --lat-dir="$dir/flat/ali" --xconfig="$dir/chain/network.xconfig" --alignment-subsampling-factor=1 \
-    --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=64 --num-epochs="$num_epochs" \
+    --left-tolerance="$tolerance" --right-tolerance="$tolerance" --chunk-width="$chunk_width" --minibatch-size=1:64 --num-epochs="$num_epochs" \
     --initial-effective-lrate="$initial_lrate" --final-effective-lrate="$final_lrate" "$to"
 }

@@ -22,6 +22,20 @@ do_language() {
   }
   refresh lang make_language
   say "$(grep -vc -e '^<' -e '^#' "$dir/lang/words.txt") words, $(wc -l <"$dir/lang/phones/sets.int") phones"
+  local unheard
+  unheard=$(phones_without_sound)
+  [[ ! $unheard ]] || say "WARNING: no transcript has a word with these phones, so that words with them will hardly be recognised: $unheard"
+}
+
+phones_without_sound() {
+  awk -v positions="$word_positions" 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next }
+    { for (i = 3; i <= NF; i++) {
+        phone = $i
+        if (positions == "true") sub(/_[BEIS]$/, "", phone)
+        phones[phone]
+        if ($1 in said) heard[phone]
+      } }
+    END { for (phone in phones) if (!(phone in heard)) print phone }' "$dir/data/train/text" "$dir/lang/phones/align_lexicon.txt" | sort | paste -sd' '
 }
 
 write_feature_config() { # <file>
