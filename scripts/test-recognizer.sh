@@ -165,6 +165,14 @@ check "wrong: no lexicon" says "give a --lexicon" scripts/recognizer.sh --wav="$
 check "wrong: a network without outputs" says "expected layers with @TARGETS@" recognizer no --network="$toy/text"
 check "wrong: a speaker that nobody is" says "--test-speakers: the data have no speaker 'nobody'" recognizer no --test-speakers=nobody
 
+an_instant() { # a wave that is one, but too short for anything
+  cp -r "$toy" "$work/instant"
+  python3 -c "import sys; sys.path.append('tests/recognizer'); import toy_speech; toy_speech.write_wave('$work/instant/wav/toy-003.wav', [0.0] * 600)"
+  says "1 utterances of train have no features or are shorter than a tenth of a second, such as toy-003" scripts/recognizer.sh \
+    --wav="$work/instant/wav" --text="$toy/text" --lexicon="$toy/lexicon.txt" --last-part=features "$work/too_short" && [[ ! -e $work/too_short/feats/train ]]
+}
+check "wrong: an utterance of an instant" an_instant
+
 leaves_out() {
   copy=$work/partly
   cp -r "$toy" "$copy"

@@ -184,6 +184,12 @@ training_tests() {
   count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
+recognizer_tests() {
+  title "a recogniser from waves and words"
+  PATH="$(target_folder)/debug:$PATH" timeout 15m scripts/test-recognizer.sh 2>&1 | tee "$log"
+  count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
+}
+
 # The packages with files that differ from the last commit, or that it changed.
 changed_packages() {
   local files
@@ -226,6 +232,7 @@ rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests
 interop_tests
 training_tests
+recognizer_tests
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

@@ -15,6 +15,7 @@ and beside them `rate` (samples per second) and `hours` (of the training set).
 
 import argparse
 import math
+import os
 import random
 import struct
 import sys
@@ -134,7 +135,7 @@ def find_waves(place, problems):
         elif key in waves:
             problems.add("keys that come twice", f"{path}: {waves[key][1]} has the same name, which is the utterance's key")
         else:
-            waves[key] = (str(place), str(path))
+            waves[key] = (str(place), os.path.abspath(path))
     if not waves:
         problems.add("empty folders", f"{place}: there are no files *.wav in this folder")
     return waves

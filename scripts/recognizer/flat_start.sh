@@ -31,7 +31,7 @@ make_flat_graphs() {
 
 # Examples are whole utterances, padded or cut by four frames at most; the usual length comes first.
 lengths_of_examples() { # <utt2num_frames>
-  awk '{ n = 9 * int(($2 + 4) / 9); if (n) count[n]++ } END { for (n in count) print count[n], n }' "$1" | sort -k1,1nr -k2,2n |
+  awk '{ n = 9 * int(($2 + 4) / 9); if ($2 >= 10) count[n]++ } END { for (n in count) print count[n], n }' "$1" | sort -k1,1nr -k2,2n |
     awk '{ print $2 }' | paste -sd,
 }
 

@@ -80,12 +80,13 @@ make_features() {
   fi
   cat "$out"/feats.*.scp | sort >"$out/all.scp"
   run "${log}_frames.log" feat-to-len "scp:$out/all.scp" "ark,t:$out/utt2num_frames"
-  sed "s| $out/| $to/|" "$out/all.scp" >"$out/feats.scp"
+  # Less than a tenth of a second is no utterance.
+  awk 'NR == FNR { if ($2 < 10) short[$1]; next } !($1 in short)' "$out/utt2num_frames" "$out/all.scp" | sed "s| $out/| $to/|" >"$out/feats.scp"
   rm -f "$out"/part.* "$out"/raw.* "$out"/feats.*.scp "$out/all.scp"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
   if [[ $missing ]]; then
-    say "$(wc -w <<<"$missing") utterances of $set have no features, such as $(head -n 1 <<<"$missing"):"
-    grep -h -e '^WARNING' -e '^ERROR' "$log".*.log | head -n 3 | sed 's/^/    /' >&2
+    say "$(wc -w <<<"$missing") utterances of $set have no features or are shorter than a tenth of a second, such as $(head -n 1 <<<"$missing")"
+    { grep -h -e '^WARNING' -e '^ERROR' "$log".*.log || true; } | head -n 3 | sed 's/^/    /' >&2
     [[ $skip_bad == true ]] || fail "the logs are $log.*.log; --skip-bad=true leaves such utterances out"
   fi
 }

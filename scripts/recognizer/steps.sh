@@ -58,7 +58,7 @@ refresh() { # <folder in DIR> <command that makes the folder that is its last ar
   local to=$dir/$1
   shift
   rm -rf "$to.tmp"
-  "$@" "$to.tmp" || exit 1
+  "$@" "$to.tmp"
   if diff -rq "$to" "$to.tmp" >/dev/null 2>&1; then rm -rf "$to.tmp"; return; fi
   rm -rf "$to"
   mv "$to.tmp" "$to"
