@@ -16,6 +16,7 @@ pub mod forward;
 pub mod fsts;
 pub mod get_egs;
 pub mod ivectors;
+pub mod json;
 pub mod labels;
 pub mod lattices;
 pub mod lda;

@@ -12,6 +12,7 @@ use kaldi_io::holder::{Holder, KaldiObject};
 use kaldi_io::table::{Rspecifier, Wspecifier};
 use kaldi_io::{RandomReader, SequentialReader, TableWriter};
 
+use crate::json::{self, FormatOption};
 use crate::{messages, progress};
 
 /// Whether an argument is a table to read, and not a file.
@@ -81,21 +82,44 @@ impl<H: Holder> Input<H> {
 /// A table to write, with counts.
 pub struct Output<H: Holder> {
     name: String,
-    writer: TableWriter<H>,
+    writer: Writer<H>,
     /// Entries written.
     pub done: u64,
     /// Entries left out.
     pub failed: u64,
 }
 
+enum Writer<H: Holder> {
+    Table(TableWriter<H>),
+    Json(json::Lines<H>),
+}
+
 impl<H: Holder> Output<H> {
     pub fn open(wspecifier: &str) -> Result<Self> {
-        let writer = TableWriter::open(wspecifier)?;
-        Ok(Output { name: wspecifier.to_owned(), writer, done: 0, failed: 0 })
+        Ok(Output::new(wspecifier, Writer::Table(TableWriter::open(wspecifier)?)))
+    }
+
+    /// With `--format=json`, lines of JSON in the place of an archive: the fields of each value.
+    pub fn open_as(
+        format: FormatOption,
+        wspecifier: &str,
+        fields: fn(&H::T) -> json::Fields,
+    ) -> Result<Self> {
+        match format.is_json() {
+            true => Ok(Output::new(wspecifier, Writer::Json(json::Lines::open(wspecifier, fields)?))),
+            false => Output::open(wspecifier),
+        }
+    }
+
+    fn new(name: &str, writer: Writer<H>) -> Self {
+        Output { name: name.to_owned(), writer, done: 0, failed: 0 }
     }
 
     pub fn write(&mut self, key: &str, value: &H::T) -> Result<()> {
-        self.writer.write(key, value)?;
+        match &mut self.writer {
+            Writer::Table(table) => table.write(key, value)?,
+            Writer::Json(lines) => lines.write(key, value)?,
+        }
         self.done += 1;
         Ok(())
     }
@@ -122,7 +146,10 @@ impl<H: Holder> Output<H> {
 
     /// Status 0, also for an empty table.
     pub fn finish_any(self) -> Result<u8> {
-        self.writer.close()?;
+        match self.writer {
+            Writer::Table(table) => table.close()?,
+            Writer::Json(lines) => lines.close()?,
+        }
         Ok(0)
     }
 }
@@ -139,10 +166,19 @@ pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {
 pub fn map<I: Holder, O: Holder>(
     from: &str,
     to: &str,
+    f: impl FnMut(&str, I::T) -> Result<std::result::Result<O::T, Skip>>,
+) -> Result<Output<O>> {
+    map_into::<I, O>(from, || Output::open(to), f)
+}
+
+/// As [`map`], to a table that is opened in some other way, once the first one is open.
+pub fn map_into<I: Holder, O: Holder>(
+    from: &str,
+    open: impl FnOnce() -> Result<Output<O>>,
     mut f: impl FnMut(&str, I::T) -> Result<std::result::Result<O::T, Skip>>,
 ) -> Result<Output<O>> {
     let input = Input::<I>::open(from)?;
-    let mut output = Output::<O>::open(to)?;
+    let mut output = open()?;
     input.for_each(|key, value| {
         match f(key, value)? {
             Ok(value) => output.write(key, &value)?,

@@ -2,6 +2,8 @@
 
 use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
+use nnet3::json::{self, FormatOption};
+use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -9,11 +11,22 @@ use std::process::ExitCode;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n am-info 1.mdl")]
 struct Options {
+    #[command(flatten)]
+    format: FormatOption,
     model_in: String,
 }
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let model: TransitionModel = read_object(&options.model_in)?;
+    if options.format.is_json() {
+        json::print(&json!({
+            "num-phones": model.topology().phones().len(),
+            "num-pdfs": model.num_pdfs(),
+            "num-transition-ids": model.num_transition_ids(),
+            "num-transition-states": model.states().len(),
+        }))?;
+        return Ok(0);
+    }
     let mut out = kaldi_io::StandardOutput::open()?;
     writeln!(out, "number of phones {}", model.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", model.num_pdfs())?;

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use kaldi_io::holder::TokenVectorHolder;
 use kaldi_io::{KaldiWriter, RandomReader};
+use nnet3::json::{self, FormatOption};
 use nnet3::scoring::Mode;
 use nnet3::tables::Input;
 use nnet3_decode::edit_distance::{Errors, errors};
+use serde_json::{Value, json};
 
 /// Compute WER by comparing different transcriptions.
 ///
@@ -22,6 +24,8 @@ struct Options {
     /// Deprecated option! Keeping for compatibility reasons.
     #[arg(long, default_value_t = false)]
     text: bool,
+    #[command(flatten)]
+    format: FormatOption,
     ref_rspecifier: String,
     hyp_rspecifier: String,
 }
@@ -51,6 +55,22 @@ fn run(options: Options) -> Result<u8> {
         wrong += usize::from(reference != hypothesis);
         Ok(())
     })?;
+    if options.format.is_json() {
+        json::print(&json!({
+            "wer": rate(total.total(), num_words),
+            "errors": total.total(),
+            "words": num_words,
+            "insertions": total.insertions,
+            "deletions": total.deletions,
+            "substitutions": total.substitutions,
+            "partial": absent > 0,
+            "ser": rate(wrong, sentences),
+            "wrong-sentences": wrong,
+            "sentences": sentences,
+            "absent": absent,
+        }))?;
+        return Ok(0);
+    }
     let mut out = KaldiWriter::create("-", false)?;
     out.write_str(&format!(
         "%WER {} [ {} / {num_words}, {} ins, {} del, {} sub ]{}\n%SER {} [ {wrong} / {sentences} ]\n\
@@ -65,6 +85,11 @@ fn run(options: Options) -> Result<u8> {
     ))?;
     out.finish()?;
     Ok(0)
+}
+
+/// In percent; of nothing at all there is none.
+fn rate(part: usize, whole: usize) -> Value {
+    Value::from(100.0 * part as f64 / whole as f64)
 }
 
 /// Two decimals; of nothing at all, what C prints for 0/0.

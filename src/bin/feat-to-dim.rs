@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use kaldi_io::holder::{I32Holder, MatrixHolder};
 use kaldi_io::{KaldiWriter, SequentialReader};
-use nnet3::tables;
+use nnet3::json::{self, FormatOption};
+use nnet3::tables::{self, Output};
+use serde_json::json;
 
 /// Reads an archive of features.
 ///
@@ -14,6 +16,8 @@ use nnet3::tables;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: feat-to-dim scp:feats.scp -")]
 struct Options {
+    #[command(flatten)]
+    format: FormatOption,
     feat_rspecifier: String,
     #[arg(value_name = "(<dim-wspecifier>|<dim-wxfilename>)")]
     dim_out: String,
@@ -22,7 +26,9 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     if tables::is_output(&options.dim_out) {
         let from = &options.feat_rspecifier;
-        return tables::map::<MatrixHolder, I32Holder>(from, &options.dim_out, |_, features| {
+        let open =
+            || Output::open_as(options.format, &options.dim_out, |dim| json::fields(json!({"dim": dim})));
+        return tables::map_into::<MatrixHolder, I32Holder>(from, open, |_, features| {
             Ok(Ok(i32::try_from(features.cols)?))
         })?
         .finish_any();
@@ -33,7 +39,10 @@ fn run(options: Options) -> Result<u8> {
         bail!("{}: expected at least one utterance, found none", options.feat_rspecifier);
     };
     let mut writer = KaldiWriter::create(&options.dim_out, false)?;
-    writer.write_str(&format!("{}\n", first.cols))?;
+    writer.write_str(&match options.format.is_json() {
+        true => format!("{}\n", json!({"dim": first.cols})),
+        false => format!("{}\n", first.cols),
+    })?;
     writer.finish()?;
     Ok(0)
 }

@@ -5,13 +5,17 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use kaldi_io::holder::{I32Holder, MatrixHolder};
-use nnet3::tables::{self, Input};
+use nnet3::json::{self, FormatOption};
+use nnet3::tables::{self, Input, Output};
+use serde_json::json;
 
 /// Reads an archive of features and writes a corresponding archive that maps utterance-id to utterance length in frames,
 /// or (with one argument) prints to stdout the total number of frames in the input archive.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: feat-to-len scp:feats.scp ark,t:feats.lengths\nor: feat-to-len scp:feats.scp")]
 struct Options {
+    #[command(flatten)]
+    format: FormatOption,
     in_rspecifier: String,
     out_wspecifier: Option<String>,
 }
@@ -19,7 +23,8 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     let from = &options.in_rspecifier;
     if let Some(to) = &options.out_wspecifier {
-        return tables::map::<MatrixHolder, I32Holder>(from, to, |_, features| {
+        let open = || Output::open_as(options.format, to, |frames| json::fields(json!({"frames": frames})));
+        return tables::map_into::<MatrixHolder, I32Holder>(from, open, |_, features| {
             Ok(Ok(i32::try_from(features.rows)?))
         })?
         .finish_any();
@@ -29,6 +34,10 @@ fn run(options: Options) -> Result<u8> {
         total += features.rows;
         Ok(())
     })?;
+    if options.format.is_json() {
+        json::print(&json!({"frames": total}))?;
+        return Ok(0);
+    }
     writeln!(kaldi_io::StandardOutput::open()?, "{total}")?;
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! Prints what an acoustic model is.
 
+use nnet3::json::{self, FormatOption};
 use nnet3::models;
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,11 +9,17 @@ use std::process::ExitCode;
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n nnet3-am-info 0.mdl\nSee also: nnet3-info, am-info")]
 struct Options {
+    #[command(flatten)]
+    format: FormatOption,
     nnet: String,
 }
 
 fn info(options: Options) -> anyhow::Result<u8> {
     let model = models::load_acoustic(&options.nnet)?;
+    if options.format.is_json() {
+        json::print(&json::acoustic(&model)?)?;
+        return Ok(0);
+    }
     kaldi_io::StandardOutput::open()?.write_all(model.info(kaldi_io::log::verbose() >= 2).as_bytes())?;
     Ok(0)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
+use nnet3::json::{self, FormatOption};
 use nnet3::options::chain::ChainTrainingOptions;
 use nnet3::options::prob::ComputeProbOptions;
 use nnet3::{chain, egs, models, progress, training_log};
@@ -27,6 +28,8 @@ struct Options {
     /// If true, set test-mode to true on any DropoutComponents and DropoutMaskComponents.
     #[arg(long, default_value_t = true)]
     dropout_test_mode: bool,
+    #[command(flatten)]
+    format: FormatOption,
     #[command(flatten)]
     prob: ComputeProbOptions,
     #[command(flatten)]
@@ -63,6 +66,9 @@ fn run(options: Options) -> Result<u8> {
     drop(bar);
     egs.close()?;
     let useful = chain::totals(&mut computer);
+    if options.format.is_json() {
+        json::print(&json::chain_objectives(&computer))?;
+    }
     training_log::compilation(computer.runner().compiler());
     Ok(u8::from(!useful))
 }

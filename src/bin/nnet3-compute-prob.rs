@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use kaldi_io::log::Site;
+use nnet3::json::{self, FormatOption};
 use nnet3::options::prob::ComputeProbOptions;
 use nnet3::{egs, models, prepare, progress, training_log};
 use nnet3_core::nnet::collapse::CollapseOptions;
@@ -30,6 +31,8 @@ struct Options {
     /// Metrics besides, separated by commas: accuracy, misclassification, logloss, precision, recall, top-K
     #[arg(long, default_value = "")]
     metrics: String,
+    #[command(flatten)]
+    format: FormatOption,
     #[command(flatten)]
     prob: ComputeProbOptions,
     raw_model_in: String,
@@ -66,6 +69,9 @@ fn run(options: Options) -> Result<u8> {
     drop(bar);
     egs.close()?;
     let useful = training_log::frame_totals(&computer);
+    if options.format.is_json() {
+        json::print(&json::frame_objectives(&computer))?;
+    }
     training_log::compilation(computer.runner().compiler());
     Ok(u8::from(!useful))
 }

@@ -55,7 +55,10 @@ struct Options {
 fn as_safetensors(options: &Options) -> Result<u8> {
     let defaults = Options::parse_from(["nnet3-export", "", ""]);
     if (Options { model: options.model.clone(), out: options.out.clone(), ..defaults }) != *options {
-        bail!("{}: the options are for ONNX models; a safetensors file holds the model as it is", options.out);
+        bail!(
+            "{}: the options are for ONNX models; a safetensors file holds the model as it is",
+            options.out
+        );
     }
     let model = nnet3::models::binary_bytes(&options.model)?;
     let tensors = ModelFile::read(&options.model, model)

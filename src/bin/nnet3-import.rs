@@ -35,7 +35,9 @@ fn run(options: Options) -> Result<u8> {
     match &options.arguments[..] {
         [tensors, out] => {
             if !options.names.is_empty() || !options.strict {
-                bail!("--names and --strict are for setting parameters of a model, which is the first of three arguments");
+                bail!(
+                    "--names and --strict are for setting parameters of a model, which is the first of three arguments"
+                );
             }
             let model = safetensors::restore(&models::bytes(tensors)?).with_context(|| tensors.clone())?;
             models::write_bytes(out, &model)?;
@@ -59,7 +61,9 @@ fn set_by_name(options: &Options, base: &str, tensors: &str, out: &str) -> Resul
     let done = safetensors::assign(&model, &models::bytes(tensors)?, &names, options.strict)
         .with_context(|| format!("{tensors} for {base}"))?;
     for name in &done.ignored {
-        messages::warn(&format!("{tensors}: the tensor '{name}' has no counterpart in {base}; it is left out"));
+        messages::warn(&format!(
+            "{tensors}: the tensor '{name}' has no counterpart in {base}; it is left out"
+        ));
     }
     if done.set.is_empty() {
         bail!("{tensors}: no tensor has a counterpart in {base}, so there is nothing to set");
@@ -68,7 +72,9 @@ fn set_by_name(options: &Options, base: &str, tensors: &str, out: &str) -> Resul
     let kept = match &done.kept[..] {
         [] => "; nothing has kept its values".to_owned(),
         [name] => format!("; {name} has kept its values"),
-        [first, ..] => format!("; {} matrices and vectors, such as {first}, have kept their values", done.kept.len()),
+        [first, ..] => {
+            format!("; {} matrices and vectors, such as {first}, have kept their values", done.kept.len())
+        }
     };
     messages::log(&format!("Set {} of {base} from {tensors}, in {out}{kept}", done.set.len()));
     Ok(())

@@ -7,7 +7,10 @@ use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};
 use kaldi_io::holder::{FloatHolder, Holder};
 use kaldi_io::log::num;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
+use nnet3::json::{self, FormatOption};
+use nnet3::tables::Output;
 use nnet3::{messages, tables};
+use serde_json::json;
 
 /// Read wav files and output an archive consisting of a single float: the duration of each one in seconds.
 #[derive(clap::Parser, Debug)]
@@ -16,6 +19,8 @@ struct Options {
     /// If true, read files to their end to ensure the returned duration is correct. Archives always are.
     #[arg(long)]
     read_entire_file: bool,
+    #[command(flatten)]
+    format: FormatOption,
     wav_rspecifier: String,
     duration_wspecifier: String,
 }
@@ -33,7 +38,9 @@ fn run(options: Options) -> Result<u8> {
 fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
     let mut all = Vec::new();
     let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
-    let output = tables::map::<H, FloatHolder>(from, to, |_, wave| {
+    let duration = |seconds: &f32| json::fields(json!({"duration": json::single(*seconds)}));
+    let open = || Output::open_as(options.format, to, duration);
+    let output = tables::map_into::<H, FloatHolder>(from, open, |_, wave| {
         let Some(duration) = wave.duration() else {
             bail!("the header does not say how long it is; try --read-entire-file=true");
         };

@@ -11,6 +11,7 @@ use super::{
     SubsetStage,
 };
 use crate::chain_egs::read_normalization;
+use crate::json::FormatOption;
 use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
 use crate::plain_shell::Command;
@@ -30,7 +31,8 @@ impl PipedExample for NnetChainExample {
 
 /// Copy examples for chain training (LF-MMI), possibly changing the binary mode.
 ///
-/// Supports multiple wspecifiers, in which case it will write the examples round-robin to the outputs.
+/// Supports multiple wspecifiers, in which case it will write the examples round-robin to the outputs. With --format=json
+/// these get lists of the examples: names, dimensions and indexes.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.\n\
     nnet3-chain-copy-egs ark:train.cegs ark,t:text.cegs\n\
@@ -38,6 +40,8 @@ impl PipedExample for NnetChainExample {
     nnet3-chain-copy-egs --frame-shift=1 ark:train.cegs ark:1.cegs ark:2.cegs\n\
     See also: nnet3-chain-subset-egs, nnet3-chain-merge-egs, nnet3-chain-shuffle-egs")]
 pub struct Copy {
+    #[command(flatten)]
+    format: FormatOption,
     #[command(flatten)]
     copying: CopyEgsOptions,
 }
@@ -54,6 +58,10 @@ impl StageProgram for Copy {
 
     fn outputs(&self) -> &[String] {
         &self.copying.egs_out
+    }
+
+    fn format(&self) -> FormatOption {
+        self.format
     }
 
     fn stage(&self) -> Result<Box<dyn Stage<NnetChainExample>>> {

@@ -12,12 +12,13 @@ pub mod programs;
 mod shuffle;
 mod subset;
 
-use kaldi_io::TableWriter;
 use kaldi_io::holder::ObjectHolder;
 use kaldi_io::log::{self, Site};
 use nnet3_train::{EgsReader, Example};
 
+use crate::json::FormatOption;
 use crate::progress;
+use crate::tables::Output;
 pub use copy::{CopyStage, Sites};
 pub use merge::{MergeStage, Merging};
 pub use normalize::NormalizeStage;
@@ -40,9 +41,10 @@ pub trait Stage<E: Example>: Send {
 }
 
 /// The whole of a program that reads a table of examples and writes one or several.
-pub fn run<E: Example>(
+pub fn run<E: PipedExample>(
     mut egs: EgsReader<E>,
     to: &[String],
+    format: FormatOption,
     stage: &mut dyn Stage<E>,
     site: &Site,
 ) -> anyhow::Result<u8> {
@@ -51,7 +53,7 @@ pub fn run<E: Example>(
     }
     let mut writers = Vec::with_capacity(to.len());
     for wspecifier in to {
-        writers.push(TableWriter::<ObjectHolder<E>>::open(wspecifier)?);
+        writers.push(Output::<ObjectHolder<E>>::open_as(format, wspecifier, E::listing)?);
     }
     let progress = progress::counter("examples", egs.name());
     while let Some((key, example)) = stage.next(&mut egs)? {
@@ -62,7 +64,7 @@ pub fn run<E: Example>(
     let read = egs.count();
     egs.close()?;
     for writer in writers {
-        writer.close()?;
+        writer.finish_any()?;
     }
     Ok(stage.summarize(read))
 }

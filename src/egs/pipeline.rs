@@ -18,6 +18,7 @@ use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
 use super::programs::StageProgram;
 use super::{Stage, empty};
+use crate::json::Listed;
 use crate::plain_shell::{self, Command};
 
 /// Examples go from thread to thread in batches of so many rows, for a thread that waits takes its time to wake up: small ones
@@ -32,7 +33,7 @@ const PIPE: &str = "ark:-";
 type Item<E> = (String, E);
 
 /// A kind of example whose programs can be run without processes.
-pub trait PipedExample: Example {
+pub trait PipedExample: Example + Listed {
     /// The step that a command is, if it is a program for such examples, called as it is within a pipeline: the first of what
     /// [`Step::parse`] finds for each of them.
     fn step(command: &Command) -> Option<Step<Self>>;
@@ -77,7 +78,7 @@ impl<E: Example> Step<E> {
     /// A command that is this program.
     pub fn parse<P: StageProgram<Example = E>>(command: &Command) -> Option<Step<E>> {
         let Parsed { options, echo, .. } = command.parse::<P>(P::NAME)?;
-        if options.outputs() != [PIPE] {
+        if options.outputs() != [PIPE] || options.format().is_json() {
             return None;
         }
         let input = options.input().to_owned();

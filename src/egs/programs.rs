@@ -5,6 +5,7 @@ use kaldi_io::log::Site;
 use nnet3_train::NnetExample;
 
 use super::{CopyStage, MergeStage, Merging, PipedExample, ShuffleStage, Sites, Stage, Step, SubsetStage};
+use crate::json::{Format, FormatOption};
 use crate::options::egs::MergeOptions;
 use crate::options::egs_tables::{CopyEgsOptions, ShuffleEgsOptions, SubsetEgsOptions};
 use crate::plain_shell::Command;
@@ -23,13 +24,18 @@ pub trait StageProgram: clap::Parser + Send + 'static {
     /// The tables that it writes.
     fn outputs(&self) -> &[String];
 
+    /// Whether it writes examples, or lists of them.
+    fn format(&self) -> FormatOption {
+        FormatOption { format: Format::Text }
+    }
+
     fn stage(&self) -> Result<Box<dyn Stage<Self::Example>>>;
 }
 
 /// The whole of such a program.
 pub fn run<P: StageProgram>(program: P) -> Result<u8> {
     let mut stage = program.stage()?;
-    super::run(super::open(program.input())?, program.outputs(), &mut *stage, &P::SITE)
+    super::run(super::open(program.input())?, program.outputs(), program.format(), &mut *stage, &P::SITE)
 }
 
 impl PipedExample for NnetExample {
@@ -43,7 +49,8 @@ impl PipedExample for NnetExample {
 /// Copy examples (single frames or fixed-size groups of frames) for neural network training, possibly changing the
 /// binary mode.
 ///
-/// Supports multiple wspecifiers, in which case it will write the examples round-robin to the outputs.
+/// Supports multiple wspecifiers, in which case it will write the examples round-robin to the outputs. With --format=json
+/// these get lists of the examples: names, dimensions and indexes.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.\n\
     nnet3-copy-egs ark:train.egs ark,t:text.egs\n\
@@ -54,6 +61,8 @@ pub struct Copy {
     /// Selects a single frame from each multi-frame example: a number 0, 1, etc., or 'random'.
     #[arg(long, default_value = "")]
     frame: String,
+    #[command(flatten)]
+    format: FormatOption,
     #[command(flatten)]
     copying: CopyEgsOptions,
 }
@@ -70,6 +79,10 @@ impl StageProgram for Copy {
 
     fn outputs(&self) -> &[String] {
         &self.copying.egs_out
+    }
+
+    fn format(&self) -> FormatOption {
+        self.format
     }
 
     fn stage(&self) -> Result<Box<dyn Stage<NnetExample>>> {

@@ -2,6 +2,7 @@
 //! all is well and where files do not fit each other.
 
 use crate::common::{Folder, binary, run, succeed};
+use crate::json::{compare_with_log, document, lines};
 
 const TOPOLOGY: &str = "<Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones>\n<State> 0 <ForwardPdfClass> 0 \
     <SelfLoopPdfClass> 1 <Transition> 0 0.5 <Transition> 1 0.5 </State>\n<State> 1 </State> </TopologyEntry> </Topology>\n";
@@ -134,6 +135,19 @@ fn from_phones_to_a_combined_model() {
         assert!(log.contains(&format!("Overall log-probability for '{name}' is -")), "{log}");
     }
     assert!(log.contains(" per frame, over 8 frames."), "{log}");
+    let worth =
+        document("nnet3-chain-compute-prob", &["--xent-regularize=0.1", &at("1.raw"), &at("den.fst"), &egs]);
+    assert_eq!(worth["lwf"], serde_json::Value::Null);
+    for name in ["output", "output-xent"] {
+        compare_with_log(&worth["outputs"][name], name, &log);
+    }
+    let listed = lines("nnet3-chain-copy-egs", &[&egs, "ark:-"]);
+    assert_eq!(listed.len(), 2);
+    let supervision = &listed[0]["supervisions"][0];
+    assert_eq!((&supervision["name"], &supervision["sequences"]), (&"output".into(), &1.into()));
+    assert_eq!((&supervision["frames-per-sequence"], &supervision["label-dim"]), (&4.into(), &4.into()));
+    let indexes = serde_json::json!([{"first": [0, 0, 0], "step": [0, 3, 0], "count": 4}]);
+    assert_eq!((&supervision["indexes"], &listed[0]["ios"][0]["rows"]), (&indexes, &14.into()));
     expect(
         of(
             "nnet3-chain-combine",

@@ -67,9 +67,12 @@ pub fn assign(model: &ModelFile, tensors: &[u8], names: &NameMap, strict: bool) 
     let mut tensors: Vec<_> = file.tensors();
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
     if let Some(name) = names.0.keys().find(|name| file.tensor(name).is_err()) {
-        return Err(Error::tensors(format!("there is no tensor '{name}', which has a line in the list of names")));
+        return Err(Error::tensors(format!(
+            "there is no tensor '{name}', which has a line in the list of names"
+        )));
     }
-    let places: BTreeMap<&str, &Place> = model.places.iter().map(|place| (place.name.as_str(), place)).collect();
+    let places: BTreeMap<&str, &Place> =
+        model.places.iter().map(|place| (place.name.as_str(), place)).collect();
     let (mut given, mut ignored) = (BTreeMap::new(), Vec::new());
     for (theirs, tensor) in &tensors {
         let ours = match names.0.get(theirs) {

@@ -87,10 +87,15 @@ pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<
                 while let Some(part) = open.pop() {
                     close(part, &mut open, &mut components);
                 }
-                if let (Some(Entry::Token(name)), Some(Entry::Token(first))) = (entries.next(), entries.next()) {
+                if let (Some(Entry::Token(name)), Some(Entry::Token(first))) =
+                    (entries.next(), entries.next())
+                {
                     open.push(Part::new(name.clone(), letters(first)));
                 }
-            } else if open.last().is_some_and(|part| token.strip_prefix("</") == Some(&format!("{}>", part.type_name))) {
+            } else if open
+                .last()
+                .is_some_and(|part| token.strip_prefix("</") == Some(&format!("{}>", part.type_name)))
+            {
                 let part = open.pop().expect("it is there");
                 close(part, &mut open, &mut components);
             } else if let Some(part) = open.last_mut() {
@@ -115,6 +120,7 @@ pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<
             }
             Entry::Token(_) => continue,
             Entry::Int(value) => json!(value),
+            Entry::Real(real) if real.bytes.end - real.bytes.start == 4 => single(real.value as f32),
             Entry::Real(real) => json!(real.value),
             Entry::Bool(value) => json!(value),
             Entry::Ints(values) => json!(values),
@@ -136,6 +142,14 @@ fn close(part: Part, open: &mut [Part], components: &mut Vec<Value>) {
     match open.last_mut() {
         Some(around) => around.parts.push(part.json(false)),
         None => components.push(part.json(true)),
+    }
+}
+
+/// A number of 32 bits as short as it can be; null if it is not finite.
+pub fn single(value: f32) -> Value {
+    match value.is_finite() {
+        true => value.to_string().parse::<f64>().map_or(Value::Null, Value::from),
+        false => Value::Null,
     }
 }
 
@@ -174,6 +188,13 @@ mod tests {
         ] {
             assert_eq!(snake_case(letters(token)), key);
         }
+    }
+
+    #[test]
+    fn numbers_are_short_or_null() {
+        assert_eq!(single(0.1).to_string(), "0.1");
+        assert_eq!(single(-3.0).to_string(), "-3.0");
+        assert_eq!([single(f32::NAN), single(f32::INFINITY)], [Value::Null, Value::Null]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod tests;
 mod whole;
 
 pub use assign::{Assigned, NameMap, assign};
+pub use describe::single;
 pub use model_file::ModelFile;
 pub use whole::{export, restore};
 

@@ -35,7 +35,6 @@ impl Place {
 pub struct ModelFile {
     pub(super) bytes: Vec<u8>,
     pub(super) node_lines: Vec<String>,
-    /// Name, type and fields of each component; matrices and vectors are not among the fields.
     pub(super) components: Vec<Value>,
     /// In the order of the file.
     pub(super) places: Vec<Place>,
@@ -55,6 +54,12 @@ impl ModelFile {
         let (components, mut places) = describe(&r.take_record(), &mut names);
         places.extend(priors(&mut r, &mut names)?);
         Ok(ModelFile { bytes, node_lines: nnet.node_lines(false), components, places })
+    }
+
+    /// Name, type and fields of each component, by the tokens of the file in snake case; parts of composite components are
+    /// `parts`. Matrices and vectors are left out.
+    pub fn components(&self) -> &[Value] {
+        &self.components
     }
 
     /// The names of all that can be set.

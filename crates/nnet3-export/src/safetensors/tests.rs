@@ -192,17 +192,37 @@ fn what_does_not_fit_is_refused() {
         assert!(error.contains(words), "{error}");
     };
     let ones = || floats(&[1.0; 3]);
-    refused(&[("a.1.bias_param", Dtype::F32, &[3], ones())], "", "nothing called 'a.1.bias_param'; did you mean 'a.1.bias_params'?");
+    refused(
+        &[("a.1.bias_param", Dtype::F32, &[3], ones())],
+        "",
+        "nothing called 'a.1.bias_param'; did you mean 'a.1.bias_params'?",
+    );
     refused(&[("b", Dtype::F32, &[3], ones())], "b a.2", "nothing called 'a.2' (the tensor 'b')");
     refused(&[("b", Dtype::F32, &[3], ones())], "c a.2", "no tensor 'c', which has a line");
-    refused(&[(bias, Dtype::F32, &[1, 3], ones())], "", "the shape [1, 3], but 'a.1.bias_params' of the model has [3]");
-    refused(&[(bias, Dtype::I32, &[3], vec![0; 12])], "", "numbers of type I32; expected F32, F64, F16 or BF16");
+    refused(
+        &[(bias, Dtype::F32, &[1, 3], ones())],
+        "",
+        "the shape [1, 3], but 'a.1.bias_params' of the model has [3]",
+    );
+    refused(
+        &[(bias, Dtype::I32, &[3], vec![0; 12])],
+        "",
+        "numbers of type I32; expected F32, F64, F16 or BF16",
+    );
     refused(&[(bias, Dtype::BF16, &[3], vec![0xff; 6])], "", "at element 0 (from 0) the value NaN");
-    refused(&[(bias, Dtype::F32, &[3], floats(&[0.0, 0.0, f32::INFINITY]))], "", "at element 2 (from 0) the value inf");
+    refused(
+        &[(bias, Dtype::F32, &[3], floats(&[0.0, 0.0, f32::INFINITY]))],
+        "",
+        "at element 2 (from 0) the value inf",
+    );
     refused(&[(bias, Dtype::F64, &[3], doubles(&[0.0, -1e300, 0.0]))], "", "-1e300, which no F32 can hold");
     let mut wide = [0.0; 12];
     wide[6] = f32::NAN;
-    refused(&[("a.1.linear_params", Dtype::F32, &[3, 4], floats(&wide))], "", "at row 1, column 2 (both from 0) the value NaN");
+    refused(
+        &[("a.1.linear_params", Dtype::F32, &[3, 4], floats(&wide))],
+        "",
+        "at row 1, column 2 (both from 0) the value NaN",
+    );
     refused(
         &[("b", Dtype::F32, &[3], ones()), (bias, Dtype::F32, &[3], ones())],
         "b a.1.bias_params",
@@ -262,10 +282,16 @@ fn damaged_files_are_refused() {
     refused(&changed(&file, |m, _| m["file"][0] = json!(1u64 << 40)), "'nnet3.rest' is too short");
     refused(&changed(&file, |m, _| m["file"][0] = json!(1)), "bytes too many");
     refused(&changed(&file, |m, _| m["file"][1]["name"] = json!("x")), "no tensor 'x', which the model has");
-    refused(&changed(&file, |m, _| m["file"][1]["shape"] = json!([4, 3])), "is F32 [3, 4], but F32 [4, 3] in the model");
+    refused(
+        &changed(&file, |m, _| m["file"][1]["shape"] = json!([4, 3])),
+        "is F32 [3, 4], but F32 [4, 3] in the model",
+    );
     refused(&changed(&file, |m, _| m["file"][3] = m["file"][1].clone()), "twice");
     refused(&changed(&file, |_, given| given.retain(|t| t.0 != REST)), "no tensor 'nnet3.rest'");
-    refused(&changed(&file, |_, given| given.push(("z", Dtype::F32, &[1], vec![0; 4]))), "'z' is no part of the model");
+    refused(
+        &changed(&file, |_, given| given.push(("z", Dtype::F32, &[1], vec![0; 4]))),
+        "'z' is no part of the model",
+    );
     refused(
         &changed(&file, |_, given| given.iter_mut().filter(|t| t.0 == REST).for_each(|t| t.3[3] ^= 1)),
         "the model in it, byte",

@@ -68,7 +68,9 @@ pub fn restore(file: &[u8]) -> Result<Vec<u8>> {
     let order = order(file)?;
     let mut rest = match tensors.tensor(REST) {
         Ok(tensor) => tensor.data(),
-        Err(_) => return Err(Error::tensors(format!("there is no tensor '{REST}', which a whole model has"))),
+        Err(_) => {
+            return Err(Error::tensors(format!("there is no tensor '{REST}', which a whole model has")));
+        }
     };
     let (mut out, mut used) = (Vec::with_capacity(file.len()), HashSet::from([REST.to_owned()]));
     for item in &order {
