@@ -2,6 +2,7 @@
 
 mod chain;
 mod decoding;
+mod export;
 mod features;
 mod graphs;
 mod learning;
@@ -39,6 +40,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "computations", read: read_computation, corpus: corpus_computations, memory: LARGE },
     Target { name: "hmms", read: read_hmm, corpus: corpus_hmms, memory: LARGE },
     Target { name: "models", read: read_model, corpus: corpus_models, memory: LARGE },
+    Target {
+        name: "safetensors",
+        read: export::read_safetensors,
+        corpus: export::corpus_safetensors,
+        memory: LARGE,
+    },
     Target { name: "configs", read: read_config, corpus: corpus_configs, memory: LARGE },
     Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
     Target { name: "htk", read: features::read_htk, corpus: features::corpus_htk, memory: SMALL },
