@@ -94,7 +94,7 @@ build() {
 
 # ---- 2: data --------------------------------------------------------------------------------------------------------
 make_data() {
-  local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py conf/phones.txt conf/voices.txt conf/fbank.conf)
+  local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py local/sound.py conf/phones.txt conf/voices.txt conf/fbank.conf)
   local made_by="$num_utts utterances, $(cat "${recipe[@]}" | cksum)" set
   if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then
     echo "$data is there already"

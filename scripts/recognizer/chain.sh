@@ -16,13 +16,16 @@ do_tree() {
 make_tree() {
   local ali=$dir/flat/ali phones=$dir/lang/phones jobs feats options=("${context[@]}") stats=() job
   jobs=$(find "$ali" -name 'ali.*.gz' | wc -l)
+  for ((job = 1; job <= jobs; job++)); do
+    awk 'NR == FNR { wanted[$1]; next } $1 in wanted' "$ali/text.$job" "$dir/feats/train/feats.scp" >"$out/feats.$job.scp"
+    stats+=("$out/$job.treeacc")
+  done
   # What tells sounds apart: the first cepstra and how they change, every third frame.
-  feats="ark:add-deltas scp:$dir/feats/train/feats.scp ark:- | subsample-feats --n=3 ark:- ark:- |"
-  [[ $feature_type == fbank ]] || feats=${feats/add-deltas/select-feats 0-12}
-  [[ $feature_type == fbank ]] || feats=${feats/| subsample/| add-deltas ark:- ark:- | subsample}
-  run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.acc.JOB.log" acc-tree-stats "${options[@]}" --ci-phones="$(<"$phones/silence.csl")" "$ali/final.mdl" \
+  feats="add-deltas scp:$out/feats.JOB.scp ark:- |"
+  [[ $feature_type == fbank ]] || feats="select-feats 0-12 scp:$out/feats.JOB.scp ark:- | add-deltas ark:- ark:- |"
+  feats="ark:$feats subsample-feats --n=3 ark:- ark:- |"
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_acc.JOB.log" acc-tree-stats "${options[@]}" --ci-phones="$(<"$phones/silence.csl")" "$ali/final.mdl" \
     "$feats" "ark:gunzip -c $ali/ali.JOB.gz |" "$out/JOB.treeacc"
-  for ((job = 1; job <= jobs; job++)); do stats+=("$out/$job.treeacc"); done
   run "${log}_sum.log" sum-tree-stats "$out/treeacc" "${stats[@]}"
   run "${log}_questions.log" cluster-phones "${options[@]}" "$out/treeacc" "$phones/sets.int" "$out/questions.int"
   cat "$phones/extra_questions.int" >>"$out/questions.int"
@@ -32,7 +35,7 @@ make_tree() {
   run "${log}_init.log" gmm-init-model "$out/tree" "$out/treeacc" "$dir/lang/topo" "$out/final.mdl"
   run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_convert.JOB.log" convert-ali "$ali/final.mdl" "$out/final.mdl" "$out/tree" \
     "ark:gunzip -c $ali/ali.JOB.gz |" "ark:| gzip -c >$out/ali.JOB.gz"
-  rm -f "$out"/*treeacc "$out"/questions.*
+  rm -f "$out"/*treeacc "$out"/questions.* "$out"/feats.*
 }
 
 do_chain() {

@@ -55,8 +55,8 @@ do_alignments() {
   step "alignments" flat/ali make_alignments "=flat/model"
 }
 
-# Lattices lat.*.gz of the transcripts with the times of their phones, and the best path of each as ali.*.gz. A frame of these is an
-# output of the network.
+# Lattices lat.*.gz of the transcripts with the times of their phones, and the best path of each as ali.*.gz; text.* says which utterances
+# are in which. A frame of these is an output of the network.
 make_alignments() {
   local text=$dir/data/train/text jobs aligned all disambig=--read-disambig-syms=$dir/lang/phones/disambig.int model=$dir/flat/model/final.mdl
   jobs=$(jobs_for "$text")
@@ -74,5 +74,5 @@ make_alignments() {
   say "$aligned of $all utterances are aligned"
   (( aligned * 10 >= all * 7 )) || fail "the model that was trained without alignments fits too few utterances; see its report," \
     "$dir/flat/model/report.html, and $log.*.log. Transcripts that are not what is said, or too few epochs (--flat-epochs), are usual reasons"
-  rm -f "$out"/{text,numbers,words}.*
+  rm -f "$out"/{numbers,words}.*
 }
