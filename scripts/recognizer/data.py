@@ -187,8 +187,8 @@ class DataSet:
         return segments
 
     def check_text(self, words, lexicon, oov, problems):
-        """Transcripts of at least a word, all words in the lexicon. Sets `words_of`."""
-        self.words_of = {}
+        """Transcripts of at least a word, all words in the lexicon. Sets `words_of`, and `said`, where no word stands for others."""
+        self.words_of, self.said = {}, {}
         for key, (number, line) in self.text.items():
             place = f"{self.text_path}, line {number}"
             found = line.split()
@@ -202,7 +202,7 @@ class DataSet:
                         problems.add("words that the lexicon lacks", f"{place}: the word '{word}' is not in the lexicon {lexicon}")
                     continue
                 found = [word if word in words else oov for word in found]
-            self.words_of[key] = found
+            self.words_of[key], self.said[key] = found, line.split()
 
     def check_waves(self, rate, problems, warn):
         """Waves that can be read, of one rate. Sets `headers` of recordings: (size, time, rate, seconds); returns the rate."""
@@ -267,7 +267,7 @@ class DataSet:
                     good[key] = (recording, end - begin)
         return good
 
-    def write(self, folder, keys, good):
+    def write(self, folder, keys, good, words):
         folder.mkdir(parents=True)
         recordings = sorted({good[key][0] for key in keys})
 
@@ -275,7 +275,7 @@ class DataSet:
             (folder / name).write_text("".join(f"{' '.join(str(field) for field in row)}\n" for row in rows), encoding="utf-8")
 
         put("wav.scp", ((recording, self.waves[recording][1]) for recording in recordings))
-        put("text", ((key, *self.words_of[key]) for key in keys))
+        put("text", ((key, *words[key]) for key in keys))
         put("utt2spk", ((key, self.speakers.get(key, key)) for key in keys))
         put("waves", ((recording, *self.headers[recording]) for recording in recordings))
         if self.segments is not None:
@@ -344,11 +344,11 @@ def main():
         sys.exit(f"recognizer.sh: {len(train.good)} utterances are too few to train on some and test on others")
 
     args.out.mkdir(parents=True)
-    train.write(args.out / "train", keys, train.good)
+    train.write(args.out / "train", keys, train.good, train.words_of)
     if held_out:
-        train.write(args.out / "held_out", held_out, train.good)
+        train.write(args.out / "held_out", held_out, train.good, train.said)
     for data in tests:
-        data.write(args.out / data.name, sorted(data.good), data.good)
+        data.write(args.out / data.name, sorted(data.good), data.good, data.said)
     seconds = sum(train.good[key][1] or 5.0 for key in keys)  # what a command will give is not known
     (args.out / "rate").write_text(f"{rate or 16000}\n")
     (args.out / "hours").write_text(f"{seconds / 3600:.3f}\n")
