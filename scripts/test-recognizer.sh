@@ -174,7 +174,7 @@ an_instant() { # a wave that is one, but too short for anything
 check "wrong: an utterance of an instant" an_instant
 
 leaves_out() {
-  copy=$work/partly
+  local copy=$work/partly
   cp -r "$toy" "$copy"
   sed -i '5s/$/ zebra/' "$copy/text"
   rm "$copy/wav/toy-003.wav"
@@ -182,9 +182,12 @@ leaves_out() {
   (( $(cat "$work"/part/data/{train,held_out}/text | wc -l) == 88 )) && ! grep -q -e toy-003 -e toy-004 "$work"/part/data/*/text
 }
 stands_in() {
-  echo "unknown S" >>"$work/partly/lexicon.txt"
-  scripts/recognizer.sh --wav="$toy/wav" --text="$work/partly/text" --lexicon="$work/partly/lexicon.txt" --oov-word=unknown --last-part=language \
-    "$work/standin" && grep -q '^toy-004 .* unknown$' "$work/standin/data/train/text"
+  local copy=$work/standing
+  cp -r "$toy" "$copy"
+  sed -i '5s/$/ zebra/' "$copy/text"
+  echo "unknown S" >>"$copy/lexicon.txt"
+  scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --lexicon="$copy/lexicon.txt" --oov-word=unknown --last-part=language "$work/standin" &&
+    grep -q '^toy-004 .* unknown$' "$work/standin/data/train/text"
 }
 check "--skip-bad leaves out what cannot be used" leaves_out
 check "--oov-word stands for words that the lexicon lacks" stands_in
