@@ -20,6 +20,8 @@ use estimate::{Change, Estimate};
 use factors::{Factors, Observation};
 use nnet3_matrix::low_rank::LowRankUpdate;
 use nnet3_matrix::{Accumulator, Factor, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use remote::Postponed;
+pub(crate) use remote::update_together;
 use std::ops::Range;
 
 /// Updates of the estimate before `update_period` starts to count.
@@ -40,6 +42,8 @@ pub struct NaturalGradient {
     estimate: Option<Estimate>,
     /// ‖X‖² before and after: on the device.
     energies: Accumulator,
+    /// An update of the estimate that is still to be made: on a device that makes many side by side.
+    postponed: Option<Postponed>,
 }
 
 /// Places in the energies of a pass.
@@ -79,11 +83,19 @@ impl Seen<'_> {
 
 impl NaturalGradient {
     pub fn new(settings: NaturalGradientSettings) -> NaturalGradient {
-        NaturalGradient { settings, frozen: false, calls: 0, estimate: None, energies: Accumulator::zeros(2) }
+        NaturalGradient {
+            settings,
+            frozen: false,
+            calls: 0,
+            estimate: None,
+            energies: Accumulator::zeros(2),
+            postponed: None,
+        }
     }
 
     /// Takes or puts back the estimate, for rows of one of these dimensions.
     pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>, dims: &[usize]) -> Result<()> {
+        assert!(self.postponed.is_none(), "an executor makes all updates before it ends");
         keeper.count(&mut self.calls)?;
         let mut is_there = self.estimate.is_some();
         keeper.flag(&mut is_there)?;
@@ -121,13 +133,14 @@ impl NaturalGradient {
             fill(x, 0..x.rows());
             return 1.0;
         }
+        self.catch_up(context);
         let Some(estimate) = self.estimate.take() else {
             fill(x, 0..x.rows());
             let whole = Piece { x: x.as_view(), columns: 0..x.cols() };
             self.estimate = Some(self.initial_estimate_of(context, std::iter::once(whole)));
             return self.precondition(context, x);
         };
-        let mut estimate = estimate.on_device(context);
+        let estimate = estimate.on_device(context);
         assert_eq!(estimate.dim, x.cols(), "rows of another dimension");
 
         let mut factor = context.workspace.take(1, 1);
@@ -141,8 +154,7 @@ impl NaturalGradient {
             context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
             context.backend.accumulate_dot(&mut self.energies, AFTER, 1.0, block.as_view(), block.as_view());
         }
-        self.update(context, &mut estimate, pass, false);
-        self.estimate = Some(estimate);
+        self.update_later(context, estimate, pass);
         self.calls += 1;
         context.backend.root_of_ratio(factor.view_mut(), &mut self.energies, BEFORE);
         let factor = Factor { times: 1.0, element: factor.view() };
@@ -160,6 +172,7 @@ impl NaturalGradient {
         context: Context<'w>,
         x: impl Iterator<Item = Piece<'a>> + Clone,
     ) -> Seen<'w> {
+        self.catch_up(context);
         let estimate = match self.estimate.take() {
             Some(estimate) => estimate.on_device(context),
             None => self.initial_estimate_of(context, x.clone()),
@@ -191,9 +204,7 @@ impl NaturalGradient {
 
     /// Updates the estimate with what was seen.
     pub(crate) fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
-        let mut estimate = seen.estimate;
-        self.update(context, &mut estimate, seen.pass, false);
-        self.estimate = Some(estimate);
+        self.update_later(context, seen.estimate, seen.pass);
         self.calls += 1;
     }
 
@@ -322,10 +333,10 @@ impl NaturalGradient {
     fn update(&mut self, context: Context<'_>, estimate: &mut Estimate, pass: Pass<'_>, careful: bool) {
         match context.backend.low_rank() {
             Some(device) => {
-                let (rows, dim) = (pass.rows, estimate.dim);
-                let (eta, alpha) = (self.forgetting(rows), self.settings.alpha as f64);
-                let update = LowRankUpdate { rows, dim, eta, alpha };
-                estimate.update_there(context, device, pass, update, &mut self.energies, careful)
+                let update = self.low_rank_update(pass.rows, estimate.dim);
+                if let Some(postponed) = Postponed::new(context, estimate, pass, update, careful) {
+                    remote::update_there(context, device, vec![(estimate, &mut self.energies, postponed)]);
+                }
             }
             None => {
                 if let Some(change) = self.change(context, estimate, pass) {
@@ -333,6 +344,26 @@ impl NaturalGradient {
                 }
             }
         }
+    }
+
+    /// As [`NaturalGradient::update`], now or before the estimate is used again.
+    fn update_later(&mut self, context: Context<'_>, mut estimate: Estimate, pass: Pass<'_>) {
+        if context.backend.low_rank().is_some() {
+            let update = self.low_rank_update(pass.rows, estimate.dim);
+            self.postponed = Postponed::new(context, &mut estimate, pass, update, false);
+        } else {
+            self.update(context, &mut estimate, pass, false);
+        }
+        self.estimate = Some(estimate);
+    }
+
+    /// Makes an update that has been put off.
+    fn catch_up(&mut self, context: Context<'_>) {
+        update_together(context, std::iter::once(self));
+    }
+
+    fn low_rank_update(&self, rows: usize, dim: usize) -> LowRankUpdate {
+        LowRankUpdate { rows, dim, eta: self.forgetting(rows), alpha: self.settings.alpha as f64 }
     }
 
     /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.

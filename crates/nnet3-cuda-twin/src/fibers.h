@@ -2,7 +2,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
-enum State { READY, WAITING, DONE };
+enum State { READY, AT_WARP, WAITING, DONE };
 
 struct Fiber {
     ucontext_t entry;
@@ -13,11 +13,14 @@ struct Fiber {
     void (*work)(void**);
     void** args;
     char* stack;
+    // What threads of a warp give each other. They take turns with two places: who gives the next value has got this one.
+    double given[2];
+    int turn;
 };
 
 static const size_t STACK = 128 * 1024;
 
-static const unsigned int MOST_THREADS = 1024;
+static const unsigned int MOST_THREADS = 1024, WARP = 32;
 
 struct Team {
     Fiber fibers[MOST_THREADS];
@@ -71,10 +74,42 @@ UNSEEN static void wait_for_all() {
     leave(WAITING);
 }
 
+UNSEEN static double exchange(double value, int bits) {
+    if (now.team == nullptr || now.team->current == nullptr) {
+        fprintf(stderr, "twin: kernel %s exchanges values but has no shared memory\n", now.kernel);
+        abort();
+    }
+    Fiber* fiber = now.team->current;
+    int turn = fiber->turn;
+    fiber->turn = 1 - turn;
+    fiber->given[turn] = value;
+    leave(AT_WARP);
+    return now.team->fibers[(fiber - now.team->fibers) ^ bits].given[turn];
+}
+
 static void make_team() {
     if (now.team != nullptr) return;
     now.team = (Team*)calloc(1, sizeof(Team));
     now.team->stacks = (char*)malloc(MOST_THREADS * STACK);
+}
+
+// The threads of a warp up to the next barrier. Returns how many have ended.
+static unsigned int run_warp(unsigned int warp, unsigned int count, int backwards) {
+    unsigned int first = warp * WARP, size = count - first < WARP ? count - first : WARP;
+    for (;;) {
+        unsigned int done = 0, exchanging = 0;
+        for (unsigned int k = 0; k < size; k++) {
+            Fiber* fiber = &now.team->fibers[first + (backwards ? size - 1 - k : k)];
+            resume(fiber);
+            done += fiber->state == DONE;
+            exchanging += fiber->state == AT_WARP;
+        }
+        if (exchanging == 0) return done;
+        if (exchanging != WARP) {
+            fprintf(stderr, "twin: kernel %s: %u of the %u threads of a warp exchange values\n", now.kernel, exchanging, WARP);
+            abort();
+        }
+    }
 }
 
 // All threads of one block. If some end while others wait at a barrier, a GPU might hang: a defect.
@@ -87,15 +122,13 @@ static void run_together(void (*work)(void**), void** args, int backwards) {
         fiber->thread = Dim{k % blockDim.x, k / blockDim.x, 0};
         fiber->work = work;
         fiber->args = args;
+        fiber->turn = 0;
     }
+    unsigned int warps = (count + WARP - 1) / WARP;
     for (;;) {
         unsigned int done = 0;
         races_interval();
-        for (unsigned int k = 0; k < count; k++) {
-            Fiber* fiber = &now.team->fibers[backwards ? count - 1 - k : k];
-            resume(fiber);
-            done += fiber->state == DONE;
-        }
+        for (unsigned int k = 0; k < warps; k++) done += run_warp(backwards ? warps - 1 - k : k, count, backwards);
         if (done == count) break;
         if (done != 0) {
             fprintf(stderr, "twin: kernel %s: %u of %u threads ended before a barrier\n", now.kernel, done, count);

@@ -52,6 +52,8 @@ pub struct Twin {
     checked: bool,
     /// What [`Engine::memory`] says.
     memory: Option<Memory>,
+    /// What [`Engine::block_memory`] says.
+    block_memory: u32,
     /// Bits of mantissa that factors of products have, if fewer than `f32` has.
     factor_bits: Option<u32>,
     pub replays: AtomicU64,
@@ -87,6 +89,8 @@ pub fn races(which: i32, argument: i32) -> i32 {
 }
 
 const ALIGNMENT: usize = 256;
+/// Bytes of `BLOCK_MEMORY` in `twin.h`.
+const BLOCK_MEMORY: u32 = 8 * 8192;
 
 fn layout(bytes: u64) -> Layout {
     Layout::from_size_align(bytes.max(1) as usize, ALIGNMENT).expect("size overflow")
@@ -95,28 +99,28 @@ fn layout(bytes: u64) -> Layout {
 impl Twin {
     /// `captures`: whether work can be made into graphs.
     pub fn new(captures: bool) -> Twin {
-        Twin { captures, ..Default::default() }
+        Twin { captures, block_memory: BLOCK_MEMORY, ..Default::default() }
     }
 
     /// A twin that says that it has so much memory.
     pub fn with_memory(memory: Memory) -> Twin {
-        Twin { memory: Some(memory), ..Default::default() }
+        Twin { memory: Some(memory), ..Twin::new(false) }
     }
 
     /// A twin whose products round their factors to so many bits of mantissa, as a device does for tf32 (10) and bf16 (7).
     pub fn rounding(bits: u32) -> Twin {
-        Twin { captures: true, factor_bits: Some(bits), ..Default::default() }
+        Twin { factor_bits: Some(bits), ..Twin::new(true) }
     }
 
     /// A twin whose blocks and threads take turns in the opposite order: where a barrier is missing, something else comes
-    /// out.
+    /// out. Its launches give blocks no memory.
     pub fn backwards() -> Twin {
         Twin { backwards: true, ..Default::default() }
     }
 
     /// A twin that stops where threads access the same memory, one of them writing, with no barrier between.
     pub fn checked() -> Twin {
-        Twin { checked: true, ..Default::default() }
+        Twin { checked: true, ..Twin::new(false) }
     }
 
     fn allocated(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
@@ -180,6 +184,10 @@ impl Engine for Twin {
         self.memory
     }
 
+    fn block_memory(&self) -> u32 {
+        self.block_memory
+    }
+
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
         assert!(bytes > 0, "a device has no address for nothing");
         // SAFETY: the size is not zero.
@@ -222,6 +230,8 @@ impl Engine for Twin {
             Op::Product(p) => return (0..p.count).for_each(|k| self.multiply(&p.single(k))),
         };
         self.launches.fetch_add(1, Ordering::Relaxed);
+        let most = self.block_memory;
+        assert!(launch.block_memory <= most, "{}: {} bytes for a block", launch.kernel, launch.block_memory);
         launch.matrices().for_each(|m| self.check(launch.kernel, m.address, m.extent()));
         let name = CString::new(launch.kernel).expect("a name without zeros");
         let signature = CString::new(launch.signature()).expect("letters");

@@ -46,6 +46,18 @@ static inline void __syncthreads() {
     wait_for_all();
 }
 
+// What a launch may give each block: `block_memory` of the twin.
+#define BLOCK_MEMORY(name) static thread_local double name[8192]
+
+// A thread's value goes to the thread of its warp whose number differs in these bits.
+static inline double __shfl_xor_sync(unsigned int, double value, int bits) {
+    return exchange(value, bits);
+}
+
+static inline double rsqrt(double x) {
+    return 1.0 / std::sqrt(x);
+}
+
 using std::exp;
 using std::log;
 using std::sqrt;

@@ -1,7 +1,5 @@
-// Updates of a low-rank estimate of a Fisher matrix (see `src/low_rank.rs`), so that the host need not know it. Each kernel is one
-// block of up to LARGE_BLOCK x 1 threads. The state is d (n numbers), e (n) and rho, all in double precision.
-
-#define WARP 32
+// Updates of low-rank estimates of Fisher matrices (see `src/low_rank.rs`), so that the host need not know them. The state is d (n
+// numbers), e (n) and rho, all in double precision.
 
 // Flags, a row of four: the update's numbers are finite, orthogonality is to be looked at, a correction is to be made, rows
 // are to be made anew.
@@ -12,6 +10,33 @@
 
 __device__ inline bool is_finite(double x) { return x - x == 0.0; }
 
+// What one update is of. lk: L above K, n x n each. a: n x (n + 1).
+struct Due {
+    Mat a, flags, lk;
+    double *state, *scratch;
+    const double* energy;
+    i32 rows, dim;
+    double eta, alpha;
+};
+
+// Notes an update that low_rank_update is to make.
+KERNEL low_rank_due(double* list, i32 place, Mat a, Mat flags, Mat lk, double* state, double* scratch, const double* energy,
+                    i32 rows, i32 dim, double eta, double alpha) {
+    if (blockIdx.x + threadIdx.x == 0) {
+        ((Due*)list)[place] = Due{a, flags, lk, state, scratch, energy, rows, dim, eta, alpha};
+    }
+}
+
+// Threads that rotate a pair of rows, and how many elements of a row each of them keeps in registers meanwhile.
+#define TEAM 16
+#define KEPT 5
+
+// The sum over a team, given to all of it. All threads of a warp must come here.
+__device__ inline double sum_of_team(double x) {
+    for (i32 k = TEAM / 2; k > 0; k /= 2) x += __shfl_xor_sync(0xffffffffu, x, k);
+    return x;
+}
+
 // The pairs of round `round` of a tournament among m players, m even: each plays in each round.
 __device__ inline void pair_of(i32 k, i32 round, i32 m, i32* first, i32* second) {
     i32 a = k == 0 ? m - 1 : (round + k) % (m - 1);
@@ -20,148 +45,218 @@ __device__ inline void pair_of(i32 k, i32 round, i32 m, i32* first, i32* second)
     *second = a < b ? b : a;
 }
 
-// Rotates two numbers.
-__device__ inline void rotate(double* x, double* y, double c, double s) {
-    double a = *x, b = *y;
-    *x = c * a - s * b;
-    *y = s * a + c * b;
+// Cosine and sine of the rotation that makes two rows orthogonal, of which squared norms and product are known.
+__device__ inline void rotation(double a, double b, double product, double* c, double* s) {
+    double difference = b - a, twice = 2.0 * product;
+    double square = difference * difference + twice * twice;
+    *c = 1.0;
+    *s = 0.0;
+    if (!(square > 0.0)) return;
+    double inverse = rsqrt(square);
+    double both = 0.5 + 0.5 * fabs(difference) * inverse;
+    double root = rsqrt(both);
+    *c = both * root;
+    *s = (difference < 0.0 ? -product : product) * inverse * root;
 }
 
-// Jacobi rotations of pairs that have no row in common, all at once: z becomes diagonal, v z_before v^T. A warp takes one pair of
-// rows after the other, its threads along the rows; then one row after the other, its threads each a pair of columns.
-__device__ inline void diagonalise(double* shared, double* z, double* v, double* rotations, i32 n) {
-    const i32 m = n + (n & 1), half = m / 2;
-    const i32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    for (i32 sweep = 0; sweep < 40; sweep++) {
-        double all = 0.0, off = 0.0;
-        for (i32 i = warp; i < n; i += warps) {
-            for (i32 j = lane; j < n; j += WARP) {
-                double square = z[i * n + j] * z[i * n + j];
-                all += square;
-                if (i != j) off += square;
-            }
+// Rotates all pairs of a round, rows of g, each by a team. Squared norms are in `before`, and in `after` when it is done. True if a pair was
+// far from orthogonal.
+__device__ inline bool play(double* g, i32 n, i32 round, const double* before, double* after) {
+    const i32 m = n + (n & 1), half = m / 2, lane = threadIdx.x % TEAM, teams = blockDim.x / TEAM;
+    bool far = false;
+    // Both teams of a warp come to each sum, even if one has no pair.
+    for (i32 k = threadIdx.x / TEAM; k / 2 * 2 < half; k += teams) {
+        i32 p = 0, q = n;
+        if (k < half) pair_of(k, round, m, &p, &q);
+        const bool plays = q < n;
+        double *a = g + p * n, *b = g + (plays ? q : p) * n;
+        double kept_a[KEPT], kept_b[KEPT], product = 0.0;
+        _Pragma("unroll") for (i32 e = 0; e < KEPT; e++) {
+            const i32 i = lane + e * TEAM;
+            kept_a[e] = plays && i < n ? a[i] : 0.0;
+            kept_b[e] = plays && i < n ? b[i] : 0.0;
+            product += kept_a[e] * kept_b[e];
         }
-        all = sum_along_x(shared, all);
-        off = sum_along_x(shared, off);
-        if (off <= 1e-28 * all) break;
-        for (i32 round = 0; round < m - 1; round++) {
-            for (i32 k = threadIdx.x; k < half; k += blockDim.x) {
-                i32 p, q;
-                pair_of(k, round, m, &p, &q);
-                double c = 1.0, s = 0.0;
-                double beside = q < n ? z[p * n + q] : 0.0;
-                if (beside != 0.0) {
-                    double ratio = (z[q * n + q] - z[p * n + p]) / (2.0 * beside);
-                    double t = (ratio >= 0.0 ? 1.0 : -1.0) / (fabs(ratio) + sqrt(ratio * ratio + 1.0));
-                    c = 1.0 / sqrt(t * t + 1.0);
-                    s = t * c;
-                }
-                rotations[2 * k] = c;
-                rotations[2 * k + 1] = s;
+        for (i32 i = lane + KEPT * TEAM; plays && i < n; i += TEAM) product += a[i] * b[i];
+        product = sum_of_team(product);
+        if (plays) {
+            double c, s, norm_a = before[p], norm_b = before[q];
+            rotation(norm_a, norm_b, product, &c, &s);
+            far = far || product * product > 1e-14 * norm_a * norm_b;
+            _Pragma("unroll") for (i32 e = 0; e < KEPT; e++) {
+                const i32 i = lane + e * TEAM;
+                if (i >= n) continue;
+                a[i] = c * kept_a[e] - s * kept_b[e];
+                b[i] = s * kept_a[e] + c * kept_b[e];
             }
-            __syncthreads();
-            for (i32 k = warp; k < half; k += warps) {
-                i32 p, q;
-                pair_of(k, round, m, &p, &q);
-                if (q >= n) continue;
-                const double c = rotations[2 * k], s = rotations[2 * k + 1];
-                for (i32 i = lane; i < n; i += WARP) {
-                    rotate(&z[p * n + i], &z[q * n + i], c, s);
-                    rotate(&v[p * n + i], &v[q * n + i], c, s);
-                }
+            for (i32 i = lane + KEPT * TEAM; i < n; i += TEAM) {
+                double x = a[i], y = b[i];
+                a[i] = c * x - s * y;
+                b[i] = s * x + c * y;
             }
-            __syncthreads();
-            for (i32 k = lane; k < half; k += WARP) {
-                i32 p, q;
-                pair_of(k, round, m, &p, &q);
-                if (q >= n) continue;
-                const double c = rotations[2 * k], s = rotations[2 * k + 1];
-                for (i32 i = warp; i < n; i += warps) rotate(&z[i * n + p], &z[i * n + q], c, s);
+            if (lane == 0) {
+                double moved = s / c * product;
+                after[p] = norm_a - moved;
+                after[q] = norm_b + moved;
             }
-            __syncthreads();
+        } else if (k < half && lane == 0) {
+            after[p] = before[p];
         }
     }
+    return far;
 }
 
-// lk: L above K, n x n each. a: n x (n + 1).
-LARGE_KERNEL low_rank_update(Mat a, Mat flags, double* state, double* scratch, Mat lk, const double* energy, i32 rows, i32 dim,
-                       double eta, double alpha) {
+// Squared norms of the rows of g, a team each.
+__device__ inline void row_norms(const double* g, i32 n, double* norms) {
+    const i32 lane = threadIdx.x % TEAM;
+    for (i32 k = threadIdx.x / TEAM; k / 2 * 2 < n; k += blockDim.x / TEAM) {
+        double sum = 0.0;
+        for (i32 i = lane; k < n && i < n; i += TEAM) sum += g[k * n + i] * g[k * n + i];
+        sum = sum_of_team(sum);
+        if (k < n && lane == 0) norms[k] = sum;
+    }
+    __syncthreads();
+}
+
+// The upper triangle of z becomes R with R^T R = z, what is below it zero. False if there is none. `pivots` has n places.
+__device__ inline bool triangular_root(double* z, i32 n, double* pivots) {
+    const i32 lane = threadIdx.x % TEAM, team = threadIdx.x / TEAM, teams = blockDim.x / TEAM;
+    for (i32 k = 0; k < n; k++) {
+        double pivot = z[k * n + k];
+        if (!(pivot > 1e-15)) return false;
+        if (threadIdx.x == 0) pivots[k] = pivot;
+        double inverse = 1.0 / pivot;
+        for (i32 i = k + 1 + team; i < n; i += teams) {
+            double factor = z[k * n + i] * inverse;
+            for (i32 j = i + lane; j < n; j += TEAM) z[i * n + j] -= factor * z[k * n + j];
+        }
+        __syncthreads();
+    }
+    for (i32 at = threadIdx.x; at < n * n; at += blockDim.x) {
+        i32 i = at / n, j = at % n;
+        z[at] = j < i ? 0.0 : z[at] / sqrt(pivots[i]);
+    }
+    __syncthreads();
+    return true;
+}
+
+// Rotations of rows of g that become orthogonal (Hestenes): of a root R^T of z = R R^T what comes out are the eigenvectors of z,
+// times the roots of the eigenvalues. Squared norms are in `norms`, which has 2 n places.
+__device__ inline void orthogonalise(double* shared, double* g, i32 n, double* norms) {
+    const i32 rounds = n + (n & 1) - 1;
+    for (i32 sweep = 0; sweep < 40; sweep++) {
+        row_norms(g, n, norms);
+        bool far = false;
+        for (i32 round = 0; round < rounds; round++) {
+            const i32 from = round % 2 * n;
+            far = play(g, n, round, norms + from, norms + (n - from)) || far;
+            __syncthreads();
+        }
+        // Those that were nearly orthogonal are so to the last digit after one rotation more.
+        if (sum_along_x(shared, far ? 1.0 : 0.0) == 0.0) break;
+    }
+    row_norms(g, n, norms);
+}
+
+// The moment that an update looks at, divided by `trace`, plus a multiple of the identity. Returns how many of the thread's elements
+// are not finite.
+__device__ inline double second_moment(const Due& due, const double* inverse, double trace, double shift, double* z) {
+    const i32 n = due.a.rows;
+    const double *d = due.state, rho = due.state[2 * n], weight = due.eta / due.rows, keep = 1.0 - due.eta;
+    double bad = 0.0;
+    for (i32 k = threadIdx.x; k < n * n; k += blockDim.x) {
+        i32 i = k / n, j = k % n;
+        double own_l = 0.5 * ((double)at(due.lk, i, j) + (double)at(due.lk, j, i));
+        double own_k = 0.5 * ((double)at(due.lk, n + i, j) + (double)at(due.lk, n + j, i));
+        double x = weight * weight * inverse[i] * own_k * inverse[j];
+        x += weight * keep * inverse[i] * own_l * inverse[j] * (d[i] + d[j] + 2.0 * rho);
+        if (i == j) x += keep * keep * (d[i] + rho) * (d[i] + rho);
+        z[k] = x / trace + (i == j ? shift : 0.0);
+        if (!is_finite(x)) bad += 1.0;
+    }
+    __syncthreads();
+    return bad;
+}
+
+// Makes the updates that are noted in the list, a block each. A block has `places` numbers of memory, or its scratch memory.
+LARGE_KERNEL low_rank_update(const double* list, i32 places) {
     __shared__ double shared[LARGE_BLOCK];
-    i32 n = a.rows, tid = threadIdx.x;
-    double *d = state, *e = state + n, rho = state[2 * n];
-    double *z = scratch, *v = z + n * n, *inverse = v + n * n, *root = inverse + n, *order = root + n, *rotations = order + n;
-    double weight = eta / rows, keep = 1.0 - eta;
+    BLOCK_MEMORY(memory);
+    const Due& due = ((const Due*)list)[blockIdx.x];
+    const Mat a = due.a;
+    const i32 n = a.rows, tid = threadIdx.x;
+    double *d = due.state, *e = d + n, rho = d[2 * n];
+    double *z = n * n + 6 * n <= places ? memory : due.scratch, *norms = z + n * n, *inverse = norms + 2 * n;
+    double *root = inverse + n, *order = root + n, *size = order + n;
+    const double weight = due.eta / due.rows, keep = 1.0 - due.eta, alpha = due.alpha;
+    const i32 dim = due.dim;
 
     double sum_d = 0.0;
     for (i32 i = 0; i < n; i++) sum_d += d[i];
     double beta = rho * (1.0 + alpha) + alpha / dim * sum_d;
     for (i32 i = tid; i < n; i += blockDim.x) inverse[i] = 1.0 / sqrt(1.0 / (beta / d[i] + 1.0));
     __syncthreads();
-    double bad = 0.0;
-    for (i32 k = tid; k < n * n; k += blockDim.x) {
-        i32 i = k / n, j = k % n;
-        double own_l = 0.5 * ((double)at(lk, i, j) + (double)at(lk, j, i));
-        double own_k = 0.5 * ((double)at(lk, n + i, j) + (double)at(lk, n + j, i));
-        double x = weight * weight * inverse[i] * own_k * inverse[j];
-        x += weight * keep * inverse[i] * own_l * inverse[j] * (d[i] + d[j] + 2.0 * rho);
-        if (i == j) x += keep * keep * (d[i] + rho) * (d[i] + rho);
-        z[k] = x;
-        v[k] = i == j ? 1.0 : 0.0;
-        if (!is_finite(x)) bad += 1.0;
+    bool finite = sum_along_x(shared, second_moment(due, inverse, 1.0, 0.0, z)) == 0.0;
+    double part = 0.0;
+    for (i32 i = tid; i < n; i += blockDim.x) part += z[i * n + i];
+    const double trace = sum_along_x(shared, part);
+    finite = finite && trace > 0.0;
+    // Roundings of products can make small eigenvalues negative. To add the same number to all leaves eigenvectors as they are.
+    double shift = 0.0;
+    bool rooted = false;
+    while (finite && !rooted && shift < 10.0) {
+        second_moment(due, inverse, trace, shift, z);
+        rooted = triangular_root(z, n, norms);
+        if (!rooted) shift = shift == 0.0 ? 1e-7 : 10.0 * shift;
+        __syncthreads();
     }
-    bool finite = sum_along_x(shared, bad) == 0.0;
-    if (finite) diagonalise(shared, z, v, rotations, n);
+    finite = rooted;
+    if (finite) orthogonalise(shared, z, n, norms);
 
-    // By decreasing size. Places that numbers which cannot be compared leave free.
+    // By decreasing eigenvalue.
     for (i32 i = tid; i < n; i += blockDim.x) root[i] = 0.0, order[i] = i;
     __syncthreads();
-    for (i32 i = tid; i < n; i += blockDim.x) {
-        double x = z[i * n + i];
+    for (i32 i = tid; i < n && finite; i += blockDim.x) {
+        double x = norms[i];
         i32 place = 0;
-        for (i32 j = 0; j < n; j++) {
-            double y = z[j * n + j];
-            place += y > x || (y == x && j < i);
-        }
-        if (finite) root[place] = x, order[place] = i;
+        for (i32 j = 0; j < n; j++) place += norms[j] > x || (norms[j] == x && j < i);
+        root[place] = (x - shift) * trace, order[place] = i;
     }
     __syncthreads();
-    double floor = rho * keep * rho * keep;
-    bool suspect = root[0] > 1e6 * root[n - 1] || root[n - 1] < floor;
-    double largest = sqrt(root[0] < floor ? floor : root[0]), sum_roots = 0.0;
-    for (i32 i = 0; i < n; i++) sum_roots += sqrt(root[i] < floor ? floor : root[i]);
-    double trace = weight * energy[0] + keep * (dim * rho + sum_d);
-    double next_rho = (trace - sum_roots) / (dim - n);
-    double least = 5e-4 * largest < 1e-10 ? 1e-10 : 5e-4 * largest;
+    const double floor = rho * keep * rho * keep;
+    const bool suspect = root[0] > 1e6 * root[n - 1] || root[n - 1] < floor;
+    for (i32 i = tid; i < n; i += blockDim.x) size[i] = sqrt(root[i] < floor ? floor : root[i]);
+    __syncthreads();
+    double sum_sizes = 0.0;
+    for (i32 i = 0; i < n; i++) sum_sizes += size[i];
+    const double total = weight * due.energy[0] + keep * (dim * rho + sum_d);
+    const double next_rho = (total - sum_sizes) / (dim - n);
+    const double least = 5e-4 * size[0] < 1e-10 ? 1e-10 : 5e-4 * size[0];
     double sum_next = 0.0;
-    for (i32 i = 0; i < n; i++) {
-        double x = sqrt(root[i] < floor ? floor : root[i]) - next_rho;
-        sum_next += x < least ? least : x;
-    }
-    double rho_there = next_rho < least ? least : next_rho;
-    double next_beta = rho_there * (1.0 + alpha) + alpha / dim * sum_next;
+    for (i32 i = 0; i < n; i++) sum_next += size[i] - next_rho < least ? least : size[i] - next_rho;
+    const double rho_there = next_rho < least ? least : next_rho;
+    const double next_beta = rho_there * (1.0 + alpha) + alpha / dim * sum_next;
 
-    bad = is_finite(rho_there) ? 0.0 : 1.0;
+    double bad = is_finite(rho_there) ? 0.0 : 1.0;
     for (i32 k = tid; k < n * (n + 1); k += blockDim.x) {
-        i32 i = k / (n + 1), j = k % (n + 1);
-        double size = sqrt(root[i] < floor ? floor : root[i]);
-        double next_d = size - next_rho < least ? least : size - next_rho;
+        i32 i = k / (n + 1), j = k % (n + 1), from = (i32)order[i];
+        double next_d = size[i] - next_rho < least ? least : size[i] - next_rho;
         double next_e = 1.0 / (next_beta / next_d + 1.0);
         double x = keep / weight * (d[i] + rho);
-        if (j < n) x = finite ? weight * sqrt(next_e) / size * v[(i32)order[i] * n + j] * inverse[j] : 0.0;
+        if (j < n) x = finite ? weight * sqrt(next_e / norms[from]) / size[i] * z[from * n + j] * inverse[j] : 0.0;
         float rounded = (float)x;
         if (!is_finite(rounded)) bad += 1.0;
         at(a, i, j) = rounded;
     }
     finite = sum_along_x(shared, bad) == 0.0 && finite;
     for (i32 i = tid; i < n && finite; i += blockDim.x) {
-        double size = sqrt(root[i] < floor ? floor : root[i]);
-        d[i] = size - next_rho < least ? least : size - next_rho;
+        d[i] = size[i] - next_rho < least ? least : size[i] - next_rho;
         e[i] = 1.0 / (next_beta / d[i] + 1.0);
     }
     if (tid == 0) {
-        if (finite) state[2 * n] = rho_there;
-        at(flags, 0, FINITE) = finite ? 1.0f : 0.0f;
-        at(flags, 0, SUSPECT) = finite && suspect ? 1.0f : 0.0f;
+        if (finite) d[2 * n] = rho_there;
+        at(due.flags, 0, FINITE) = finite ? 1.0f : 0.0f;
+        at(due.flags, 0, SUSPECT) = finite && suspect ? 1.0f : 0.0f;
     }
 }
 
@@ -184,7 +279,7 @@ __device__ inline bool factorise(double* p, i32 n) {
     return true;
 }
 
-// c: what W is to be multiplied by so that its rows are orthogonal with squared norms e, minus the identity. products: W W^T.
+// One block of up to LARGE_BLOCK threads. c: what W is to be multiplied by so that its rows are orthogonal with squared norms e, minus the identity. products: W W^T.
 LARGE_KERNEL low_rank_correction(Mat c, Mat flags, const double* state, double* scratch, Mat products, i32 careful) {
     __shared__ double shared[LARGE_BLOCK];
     i32 n = c.rows, tid = threadIdx.x;

@@ -29,6 +29,11 @@ struct Mat {
 #define CHECK_PLACE(m, row, col)
 #endif
 
+// Memory of a block besides `__shared__` arrays, as much as the launch says.
+#ifndef BLOCK_MEMORY
+#define BLOCK_MEMORY(name) extern __shared__ double name[]
+#endif
+
 __device__ inline float& at(Mat m, i32 row, i32 col) {
     CHECK_PLACE(m, row, col);
     return m.data[row * m.stride + col];

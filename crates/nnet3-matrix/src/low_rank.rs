@@ -26,20 +26,23 @@ pub struct LowRankUpdate {
     pub alpha: f64,
 }
 
+/// An update that is due: with `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and ‖X‖² =
+/// energies\[0\] it makes the next state, and `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the first n columns and
+/// `carry` the last.
+pub struct Due<'a> {
+    pub a: ViewMut<'a>,
+    pub flags: ViewMut<'a>,
+    pub state: &'a mut Accumulator,
+    pub moments: View<'a>,
+    pub energies: &'a mut Accumulator,
+    pub update: LowRankUpdate,
+}
+
 /// What such a device can do.
 pub trait LowRank {
-    /// Computes from `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and ‖X‖² = energies\[0\]
-    /// the next state, and `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the first n columns and `carry` the
-    /// last. If anything is not finite the state stays. Sets the first two flags.
-    fn low_rank_update(
-        &self,
-        a: ViewMut<'_>,
-        flags: ViewMut<'_>,
-        state: &mut Accumulator,
-        moments: View<'_>,
-        energies: &mut Accumulator,
-        update: LowRankUpdate,
-    );
+    /// Makes updates, which have nothing in common, side by side; the results are those of one after the other. Where anything is
+    /// not finite the state stays. Sets the first two flags of each.
+    fn low_rank_update(&self, due: &mut [Due<'_>]);
     /// From `products` = W Wᵀ what has to be added to the identity to make Q's rows orthonormal again by C W, if the flags ask for
     /// that, or if the update was finite and `careful`. Sets the last two flags.
     fn low_rank_correction(

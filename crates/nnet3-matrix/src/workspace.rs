@@ -2,7 +2,8 @@
 //!
 //! Lengths are rounded up to classes, and a loan takes a buffer of exactly its class. So the buffers of a class are as
 //! many as were ever on loan at once, and a run that borrows no more at a time than an earlier one did finds all it
-//! needs, whatever it leaves out and in whatever order.
+//! needs, whatever it leaves out and in whatever order. A loan takes the first of the free buffers in memory: what else is on loan
+//! decides which that is, not what happened before, so that a device gets the same work again, with the same addresses.
 
 use crate::memory::{Buffer, Device, Matrix};
 use std::cell::RefCell;
@@ -65,19 +66,26 @@ struct Pool<B> {
     free: RefCell<Vec<B>>,
 }
 
-trait Length {
+trait Place {
     fn length(&self) -> usize;
+    fn address(&self) -> usize;
 }
 
-impl Length for Buffer {
+impl Place for Buffer {
     fn length(&self) -> usize {
         self.len
     }
+    fn address(&self) -> usize {
+        self.pointer.addr()
+    }
 }
 
-impl<T> Length for Box<[T]> {
+impl<T> Place for Box<[T]> {
     fn length(&self) -> usize {
         self.len()
+    }
+    fn address(&self) -> usize {
+        self.as_ptr().addr()
     }
 }
 
@@ -87,12 +95,13 @@ impl<B> Default for Pool<B> {
     }
 }
 
-impl<B: Length> Pool<B> {
+impl<B: Place> Pool<B> {
     fn take(&self, wanted: usize, new: impl FnOnce(usize) -> B) -> B {
         let class = class(wanted);
         let mut free = self.free.borrow_mut();
-        match free.iter().position(|buffer| buffer.length() == class) {
-            Some(i) => free.swap_remove(i),
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.length() == class);
+        match fitting.min_by_key(|(_, buffer)| buffer.address()) {
+            Some((i, _)) => free.swap_remove(i),
             None => new(class),
         }
     }
@@ -119,6 +128,13 @@ fn class(len: usize) -> usize {
 pub struct Scratch<'w> {
     matrix: Option<Matrix>,
     workspace: &'w Workspace,
+}
+
+impl Scratch<'_> {
+    /// For somebody who gives it to [`Workspace::take_back`].
+    pub fn into_matrix(mut self) -> Matrix {
+        self.matrix.take().expect("present until dropped")
+    }
 }
 
 impl Deref for Scratch<'_> {

@@ -288,8 +288,12 @@ impl Executor {
             }
             self.next += 1;
         }
-        if let (Some(updates), Model::Train { delta, .. }) = (self.second_thread(), model) {
-            updates.finish(self.context(random), delta);
+        if let Model::Train { delta, .. } = model {
+            if let Some(updates) = self.second_thread() {
+                updates.finish(self.context(random), delta);
+            }
+            self.device.mark();
+            delta.update_estimates(self.context(random));
         }
         self.device.mark();
         Ok(())

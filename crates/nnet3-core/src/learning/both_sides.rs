@@ -47,6 +47,10 @@ impl Rule for BothSides {
         self.output.keep(keeper, &[rows])
     }
 
+    fn estimates<'s>(&'s mut self, out: &mut Vec<&'s mut NaturalGradient>) {
+        out.extend([&mut self.input, &mut self.output]);
+    }
+
     fn freeze(&mut self, freeze: bool) {
         self.input.freeze(freeze);
         self.output.freeze(freeze);

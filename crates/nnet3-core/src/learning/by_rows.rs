@@ -83,6 +83,10 @@ impl Rule for ByRows {
         self.estimates.iter_mut().zip(dims).try_for_each(|(estimate, dims)| estimate.keep(keeper, &dims))
     }
 
+    fn estimates<'s>(&'s mut self, out: &mut Vec<&'s mut NaturalGradient>) {
+        out.extend(&mut self.estimates);
+    }
+
     fn freeze(&mut self, freeze: bool) {
         if self.freezes {
             self.estimates.iter_mut().for_each(|estimate| estimate.freeze(freeze));

@@ -1,9 +1,10 @@
 //! The changes that a training step makes to a network's parameters, while they are collected.
 
 use super::Rules;
-use crate::component::Component;
+use crate::component::{Component, Context};
 use crate::error::Result;
 use crate::index::ComponentId;
+use crate::natural_gradient::update_together;
 use crate::nnet::Nnet;
 use crate::snapshot::Keeper;
 
@@ -64,6 +65,15 @@ impl Delta {
     }
     pub fn nnet_mut(&mut self) -> &mut Nnet {
         &mut self.nnet
+    }
+
+    /// Makes the updates of estimates of natural gradient that have been put off, which a device does side by side.
+    pub(crate) fn update_estimates(&mut self, context: Context<'_>) {
+        if context.backend.low_rank().is_some() {
+            let mut estimates = Vec::new();
+            self.rules.iter_mut().for_each(|rules| rules.estimates(&mut estimates));
+            update_together(context, estimates.into_iter());
+        }
     }
 
     /// Whether the estimates of natural gradient stay as they are from now on.

@@ -20,6 +20,7 @@ pub use second_thread::SecondThread;
 use crate::component::gradient::{Products, Rows};
 use crate::component::{Component, Context};
 use crate::error::Result;
+use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
 use nnet3_matrix::{Matrix, ViewMut};
 
@@ -37,6 +38,10 @@ pub trait Rule: Send {
     fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {
         let _ = (keeper, target);
         Ok(())
+    }
+    /// Adds the estimates of the Fisher matrix that it has.
+    fn estimates<'s>(&'s mut self, out: &mut Vec<&'s mut NaturalGradient>) {
+        let _ = out;
     }
     /// While frozen, an estimate of the Fisher matrix stays as it is.
     fn freeze(&mut self, freeze: bool) {

@@ -8,6 +8,7 @@ use crate::component::gradient::{GradientSink, Products, Rows};
 use crate::component::preconditioners::Preconditioning;
 use crate::component::{Component, Context};
 use crate::error::Result;
+use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
 use nnet3_matrix::ViewMut;
 
@@ -35,6 +36,13 @@ impl Rules {
                 Box::new(ByRows::new(settings, component.parameters().len(), freezes))
             }
         }))
+    }
+
+    pub(crate) fn estimates<'s>(&'s mut self, out: &mut Vec<&'s mut NaturalGradient>) {
+        match self {
+            Rules::One(rule) => rule.iter_mut().for_each(|rule| rule.estimates(out)),
+            Rules::Parts(parts) => parts.iter_mut().for_each(|part| part.estimates(out)),
+        }
     }
 
     pub(crate) fn freeze(&mut self, freeze: bool) {

@@ -1,12 +1,14 @@
 //! Estimates that a device updates by itself, so that the host does not wait for it.
 
 use super::factors::shrinkage;
-use super::{Estimate, Pass};
+use super::{Estimate, NaturalGradient, Pass};
 use crate::component::Context;
 use crate::error::Result;
 use crate::snapshot::{Keeper, wrong};
-use nnet3_matrix::low_rank::{CORRECT, FINITE, FLAGS, LowRank, LowRankUpdate};
-use nnet3_matrix::{Accumulator, Device, Factor, Matrix, Transpose::No, Transpose::Yes};
+use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRank, LowRankUpdate};
+use nnet3_matrix::{
+    Accumulator, Device, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut,
+};
 
 /// d, e and ρ of an estimate, and what the device decided last.
 #[derive(Clone, Debug)]
@@ -45,34 +47,98 @@ impl Remote {
     }
 }
 
+/// An update for which all has been looked at: what is left to do is the algebra, which a device does for many estimates side by
+/// side. Its matrices are the workspace's.
+#[derive(Clone, Debug)]
+pub(super) struct Postponed {
+    /// R × at least D.
+    wide_j: Matrix,
+    /// [`Estimate::moments`].
+    moments: Matrix,
+    update: LowRankUpdate,
+    careful: bool,
+}
+
+impl Postponed {
+    /// None if the estimate is to stay as it is.
+    pub(super) fn new(
+        context: Context<'_>,
+        estimate: &mut Estimate,
+        pass: Pass<'_>,
+        update: LowRankUpdate,
+        careful: bool,
+    ) -> Option<Postponed> {
+        let Pass { wide_h, j: Some(wide_j), .. } = pass else { return None };
+        let (rank, dim) = (estimate.rank(), estimate.dim);
+        let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
+        let moments = estimate.moments(context, h, wide_j.view().col_range(0..dim));
+        let device = context.workspace.device();
+        let Estimate { remote, d, rho, .. } = estimate;
+        remote.get_or_insert_with(|| Remote::new(device, d, *rho, update.alpha, dim));
+        Some(Postponed { wide_j: wide_j.into_matrix(), moments: moments.into_matrix(), update, careful })
+    }
+}
+
+/// Makes the updates that have been put off, side by side.
+pub(crate) fn update_together<'n>(context: Context<'_>, all: impl Iterator<Item = &'n mut NaturalGradient>) {
+    let mut due = Vec::new();
+    for NaturalGradient { estimate, energies, postponed, .. } in all {
+        if let (Some(estimate), Some(postponed)) = (estimate, postponed.take()) {
+            due.push((estimate, energies, postponed));
+        }
+    }
+    if let Some(device) = context.backend.low_rank()
+        && !due.is_empty()
+    {
+        update_there(context, device, due);
+    }
+}
+
+/// Does on the device what [`NaturalGradient::update`] does.
+pub(super) fn update_there(
+    context: Context<'_>,
+    device: &dyn LowRank,
+    mut all: Vec<(&mut Estimate, &mut Accumulator, Postponed)>,
+) {
+    let workspace = context.workspace;
+    let mut combinations: Vec<Scratch<'_>> = Vec::with_capacity(all.len());
+    combinations
+        .extend(all.iter().map(|(estimate, ..)| workspace.take(estimate.rank(), estimate.rank() + 1)));
+    let mut due: Vec<Due<'_>> = Vec::with_capacity(all.len());
+    for ((estimate, energies, postponed), a) in all.iter_mut().zip(&mut combinations) {
+        let Remote { state, flags } = estimate.remote.as_mut().expect("made with what is put off");
+        let (moments, update) = (postponed.moments.view(), postponed.update);
+        due.push(Due { a: a.view_mut(), flags: flags.view_mut(), state, moments, energies, update });
+    }
+    device.low_rank_update(&mut due);
+    drop(due);
+    for ((estimate, _, postponed), a) in all.into_iter().zip(combinations) {
+        let Postponed { mut wide_j, moments, careful, .. } = postponed;
+        workspace.take_back(moments);
+        estimate.combine(context, device, a.view(), wide_j.view_mut(), careful);
+        workspace.take_back(wide_j);
+    }
+}
+
 impl Estimate {
-    /// Does on the device what [`super::NaturalGradient::update`] does.
-    pub(super) fn update_there(
+    /// W = A (J + diag(carry) W), if the update was finite, reorthogonalised if need be.
+    fn combine(
         &mut self,
         context: Context<'_>,
         device: &dyn LowRank,
-        pass: Pass<'_>,
-        update: LowRankUpdate,
-        energies: &mut Accumulator,
+        a: View<'_>,
+        wide_j: ViewMut<'_>,
         careful: bool,
     ) {
         let (backend, workspace, rank) = (context.backend, context.workspace, self.rank());
-        let Pass { wide_h, j: Some(mut wide_j), .. } = pass else { return };
-        let j = wide_j.view_mut().col_range(0..self.dim);
-        let h = wide_h.as_ref().map(|h| h.view().col_range(0..rank));
-        let moments = self.moments(context, h, j.as_view());
-        let mut remote = self
-            .remote
-            .take()
-            .unwrap_or_else(|| Remote::new(workspace.device(), &self.d, self.rho, update.alpha, self.dim));
+        let j = wide_j.col_range(0..self.dim);
+        let mut remote = self.remote.take().expect("made with what is put off");
         let Remote { state, flags } = &mut remote;
 
         // W += A (J + diag(carry) W) - W, if that is finite.
-        let mut a = workspace.take(rank, rank + 1);
         let mut change = workspace.take(rank, self.dim);
-        device.low_rank_update(a.view_mut(), flags.view_mut(), state, moments.view(), energies, update);
-        backend.add_scaled_rows(j, 1.0, a.view().col_range(rank..rank + 1), self.w());
-        backend.gemm(change.view_mut(), 1.0, a.view().col_range(0..rank), No, j.as_view(), No, 0.0);
+        backend.add_scaled_rows(j, 1.0, a.col_range(rank..rank + 1), self.w());
+        backend.gemm(change.view_mut(), 1.0, a.col_range(0..rank), No, j.as_view(), No, 0.0);
         backend.add(change.view_mut(), -1.0, self.w());
         let flag = |k: usize| Factor { times: 1.0, element: flags.view().col_range(k..k + 1) };
         backend.add_by(self.w_mut(), flag(FINITE), change.view());

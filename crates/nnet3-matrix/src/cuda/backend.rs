@@ -17,11 +17,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Places for partial sums in `f64` (16 MiB).
 pub(super) const PARTIALS: usize = 1 << 21;
 
+/// As many again for the list of updates that are due.
+pub(super) const DUE_LIST: usize = 1 << 12;
+
 /// The primitives on one device.
 pub struct GpuBackend<E: Engine> {
     pub(super) queue: Queue<E>,
     pub(super) id: u32,
-    /// Address of [`PARTIALS`] numbers that sums go through.
+    /// Address of [`PARTIALS`] numbers that sums go through, and of [`DUE_LIST`] behind them.
     pub(super) partials: u64,
     _partials: Block<E>,
 }
@@ -30,7 +33,7 @@ impl<E: Engine> GpuBackend<E> {
     pub fn new(engine: E) -> Result<GpuBackend<E>, OutOfMemory> {
         static LAST_ID: AtomicU32 = AtomicU32::new(0);
         let queue = Queue::new(Arc::new(engine));
-        let partials = Block::try_new(&queue, 8 * PARTIALS as u64)?;
+        let partials = Block::try_new(&queue, 8 * (PARTIALS + DUE_LIST) as u64)?;
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(GpuBackend { queue, id, partials: partials.address, _partials: partials })
     }

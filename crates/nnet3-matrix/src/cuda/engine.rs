@@ -29,6 +29,10 @@ pub trait Engine: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// What memory the device has, if it knows.
     fn memory(&self) -> Option<Memory>;
+    /// Bytes that a launch may give each block, besides arrays of the kernel's of at most 8 KiB.
+    fn block_memory(&self) -> u32 {
+        0
+    }
     /// `bytes` zeroed bytes, at least one, aligned to at least 64.
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory>;
     /// Frees what [`Engine::allocate`] gave; work that uses it has been run before.

@@ -89,13 +89,16 @@ pub struct Launch {
     pub kernel: &'static str,
     pub grid: [u32; 2],
     pub block: [u32; 2],
+    /// Bytes of memory that each block gets, besides the kernel's own arrays.
+    pub block_memory: u32,
     words: [u64; MOST_WORDS],
     kinds: [Option<Kind>; MOST_ARGS],
 }
 
 impl Launch {
     pub fn new(kernel: &'static str, grid: [u32; 2], block: [u32; 2], args: &[Arg]) -> Launch {
-        let mut launch = Launch { kernel, grid, block, words: [0; MOST_WORDS], kinds: [None; MOST_ARGS] };
+        let mut launch =
+            Launch { kernel, grid, block, block_memory: 0, words: [0; MOST_WORDS], kinds: [None; MOST_ARGS] };
         let mut at = 0;
         for (arg, kind) in args.iter().zip(&mut launch.kinds) {
             let (k, words) = match *arg {
@@ -114,6 +117,10 @@ impl Launch {
         }
         assert!(args.len() <= MOST_ARGS, "{} arguments for {kernel}", args.len());
         launch
+    }
+
+    pub fn with_block_memory(self, bytes: u32) -> Launch {
+        Launch { block_memory: bytes, ..self }
     }
 
     /// The kinds of the arguments in order, a letter each.

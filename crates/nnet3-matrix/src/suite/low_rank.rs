@@ -1,7 +1,7 @@
 //! Low-rank estimates that a device updates by itself: what comes out has the properties that define it.
 
 use super::*;
-use crate::low_rank::{CORRECT, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
+use crate::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
 use crate::{Accumulator, Matrix};
 
 /// Σ_k left\[i, k\] right\[j, k\] of n × n matrices.
@@ -44,14 +44,16 @@ pub(super) fn low_rank_update(device: &Device) {
         let (mut a, mut flags) = (Matrix::zeros(device, n, n + 1), Matrix::zeros(device, 1, FLAGS));
         let update = LowRankUpdate { rows: update_rows, dim, eta, alpha };
         let mut run = |state: &mut Accumulator, moments: &Matrix| {
-            low_rank.low_rank_update(
-                a.view_mut(),
-                flags.view_mut(),
+            let (a_there, flags_there) = (a.view_mut(), flags.view_mut());
+            let (moments, energies) = (moments.view(), &mut energies);
+            low_rank.low_rank_update(&mut [Due {
+                a: a_there,
+                flags: flags_there,
                 state,
-                moments.view(),
-                &mut energies,
+                moments,
+                energies,
                 update,
-            );
+            }]);
             (a.to_vec(), flags.to_vec())
         };
         let (combination, found) = run(&mut state, &moments);
@@ -105,6 +107,85 @@ pub(super) fn low_rank_update(device: &Device) {
         assert_eq!((found[FINITE], found[SUSPECT]), (0.0, 0.0));
         assert_eq!(*state.values(), next, "the state stays");
     });
+}
+
+/// What an update begins with and makes: flags, A and the state.
+struct Estimate {
+    state: Accumulator,
+    energies: Accumulator,
+    moments: Matrix,
+    a: Matrix,
+    flags: Matrix,
+    update: LowRankUpdate,
+}
+
+impl Estimate {
+    /// Of rank n, with moments of rows of which some are as large as `largest`.
+    fn new(device: &Device, case: &mut Case, n: usize, largest: f64) -> Estimate {
+        let (dim, rho) = (2 * n + 3, 1e-3);
+        let d: Vec<f64> = (0..n).map(|k| 0.5 / (1.0 + k as f64)).collect();
+        let e = shrinkage(&d, rho, 4.0, dim);
+        // Rows of J and H: few, so that the moments are singular.
+        let (columns, l_and_k) = (n / 2 + 1, [1.0, largest]);
+        let of = |case: &mut Case, size: f64| {
+            let g: Vec<f64> = (0..n * columns).map(|_| size * case.normal() as f64).collect();
+            let row = |i: usize| &g[i * columns..][..columns];
+            let product = |(i, j): (usize, usize)| row(i).iter().zip(row(j)).map(|(x, y)| x * y).sum::<f64>();
+            (0..n * n).map(|k| product((k / n, k % n))).collect::<Vec<f64>>()
+        };
+        let [l, k] = l_and_k.map(|size| of(case, size));
+        Estimate {
+            state: Accumulator::from_vec([&d[..], &e, &[rho]].concat()),
+            energies: Accumulator::from_vec(vec![1e3 * largest, 0.0]),
+            moments: matrix(device, 2 * n, n, &[l, k].concat()),
+            a: Matrix::zeros(device, n, n + 1),
+            flags: Matrix::zeros(device, 1, FLAGS),
+            update: LowRankUpdate { rows: 50 + n, dim, eta: 0.3, alpha: 4.0 },
+        }
+    }
+
+    fn due(&mut self) -> Due<'_> {
+        Due {
+            a: self.a.view_mut(),
+            flags: self.flags.view_mut(),
+            state: &mut self.state,
+            moments: self.moments.view(),
+            energies: &mut self.energies,
+            update: self.update,
+        }
+    }
+
+    fn bits(&self) -> (Vec<u32>, Vec<u32>, Vec<u64>) {
+        let of = |m: &Matrix| m.to_vec().into_iter().map(f32::to_bits).collect();
+        (of(&self.a), of(&self.flags), self.state.values().iter().map(|x| x.to_bits()).collect())
+    }
+}
+
+/// Updates that are made together are those that are made one by one; moments of any condition have eigenvectors.
+pub(super) fn low_rank_updates_together(device: &Device) {
+    let Some(low_rank) = device.low_rank() else { return };
+    let shapes = [(1, 1.0), (2, 1e8), (20, 1.0), (92, 1e2), (7, 1e8), (33, 1e-8), (20, 1e5), (12, 1e12)];
+    let estimates = || -> Vec<Estimate> {
+        let mut case = Case::new(device, 5);
+        shapes.iter().map(|&(n, largest)| Estimate::new(device, &mut case, n, largest)).collect()
+    };
+    let (mut together, mut single) = (estimates(), estimates());
+    low_rank.low_rank_update(&mut together.iter_mut().map(Estimate::due).collect::<Vec<_>>());
+    single.iter_mut().for_each(|one| low_rank.low_rank_update(&mut [one.due()]));
+    for (((one, other), (n, largest)), before) in together.iter().zip(&single).zip(shapes).zip(estimates()) {
+        let e = &before.state.values()[n..2 * n];
+        assert_eq!(one.bits(), other.bits(), "rank {n}");
+        assert_eq!(one.flags.to_vec()[FINITE], 1.0, "rank {n}, {largest}");
+        // A times the roots of the e before has orthogonal rows.
+        let a = one.a.to_vec();
+        let rows: Vec<f64> =
+            (0..n * n).map(|k| a[k / n * (n + 1) + k % n] as f64 * e[k % n].sqrt()).collect();
+        let products = times_transposed(&rows, &rows, n);
+        for (i, j) in (0..n * n).map(|k| (k / n, k % n)).filter(|(i, j)| i != j) {
+            let cosine = products[i * n + j] / (products[i * n + i] * products[j * n + j]).sqrt();
+            assert!(cosine.abs() < 1e-5, "rank {n}, {largest}, rows {i} and {j}: {cosine}");
+        }
+    }
 }
 
 /// (I + C) makes rows with these products orthogonal with squared norms e; or, where that cannot be, Gram–Schmidt does.

@@ -9,6 +9,10 @@ pub(super) struct Case {
 }
 
 impl Case {
+    pub fn new(device: &Device, seed: u64) -> Case {
+        Case { device: device.clone(), state: seed }
+    }
+
     fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.state ^ (self.state >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32

@@ -7,6 +7,9 @@ use std::ffi::CStr;
 /// Older drivers lack functions that are called here, or take no PTX of this library.
 const OLDEST_DRIVER: i32 = 12000;
 
+/// Bytes of `__shared__` arrays in kernels whose blocks get memory besides.
+const KERNELS_OWN: u32 = 8192;
+
 fn initialise() -> Result<(), Unavailable> {
     let mut version = 0;
     // SAFETY: a place for a number; the driver need not be initialised.
@@ -36,6 +39,8 @@ pub(super) struct Context {
     pub stream: CUstream,
     pub name: String,
     pub capability: (i32, i32),
+    /// Bytes that launches may give a block.
+    pub block_memory: u32,
 }
 
 // SAFETY: handles of the driver may be used from any thread; calls make the context the thread's own first.
@@ -67,10 +72,13 @@ impl Context {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
+        let most = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let block_memory = (most as u32).saturating_sub(KERNELS_OWN);
         let mut context = std::ptr::null_mut();
         // SAFETY: released when dropped.
         cuda("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
-        let mut out = Context { device, context, stream: std::ptr::null_mut(), name, capability };
+        let mut out =
+            Context { device, context, stream: std::ptr::null_mut(), name, capability, block_memory };
         out.enter()?;
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a place for a stream; the context is current.

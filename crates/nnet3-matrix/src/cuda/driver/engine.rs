@@ -60,7 +60,7 @@ impl Cuda {
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Fault> {
-        let function = self.module.function(launch.kernel)?;
+        let function = self.module.function(launch.kernel, launch.block_memory)?;
         let mut args: Vec<*mut c_void> =
             launch.args().map(|(_, words)| words.as_ptr().cast_mut().cast()).collect();
         let ([across, down], [block_across, block_down]) = (launch.grid, launch.block);
@@ -75,7 +75,7 @@ impl Cuda {
                 block_across,
                 block_down,
                 1,
-                0,
+                launch.block_memory,
                 self.context.stream,
                 args.as_mut_ptr(),
                 std::ptr::null_mut(),
@@ -145,6 +145,10 @@ impl Engine for Cuda {
 
     fn memory(&self) -> Option<Memory> {
         self.free_memory().ok()
+    }
+
+    fn block_memory(&self) -> u32 {
+        self.context.block_memory
     }
 
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {

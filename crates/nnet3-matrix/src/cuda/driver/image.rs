@@ -35,7 +35,8 @@ impl fmt::Display for Origin {
 /// Loaded code, and its functions as they are asked for.
 pub(super) struct Module {
     module: CUmodule,
-    functions: Mutex<HashMap<&'static str, CUfunction>>,
+    /// With the bytes of block memory that launches may ask for.
+    functions: Mutex<HashMap<&'static str, (CUfunction, u32)>>,
 }
 
 // SAFETY: handles of the driver may be used from any thread.
@@ -68,16 +69,26 @@ impl Module {
         Ok(Module { module, functions: Mutex::default() })
     }
 
-    pub fn function(&self, name: &'static str) -> Result<CUfunction, Fault> {
+    /// A kernel, for launches that give each block so much memory.
+    pub fn function(&self, name: &'static str, block_memory: u32) -> Result<CUfunction, Fault> {
         let mut functions = self.functions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(&function) = functions.get(name) {
+        let known = functions.get(name).copied();
+        if let Some((function, allowed)) = known
+            && block_memory <= allowed
+        {
             return Ok(function);
         }
         let mut function = std::ptr::null_mut();
         let text = CString::new(name).expect("no zeros in a kernel's name");
         // SAFETY: the module is alive; the driver looks the name up.
         cuda(name, unsafe { sys::cuModuleGetFunction(&mut function, self.module, text.as_ptr()) })?;
-        functions.insert(name, function);
+        if block_memory > 0 {
+            let which = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function was just found; the driver checks the number.
+            let code = unsafe { sys::cuFuncSetAttribute(function, which, block_memory as i32) };
+            cuda("cuFuncSetAttribute", code)?;
+        }
+        functions.insert(name, (function, block_memory));
         Ok(function)
     }
 

@@ -1,21 +1,28 @@
-//! `low_rank.cu`: one block each.
+//! `low_rank.cu`: one block for each estimate.
 
 use super::{BLOCK, GpuBackend};
-use crate::cuda::backend::PARTIALS;
+use crate::cuda::backend::{DUE_LIST, PARTIALS};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
-use crate::low_rank::{FLAGS, LowRank, LowRankUpdate};
+use crate::low_rank::{Due, FLAGS, LowRank};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// The same number as in `low_rank.cu`.
-const WARP: u32 = 32;
 const LOW_RANK_BLOCK: u32 = 1024;
+/// Numbers of which each update in the list of those that are due consists.
+const WORDS_OF_DUE: usize = 15;
+/// Updates that are made side by side, at most.
+const MOST_DUE: usize = DUE_LIST / WORDS_OF_DUE;
+
+/// Numbers of scratch memory for the algebra of rank n.
+fn scratch(n: usize) -> usize {
+    n * n + 6 * n
+}
 
 impl<E: Engine> GpuBackend<E> {
-    /// A warp for each pair of rows, so far as there are that many in a block.
+    /// Sixteen threads for each row, so far as there are that many in a block.
     fn one_block(&self, kernel: &'static str, rank: usize, args: &[Arg]) {
-        let threads = (WARP * (rank as u32 / 2)).next_power_of_two().clamp(BLOCK, LOW_RANK_BLOCK);
+        let threads = (16 * rank as u32).next_power_of_two().clamp(BLOCK, LOW_RANK_BLOCK);
         self.push(Launch::new(kernel, [1, 1], [threads, 1], args));
     }
 
@@ -24,38 +31,65 @@ impl<E: Engine> GpuBackend<E> {
     fn flags_and_state(&self, flags: View<'_>, state: &mut Accumulator, n: usize) -> [Arg; 2] {
         assert_eq!((flags.rows(), flags.cols()), (1, FLAGS), "flags");
         assert_eq!(state.len(), 2 * n + 1, "the state of rank {n}");
-        assert!(2 * n * n + 6 * n <= PARTIALS, "a rank of {n}");
+        assert!(2 * scratch(n) <= PARTIALS, "a rank of {n}");
         [Arg::Mat(self.mat(flags)), Arg::Doubles(self.whole_sums_of(state))]
     }
-}
 
-impl<E: Engine> LowRank for GpuBackend<E> {
-    fn low_rank_update(
-        &self,
-        a: ViewMut<'_>,
-        flags: ViewMut<'_>,
-        state: &mut Accumulator,
-        moments: View<'_>,
-        energies: &mut Accumulator,
-        update: LowRankUpdate,
-    ) {
+    /// Puts an update into the list, with scratch memory from `start` on.
+    fn note_due(&self, place: usize, start: usize, due: &mut Due<'_>) {
+        let Due { a, flags, state, moments, energies, update } = due;
         let n = a.rows();
         assert_eq!((a.cols(), moments.rows(), moments.cols()), (n + 1, 2 * n, n), "rank {n}");
         assert!(n < update.dim && !energies.is_empty(), "rank {n} of {}", update.dim);
         let [flags, state] = self.flags_and_state(flags.as_view(), state, n);
         let args = [
+            Arg::Doubles(self.due_list()),
+            Arg::Int(place as i32),
             Arg::Mat(self.mat(a.as_view())),
             flags,
+            Arg::Mat(self.mat(*moments)),
             state,
-            Arg::Doubles(self.partials),
-            Arg::Mat(self.mat(moments)),
+            Arg::Doubles(self.partials + 8 * start as u64),
             Arg::Doubles(self.whole_sums_of(energies)),
             Arg::Int(update.rows as i32),
             Arg::Int(update.dim as i32),
             Arg::Double(update.eta),
             Arg::Double(update.alpha),
         ];
-        self.one_block("low_rank_update", n, &args);
+        self.push(Launch::new("low_rank_due", [1, 1], [1, 1], &args));
+    }
+
+    /// Makes the first updates of the list. `places`: numbers of memory that a block gets.
+    fn make_due(&self, count: usize, places: usize) {
+        let args = [Arg::Doubles(self.due_list()), Arg::Int(places as i32)];
+        let launch = Launch::new("low_rank_update", [count as u32, 1], [LOW_RANK_BLOCK, 1], &args);
+        self.push(launch.with_block_memory(8 * places as u32));
+    }
+
+    fn due_list(&self) -> u64 {
+        self.partials + 8 * PARTIALS as u64
+    }
+}
+
+impl<E: Engine> LowRank for GpuBackend<E> {
+    fn low_rank_update(&self, due: &mut [Due<'_>]) {
+        let room = self.engine().block_memory() as usize / 8;
+        let (mut count, mut start, mut places) = (0, 0, 0);
+        for due in due {
+            let size = scratch(due.a.rows());
+            if count == MOST_DUE || start + size > PARTIALS {
+                self.make_due(count, places);
+                (count, start, places) = (0, 0, 0);
+            }
+            self.note_due(count, start, due);
+            (count, start) = (count + 1, start + size);
+            if size <= room {
+                places = places.max(size);
+            }
+        }
+        if count > 0 {
+            self.make_due(count, places);
+        }
     }
 
     fn low_rank_correction(
