@@ -4,7 +4,7 @@
 use std::fmt;
 
 use nnet3_matrix::workspace::Workspace;
-use nnet3_matrix::{Device, Matrix, View, ViewMut};
+use nnet3_matrix::{Accumulator, Device, View, ViewMut};
 use nnet3_train::{Error, Result};
 
 use crate::denominator::{self, DenominatorGraph, OUTPUT_LIMIT, Posteriors};
@@ -136,19 +136,21 @@ const DOUBTFUL: [f64; 2] = [0.001, 0.01];
 
 /// Memory of one thread on one device, which the following minibatches use again.
 pub struct ChainScratch {
-    device: Device,
-    /// Scratch memory of the host.
     workspace: Workspace,
     numerator: numerator::Scratch,
+    /// Sums that the device adds to: two of the denominator, and the output's squares.
+    sums: Accumulator,
 }
+
+const SQUARES: usize = 2;
 
 impl ChainScratch {
     /// Makes scratch memory for outputs and derivatives on `device`.
     pub fn new(device: &Device) -> ChainScratch {
         ChainScratch {
-            device: device.clone(),
-            workspace: Workspace::new(&nnet3_matrix::cpu()),
+            workspace: Workspace::new(device),
             numerator: numerator::Scratch::default(),
+            sums: Accumulator::zeros(3),
         }
     }
 }
@@ -157,7 +159,8 @@ impl ChainScratch {
 /// and so on, and a column for each pdf. The derivatives, if wanted, have the same shape and are set: `deriv` to that
 /// of objective and terms, `xent_deriv` to the numerator's posteriors times the supervision's weight. With
 /// `apply_penalty` the derivative has the out-of-range penalty: callers draw in which half of the minibatches.
-/// Everything is on the scratch memory's device; where that is not the host, the host does the work on copies.
+/// Everything is on the scratch memory's device. The host works out the numerator, of the elements of the output that the
+/// supervision reads, while the device is busy with the denominator; it waits for the device before and after that.
 ///
 /// An error if supervision, graph and output do not fit each other.
 #[allow(clippy::too_many_arguments)]
@@ -174,28 +177,10 @@ pub fn evaluate(
     options.check()?;
     check_shapes(graph, supervision, nnet_output)?;
     let minibatch = Minibatch { options, graph, supervision, apply_penalty };
-    if scratch.device.id() == 0 {
-        return minibatch.evaluate(nnet_output, deriv, xent_deriv, scratch);
-    }
-    let device = scratch.device.clone();
-    let (rows, cols) = (nnet_output.rows(), nnet_output.cols());
-    let output = Matrix::from_vec(rows, cols, device.download(nnet_output));
-    let host = |deriv: Option<ViewMut<'_>>| deriv.map(|_| Matrix::zeros(output.device(), rows, cols));
-    let (mut host_deriv, mut host_xent_deriv) = (host(deriv), host(xent_deriv));
-    let result = minibatch.evaluate(
-        output.view(),
-        host_deriv.as_mut().map(Matrix::view_mut),
-        host_xent_deriv.as_mut().map(Matrix::view_mut),
-        scratch,
-    )?;
-    for (deriv, host) in deriv.into_iter().zip(host_deriv).chain(xent_deriv.into_iter().zip(host_xent_deriv))
-    {
-        device.upload(deriv, &host.to_vec());
-    }
-    Ok(result)
+    minibatch.evaluate(nnet_output, deriv, xent_deriv, scratch)
 }
 
-/// What [`evaluate`] is about, on the host.
+/// What [`evaluate`] is about.
 struct Minibatch<'a> {
     options: &'a ChainOptions,
     graph: &'a DenominatorGraph,
@@ -212,23 +197,31 @@ impl Minibatch<'_> {
         scratch: &mut ChainScratch,
     ) -> Result<ChainObjective> {
         let Minibatch { options, graph, supervision, apply_penalty } = *self;
-        let device = scratch.workspace.device().clone();
+        let ChainScratch { workspace, numerator: numerator_memory, sums } = scratch;
+        let device = workspace.device();
         let weight = supervision.weight;
         let end_to_end = matches!(supervision.graph, Graph::EndToEnd(_));
 
+        numerator_memory.fetch_for(supervision, &**device, nnet_output)?;
+        sums.scale(0.0);
         let lwf = if end_to_end { 1.0 + options.lwf_den_scale } else { 1.0 };
         let posteriors = deriv.map(|deriv| Posteriors { deriv, factor: -weight * lwf });
-        let denominator = denominator::forward_backward(
+        let denominator = denominator::begin(
             graph,
             nnet_output,
             supervision.num_sequences,
             options.leaky_hmm_coefficient,
             posteriors,
-            &scratch.workspace,
+            sums,
+            workspace,
         );
-        let threads = options.threads();
-        let numerator =
-            numerator::compute(supervision, &*device, nnet_output, threads, &mut scratch.numerator)?;
+        if options.l2_regularize != 0.0 {
+            device.accumulate_dot(sums, SQUARES, 1.0, nnet_output, nnet_output);
+        }
+        device.mark();
+        let numerator = numerator_memory.forward_backward(supervision, options.threads());
+        let sums = sums.values();
+        let denominator = denominator.finish(&sums);
 
         let mut result = ChainObjective {
             objf: 0.0,
@@ -254,17 +247,17 @@ impl Minibatch<'_> {
                         OUTPUT_LIMIT,
                     );
                 }
-                scratch.numerator.add_posteriors(&*device, deriv, weight);
+                numerator_memory.add_posteriors(&**device, deriv, weight);
             }
             if let Some(xent_deriv) = xent_deriv {
                 device.set(xent_deriv, 0.0);
-                scratch.numerator.add_posteriors(&*device, xent_deriv, weight);
+                numerator_memory.add_posteriors(&**device, xent_deriv, weight);
             }
         }
         let regularized = !end_to_end || numerator.is_finite();
         if options.l2_regularize != 0.0 && regularized {
             let scale = weight * options.l2_regularize;
-            result.l2_term = -0.5 * f64::from(scale) * device.dot(nnet_output, nnet_output);
+            result.l2_term = -0.5 * f64::from(scale) * sums[SQUARES];
             if let Some(deriv) = deriv {
                 device.add(deriv, -scale, nnet_output);
             }

@@ -2,7 +2,7 @@
 
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::workspace::Workspace;
-use nnet3_matrix::{Device, Matrix, View, cpu};
+use nnet3_matrix::{Accumulator, Device, Matrix, View, cpu};
 use nnet3_train::{Error, Result};
 
 use crate::denominator::{self, DenominatorGraph, Posteriors};
@@ -38,14 +38,17 @@ pub fn denominator_posteriors(
     let mut posteriors = Matrix::zeros(device, rows, cols);
     let workspace = Workspace::new(device);
     let deriv = Posteriors { deriv: posteriors.view_mut(), factor: 1.0 };
-    let found = denominator::forward_backward(
+    let mut sums = Accumulator::zeros(2);
+    let begun = denominator::begin(
         graph,
         output.view(),
         sequences,
         leaky_hmm_coefficient,
         Some(deriv),
+        &mut sums,
         &workspace,
     );
+    let found = begun.finish(&sums.values());
     let wanted = sequences as f64;
     let agrees = |sum: &f64| (sum - wanted).abs() <= ABANDONED;
     if !found.log_probability.is_finite() || !found.checks.iter().flatten().all(agrees) {
@@ -77,7 +80,8 @@ pub fn supervision_posteriors(supervision: &Supervision, num_pdfs: usize) -> Res
     let mut posteriors = Matrix::zeros(&device, frames, num_pdfs);
     let mut scratch = numerator::Scratch::default();
     let no_scores: View<'_> = posteriors.view();
-    let log_probability = numerator::compute(supervision, &*device, no_scores, 1, &mut scratch)?;
+    scratch.fetch_for(supervision, &*device, no_scores)?;
+    let log_probability = scratch.forward_backward(supervision, 1);
     if !log_probability.is_finite() {
         return Err(Error::data("the supervision FST has no path of finite cost"));
     }

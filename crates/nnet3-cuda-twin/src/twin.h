@@ -58,6 +58,12 @@ static inline double rsqrt(double x) {
     return 1.0 / std::sqrt(x);
 }
 
+static inline float __int_as_float(int bits) {
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 using std::exp;
 using std::log;
 using std::sqrt;

@@ -64,10 +64,19 @@ KERNEL column_partials_and_dots(double* partials, Mat a, Mat b, i32 height) {
     }
 }
 
+// Partials that are on their way at once; they are added one after the other.
+#define AHEAD 16
+
 // Element c of the sum of `count` rows of partials.
 __device__ inline double column_of(const double* partials, i32 cols, i32 count, i32 c) {
     double sum = 0.0;
-    for (i32 k = 0; k < count; k++) sum += partials[(i64)k * cols + c];
+    i32 k = 0;
+    for (; k + AHEAD <= count; k += AHEAD) {
+        double found[AHEAD];
+        _Pragma("unroll") for (i32 g = 0; g < AHEAD; g++) found[g] = partials[(i64)(k + g) * cols + c];
+        _Pragma("unroll") for (i32 g = 0; g < AHEAD; g++) sum += found[g];
+    }
+    for (; k < count; k++) sum += partials[(i64)k * cols + c];
     return sum;
 }
 

@@ -6,7 +6,7 @@
 //! (same start, same stride) where the method says "in place allowed"; otherwise they must not overlap.
 //! Views of another device than `self` are refused by `assert!`.
 
-use crate::hmm::{self, Hmm, HmmStep};
+use crate::hmm::{Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
@@ -518,12 +518,7 @@ pub trait Backend: Send + Sync {
     /// One step of the forward recursion for the sequences in the columns, for each state j:
     /// next\[j\] = Σ x(e) · (scale · Σ q · alpha\[i\] + leak · Σ q · π\[i\]) over the entries e of j and the arcs of e, with
     /// probabilities q, from states i; x(e) is the likelihood of the symbol of e.
-    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
-        let sources = [step.alpha, step.likelihoods, step.scale];
-        hmm::on_host(self, next, sources, |host, next, [alpha, likelihoods, scale]| {
-            host.hmm_forward(next, hmm, HmmStep { alpha, likelihoods, scale, ..step });
-        });
-    }
+    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>);
     /// What the step gives for each entry e of each state j: entries\[e\] = x(e) · (beta\[j\] + shared), the share of `beta` that is
     /// due to e, and posteriors\[s\] = Σ (beta\[j\] + shared) · (what e had in next\[j\]) over the entries of symbol s. `next` is
     /// what [`Backend::hmm_forward`] made of `step`, `shared` is 1 × n.
@@ -537,45 +532,20 @@ pub trait Backend: Send + Sync {
         next: View<'_>,
         beta: View<'_>,
         shared: View<'_>,
-    ) {
-        let sources = [step.alpha, step.likelihoods, step.scale, next, beta, shared];
-        hmm::on_host(
-            self,
-            entries,
-            sources,
-            |host, entries, [alpha, likelihoods, scale, next, beta, shared]| {
-                let step = HmmStep { alpha, likelihoods, scale, ..step };
-                hmm::on_host(self, posteriors, [], |_, posteriors, []| {
-                    host.hmm_entries(entries, posteriors, hmm, step, next, beta, shared);
-                });
-            },
-        );
-    }
+    );
     /// The step backwards: beta\[i\] = scale · Σ q · entries\[e\] over the arcs of state i with probability q into entry e.
-    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
-        hmm::on_host(self, beta, [entries, scale], |host, beta, [entries, scale]| {
-            host.hmm_backward(beta, hmm, entries, scale);
-        });
-    }
+    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>);
 
     // ---- single elements ---------------------------------------------------------------------------------------
 
-    /// values\[k\] = src\[r, c\] for each pair (r, c) of `places`.
-    fn fetch_elements(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]) {
-        hmm::fetch(self, src, |host, src| host.fetch_elements(values, src, places));
-    }
+    /// values\[k\] = src\[r, c\] for each pair (r, c) of `places`. This waits for a device that is not the host.
+    fn fetch_elements(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]);
     /// dst\[r, c\] += alpha · values\[k\] for each pair (r, c) of `places`; no pair occurs twice.
-    fn add_elements(&self, dst: ViewMut<'_>, alpha: f32, values: &[f32], places: &[[u32; 2]]) {
-        hmm::on_host(self, dst, [], |host, dst, []| host.add_elements(dst, alpha, values, places));
-    }
+    fn add_elements(&self, dst: ViewMut<'_>, alpha: f32, values: &[f32], places: &[[u32; 2]]);
     /// dst = exp(x) where x is src limited to the range from -limit to limit, NaN being the lower end; in place allowed.
-    fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32) {
-        hmm::on_host(self, dst, [src], |host, dst, [src]| host.exp_within(dst, src, limit));
-    }
+    fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32);
     /// dst += alpha · (x - (x limited to the range from -limit to limit)) for x of src; nothing where x is NaN.
-    fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
-        hmm::on_host(self, dst, [src], |host, dst, [src]| host.add_excess(dst, alpha, src, limit));
-    }
+    fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32);
 
     // ---- learning ----------------------------------------------------------------------------------------------
 

@@ -7,9 +7,8 @@
 //! distribution π (`leak` times the sum of all α, in proportion to π). What of that arrives in an entry is known beforehand:
 //! `leak` · Σ q · π(from) of the sum of all α.
 
-use crate::backend::Backend;
-use crate::memory::Matrix;
-use crate::view::{View, ViewMut};
+use crate::memory::Remote;
+use crate::view::View;
 
 /// An arc of a hidden Markov model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +59,6 @@ impl Sums {
 
 /// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with none, if nothing
 /// leads to the state); all others follow, in the order of their states.
-#[derive(Debug, Clone, PartialEq)]
 pub struct Hmm {
     states: usize,
     emissions: usize,
@@ -76,6 +74,8 @@ pub struct Hmm {
     pub(crate) out: Sums,
     /// The states, those that lead to the same entries after each other: so they find what they read in the nearest cache.
     pub(crate) backward_order: Vec<u32>,
+    /// Copies on devices.
+    pub(crate) remote: Remote,
 }
 
 impl Hmm {
@@ -135,6 +135,7 @@ impl Hmm {
             backward_order: out.by_rows(states),
             into,
             out,
+            remote: Remote::default(),
         }
     }
 
@@ -186,31 +187,4 @@ pub(crate) fn shape(view: &View<'_>, rows: usize, cols: usize) {
         view.rows(),
         view.cols()
     );
-}
-
-/// A host copy of a device's matrix.
-fn host(backend: &(impl Backend + ?Sized), view: View<'_>) -> Matrix {
-    Matrix::from_vec(view.rows(), view.cols(), backend.download(view))
-}
-
-/// Has `work` done on the host for a device without a primitive of its own: `dst` and the sources are copied there, `dst` back.
-pub(crate) fn on_host<const N: usize>(
-    backend: &(impl Backend + ?Sized),
-    dst: ViewMut<'_>,
-    sources: [View<'_>; N],
-    work: impl FnOnce(&dyn Backend, ViewMut<'_>, [View<'_>; N]),
-) {
-    let mut copy = host(backend, dst.as_view());
-    let sources = sources.map(|src| host(backend, src));
-    work(&*crate::cpu(), copy.view_mut(), sources.each_ref().map(|src| src.view()));
-    backend.upload(dst, &copy.to_vec());
-}
-
-/// [`on_host`] for work that only reads a matrix.
-pub(crate) fn fetch(
-    backend: &(impl Backend + ?Sized),
-    src: View<'_>,
-    work: impl FnOnce(&dyn Backend, View<'_>),
-) {
-    work(&*crate::cpu(), host(backend, src).view());
 }

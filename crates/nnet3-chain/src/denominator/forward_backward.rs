@@ -1,7 +1,7 @@
 //! The forward-backward algorithm over all sequences of a minibatch, in probabilities that are scaled in each frame.
 
-use nnet3_matrix::workspace::Workspace;
-use nnet3_matrix::{HmmStep, Map, View, ViewMut};
+use nnet3_matrix::workspace::{Scratch, Workspace};
+use nnet3_matrix::{Accumulator, HmmStep, Map, View, ViewMut};
 
 use super::graph::DenominatorGraph;
 
@@ -25,50 +25,78 @@ pub(crate) struct Posteriors<'a> {
     pub factor: f32,
 }
 
+/// Places in the sums that the device adds to: those of [`Result::checks`].
+pub(crate) const PRODUCTS: usize = 0;
+pub(crate) const OCCUPIED: usize = 1;
+
+/// A minibatch that the device works on, or has: nothing of it has been fetched.
+pub(crate) struct Begun<'w> {
+    /// Of some sequences each: Σ α, frames × sequences.
+    totals: Vec<Scratch<'w>>,
+    /// What each sequence has in the end besides, for what has leaked.
+    last: f64,
+    posteriors: bool,
+}
+
 /// `output` has a row for each sequence of the first frame, then of the second, and so on; a column for each pdf.
-/// All shapes must fit, and everything must be on the workspace's device.
-pub(crate) fn forward_backward(
+/// All shapes must fit, and everything must be on the workspace's device. To the sums, which are at first zero, what [`Result`]
+/// checks is added. The derivative is ready when the device has done what it was given here.
+pub(crate) fn begin<'w>(
     graph: &DenominatorGraph,
     output: View<'_>,
     num_sequences: usize,
     leak: f32,
     posteriors: Option<Posteriors<'_>>,
-    workspace: &Workspace,
-) -> Result {
+    sums: &mut Accumulator,
+    workspace: &'w Workspace,
+) -> Begun<'w> {
     let most = workspace.device().hmm_columns().unwrap_or(num_sequences).max(1);
-    let mut result = Result { log_probability: 0.0, checks: posteriors.map(|_| [0.0; 2]) };
+    let last = 1.0 + f64::from(leak) * graph.initial().iter().map(|&p| f64::from(p)).sum::<f64>();
+    let mut totals = Vec::with_capacity(num_sequences.div_ceil(most));
     for first in (0..num_sequences).step_by(most) {
         let sequences = Sequences {
             graph,
             output,
             leak,
+            last,
             first,
             count: most.min(num_sequences - first),
             all: num_sequences,
             workspace,
         };
-        let part = sequences.forward_backward(posteriors);
-        result.log_probability += part.log_probability;
-        if let (Some(sum), Some(more)) = (&mut result.checks, part.checks) {
-            *sum = [sum[0] + more[0], sum[1] + more[1]];
-        }
+        totals.push(sequences.forward_backward(posteriors, sums));
     }
-    result
+    Begun { totals, last, posteriors: posteriors.is_some() }
+}
+
+impl Begun<'_> {
+    /// Waits for the device. `sums` is what it has added up.
+    pub(crate) fn finish(self, sums: &[f64]) -> Result {
+        let mut log_probability = 0.0;
+        for totals in &self.totals {
+            let values = totals.to_vec();
+            log_probability += values.iter().map(|&sum| f64::from(sum).ln()).sum::<f64>();
+            log_probability += totals.cols() as f64 * self.last.ln();
+        }
+        Result { log_probability, checks: self.posteriors.then(|| [sums[PRODUCTS], sums[OCCUPIED]]) }
+    }
 }
 
 /// Some sequences of a minibatch, which are worked on side by side.
-struct Sequences<'a> {
+struct Sequences<'a, 'w> {
     graph: &'a DenominatorGraph,
     output: View<'a>,
     leak: f32,
+    /// What has leaked in the end is added to what has not: 1 + `leak` Σ π.
+    last: f64,
     first: usize,
     count: usize,
     /// Sequences of the minibatch.
     all: usize,
-    workspace: &'a Workspace,
+    workspace: &'w Workspace,
 }
 
-impl Sequences<'_> {
+impl<'w> Sequences<'_, 'w> {
     /// Rows of the output, or of a matrix like it, at a frame.
     fn rows(&self, frame: usize) -> std::ops::Range<usize> {
         let start = frame * self.all + self.first;
@@ -82,16 +110,18 @@ impl Sequences<'_> {
         device.exp_within(to, to.as_view(), OUTPUT_LIMIT);
     }
 
-    fn forward_backward(&self, posteriors: Option<Posteriors<'_>>) -> Result {
-        let Sequences { graph, leak, count, workspace, .. } = *self;
+    /// Returns Σ α of each frame.
+    fn forward_backward(&self, posteriors: Option<Posteriors<'_>>, sums: &mut Accumulator) -> Scratch<'w> {
+        let Sequences { graph, leak, last, count, workspace, .. } = *self;
         let (device, hmm) = (workspace.device(), graph.hmm());
         let (states, pdfs, frames) = (hmm.states(), hmm.emissions(), self.output.rows() / self.all);
         let mut alphas = workspace.take(if posteriors.is_some() { frames + 1 } else { 2 } * states, count);
         let kept = alphas.rows() / states;
         let alphas = alphas.view_mut();
         let alpha = |frame: usize| alphas.row_range(frame % kept * states..(frame % kept + 1) * states);
-        let (mut totals, mut scales) = (workspace.take(frames + 1, count), workspace.take(frames + 1, count));
-        let (totals, scales) = (totals.view_mut(), scales.view_mut());
+        let (mut all_totals, mut scales) =
+            (workspace.take(frames + 1, count), workspace.take(frames + 1, count));
+        let (totals, scales) = (all_totals.view_mut(), scales.view_mut());
         let mut likelihoods = workspace.take(pdfs, count);
         let likelihoods = likelihoods.view_mut();
         let step = |frame: usize| HmmStep {
@@ -113,15 +143,7 @@ impl Sequences<'_> {
                 device.hmm_forward(alpha(frame + 1), hmm, step(frame));
             }
         }
-        // What has leaked in the end is added to what has not.
-        let last = 1.0 + f64::from(leak) * graph.initial().iter().map(|&p| f64::from(p)).sum::<f64>();
-        let mut sums = workspace.floats((frames + 1) * count);
-        device.download_into(totals.as_view(), &mut sums);
-        let logs = sums.iter().map(|&sum| f64::from(sum).ln()).sum::<f64>();
-        let log_probability = logs + count as f64 * last.ln();
-        let Some(posteriors) = posteriors else {
-            return Result { log_probability, checks: None };
-        };
+        let Some(posteriors) = posteriors else { return all_totals };
 
         // Σ π β, by which what leaks into a state anywhere is multiplied, is the same for all states.
         let (mut beta, mut shared) = (workspace.take(states, count), workspace.take(1, count));
@@ -129,10 +151,11 @@ impl Sequences<'_> {
         let (mut entries, mut occupation) =
             (workspace.take(hmm.entries(), count), workspace.take(pdfs, count));
         let (entries, occupation) = (entries.view_mut(), occupation.view_mut());
+        let (mut ones, mut occupied) = (workspace.take(1, count), workspace.take(1, count));
+        device.set(ones.view_mut(), 1.0);
         let share = || device.col_dots(shared, leak, alpha(0).as_view(), beta.as_view(), 0.0);
         device.set_rows(beta, scales.row(frames).as_view());
         device.scale(beta, (1.0 / last) as f32);
-        let mut occupied = 0.0;
         for frame in (0..frames).rev() {
             share();
             self.likelihoods(likelihoods, frame);
@@ -140,14 +163,15 @@ impl Sequences<'_> {
             device.hmm_entries(entries, occupation, hmm, step(frame), next, beta_next, shared.as_view());
             device.hmm_backward(beta, hmm, entries.as_view(), scales.row(frame).as_view());
             if frame == 0 {
-                occupied = device.sum(occupation.as_view());
+                device.col_sums(occupied.view_mut(), 1.0, occupation.as_view(), 0.0);
+                device.accumulate_dot(sums, OCCUPIED, 1.0, occupied.view(), ones.view());
             }
             device.scale(occupation, posteriors.factor);
             device.copy_transposed(posteriors.deriv.row_range(self.rows(frame)), occupation.as_view());
         }
         // Before the first frame α is π, and with what leaks (1 + leak Σ π) π.
         device.col_dots(shared, last as f32, alpha(0).as_view(), beta.as_view(), 0.0);
-        let product = device.sum(shared.as_view());
-        Result { log_probability, checks: Some([product, occupied]) }
+        device.accumulate_dot(sums, PRODUCTS, 1.0, shared.as_view(), ones.view());
+        all_totals
     }
 }

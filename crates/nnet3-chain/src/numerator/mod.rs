@@ -23,38 +23,39 @@ pub(crate) struct Scratch {
     end_to_end: end_to_end::Scratch,
 }
 
-/// The numerator of a minibatch: its log-probability, summed over sequences. [`Scratch`] keeps the posteriors.
-pub(crate) fn compute(
-    supervision: &Supervision,
-    device: &dyn Backend,
-    output: View<'_>,
-    threads: usize,
-    scratch: &mut Scratch,
-) -> Result<f64> {
-    supervision.fsts().iter().try_for_each(|fst| check(fst, output.cols()))?;
-    scratch.places.clear();
-    match &supervision.graph {
-        Graph::Constrained(fst) => {
-            scratch.constrained.arrange(fst, supervision, &mut scratch.places)?;
-            scratch.fetch(device, output);
-            Ok(scratch.constrained.forward_backward(fst, &scratch.scores, &mut scratch.posteriors))
+impl Scratch {
+    /// Fetches the elements of the output that a minibatch reads.
+    pub fn fetch_for(
+        &mut self,
+        supervision: &Supervision,
+        device: &dyn Backend,
+        output: View<'_>,
+    ) -> Result<()> {
+        supervision.fsts().iter().try_for_each(|fst| check(fst, output.cols()))?;
+        self.places.clear();
+        match &supervision.graph {
+            Graph::Constrained(fst) => self.constrained.arrange(fst, supervision, &mut self.places)?,
+            Graph::EndToEnd(fsts) => {
+                self.end_to_end.arrange(fsts, supervision.frames_per_sequence, &mut self.places)
+            }
         }
-        Graph::EndToEnd(fsts) => {
-            scratch.end_to_end.arrange(fsts, supervision.frames_per_sequence, &mut scratch.places);
-            scratch.fetch(device, output);
-            let total = scratch.end_to_end.forward_backward(
-                fsts,
-                supervision.frames_per_sequence,
-                &scratch.scores,
-                &mut scratch.posteriors,
-                threads,
-            );
-            Ok(total)
+        self.fetch(device, output);
+        Ok(())
+    }
+
+    /// The numerator of the minibatch that [`Scratch::fetch_for`] has fetched: its log-probability, summed over sequences. The
+    /// posteriors stay here.
+    pub fn forward_backward(&mut self, supervision: &Supervision, threads: usize) -> f64 {
+        let Scratch { scores, posteriors, constrained, end_to_end, .. } = self;
+        match &supervision.graph {
+            Graph::Constrained(fst) => constrained.forward_backward(fst, scores, posteriors),
+            Graph::EndToEnd(fsts) => {
+                let frames = supervision.frames_per_sequence;
+                end_to_end.forward_backward(fsts, frames, scores, posteriors, threads)
+            }
         }
     }
-}
 
-impl Scratch {
     fn fetch(&mut self, device: &dyn Backend, output: View<'_>) {
         self.scores.resize(self.places.len(), 0.0);
         self.posteriors.clear();

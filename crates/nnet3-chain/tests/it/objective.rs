@@ -150,14 +150,13 @@ fn check(folder: &Path, device: &Device, scratch: &mut ChainScratch) -> f64 {
     worst
 }
 
-fn check_all(folder: &Path) -> usize {
-    let device = cpu();
-    let mut scratch = ChainScratch::new(&device);
+fn check_all(folder: &Path, device: &Device) -> usize {
+    let mut scratch = ChainScratch::new(device);
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(folder.join("objective")).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     for case in &folders {
-        let worst = check(case, &device, &mut scratch);
+        let worst = check(case, device, &mut scratch);
         println!("{}: {worst:.3} of what is allowed", case.file_name().unwrap().display());
     }
     folders.len()
@@ -179,8 +178,15 @@ fn check_initial(folder: &Path) {
 #[test]
 fn cases_of_the_reference() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chain"));
-    assert_eq!(check_all(folder), 9);
+    assert_eq!(check_all(folder, &cpu()), 9);
     check_initial(folder);
+}
+
+/// By the kernels for GPUs; and where work is sent as graphs the second time.
+#[test]
+fn cases_of_the_reference_on_a_device() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chain"));
+    assert_eq!(check_all(folder, &nnet3_cuda_twin::device()), 9);
 }
 
 #[test]
@@ -189,7 +195,7 @@ fn all_cases_of_the_reference() {
         println!("skipped: NNET3_CHAIN_DIR is not set");
         return;
     };
-    assert!(check_all(Path::new(&folder)) >= 43);
+    assert!(check_all(Path::new(&folder), &cpu()) >= 43);
     check_initial(Path::new(&folder));
 }
 

@@ -2,11 +2,14 @@
 //! reference's runs are compared by `scripts/chain-figures.sh`.)
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use nnet3_chain::training::{ChainTraining, ChainTrainingOptions, Denominators};
 use nnet3_chain::{ChainOptions, DenominatorGraph, NnetChainExample, language};
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::cpu;
+use nnet3_cuda_twin::Twin;
+use nnet3_matrix::cuda::GpuBackend;
+use nnet3_matrix::{Device, cpu};
 use nnet3_train::diagnostics::{ProbComputer, ProbOptions};
 use nnet3_train::merge::ExampleMerger;
 use nnet3_train::progress::differences;
@@ -51,14 +54,50 @@ fn options() -> ChainTrainingOptions {
 }
 
 fn trainer(options: ChainTrainingOptions) -> Trainer<ChainTraining> {
+    trainer_on(&cpu(), options, 1)
+}
+
+fn trainer_on(device: &Device, options: ChainTrainingOptions, print_interval: u64) -> Trainer<ChainTraining> {
     let objective = ChainTraining::new(options, denominators());
-    let trainer = TrainerOptions { print_interval: 1, ..TrainerOptions::default() };
-    Trainer::with_objective(objective, nnet("training/tdnn.initial.raw"), trainer, &cpu(), 1).unwrap()
+    let trainer = TrainerOptions { print_interval, ..TrainerOptions::default() };
+    Trainer::with_objective(objective, nnet("training/tdnn.initial.raw"), trainer, device, 1).unwrap()
 }
 
 #[test]
 fn two_minibatches_of_the_reference() {
-    let mut trainer = trainer(options());
+    two_minibatches(trainer(options()));
+}
+
+/// By the kernels for GPUs.
+#[test]
+fn two_minibatches_of_the_reference_on_a_device() {
+    two_minibatches(trainer_on(&nnet3_cuda_twin::device(), options(), 1));
+}
+
+/// Of what a minibatch needs a device has all memory after a few of them. Beside the inputs go up: the initial probabilities, the places
+/// that the supervision reads, and twice, for each derivative, places and posteriors. Down come the output at these places, Σ α, and
+/// three sums.
+#[test]
+fn what_crosses_to_a_device() {
+    let device = Arc::new(GpuBackend::new(Twin::new(true)).unwrap());
+    let mut trainer = trainer_on(&(device.clone() as Device), options(), 1000);
+    let minibatch = minibatches().remove(0);
+    let counts = || {
+        let twin = device.engine();
+        [&twin.allocations, &twin.uploads, &twin.downloads].map(|count| count.load(Ordering::Relaxed))
+    };
+    let mut train = |count: u64| {
+        (0..count).for_each(|_| trainer.train(&minibatch, &mut |_: Event| ()).unwrap());
+        counts()
+    };
+    let before = train(3);
+    let after = train(2);
+    let inputs = minibatch.inputs.len() as u64;
+    let each = [0, 1, 2].map(|k| (after[k] - before[k]) as f64 / 2.0);
+    assert_eq!(each, [0.0, (inputs + 6) as f64, 3.0]);
+}
+
+fn two_minibatches(mut trainer: Trainer<ChainTraining>) {
     let mut found = Vec::new();
     let mut report = |event: Event| {
         if let Event::Objective { minibatch, output, value } = event {
@@ -85,7 +124,9 @@ fn two_minibatches_of_the_reference() {
     }
     let l2 = totals[0].value.auxiliary / totals[0].value.weight;
     assert!((l2 + 3.27751e-8).abs() < 1e-3 * 3.27751e-8, "{l2}");
-    let relative = differences(&nnet("training/tdnn-short2.raw"), trainer.nnet()).unwrap().relative;
+    let mut trained = trainer.nnet().clone();
+    trained.to_device(&cpu());
+    let relative = differences(&nnet("training/tdnn-short2.raw"), &trained).unwrap().relative;
     println!("{relative}");
     assert!(relative.values.iter().all(|(_, value)| *value < 5e-4), "{relative}");
 }

@@ -3,10 +3,12 @@
 #![allow(unsafe_code)]
 
 use super::engine::{Engine, OutOfMemory};
-use super::launch::Broadcast;
+use super::launch::{Broadcast, HMM_COLUMNS};
+use super::op::Arg;
 use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, Transpose};
+use crate::hmm::{Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
@@ -465,6 +467,41 @@ impl<E: Engine> Backend for GpuBackend<E> {
     }
     fn banded_scatter(&self, b: ViewMut<'_>, alpha: f32, c: View<'_>, a: View<'_>, shift: usize) {
         self.scatter_band(b, alpha, c, a, shift)
+    }
+
+    fn hmm_columns(&self) -> Option<usize> {
+        Some(HMM_COLUMNS)
+    }
+    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+        self.step_forward(next, hmm, step)
+    }
+    fn hmm_entries(
+        &self,
+        entries: ViewMut<'_>,
+        posteriors: ViewMut<'_>,
+        hmm: &Hmm,
+        step: HmmStep<'_>,
+        next: View<'_>,
+        beta: View<'_>,
+        shared: View<'_>,
+    ) {
+        self.entries_of_step(entries, posteriors, hmm, step, [next, beta, shared])
+    }
+    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
+        self.step_backward(beta, hmm, entries, scale)
+    }
+
+    fn fetch_elements(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]) {
+        self.elements_fetched(values, src, places)
+    }
+    fn add_elements(&self, dst: ViewMut<'_>, alpha: f32, values: &[f32], places: &[[u32; 2]]) {
+        self.elements_added(dst, alpha, values, places)
+    }
+    fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32) {
+        self.over("exp_within", dst, [src], |d, [s]| vec![d, s, Arg::Float(limit)])
+    }
+    fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
+        self.over("add_excess", dst, [src], |d, [s]| vec![d, Arg::Float(alpha), s, Arg::Float(limit)])
     }
 
     fn fill_uniform(&self, dst: ViewMut<'_>, key: u64) {

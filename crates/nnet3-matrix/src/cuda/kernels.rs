@@ -19,6 +19,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("norm.cu", include_str!("../../kernels/norm.cu")),
     ("lstm.cu", include_str!("../../kernels/lstm.cu")),
     ("banded.cu", include_str!("../../kernels/banded.cu")),
+    ("hmm.cu", include_str!("../../kernels/hmm.cu")),
     ("learning.cu", include_str!("../../kernels/learning.cu")),
     ("random.cu", include_str!("../../kernels/random.cu")),
 ];

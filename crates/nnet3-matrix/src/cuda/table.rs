@@ -60,6 +60,33 @@ impl<E: Engine> Copy<E> {
     }
 }
 
+/// Numbers that a device keeps as long as somebody holds this.
+pub(super) struct Numbers<E: Engine> {
+    block: Block<E>,
+    arg: fn(u64) -> Arg,
+}
+
+impl<E: Engine> Numbers<E> {
+    pub(super) fn ints(queue: &Queue<E>, numbers: &[i32]) -> Numbers<E> {
+        Numbers::of(queue, &bytes_of(numbers), Arg::Ints)
+    }
+
+    pub(super) fn longs(queue: &Queue<E>, numbers: &[i64]) -> Numbers<E> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        Numbers::of(queue, &bytes, Arg::Longs)
+    }
+
+    fn of(queue: &Queue<E>, bytes: &[u8], arg: fn(u64) -> Arg) -> Numbers<E> {
+        let block = Block::new(queue, bytes.len() as u64);
+        block.upload(bytes);
+        Numbers { block, arg }
+    }
+
+    pub(super) fn arg(&self) -> Arg {
+        (self.arg)(self.block.address)
+    }
+}
+
 fn bytes_of(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

@@ -23,7 +23,7 @@ impl<E: Engine> GpuBackend<E> {
     /// A kernel over elements of matrices of one shape, the destination first; `others` come after the destination in
     /// the order that `args` gives them.
     #[track_caller]
-    pub(super) fn over<const N: usize>(
+    pub(in crate::cuda) fn over<const N: usize>(
         &self,
         kernel: &'static str,
         dst: ViewMut<'_>,

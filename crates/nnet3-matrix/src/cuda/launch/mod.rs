@@ -3,6 +3,7 @@
 
 mod columns;
 mod elementwise;
+mod hmm;
 mod learning;
 mod low_rank;
 mod lstm;
@@ -13,6 +14,7 @@ mod scalars;
 mod sums;
 
 pub(super) use elementwise::Broadcast;
+pub(super) use hmm::COLUMNS as HMM_COLUMNS;
 pub(super) use scalars::each_sum;
 
 use super::GpuBackend;

@@ -1,0 +1,216 @@
+//! `hmm.cu`.
+
+use super::{BLOCK, GpuBackend, HIGH};
+use crate::cuda::engine::Engine;
+use crate::cuda::op::{Arg, Launch, Mat};
+use crate::cuda::table::Numbers;
+use crate::hmm::{Hmm, HmmStep, Sums, shape};
+use crate::view::{View, ViewMut};
+use std::sync::Arc;
+
+/// Sequences that are worked on side by side: this many fill a device, and bound the memory that all frames of them take.
+pub(in crate::cuda) const COLUMNS: usize = 128;
+
+/// Places and values that go through scratch memory at a time.
+const MOST_ELEMENTS: usize = 1 << 20;
+
+/// A model's lists on a device.
+struct Tables<E: Engine> {
+    /// States, with many arcs before those with few: into their entries, and out of them.
+    forward_order: Numbers<E>,
+    backward_order: Numbers<E>,
+    others: Numbers<E>,
+    /// Symbol of each entry and what leaks into it; the state that it leads to.
+    symbols: Numbers<E>,
+    states: Numbers<E>,
+    /// Entries by symbol.
+    symbol_starts: Numbers<E>,
+    symbol_entries: Numbers<E>,
+    into_starts: Numbers<E>,
+    into_terms: Numbers<E>,
+    out_starts: Numbers<E>,
+    out_terms: Numbers<E>,
+}
+
+/// A row and a number in one, as `hmm.cu` takes them apart.
+fn packed(row: u32, number: f32) -> i64 {
+    (u64::from(row) | u64::from(number.to_bits()) << 32) as i64
+}
+
+fn terms(sums: &Sums) -> Vec<i64> {
+    sums.terms.iter().map(|term| packed(term.row, term.factor)).collect()
+}
+
+/// 0 to below `count`, those with more terms first. Numbers of about the same size stay in their order, in which neighbours read
+/// what neighbours have read.
+fn by_size(count: usize, size: impl Fn(usize) -> u32) -> Vec<i32> {
+    let mut order: Vec<i32> = (0..count as i32).collect();
+    order.sort_by_key(|&k| (size(k as usize) + 1).leading_zeros());
+    order
+}
+
+fn numbers(values: &[u32]) -> Vec<i32> {
+    values.iter().map(|&value| value as i32).collect()
+}
+
+impl<E: Engine> GpuBackend<E> {
+    fn tables(&self, hmm: &Hmm) -> Arc<Tables<E>> {
+        hmm.remote.get(self.id, || {
+            let entries = hmm.entries();
+            let others = |state: usize| hmm.others[state] as usize..hmm.others[state + 1] as usize;
+            let mut states: Vec<i32> = (0..entries as i32).collect();
+            (0..hmm.states()).for_each(|state| states[others(state)].fill(state as i32));
+            let mut symbol_starts = vec![0; hmm.emissions() + 1];
+            hmm.entry_emissions.iter().for_each(|&symbol| symbol_starts[symbol as usize + 1] += 1);
+            (0..hmm.emissions()).for_each(|symbol| symbol_starts[symbol + 1] += symbol_starts[symbol]);
+            let mut symbol_entries: Vec<i32> = (0..entries as i32).collect();
+            symbol_entries.sort_by_key(|&entry| hmm.entry_emissions[entry as usize]);
+            let arcs = |entry: usize| hmm.into.of(entry).len() as u32;
+            let arcs_into = |state: usize| arcs(state) + others(state).map(arcs).sum::<u32>();
+            let arcs_out = |state: usize| hmm.out.of(state).len() as u32;
+            let symbols = hmm.entry_emissions.iter().zip(&hmm.entry_leaks);
+            let ints = |values: Vec<i32>| Numbers::ints(&self.queue, &values);
+            let longs = |values: Vec<i64>| Numbers::longs(&self.queue, &values);
+            Tables {
+                forward_order: ints(by_size(hmm.states(), arcs_into)),
+                backward_order: ints(by_size(hmm.states(), arcs_out)),
+                others: ints(numbers(&hmm.others)),
+                symbols: longs(symbols.map(|(&symbol, &leak)| packed(symbol, leak)).collect()),
+                states: ints(states),
+                symbol_starts: ints(symbol_starts),
+                symbol_entries: ints(symbol_entries),
+                into_starts: ints(numbers(&hmm.into.starts)),
+                into_terms: longs(terms(&hmm.into)),
+                out_starts: ints(numbers(&hmm.out.starts)),
+                out_terms: longs(terms(&hmm.out)),
+            }
+        })
+    }
+
+    pub(in crate::cuda) fn step_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+        let n = step.check(hmm);
+        shape(&next.as_view(), hmm.states(), n);
+        let (tables, next) = (self.tables(hmm), self.mat(next.as_view()));
+        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
+        let args = [
+            Arg::Mat(next),
+            alpha,
+            likelihoods,
+            scale,
+            Arg::Float(step.leak),
+            tables.forward_order.arg(),
+            tables.others.arg(),
+            tables.into_starts.arg(),
+            tables.into_terms.arg(),
+            tables.symbols.arg(),
+        ];
+        self.each("hmm_forward", next, &args);
+    }
+
+    pub(in crate::cuda) fn entries_of_step(
+        &self,
+        entries: ViewMut<'_>,
+        posteriors: ViewMut<'_>,
+        hmm: &Hmm,
+        step: HmmStep<'_>,
+        [next, beta, shared]: [View<'_>; 3],
+    ) {
+        let n = step.check(hmm);
+        shape(&entries.as_view(), hmm.entries(), n);
+        shape(&posteriors.as_view(), hmm.emissions(), n);
+        shape(&next, hmm.states(), n);
+        shape(&beta, hmm.states(), n);
+        shape(&shared, 1, n);
+        let (tables, to) = (self.tables(hmm), self.mat(entries.as_view()));
+        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
+        let [beta, shared] = self.mats([beta, shared]);
+        let args = [Arg::Mat(to), likelihoods, beta, shared, tables.states.arg(), tables.symbols.arg()];
+        self.fill("hmm_entries", to, &args);
+
+        let to = self.mat(posteriors.as_view());
+        if to.rows == 0 || to.cols == 0 {
+            return;
+        }
+        let across = to.cols.next_power_of_two().min(32);
+        let grid = [to.cols.div_ceil(across), to.rows.min(HIGH)];
+        let args = [
+            Arg::Mat(to),
+            alpha,
+            likelihoods,
+            scale,
+            beta,
+            shared,
+            Arg::Float(step.leak),
+            tables.symbol_starts.arg(),
+            tables.symbol_entries.arg(),
+            tables.states.arg(),
+            tables.into_starts.arg(),
+            tables.into_terms.arg(),
+            tables.symbols.arg(),
+        ];
+        self.push(Launch::new("hmm_posteriors", grid, [across, BLOCK / across], &args));
+    }
+
+    pub(in crate::cuda) fn step_backward(
+        &self,
+        beta: ViewMut<'_>,
+        hmm: &Hmm,
+        entries: View<'_>,
+        scale: View<'_>,
+    ) {
+        let n = beta.cols();
+        shape(&beta.as_view(), hmm.states(), n);
+        shape(&entries, hmm.entries(), n);
+        shape(&scale, 1, n);
+        let (tables, beta) = (self.tables(hmm), self.mat(beta.as_view()));
+        let [entries, scale] = self.mats([entries, scale]);
+        let [order, starts, terms] =
+            [&tables.backward_order, &tables.out_starts, &tables.out_terms].map(Numbers::arg);
+        self.each("hmm_backward", beta, &[Arg::Mat(beta), entries, scale, order, starts, terms]);
+    }
+
+    fn mats<const N: usize>(&self, views: [View<'_>; N]) -> [Arg; N] {
+        views.map(|view| Arg::Mat(self.mat(view)))
+    }
+
+    pub(in crate::cuda) fn elements_fetched(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]) {
+        assert_eq!(values.len(), places.len(), "values and places");
+        let src = self.mat(src);
+        for (values, places) in values.chunks_mut(MOST_ELEMENTS).zip(places.chunks(MOST_ELEMENTS)) {
+            let (there, found) = self.upload_places(places, src);
+            self.fill("fetch_elements", found, &[Arg::Mat(found), Arg::Mat(src), there]);
+            let mut bytes = vec![0; 4 * values.len()];
+            self.queue.lock().settled().download(found.address, &mut bytes);
+            let numbers = bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b));
+            values.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
+        }
+    }
+
+    pub(in crate::cuda) fn elements_added(
+        &self,
+        dst: ViewMut<'_>,
+        alpha: f32,
+        values: &[f32],
+        places: &[[u32; 2]],
+    ) {
+        assert_eq!(values.len(), places.len(), "values and places");
+        let dst = self.mat(dst.as_view());
+        for (values, places) in values.chunks(MOST_ELEMENTS).zip(places.chunks(MOST_ELEMENTS)) {
+            let (there, more) = self.upload_places(places, dst);
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            self.queue.lock().settled().upload(more.address, &bytes);
+            self.each("add_elements", more, &[Arg::Mat(dst), Arg::Float(alpha), Arg::Mat(more), there]);
+        }
+    }
+
+    /// Puts places of a matrix into scratch memory, in which there is room for a value of each, too.
+    fn upload_places(&self, places: &[[u32; 2]], of: Mat) -> (Arg, Mat) {
+        let inside = places.iter().all(|&[row, col]| row < of.rows && col < of.cols);
+        assert!(inside, "an element outside of a {} x {} matrix", of.rows, of.cols);
+        let bytes: Vec<u8> = places.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.queue.lock().settled().upload(self.partials, &bytes);
+        let cols = places.len() as u32;
+        let address = self.partials + 8 * MOST_ELEMENTS as u64;
+        (Arg::Ints(self.partials), Mat { address, rows: 1, cols, stride: u64::from(cols) })
+    }
+}
