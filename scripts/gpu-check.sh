@@ -2,8 +2,8 @@
 # Usage: gpu-check.sh [build] [run [GROUP ...]]
 # Checks and measures the programs on a machine with a GPU. `build` packs all that is needed into target/gpu-check.tar.gz
 # (programs without BLAS, cases, data), so that `run` needs no compiler; without an argument both are done. `run` unpacks the
-# archive beside itself if need be and does the groups that are named, or all: probe suite cases train bench sanitize
-# pytorch. Each line of the table appears when its step ends, and at once in $OUT/table.txt ($OUT, or target/gpu-check/out);
+# archive beside itself if need be and does the groups that are named, or all: probe suite cases train rates bench
+# sanitize pytorch. Each line of the table appears when its step ends, and at once in $OUT/table.txt ($OUT, or target/gpu-check/out);
 # logs are in one archive there. The status is 1 if something failed.
 #
 #   NNET3_CONFORMANCE_DIR  more cases than those in tests/data/conformance (build)
@@ -16,7 +16,7 @@ plain_usage 0 20 "$@"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 kit=${GPU_CHECK_DIR:-$top/target/gpu-check}
-all_groups=(probe suite cases train bench sanitize pytorch)
+all_groups=(probe suite cases train rates bench sanitize pytorch)
 
 # The executable of a test or an example, of cargo's messages on the input: KIND NAME.
 executable() {
@@ -35,6 +35,8 @@ build() {
   path=$(cargo build "${flags[@]}" --bin nnet3 | executable bin nnet3) && cp "$path" "$kit/bin/nnet3" || return 1
   path=$(cargo build "${flags[@]}" --example conformance | executable example conformance) &&
     cp "$path" "$kit/bin/conformance" || return 1
+  path=$(cargo build "${flags[@]}" -p nnet3-matrix --example gpu_rates | executable example gpu_rates) &&
+    cp "$path" "$kit/bin/gpu_rates" || return 1
   path=$(cargo test "${flags[@]}" -p nnet3-matrix --test cuda --no-run | executable test cuda) &&
     cp "$path" "$kit/bin/suite" || return 1
   path=$(cargo test "${flags[@]}" -p nnet3-train --test cuda --no-run | executable test cuda) &&
@@ -152,6 +154,11 @@ train() {
       cmp "$2/$1.a.raw" "$2/$1.b.raw" && rm "$2/$1.a.raw" "$2/$1.b.raw" && echo "two runs, the same bytes"' \
       "$kit" "$network" "$out"
   done
+}
+
+# What kernels and products reach by themselves.
+rates() {
+  check "rates" 90 "$kit/bin/gpu_rates" && cat "$out/logs/rates.log"
 }
 
 bench() {

@@ -18,6 +18,9 @@ const SHORTEST: usize = 4;
 const LONGEST: usize = 256;
 /// Segments that are remembered; beyond this the one that was used longest ago is forgotten.
 const REMEMBERED: usize = 1024;
+/// Operations in all graphs together, at most: a driver keeps some ten kilobytes for each, of memory that is counted nowhere. Work
+/// for which there is no room is sent call by call until graphs that nothing uses have been forgotten.
+const MOST_IN_GRAPHS: usize = 30_000;
 
 /// A device's work in order. Clones share it.
 pub struct Queue<E: Engine> {
@@ -35,6 +38,8 @@ impl<E: Engine> Clone for Queue<E> {
 struct State<E: Engine> {
     pending: Vec<Op>,
     segments: HashMap<u64, Segment<E::Graph>>,
+    /// Operations in graphs.
+    in_graphs: usize,
     clock: u64,
 }
 
@@ -54,7 +59,7 @@ enum Stage<G> {
 
 impl<E: Engine> Queue<E> {
     pub fn new(engine: Arc<E>) -> Queue<E> {
-        let state = State { pending: Vec::new(), segments: HashMap::new(), clock: 0 };
+        let state = State { pending: Vec::new(), segments: HashMap::new(), in_graphs: 0, clock: 0 };
         Queue { engine, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -107,8 +112,13 @@ impl<E: Engine> Locked<'_, E> {
             return self.forget();
         };
         segment.last_used = state.clock;
-        if let Stage::New = segment.graph {
+        if let Stage::New = segment.graph
+            && state.in_graphs + segment.ops.len() <= MOST_IN_GRAPHS
+        {
             segment.graph = self.engine.capture(&segment.ops).map_or(Stage::Refused, Stage::Captured);
+            if let Stage::Captured(_) = segment.graph {
+                state.in_graphs += segment.ops.len();
+            }
         }
         match &segment.graph {
             Stage::Captured(graph) => self.engine.replay(graph),
@@ -124,7 +134,8 @@ impl<E: Engine> Locked<'_, E> {
         let oldest =
             self.state.segments.iter().min_by_key(|(_, segment)| segment.last_used).map(|(&key, _)| key);
         let forgotten = oldest.and_then(|key| self.state.segments.remove(&key));
-        if let Some(Segment { graph: Stage::Captured(_), .. }) = &forgotten {
+        if let Some(Segment { graph: Stage::Captured(_), ops, .. }) = &forgotten {
+            self.state.in_graphs -= ops.len();
             // A graph that is still running must not go away.
             self.engine.synchronize();
         }

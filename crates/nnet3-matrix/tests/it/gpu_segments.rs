@@ -240,3 +240,26 @@ fn old_segments_are_forgotten() {
     assert_eq!(waits, 1, "one graph was forgotten");
     assert!(bench.work(0.5).iter().all(|note| matches!(note, Note::Run(_))));
 }
+
+/// Graphs have so many operations in all; what comes more is sent call by call, and graphs that are forgotten make room.
+#[test]
+fn graphs_are_limited() {
+    let mut bench = Bench::new(true);
+    bench.device.mark();
+    assert_eq!(captures(&mut bench, 0..200), 150);
+    // As many others as are remembered, and the first graphs are gone.
+    (1000..1000 + 900).for_each(|k| long_work(&mut bench, k));
+    assert_eq!(captures(&mut bench, 3000..3100), 100);
+}
+
+/// A segment of 200 operations.
+fn long_work(bench: &mut Bench, k: usize) {
+    (0..200).for_each(|_| bench.device.scale(bench.x.view_mut(), k as f32));
+    bench.device.mark();
+}
+
+/// Graphs that are made when each of these segments comes three times.
+fn captures(bench: &mut Bench, segments: std::ops::Range<usize>) -> usize {
+    segments.for_each(|k| (0..3).for_each(|_| long_work(bench, k)));
+    bench.notes.take().iter().filter(|note| matches!(note, Note::Capture(_))).count()
+}

@@ -1,11 +1,13 @@
 //! Products by cuBLAS.
 
+use super::context;
 use super::fault::{Fault, blas, cuda};
 use crate::backend::Transpose;
 use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Mat, Product};
 use cudarc::cublas::sys::{
-    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cudaDataType,
+    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cublasStatus_t,
+    cudaDataType,
 };
 use cudarc::driver::sys as driver;
 use std::ffi::c_void;
@@ -43,7 +45,10 @@ impl Blas {
         // SAFETY: places for a handle and an address; freed by `free`. The stream outlives the handle. Setting it takes away
         // the workspace, so that comes last.
         unsafe {
-            blas("cublasCreate", sys::cublasCreate_v2(&mut self.handle))?;
+            match sys::cublasCreate_v2(&mut self.handle) {
+                cublasStatus_t::CUBLAS_STATUS_SUCCESS => {}
+                status => return Err(Fault::BlasStart { status, driver: context::driver_version()? }),
+            }
             blas("cublasSetStream", sys::cublasSetStream_v2(self.handle, stream.cast()))?;
             cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut self.workspace, WORKSPACE))?;
             let memory = self.workspace as usize as *mut c_void;

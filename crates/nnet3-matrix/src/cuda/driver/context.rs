@@ -10,10 +10,16 @@ const OLDEST_DRIVER: i32 = 12000;
 /// Bytes of `__shared__` arrays in kernels whose blocks get memory besides.
 const KERNELS_OWN: u32 = 8192;
 
-fn initialise() -> Result<(), Unavailable> {
+/// The version of CUDA that the driver is for, as 1000 × major + 10 × minor.
+pub(super) fn driver_version() -> Result<i32, Fault> {
     let mut version = 0;
     // SAFETY: a place for a number; the driver need not be initialised.
     cuda("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    Ok(version)
+}
+
+fn initialise() -> Result<(), Unavailable> {
+    let version = driver_version()?;
     if version < OLDEST_DRIVER {
         return Err(Unavailable::OldDriver { version });
     }

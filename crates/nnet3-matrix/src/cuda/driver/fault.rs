@@ -38,7 +38,7 @@ impl Unavailable {
         match self {
             Unavailable::Memory { .. } => true,
             Unavailable::Driver(Fault::Cuda { code, .. }) => busy(*code),
-            Unavailable::Driver(Fault::Blas { status, .. }) => {
+            Unavailable::Driver(Fault::Blas { status, .. } | Fault::BlasStart { status, .. }) => {
                 *status == cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED
             }
             _ => false,
@@ -51,6 +51,11 @@ impl Unavailable {
 pub enum Fault {
     #[error("{call}: {text}")]
     Cuda { call: &'static str, code: CUresult, text: String },
+    #[error(
+        "the library cuBLAS does not start: {status:?}; the driver is for CUDA {}.{}, and a library for a later one may not work \
+         with it (LD_LIBRARY_PATH says which is found)", .driver / 1000, .driver % 1000 / 10
+    )]
+    BlasStart { status: cublasStatus_t, driver: i32 },
     #[error("{call}: {status:?}")]
     Blas { call: &'static str, status: cublasStatus_t },
 }
