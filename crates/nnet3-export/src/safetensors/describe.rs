@@ -77,48 +77,76 @@ impl Part {
 
 /// The components of a network from what was recorded while it was read, and the places of their numbers.
 pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<Place>) {
-    let (mut components, mut places) = (Vec::new(), Vec::new());
-    // The component that is being read, and those of its parts that are open.
-    let mut open: Vec<Part> = Vec::new();
+    let mut reading = Reading { names, open: Vec::new(), components: Vec::new(), places: Vec::new() };
     let mut entries = record.iter();
     while let Some(entry) = entries.next() {
-        if let Entry::Token(token) = entry {
-            if token == "<ComponentName>" {
-                while let Some(part) = open.pop() {
-                    close(part, &mut open, &mut components);
-                }
+        match entry {
+            Entry::Token(token) if token == "<ComponentName>" => {
+                reading.close_all();
                 if let (Some(Entry::Token(name)), Some(Entry::Token(first))) =
                     (entries.next(), entries.next())
                 {
-                    open.push(Part::new(name.clone(), letters(first)));
-                }
-            } else if open
-                .last()
-                .is_some_and(|part| token.strip_prefix("</") == Some(&format!("{}>", part.type_name)))
-            {
-                let part = open.pop().expect("it is there");
-                close(part, &mut open, &mut components);
-            } else if let Some(part) = open.last_mut() {
-                if registry::find(letters(token)).is_some() {
-                    let name = format!("{}.{}", part.name, part.parts.len() + 1);
-                    open.push(Part::new(name, letters(token)));
-                } else if token.starts_with('<') {
-                    part.key = snake_case(letters(token));
-                } else {
-                    // A word is the value of the token before it.
-                    let key = names.give(&part.name, &part.key).1;
-                    part.fields.insert(key, token.as_str().into());
+                    reading.open.push(Part::new(name.clone(), letters(first)));
                 }
             }
-            continue;
+            Entry::Token(token) => reading.token(token),
+            _ => reading.value(entry),
         }
-        let Some(part) = open.last_mut() else { continue };
+    }
+    reading.close_all();
+    (reading.components, reading.places)
+}
+
+struct Reading<'n> {
+    names: &'n mut Names,
+    /// The component that is being read, and the part of it that is.
+    open: Vec<Part>,
+    components: Vec<Value>,
+    places: Vec<Place>,
+}
+
+impl Reading<'_> {
+    fn token(&mut self, token: &str) {
+        let Some(part) = self.open.last_mut() else { return };
+        if token.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(&part.type_name) {
+            self.close();
+        } else if registry::find(letters(token)).is_some() {
+            let name = format!("{}.{}", part.name, part.parts.len() + 1);
+            self.open.push(Part::new(name, letters(token)));
+        } else if token.starts_with('<') {
+            part.key = snake_case(letters(token));
+        } else {
+            // A word is the value of the token before it.
+            let (_, key) = self.names.give(&part.name, &part.key);
+            part.fields.insert(key, token.into());
+        }
+    }
+
+    /// What has been read becomes a part of what is open around it, or a component.
+    fn close(&mut self) {
+        let Some(part) = self.open.pop() else { return };
+        match self.open.last_mut() {
+            Some(around) => around.parts.push(part.json(false)),
+            None => self.components.push(part.json(true)),
+        }
+    }
+
+    /// A component ends where the next one begins, whatever its last token was.
+    fn close_all(&mut self) {
+        while !self.open.is_empty() {
+            self.close();
+        }
+    }
+
+    /// Matrices and vectors become places, single numbers both places and fields, all else fields.
+    fn value(&mut self, entry: &Entry) {
+        let Some(part) = self.open.last_mut() else { return };
         let value = match entry {
             Entry::Values(values) => {
-                places.push(names.place(&part.name, &part.key, values));
-                continue;
+                self.places.push(self.names.place(&part.name, &part.key, values));
+                return;
             }
-            Entry::Token(_) => continue,
+            Entry::Token(_) => return,
             Entry::Int(value) => json!(value),
             Entry::Real(real) if real.bytes.end - real.bytes.start == 4 => single(real.value as f32),
             Entry::Real(real) => json!(real.value),
@@ -126,22 +154,13 @@ pub(super) fn describe(record: &[Entry], names: &mut Names) -> (Vec<Value>, Vec<
             Entry::Ints(values) => json!(values),
             Entry::Pairs(pairs) => json!(pairs),
         };
-        let (name, key) = names.give(&part.name, &part.key);
+        let (name, key) = self.names.give(&part.name, &part.key);
         if let Entry::Real(real) = entry {
             let bytes = bytes(&real.bytes);
             let dtype = if bytes.len() == 8 { Dtype::F64 } else { Dtype::F32 };
-            places.push(Place { name, bytes, dtype, shape: Vec::new() });
+            self.places.push(Place { name, bytes, dtype, shape: Vec::new() });
         }
         part.fields.insert(key, value);
-    }
-    (components, places)
-}
-
-/// What has been read becomes a part of what is open around it, or a component.
-fn close(part: Part, open: &mut [Part], components: &mut Vec<Value>) {
-    match open.last_mut() {
-        Some(around) => around.parts.push(part.json(false)),
-        None => components.push(part.json(true)),
     }
 }
 
