@@ -11,13 +11,13 @@ usage: run.sh [options] <s5>
   --bin DIR         folder of the programs (../../target/release)
   --dir DIR         working folder (exp)
   --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,
-                    chain,chain_e2e,chain2)
+                    chain,chain_e2e,chain2,decode)
 END
 }
 
 bin=../../target/release
 dir=exp
-only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2
+only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2,decode
 while (( $# )); do
   case $1 in
     --bin | --dir | --only)
@@ -36,6 +36,9 @@ bin=$(realpath "$bin")
 [[ -x $bin/nnet3-train ]] || { echo "run.sh: no nnet3-train in $bin; cargo build --release makes it" >&2; exit 2; }
 digits=$(realpath ../digits)
 [[ -f $digits/data/made_by ]] || PATH=$bin:$PATH "$digits/run.sh" --stage 2 --last-stage 2
+if [[ ,$only, == *,decode,* && ! -f $digits/exp/tdnn/posteriors.vec ]]; then
+  PATH=$bin:$PATH "$digits/run.sh" --stage 3 --last-stage 4
+fi
 local=$(realpath local) conf=$(realpath conf)
 
 # The drivers expect to stand in a folder with steps/, utils/ and path.sh.
@@ -146,9 +149,10 @@ drive() { # <name>
       rm -f "$work/final.mdl" # the script would not write over it
       steps/nnet3/chain/e2e/prepare_e2e.sh --cmd utils/run.pl --nj 2 --type biphone --ci-silence true \
         data/chain/train data/chain/lang "$work" ;;
+    decode) "$local/decode.sh" "$digits" "$work" ;;
     *) echo "run.sh: no driver called '$1'" >&2; return 2 ;;
   esac
-  [[ $1 == *chain* ]] || steps/nnet3/compute_output.sh --nj 2 --cmd utils/run.pl --apply-exp true data/dev "$work" "$work/output"
+  [[ $1 == *chain* || $1 == decode ]] || steps/nnet3/compute_output.sh --nj 2 --cmd utils/run.pl --apply-exp true data/dev "$work" "$work/output"
 }
 
 on_validation_set() { # <what> <name> [<output>]
@@ -201,6 +205,11 @@ report() { # <name> <seconds>
   local accuracy objective xent outputs least
   if [[ $1 == *_tree ]]; then
     report_tree "$@"
+    return
+  fi
+  if [[ $1 == decode ]]; then
+    printf '%-9s %4d s   ' "$1" "$2"
+    "$local/check_decoding.py" "$1" || failed=1
     return
   fi
   read -ra least <<<"$(least "$1")"
