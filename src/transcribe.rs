@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_feat::wave::WaveStream;
 use kaldi_io::KaldiReader;
-use kaldi_online::Speaker;
+use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::{WordAlignment, align_words};
 use nnet3_decode::decoder::{ComposedGraph, Graph, LatticeDecoder};
 use nnet3_decode::{Scale, mbr, path};
@@ -24,6 +24,7 @@ use output::{Segment, Word};
 
 use crate::messages;
 use crate::search_graph::SharedGraph;
+use crate::workers::{Give, in_parallel};
 
 /// Seconds of sound that are taken at once.
 const PIECE: f32 = 0.2;
@@ -34,59 +35,65 @@ const PIECES_TO_A_LOOK: usize = 3;
 /// States of a lattice with words as arcs, for each of the lattice and besides.
 const MOST_STATES: usize = 1_000_000;
 
-/// Writes the text of each file. The status is 1 if there was none of some file.
-pub fn transcribe(
-    args: &PieceArgs,
-    format: Format,
-    mut paths: Vec<String>,
-    threads: NonZero<usize>,
-) -> Result<u8> {
-    let (loaded, network) = load(args, &mut paths, threads)?;
+/// How many threads there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Threads {
+    /// For what i-vectors need, at the beginning.
+    pub at_startup: NonZero<usize>,
+    /// For files.
+    pub files: NonZero<usize>,
+}
+
+/// Writes the text of each file, in their order. The status is 1 if there was none of some file.
+pub fn transcribe(args: &PieceArgs, format: Format, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
+    let (loaded, network) = load(args, &mut paths, threads.at_startup)?;
     if paths.is_empty() {
         bail!("expected wave files");
     }
     if format == Format::Srt && paths.len() > 1 {
         bail!("--format=srt is for one file, found {}", paths.len());
     }
-    let options = loaded.settings.search.options();
+    let count = threads.files.get().min(paths.len());
+    let mut networks: Vec<LoopedForward> =
+        (1..count).map(|_| loaded.settings.looped.another(&network)).collect();
+    networks.push(network);
     match &loaded.graph {
-        SharedGraph::Whole(graph) => {
-            let recognizer =
-                Recognizer::new(loaded.model.clone(), network, LatticeDecoder::new(graph, options)?)?;
-            all_files(&loaded, recognizer, format, &paths)
-        }
-        SharedGraph::Pair(pair) => {
-            let search = LatticeDecoder::new(ComposedGraph::new(pair), options)?;
-            let recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
-            all_files(&loaded, recognizer, format, &paths)
-        }
+        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph, format, &paths),
+        SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &paths),
     }
 }
 
-fn all_files(
+/// A thread for each of the networks, with a search of its own.
+fn all_files<'p, G: Graph + Send>(
     loaded: &Loaded,
-    recognizer: Recognizer<impl Graph>,
+    networks: Vec<LoopedForward>,
+    graph: impl Fn() -> G,
     format: Format,
-    paths: &[String],
+    paths: &'p [String],
 ) -> Result<u8> {
-    let mut session = Session { loaded, recognizer };
-    let mut failed = 0;
-    for path in paths {
-        // Who speaks to a microphone reads each sentence after its end.
-        let at_once = format == Format::Text && is_live(path);
-        let each = |segment: &Segment| match at_once && !segment.is_empty() {
-            true => print(&output::write(format, &name(path), std::slice::from_ref(segment))),
-            false => Ok(()),
-        };
-        match session.file(path, each) {
-            Ok(segments) if at_once && segments.iter().any(|segment| !segment.is_empty()) => {}
-            Ok(segments) => print(&output::write(format, &name(path), &segments))?,
-            Err(error) => {
-                failed += 1;
-                messages::warn(&format!("{path}: {error:#}"));
-            }
-        }
+    let threads = networks.len();
+    // How many files are on their way: where there is one thread, what it prints itself is in order.
+    let most = if threads == 1 { 1 } else { 2 * threads };
+    let mut workers = Vec::new();
+    for network in networks {
+        let search = LatticeDecoder::new(graph(), loaded.settings.search.options())?;
+        let recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
+        let mut session = Session { loaded, recognizer };
+        workers.push(move |path: &'p String| (path, session.text(path, format, threads == 1)));
     }
+    let give_all = |give: Give<'_, _>| {
+        let _all_were_wanted = paths.iter().all(give);
+        Ok(())
+    };
+    let mut failed = 0;
+    in_parallel(most, give_all, workers, |(path, text)| match text {
+        Ok(text) => print(&text),
+        Err(error) => {
+            failed += 1;
+            messages::warn(&format!("{path}: {error:#}"));
+            Ok(())
+        }
+    })?;
     if failed > 0 {
         messages::warn(&format!("no text of {failed} of {} files", paths.len()));
     }
@@ -117,6 +124,18 @@ struct Session<'l, G> {
 }
 
 impl<G: Graph> Session<'_, G> {
+    /// The text of a file, or what is left of it to print: if `at_once`, sentences of live sound are printed when they end.
+    fn text(&mut self, path: &str, format: Format, at_once: bool) -> Result<String> {
+        let at_once = at_once && format == Format::Text && is_live(path);
+        let each = |segment: &Segment| match at_once && !segment.is_empty() {
+            true => print(&output::write(format, &name(path), std::slice::from_ref(segment))),
+            false => Ok(()),
+        };
+        let segments = self.file(path, each)?;
+        let printed = at_once && segments.iter().any(|segment| !segment.is_empty());
+        Ok(if printed { String::new() } else { output::write(format, &name(path), &segments) })
+    }
+
     /// The text of a file, of which nothing is known before. `each` is told of each segment when it ends.
     fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
         let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
@@ -130,7 +149,7 @@ impl<G: Graph> Session<'_, G> {
         // The samples since the last pause, and how many there were before.
         let (mut samples, mut before) = (Vec::new(), 0);
         let mut pieces = 0;
-        self.recognizer.begin(Speaker::default())?;
+        self.recognizer.begin(self.loaded.speaker.clone())?;
         loop {
             let new = wave.read(piece)?;
             if new.is_empty() {

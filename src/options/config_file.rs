@@ -15,13 +15,18 @@ struct File<A: Args> {
 /// The options in a file, the lines of which are as in a file for `--config`; those that it does not mention have their
 /// defaults, as all have if the name is empty. `option` is the one that names the file.
 pub fn read<A: Args>(option: &str, path: &str) -> Result<A> {
-    let mut line = vec![OsString::from(option)];
-    if !path.is_empty() {
-        line.push(format!("--config={path}").into());
+    match path {
+        "" => given(option, &[]),
+        path => given(option, &[&format!("--config={path}")]),
     }
+}
+
+/// The options with these arguments; all others have their defaults. Errors begin with `what` they are of.
+pub fn given<A: Args>(what: &str, arguments: &[&str]) -> Result<A> {
+    let line: Vec<OsString> = [&what].into_iter().chain(arguments).map(OsString::from).collect();
     match cli::parse::<File<A>>(line) {
         Ok(parsed) => Ok(parsed.options.options),
-        Err(stop) => Err(anyhow!("{option}: {}", stop.error.unwrap_or_default())),
+        Err(stop) => Err(anyhow!("{what}: {}", stop.error.unwrap_or_default())),
     }
 }
 

@@ -186,9 +186,20 @@ impl LoopedOptions {
             extra_left_context_initial: self.extra_left_context_initial,
         };
         let mut forward = looped(nnet, device, &streaming, scaling, &self.optimization)?;
+        self.observe(&mut forward);
+        Ok(forward)
+    }
+
+    fn observe(&self, forward: &mut LoopedForward) {
         let debug = self.computation.debug || self.debug_computation;
         ComputationOptions { debug }.observe(forward.executor());
-        Ok(forward)
+    }
+
+    /// The same for another thread.
+    pub fn another(&self, forward: &LoopedForward) -> LoopedForward {
+        let mut another = forward.another();
+        self.observe(&mut another);
+        another
     }
 }
 

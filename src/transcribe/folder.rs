@@ -1,4 +1,5 @@
-//! Where the pieces of a recogniser are: in a folder as vosk has it, or each where an option says.
+//! Where the pieces of a recogniser are: in a folder as vosk has it (of the newer form or the older one), or each where an
+//! option says.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -7,18 +8,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::cmvn::CmvnStats;
+use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
 use kaldi_fst::store::{Names, Symbols};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::object::read_matrix;
-use kaldi_online::PipelineModel;
 use kaldi_online::endpoint::EndpointOptions;
 use kaldi_online::silence::SilenceWeightingOptions;
+use kaldi_online::{PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::WordBoundaries;
 use nnet3_online::RecognizerModel;
 
 use crate::forward::AcousticNetwork;
-use crate::options::cmvn::OnlineCmvnArgs;
+use crate::messages;
 use crate::options::config_file;
 use crate::options::ivector::IvectorArgs;
 use crate::options::online::RecognizerArgs;
@@ -28,6 +30,50 @@ use crate::search_graph::{self, PairFiles, SharedGraph};
 /// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
 const MAX_COUNT: f32 = 100.0;
 const SILENCE_WEIGHT: f32 = 1e-3;
+
+/// Where a folder has its pieces.
+struct Layout {
+    mdl: &'static str,
+    /// What stands before the names of the files with options of features, of the graph, and of the classes of phones.
+    conf: &'static str,
+    graph: &'static str,
+    phones: &'static str,
+    global_cmvn: &'static str,
+    /// Where options of search, network and end pointing are, if the folder has them.
+    model_config: Option<&'static str>,
+}
+
+const NESTED: Layout = Layout {
+    mdl: "am/final.mdl",
+    conf: "conf/",
+    graph: "graph/",
+    phones: "graph/phones/",
+    global_cmvn: "am/global_cmvn.stats",
+    model_config: Some("conf/model.conf"),
+};
+
+/// The older form has all pieces but those of i-vectors side by side.
+const FLAT: Layout = Layout {
+    mdl: "final.mdl",
+    conf: "",
+    graph: "",
+    phones: "",
+    global_cmvn: "global_cmvn.stats",
+    model_config: None,
+};
+
+/// The options of models whose folders have none, as vosk gives them.
+const MODEL_CONFIG: [&str; 9] = [
+    "--max-active=7000",
+    "--beam=13.0",
+    "--lattice-beam=6.0",
+    "--acoustic-scale=1.0",
+    "--frame-subsampling-factor=3",
+    "--endpoint.silence-phones=1:2:3:4:5:6:7:8:9:10",
+    "--endpoint.rule2.min-trailing-silence=0.5",
+    "--endpoint.rule3.min-trailing-silence=1.0",
+    "--endpoint.rule4.min-trailing-silence=2.0",
+];
 
 // Pieces that are not where the folder has them, or of a recogniser without a folder.
 #[derive(Args, Clone, Debug, Default)]
@@ -70,7 +116,7 @@ struct Pieces {
     words: Option<String>,
     mfcc: Option<String>,
     fbank: Option<String>,
-    model_config: Option<String>,
+    settings: RecognizerArgs,
     ivectors: Option<IvectorArgs>,
     global_cmvn: Option<String>,
     word_boundary: Option<String>,
@@ -79,10 +125,12 @@ struct Pieces {
 /// Everything that was read, but for the network.
 pub struct Loaded {
     pub model: RecognizerModel,
+    /// What is known of a speaker before anything was said.
+    pub speaker: Speaker,
     pub transitions: Arc<TransitionModel>,
     pub graph: SharedGraph,
     pub names: Names,
-    /// The lines of conf/model.conf.
+    /// Options of search, network and end pointing.
     pub settings: RecognizerArgs,
     /// If the speaker's pauses end a piece of text.
     pub endpoint: Option<EndpointOptions>,
@@ -105,14 +153,15 @@ impl Pieces {
             words: named(&args.words),
             mfcc: named(&args.mfcc_config),
             fbank: named(&args.fbank_config),
-            model_config: named(&args.model_config),
+            settings: config_file::read("--model-config", &args.model_config)?,
             ivectors,
             global_cmvn: None,
             word_boundary: named(&args.word_boundary),
         })
     }
 
-    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`. What options name is taken from there instead.
+    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`, or with `final.mdl` and what else is needed beside
+    /// it. What options name is taken from there instead.
     fn of_folder(folder: &str, args: &PieceArgs) -> Result<Pieces> {
         if !Path::new(folder).is_dir() {
             bail!(
@@ -120,29 +169,39 @@ impl Pieces {
             );
         }
         let path = |name: &str| format!("{folder}/{name}");
+        let is_flat = !Path::new(&path(NESTED.mdl)).exists() && Path::new(&path(FLAT.mdl)).exists();
+        let layout = if is_flat { FLAT } else { NESTED };
+        let Layout { conf, graph, phones, .. } = layout;
         let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));
         let needed = |name: &str| {
             there(name).with_context(|| format!("{folder}: the folder of the model has no {name}"))
         };
         let or =
             |option: &str, name: &str| if option.is_empty() { there(name) } else { Some(option.to_owned()) };
-        let graph = match (&args.graph, there("graph/HCLG.fst"), there("graph/HCLr.fst")) {
-            (graph, ..) if !graph.is_empty() => GraphFiles::Whole(graph.clone()),
-            (_, Some(graph), _) => GraphFiles::Whole(graph),
+        for unused in ["rescore", "rnnlm"].into_iter().filter_map(there) {
+            messages::warn(&format!("{unused} is not used: words are those of the graph's language model"));
+        }
+        let (whole, hcl) = (format!("{graph}HCLG.fst"), format!("{graph}HCLr.fst"));
+        let graph_files = match (&args.graph, there(&whole), there(&hcl)) {
+            (named, ..) if !named.is_empty() => GraphFiles::Whole(named.clone()),
+            (_, Some(whole), _) => GraphFiles::Whole(whole),
             (_, None, Some(hcl)) => GraphFiles::Pair {
                 hcl,
-                grammar: needed("graph/Gr.fst")?,
-                disambiguation: needed("graph/disambig_tid.int")?,
+                grammar: needed(&format!("{graph}Gr.fst"))?,
+                disambiguation: needed(&format!("{graph}disambig_tid.int"))?,
             },
-            (_, None, None) => {
-                bail!("{folder}: the folder of the model has neither graph/HCLG.fst nor graph/HCLr.fst");
-            }
+            (_, None, None) => bail!("{folder}: the folder of the model has neither {whole} nor {hcl}"),
         };
-        let (mfcc, fbank) =
-            (or(&args.mfcc_config, "conf/mfcc.conf"), or(&args.fbank_config, "conf/fbank.conf"));
+        let names = (format!("{conf}mfcc.conf"), format!("{conf}fbank.conf"));
+        let (mfcc, fbank) = (or(&args.mfcc_config, &names.0), or(&args.fbank_config, &names.1));
         if mfcc.is_none() && fbank.is_none() {
-            bail!("{folder}: the folder of the model has neither conf/mfcc.conf nor conf/fbank.conf");
+            bail!("{folder}: the folder of the model has neither {} nor {}", names.0, names.1);
         }
+        let settings = match (args.model_config.as_str(), layout.model_config) {
+            ("", None) => config_file::given("options of models whose folder has none", &MODEL_CONFIG)?,
+            ("", Some(name)) => config_file::read("--model-config", &needed(name)?)?,
+            (named, _) => config_file::read("--model-config", named)?,
+        };
         let ivectors = match (&args.ivector_extraction_config, there("ivector")) {
             (config, _) if !config.is_empty() => {
                 Some(config_file::read("--ivector-extraction-config", config)?)
@@ -160,23 +219,20 @@ impl Pieces {
             }),
         };
         Ok(Pieces {
-            mdl: needed("am/final.mdl")?,
-            graph,
-            words: or(&args.words, "graph/words.txt"),
+            mdl: needed(layout.mdl)?,
+            graph: graph_files,
+            words: or(&args.words, &format!("{graph}words.txt")),
             mfcc,
             fbank,
-            model_config: Some(if args.model_config.is_empty() {
-                needed("conf/model.conf")?
-            } else {
-                args.model_config.clone()
-            }),
+            settings,
             ivectors,
-            global_cmvn: there("am/global_cmvn.stats"),
-            word_boundary: or(&args.word_boundary, "graph/phones/word_boundary.int"),
+            global_cmvn: there(layout.global_cmvn),
+            word_boundary: or(&args.word_boundary, &format!("{phones}word_boundary.int")),
         })
     }
 
-    fn features(&self, threads: NonZero<usize>) -> Result<PipelineModel> {
+    /// How features are made, and what is known of speakers beforehand.
+    fn features(&self, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
         let mut features = match (&self.fbank, &self.mfcc) {
             (Some(config), None) => config_file::read::<FbankArgs>("--fbank-config", config)?
                 .options()
@@ -190,16 +246,16 @@ impl Pieces {
         };
         // Sound at a higher rate has all that the model needs.
         features.frames.allow_downsample = true;
-        let cmvn = match &self.global_cmvn {
-            None => None,
-            Some(file) => {
-                let options: OnlineCmvnArgs = config_file::read("am/global_cmvn.stats", "")?;
-                let stats = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
-                Some((options.options()?, stats))
-            }
-        };
+        let (mut cmvn, mut speaker) = (None, Speaker::default());
+        if let Some(file) = &self.global_cmvn {
+            let global = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
+            // As vosk does it: the mean that is subtracted is that of the file, whatever is said.
+            let frozen = Some(global.clone());
+            speaker.cmvn = Some(OnlineCmvnState { frozen, ..OnlineCmvnState::new(global.clone()) });
+            cmvn = Some((OnlineCmvnOptions::default(), global));
+        }
         let ivectors = self.ivectors.as_ref().map(|args| args.read(threads)).transpose()?;
-        Ok(PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?)
+        Ok((PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?, speaker))
     }
 }
 
@@ -217,14 +273,14 @@ pub fn load(
     } else {
         Pieces::of_options(args)?
     };
-    let settings: RecognizerArgs =
-        config_file::read("--model-config", pieces.model_config.as_deref().unwrap_or(""))?;
+    let settings = pieces.settings.clone();
     settings.search.check()?;
     let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {
         true => None,
         false => Some(settings.endpoint.options()?),
     };
-    let features = Arc::new(pieces.features(threads)?);
+    let (features, speaker) = pieces.features(threads)?;
+    let features = Arc::new(features);
     let device = nnet3_matrix::cpu();
     let AcousticNetwork { transitions, nnet, scaling } =
         AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale)?;
@@ -260,5 +316,5 @@ pub fn load(
         silence_weighting,
         frame_subsampling_factor: settings.looped.frame_subsampling_factor as usize,
     };
-    Ok((Loaded { model, transitions, graph, names, settings, endpoint, boundaries }, network))
+    Ok((Loaded { model, speaker, transitions, graph, names, settings, endpoint, boundaries }, network))
 }

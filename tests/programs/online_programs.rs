@@ -220,26 +220,28 @@ fn model_folder(f: &Folder) -> String {
     model
 }
 
-/// The words and times of a model folder are those of the lattice, by the programs for lattices.
-#[test]
-fn text_with_a_model_folder() {
-    let f = folder("transcribe", false);
-    let model = model_folder(&f);
+/// The lines that the programs for lattices make of what is recognised in u7.wav, whose costs are scaled as in the folder.
+fn ctm_of_lattice(f: &Folder, model: &str, options: &str) -> Vec<String> {
     f.write("wav.scp", format!("u7 {DATA}/sound/u7.wav\n"));
     f.write("spk2utt", "u7 u7\n");
     // The lattice has costs that are not scaled.
     let scale = |text: &str| text.replace("--acoustic-scale=1.0", "--acoustic-scale=0.2");
     std::fs::write(format!("{model}/conf/model.conf"), scale(SCALES).replace(' ', "\n") + "\n").unwrap();
-    output(&f, &scale(&online("--chunk-length=0.2").replace("ark:@waves", "scp:@wav.scp")));
+    let line = online(&format!("--chunk-length=0.2 {options}"));
+    output(f, &scale(&line.replace("ark:@waves", "scp:@wav.scp")));
     output(
-        &f,
+        f,
         "lattice-to-ctm-conf --acoustic-scale=0.2 --lm-scale=0.9 --frame-shift=0.03 ark:@online.lat @expected.ctm",
     );
     let expected: Vec<String> = f.read("expected.ctm").lines().map(str::to_owned).collect();
     assert!(!expected.is_empty());
-    let ctm = run(&f, &format!("nnet3-transcribe --format=ctm {model} {DATA}/sound/u7.wav")).stdout;
+    expected
+}
+
+fn assert_same_ctm(f: &Folder, model: &str, expected: &[String]) {
+    let ctm = run(f, &format!("nnet3-transcribe --format=ctm {model} {DATA}/sound/u7.wav")).stdout;
     assert_eq!(ctm.lines().count(), expected.len());
-    for (ours, line) in ctm.lines().zip(&expected) {
+    for (ours, line) in ctm.lines().zip(expected) {
         let (a, b): (Vec<&str>, Vec<&str>) = (ours.split(' ').collect(), line.split(' ').collect());
         assert_eq!((a[0], a[1], a[4]), (b[0], b[1], format!("w{}", b[4]).as_str()));
         for column in [2, 3, 5] {
@@ -247,6 +249,15 @@ fn text_with_a_model_folder() {
             assert!((x - y).abs() < 0.011, "{ours}, {line}");
         }
     }
+}
+
+/// The words and times of a model folder are those of the lattice, by the programs for lattices.
+#[test]
+fn text_with_a_model_folder() {
+    let f = folder("transcribe", false);
+    let model = model_folder(&f);
+    let expected = ctm_of_lattice(&f, &model, "");
+    assert_same_ctm(&f, &model, &expected);
     let text = output(&f, &format!("nnet3-transcribe {model} {DATA}/sound/u7.wav"));
     let words: Vec<String> =
         expected.iter().map(|line| format!("w{}", line.split(' ').nth(4).unwrap())).collect();
@@ -257,6 +268,23 @@ fn text_with_a_model_folder() {
          --model-config={model}/conf/model.conf {DATA}/sound/u7.wav"
     );
     assert_eq!(output(&f, &pieces), text);
+}
+
+/// The mean of a folder's global statistics is subtracted as it is: as a window without end that has room for all of them.
+#[test]
+fn text_with_global_means() {
+    let f = folder("global-means", false);
+    let model = model_folder(&f);
+    let stats = format!("{DATA}/ivectors/global_cmvn.stats");
+    let with = |window: &str| {
+        f.write("cmvn.conf", window);
+        ctm_of_lattice(&f, &model, &format!("--cmvn-config=@cmvn.conf --global-cmvn-stats={stats}"))
+    };
+    let running = with("--cmn-window=600\n--global-frames=200\n");
+    let expected = with("--cmn-window=1000000000\n--global-frames=1000000000\n");
+    assert_ne!(expected, running);
+    std::fs::copy(&stats, format!("{model}/am/global_cmvn.stats")).unwrap();
+    assert_same_ctm(&f, &model, &expected);
 }
 
 /// Where pauses end sentences, live sound has a line for each, and a file has the same words on one line.
@@ -280,6 +308,82 @@ fn text_sentence_by_sentence() {
     let ctm = run(&f, &format!("nnet3-transcribe --format=ctm {model} {wave}")).stdout;
     let starts: Vec<f64> = ctm.lines().map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect();
     assert!(starts.is_sorted() && starts.last() > Some(&0.3), "{ctm}");
+}
+
+/// The older form of a model folder has built-in options.
+#[test]
+fn text_with_a_flat_model_folder() {
+    let f = folder("flat", false);
+    let (model, flat, wave) = (model_folder(&f), f.path("flat"), format!("{DATA}/sound/u7.wav"));
+    let built_in = "--max-active=7000\n--beam=13.0\n--lattice-beam=6.0\n--acoustic-scale=1.0\n--frame-subsampling-factor=3\n\
+                    --endpoint.silence-phones=1:2:3:4:5:6:7:8:9:10\n--endpoint.rule2.min-trailing-silence=0.5\n\
+                    --endpoint.rule3.min-trailing-silence=1.0\n--endpoint.rule4.min-trailing-silence=2.0\n";
+    std::fs::write(format!("{model}/conf/model.conf"), built_in).unwrap();
+    std::fs::create_dir(&flat).unwrap();
+    for piece in ["am/final.mdl", "conf/mfcc.conf", "graph/HCLG.fst", "graph/words.txt"] {
+        let name = piece.split('/').next_back().unwrap();
+        std::fs::copy(format!("{model}/{piece}"), format!("{flat}/{name}")).unwrap();
+    }
+    let of = |folder: &str, options: &str| {
+        output(&f, &format!("nnet3-transcribe --format=json {options} {folder} {wave}"))
+    };
+    let text = of(&flat, "");
+    assert_eq!(text, of(&model, ""));
+    // Options can still be in a file, and pieces elsewhere.
+    let narrow = f
+        .write("narrow.conf", built_in.replace("beam=13.0", "beam=0.5") + "--min-active=1\n--max-active=2\n");
+    assert_ne!(of(&flat, &format!("--model-config={narrow}")), text);
+    assert_eq!(
+        of(&flat, &format!("--model-config={narrow}")),
+        of(&model, &format!("--model-config={narrow}"))
+    );
+    // Classes of phones are used if they are there; what is for a second pass is not, which is said.
+    std::fs::create_dir(format!("{flat}/rescore")).unwrap();
+    let warned = run(&f, &format!("nnet3-transcribe {flat} {wave}"));
+    assert!(warned.status == 0 && warned.stderr.contains("flat/rescore is not used"), "{}", warned.stderr);
+    let boundaries = f.write("flat/word_boundary.int", "1 nonsense\n");
+    fails(&f, 255, &format!("nnet3-transcribe {flat} {wave}"), &[&boundaries, "nonsense"]);
+    for (name, words) in [
+        ("HCLG.fst", "the folder of the model has neither HCLG.fst nor HCLr.fst"),
+        ("mfcc.conf", "the folder of the model has neither mfcc.conf nor fbank.conf"),
+        ("final.mdl", "the folder of the model has no am/final.mdl"),
+    ] {
+        std::fs::rename(format!("{flat}/{name}"), f.path("away")).unwrap();
+        fails(&f, 255, &format!("nnet3-transcribe {flat} {wave}"), &[words]);
+        std::fs::rename(f.path("away"), format!("{flat}/{name}")).unwrap();
+    }
+}
+
+/// Several files at once, of different lengths and one of which is bad, have the texts of one after another.
+#[test]
+fn text_on_several_threads() {
+    let f = folder("threads", false);
+    let model = model_folder(&f);
+    let sound = std::fs::read(format!("{DATA}/sound/u7.wav")).unwrap();
+    let files: Vec<String> = (0..9)
+        .map(|n| match n {
+            4 => f.write("n4.wav", ""),
+            _ => f.write(&format!("n{n}.wav"), &sound[..sound.len() - 2000 * ((n * 5) % 9)]),
+        })
+        .collect();
+    let with = |threads: &str| {
+        run(&f, &format!("nnet3-transcribe --format=ctm --num-threads={threads} {model} {}", files.join(" ")))
+    };
+    let (one, four) = (with("1"), with("4"));
+    assert!(one.stdout.contains("n8 1 ") && one.stdout.lines().count() > 16, "{}", one.stdout);
+    assert_eq!((four.status, &four.stdout), (1, &one.stdout));
+    assert!(
+        four.stderr.contains("n4.wav") && four.stderr.contains("no text of 1 of 9 files"),
+        "{}",
+        four.stderr
+    );
+    let wave = &files[0];
+    fails(
+        &f,
+        255,
+        &format!("nnet3-transcribe --num-threads=0 {model} {wave}"),
+        &["--num-threads=0: expected"],
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct Streaming {
 
 /// Runs one network on utterances, one after another. The network should be in test mode.
 pub struct LoopedForward {
-    nnet: Nnet,
+    nnet: Arc<Nnet>,
     program: Arc<Program>,
     requests: [ComputationRequest; 3],
     options: LoopedOptions,
@@ -67,8 +67,23 @@ impl LoopedForward {
         let requests = looped_requests(&nnet, &options)?;
         let computation = compile_looped(&nnet, optimize, &requests)?;
         let program = Arc::new(Program::for_device(&nnet, computation, device, &mut Watch::default())?);
-        let (executor, random) = (Executor::new(device), Random::new(0));
+        let (nnet, executor, random) = (Arc::new(nnet), Executor::new(device), Random::new(0));
         Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random, chunks: 0 })
+    }
+
+    /// Another one, for another thread, which shares the network and the program. What it computes begins with
+    /// [`begin`](Self::begin).
+    pub fn another(&self) -> LoopedForward {
+        LoopedForward {
+            nnet: self.nnet.clone(),
+            program: self.program.clone(),
+            requests: self.requests.clone(),
+            options: self.options,
+            scaling: self.scaling.clone(),
+            executor: Executor::new(self.executor.device()),
+            random: Random::new(0),
+            chunks: 0,
+        }
     }
 
     /// New frames of each chunk.
@@ -195,17 +210,44 @@ mod tests {
         }
     }
 
+    const RECURRENT: &str = "component name=c type=AffineComponent input-dim=4 output-dim=2
+         component name=tanh type=TanhComponent dim=2
+         input-node name=input dim=2
+         component-node name=c component=c input=Append(Offset(input, 1), IfDefined(Offset(tanh, -1)))
+         component-node name=tanh component=tanh input=c
+         output-node name=output input=tanh";
+
+    /// Two that take turns do not see each other's state, and the second may be on another thread.
+    #[test]
+    fn another_one_has_its_own_state() {
+        let mut first = looped(&network(RECURRENT), 4, 1, 3);
+        let features = [random_matrix(13, 2, 1), random_matrix(18, 2, 2)];
+        let expected = [0, 1].map(|n| first.compute(&features[n], Ivectors::None).unwrap());
+        let (mut second, mut out) = (first.another(), [Vec::new(), Vec::new()]);
+        first.begin().unwrap();
+        second.begin().unwrap();
+        for _ in 0..3 {
+            for (n, forward) in [&mut first, &mut second].into_iter().enumerate() {
+                let input: Vec<f32> = forward
+                    .next_input()
+                    .flat_map(|t| features[n].row((t.max(0) as usize).min(features[n].rows - 1)).to_vec())
+                    .collect();
+                out[n].extend(forward.advance(&input, None).unwrap().data);
+            }
+        }
+        for (out, expected) in out.iter().zip(&expected) {
+            assert_eq!(out[..], expected.data[..out.len()]);
+        }
+        let elsewhere = std::thread::scope(|scope| {
+            scope.spawn(|| first.another().compute(&features[0], Ivectors::None).unwrap()).join().unwrap()
+        });
+        assert_eq!(elsewhere.data, expected[0].data);
+    }
+
     /// A recurrence sees all that went before: the same as one chunk for the whole utterance.
     #[test]
     fn state_is_kept_between_chunks() {
-        let nnet = network(
-            "component name=c type=AffineComponent input-dim=4 output-dim=2
-             component name=tanh type=TanhComponent dim=2
-             input-node name=input dim=2
-             component-node name=c component=c input=Append(Offset(input, 1), IfDefined(Offset(tanh, -1)))
-             component-node name=tanh component=tanh input=c
-             output-node name=output input=tanh",
-        );
+        let nnet = network(RECURRENT);
         let features = random_matrix(31, 2, 5);
         let whole = Chunking { frames_per_chunk: 100, extra_left_context: 9, ..Default::default() };
         let expected = forward(&nnet, whole, 1.0).compute(&features, Ivectors::None).unwrap();
