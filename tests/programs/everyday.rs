@@ -267,6 +267,8 @@ fn scripts() -> Vec<PathBuf> {
         "egs/digits/local",
         "egs/drivers",
         "egs/drivers/local",
+        "egs/published",
+        "egs/published/local",
         "tests/train",
     ] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
