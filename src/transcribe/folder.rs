@@ -169,10 +169,15 @@ impl Pieces {
             );
         }
         let path = |name: &str| format!("{folder}/{name}");
-        let is_flat = !Path::new(&path(NESTED.mdl)).exists() && Path::new(&path(FLAT.mdl)).exists();
-        let layout = if is_flat { FLAT } else { NESTED };
-        let Layout { conf, graph, phones, .. } = layout;
         let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));
+        let (layout, mdl) = match (there(NESTED.mdl), there(FLAT.mdl)) {
+            (Some(mdl), _) => (NESTED, mdl),
+            (None, Some(mdl)) => (FLAT, mdl),
+            (None, None) => {
+                bail!("{folder}: the folder of the model has no {}, nor {}", NESTED.mdl, FLAT.mdl)
+            }
+        };
+        let Layout { conf, graph, phones, .. } = layout;
         let needed = |name: &str| {
             there(name).with_context(|| format!("{folder}: the folder of the model has no {name}"))
         };
@@ -219,7 +224,7 @@ impl Pieces {
             }),
         };
         Ok(Pieces {
-            mdl: needed(layout.mdl)?,
+            mdl,
             graph: graph_files,
             words: or(&args.words, &format!("{graph}words.txt")),
             mfcc,
