@@ -2,7 +2,10 @@
 //! written as standard operators only when it is known whether their rows depend on a length.
 
 use crate::fields::Table;
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 /// A tensor of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +20,7 @@ impl Value {
 /// Numbers that do not depend on inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
-    Floats { dims: Vec<i64>, data: Vec<f32> },
+    Floats { dims: Vec<i64>, data: Rc<[f32]> },
     Ints(Vec<i64>),
 }
 
@@ -53,6 +56,17 @@ pub enum Op {
     },
 }
 
+impl Op {
+    pub fn operands(&self) -> &[Value] {
+        match self {
+            Op::Standard { inputs, .. } => inputs,
+            Op::Rows { sources, .. } => sources,
+            Op::SumRanges { source, .. } => std::slice::from_ref(source),
+            Op::Input(_) | Op::Constant(_) | Op::Fill(_) => &[],
+        }
+    }
+}
+
 /// The columns of a matrix of the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
@@ -73,6 +87,29 @@ pub struct Item {
     pub cell: Option<Cell>,
 }
 
+/// Lists of floats, each of which is kept once however many graphs have it.
+#[derive(Default)]
+pub struct Pool {
+    lists: HashMap<u64, Vec<Rc<[f32]>>>,
+}
+
+impl Pool {
+    fn shared(&mut self, data: Vec<f32>) -> Rc<[f32]> {
+        let mut hasher = DefaultHasher::new();
+        data.iter().for_each(|v| v.to_bits().hash(&mut hasher));
+        let known = self.lists.entry(hasher.finish()).or_default();
+        let same = |list: &&Rc<[f32]>| {
+            list.len() == data.len() && list.iter().zip(&data).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        if let Some(list) = known.iter().find(same) {
+            return list.clone();
+        }
+        let list: Rc<[f32]> = data.into();
+        known.push(list.clone());
+        list
+    }
+}
+
 /// What the requests' inputs become.
 #[derive(Default)]
 pub struct Graph {
@@ -82,13 +119,19 @@ pub struct Graph {
     pub node: String,
     /// Whether it is to serve all lengths, so that no operator may have a constant for each row.
     pub any_length: bool,
-    floats: HashMap<(Vec<i64>, Vec<u32>), Value>,
+    pool: Rc<RefCell<Pool>>,
+    /// By dimensions and address of the list.
+    floats: HashMap<(Vec<i64>, *const f32), Value>,
     ints: HashMap<Vec<i64>, Value>,
 }
 
 impl Graph {
-    pub fn new(any_length: bool) -> Graph {
-        Graph { any_length, ..Graph::default() }
+    pub fn new(any_length: bool, pool: Rc<RefCell<Pool>>) -> Graph {
+        Graph { any_length, pool, ..Graph::default() }
+    }
+
+    pub fn pool(&self) -> Rc<RefCell<Pool>> {
+        self.pool.clone()
     }
 
     pub fn item(&self, value: Value) -> &Item {
@@ -99,6 +142,18 @@ impl Graph {
     }
     pub fn cols(&self, value: Value) -> usize {
         self.item(value).cols
+    }
+
+    /// What `wanted` depends on and itself, in the order of the graph.
+    pub fn needed(&self, wanted: impl IntoIterator<Item = Value>) -> Vec<Value> {
+        let mut needed = vec![false; self.items.len()];
+        wanted.into_iter().for_each(|value| needed[value.index()] = true);
+        for i in (0..self.items.len()).rev() {
+            if needed[i] {
+                self.items[i].op.operands().iter().for_each(|operand| needed[operand.index()] = true);
+            }
+        }
+        (0..self.items.len() as u32).map(Value).filter(|value| needed[value.index()]).collect()
     }
 
     fn push(&mut self, op: Op, rows: usize, cols: usize) -> Value {
@@ -127,14 +182,27 @@ impl Graph {
     }
 
     pub fn floats(&mut self, dims: &[usize], data: Vec<f32>) -> Value {
-        let dims: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
-        let key = (dims.clone(), data.iter().map(|v| v.to_bits()).collect::<Vec<u32>>());
+        let dims = dims.iter().map(|&d| d as i64).collect();
+        let data = self.pool.borrow_mut().shared(data);
+        self.shared_floats(dims, data)
+    }
+
+    fn shared_floats(&mut self, dims: Vec<i64>, data: Rc<[f32]>) -> Value {
+        let key = (dims.clone(), data.as_ptr());
         if let Some(&known) = self.floats.get(&key) {
             return known;
         }
         let value = self.push(Op::Constant(Constant::Floats { dims, data }), 0, 0);
         self.floats.insert(key, value);
         value
+    }
+
+    /// A constant of a graph with the same pool.
+    pub fn constant(&mut self, constant: &Constant) -> Value {
+        match constant {
+            Constant::Ints(data) => self.ints(data),
+            Constant::Floats { dims, data } => self.shared_floats(dims.clone(), data.clone()),
+        }
     }
 
     pub fn ints(&mut self, data: &[i64]) -> Value {

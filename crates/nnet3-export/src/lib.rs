@@ -12,6 +12,7 @@ mod components;
 pub mod error;
 pub mod fields;
 pub mod graph;
+mod live;
 pub mod onnx;
 pub mod safetensors;
 mod trace;

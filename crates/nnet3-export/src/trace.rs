@@ -3,23 +3,38 @@
 
 use crate::components;
 use crate::error::{Error, Result};
-use crate::graph::{Cell, Graph, SourceRow, Value};
+use crate::graph::{Cell, Graph, Pool, SourceRow, Value};
 use nnet3_core::compile::compile;
 use nnet3_core::computation::{Command, Computation, Propagate, SubmatrixId};
+use nnet3_core::index::Cindex;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// A computation as a graph, with what the requests ask for.
 pub struct Traced {
     pub graph: Graph,
     /// For each request, the outputs by name.
     pub outputs: Vec<Vec<(String, Value)>>,
+    /// What the rows of each matrix of the computation are.
+    pub cindexes: Vec<Vec<Cindex>>,
+}
+
+/// What graphs of the same network have in common.
+#[derive(Clone, Default)]
+pub struct Tracing {
+    /// As in [`Graph`].
+    pub any_length: bool,
+    /// Whether each request gets one i-vector, for all the rows that it wants.
+    pub one_ivector: bool,
+    pub pool: Rc<RefCell<Pool>>,
 }
 
 /// The graph of one request, or of several that follow each other in time. Derivatives are not computed. The network is in
 /// test mode.
-pub fn trace(nnet: &Nnet, requests: &[ComputationRequest], any_length: bool) -> Result<Traced> {
+pub fn trace(nnet: &Nnet, requests: &[ComputationRequest], how: &Tracing) -> Result<Traced> {
     let mut forward = requests.to_vec();
     for request in &mut forward {
         request.need_model_derivative = false;
@@ -29,7 +44,8 @@ pub fn trace(nnet: &Nnet, requests: &[ComputationRequest], any_length: bool) -> 
     let computation = compile(nnet, &forward)?;
     let mut tracer = Tracer {
         nnet,
-        graph: Graph::new(any_length),
+        graph: Graph::new(how.any_length, how.pool.clone()),
+        one_ivector: how.one_ivector,
         computation: &computation,
         parts: HashMap::new(),
         values: HashMap::new(),
@@ -40,12 +56,14 @@ pub fn trace(nnet: &Nnet, requests: &[ComputationRequest], any_length: bool) -> 
     }
     let Tracer { graph, mut outputs, .. } = tracer;
     outputs.truncate(requests.len());
-    Ok(Traced { graph, outputs })
+    let cindexes = computation.debug_info.into_iter().map(|info| info.cindexes).collect();
+    Ok(Traced { graph, outputs, cindexes })
 }
 
 struct Tracer<'a> {
     nnet: &'a Nnet,
     graph: Graph,
+    one_ivector: bool,
     computation: &'a Computation,
     /// Columns of matrices that have been written, by first column.
     parts: HashMap<u32, BTreeMap<u32, Value>>,
@@ -99,6 +117,21 @@ impl Tracer<'_> {
         self.graph.items[value.index()].cell = Some(cell);
         self.values.insert(cell, value);
         value
+    }
+
+    /// Ends a request: what it has written belongs to it, even if only later ones read it.
+    fn end_request(&mut self) {
+        let mut written: Vec<u32> = self.parts.keys().copied().collect();
+        written.sort_unstable();
+        for matrix in written {
+            let info = self.computation.matrices[matrix as usize];
+            self.graph.node = self.node_of(matrix);
+            let whole = Cell { matrix, first_col: 0, cols: info.cols as u32 };
+            let value = self.assemble(whole, info.rows);
+            self.remember(whole, value);
+        }
+        self.graph.segment += 1;
+        self.outputs.push(Vec::new());
     }
 
     /// All columns of a matrix. What nothing has written is zero.
@@ -176,10 +209,7 @@ impl Tracer<'_> {
             | Command::Deallocate { .. }
             | Command::NoOp
             | Command::NoOpPermanent => {}
-            Command::Marker => {
-                self.graph.segment += 1;
-                self.outputs.push(Vec::new());
-            }
+            Command::Marker => self.end_request(),
             Command::SetConst { value: 0.0, .. } => {}
             Command::SetConst { dest, value } => {
                 self.graph.node = self.node_of(self.computation.submatrix(dest).matrix.0);
@@ -189,8 +219,12 @@ impl Tracer<'_> {
             }
             Command::AcceptInput { matrix, node } => {
                 let cell = self.cell(matrix)?;
-                let value =
-                    self.graph.input(self.nnet.node_name(node), self.num_rows(matrix), cell.cols as usize);
+                let (name, rows) = (self.nnet.node_name(node), self.num_rows(matrix));
+                let given = if self.one_ivector && name == "ivector" { 1 } else { rows };
+                let mut value = self.graph.input(name, given, cell.cols as usize);
+                if given != rows {
+                    value = self.graph.rows_of(value, std::iter::repeat_n(0, rows));
+                }
                 self.remember(cell, value);
             }
             Command::ProvideOutput { matrix, node } => {

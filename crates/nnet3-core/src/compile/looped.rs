@@ -131,7 +131,7 @@ pub fn compile_looped(
 }
 
 /// Continues the sequence of requests to `count` of them.
-fn extrapolate(requests: &[ComputationRequest; 3], count: usize) -> Result<Vec<ComputationRequest>> {
+pub fn extrapolate(requests: &[ComputationRequest; 3], count: usize) -> Result<Vec<ComputationRequest>> {
     let [_, second, third] = requests;
     let first_time = |request: &ComputationRequest| request.inputs.first()?.indexes.first().map(|i| i.t);
     let shift = match (first_time(second), first_time(third)) {

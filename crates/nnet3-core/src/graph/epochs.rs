@@ -14,11 +14,16 @@ pub(crate) fn node_epochs(nnet: &Nnet) -> Vec<usize> {
 
 /// Whether the network has a recurrence.
 pub(crate) fn is_recurrent(nnet: &Nnet) -> bool {
+    !recurrent_nodes(nnet).is_empty()
+}
+
+/// The nodes that depend on themselves, maybe at other times, in ascending order.
+pub fn recurrent_nodes(nnet: &Nnet) -> Vec<NodeId> {
     let epochs = node_epochs(nnet);
-    let itself = |id: NodeId| nnet.node_dependencies(id).contains(&id);
-    let mut sorted = epochs.clone();
-    sorted.sort_unstable();
-    sorted.windows(2).any(|w| w[0] == w[1]) || nnet.node_ids().any(itself)
+    let mut sizes = vec![0; epochs.len()];
+    epochs.iter().for_each(|&epoch| sizes[epoch] += 1);
+    let itself = |id: &NodeId| sizes[epochs[id.index()]] > 1 || nnet.node_dependencies(*id).contains(id);
+    nnet.node_ids().filter(itself).collect()
 }
 
 /// Who reads each node: ascending, those that read it more than once as often.

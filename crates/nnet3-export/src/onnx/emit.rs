@@ -17,6 +17,8 @@ pub struct Lengths {
     pub input_rows: Affine,
     /// More values of a list than this do not repeat themselves.
     pub longest_period: usize,
+    /// The fewest units that the model is to take; with fewer it ends with an error.
+    pub fewest: i64,
 }
 
 /// A graph, for one length or several of them, on the way to ONNX.
@@ -24,6 +26,10 @@ pub struct Emitter<'a> {
     /// The same graph for each length.
     pub(super) graphs: Vec<&'a Graph>,
     pub(super) lengths: Option<&'a Lengths>,
+    /// The graphs of other lengths, in units, which tell where what the first graphs have in common does not hold.
+    pub(super) checks: Vec<(i64, &'a Graph)>,
+    /// The largest length at which it does not.
+    fails_at: i64,
     /// Sequences, if their number is fixed.
     batch_size: Option<usize>,
     proto: GraphProto,
@@ -43,6 +49,8 @@ impl<'a> Emitter<'a> {
         Emitter {
             graphs,
             lengths,
+            checks: Vec::new(),
+            fails_at: 0,
             batch_size,
             proto,
             taken: HashSet::new(),
@@ -50,6 +58,23 @@ impl<'a> Emitter<'a> {
             ints: HashMap::new(),
             affine: HashMap::new(),
         }
+    }
+
+    /// Also looks at the graphs of other lengths; items are the same as in the first graphs.
+    pub fn with_checks(mut self, checks: Vec<(i64, &'a Graph)>) -> Emitter<'a> {
+        self.checks = checks;
+        self
+    }
+
+    /// The largest length, in units, at which what has been written is not right.
+    pub fn fails_at(&self) -> i64 {
+        self.fails_at
+    }
+
+    /// Notes the lengths at which something that has been written does not hold.
+    pub(super) fn check(&mut self, holds: impl Fn(i64, &Graph) -> bool) {
+        let failing = self.checks.iter().filter(|(units, graph)| !holds(*units, graph));
+        self.fails_at = failing.map(|&(units, _)| units).chain([self.fails_at]).max().unwrap_or(0);
     }
 
     pub fn item(&self, value: Value) -> &'a Item {
@@ -141,12 +166,7 @@ impl<'a> Emitter<'a> {
             return Err(Error::unsupported("a number depends on the length, and there is one length only"));
         };
         let name = if (a, b) == (0, 1) {
-            let (input, rows) = (lengths.input.clone(), lengths.input_rows);
-            let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
-            let total = self.node("length", "Shape", &[&input], shape);
-            let (base, step) = (self.ints(&[rows.a]), self.ints(&[rows.b]));
-            let beyond = self.node("length", "Sub", &[&total, &base], vec![]);
-            self.node("length", "Div", &[&beyond, &step], vec![])
+            self.units(lengths)
         } else {
             let mut name = self.affine(Affine { a: 0, b: 1 })?;
             if b != 1 {
@@ -163,6 +183,38 @@ impl<'a> Emitter<'a> {
         Ok(name)
     }
 
+    /// The length of the input in whole units. A runtime stops, with the name of a node that says why, if it is too short.
+    fn units(&mut self, lengths: &Lengths) -> String {
+        let rows = lengths.input_rows;
+        let fewest = rows.at(lengths.fewest);
+        let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
+        let total = self.node("length", "Shape", &[&lengths.input], shape);
+        let [zero, one] = [0, 1].map(|i| self.ints(&[i]));
+        let [zero, end, one] =
+            [zero, total.clone(), one].map(|x| self.node("length", "Squeeze", &[&x], vec![]));
+        let places = self.node("length", "Range", &[&zero, &end, &one], vec![]);
+        // The last frame that must be there: its number, or an error.
+        let last = self.ints(&[fewest - 1]);
+        let axis = vec![AttributeProto::int("axis", 0)];
+        let base = format!("{}/needs_at_least_{fewest}_frames", lengths.input);
+        let last = self.node(&base, "Gather", &[&places, &last], axis);
+        let sum = self.node("length", "Add", &[&total, &last], vec![]);
+        let (base, step) = (self.ints(&[rows.a + fewest - 1]), self.ints(&[rows.b]));
+        let beyond = self.node("length", "Sub", &[&sum, &base], vec![]);
+        self.node("length", "Div", &[&beyond, &step], vec![])
+    }
+
+    /// Frames of the input that are no whole unit more are cut off.
+    pub fn cut_input(&mut self, value: Value) -> Result<()> {
+        let Some(lengths) = self.lengths else { return Ok(()) };
+        let end = self.affine(lengths.input_rows)?;
+        let [start, axis] = [0, 1].map(|i| self.ints(&[i]));
+        let base = format!("{}/whole", lengths.input);
+        let cut = self.node(&base, "Slice", &[&lengths.input, &start, &end, &axis], vec![]);
+        self.names.insert(value, cut);
+        Ok(())
+    }
+
     /// A number of rows, from what it is in each graph.
     pub(super) fn fit(&self, node: &str, values: impl Iterator<Item = i64> + Clone) -> Result<Affine> {
         let units = self.lengths.map_or(&[0][..], |lengths| &lengths.units);
@@ -172,19 +224,25 @@ impl<'a> Emitter<'a> {
         })
     }
 
-    pub fn add_input(&mut self, value: Value, name: &str, rows: Dimension) {
-        let item = self.item(value);
-        let dims = vec![self.batch(), rows, Dimension::fixed(item.cols)];
-        self.proto.input.push(ValueInfo::floats(name, dims));
+    /// Without `rows` the tensor is [sequences, columns].
+    pub fn add_input(&mut self, value: Value, name: &str, rows: Option<Dimension>) {
+        let info = self.info(value, name, rows);
+        self.proto.input.push(info);
         self.names.insert(value, name.to_string());
     }
 
-    pub fn add_output(&mut self, value: Value, name: &str, rows: Dimension) -> Result<()> {
+    /// As [`add_input`](Self::add_input).
+    pub fn add_output(&mut self, value: Value, name: &str, rows: Option<Dimension>) -> Result<()> {
         let source = self.emit(value)?;
         self.node_to(name, "Identity", &[&source], vec![]);
-        let dims = vec![self.batch(), rows, Dimension::fixed(self.item(value).cols)];
-        self.proto.output.push(ValueInfo::floats(name, dims));
+        let info = self.info(value, name, rows);
+        self.proto.output.push(info);
         Ok(())
+    }
+
+    fn info(&self, value: Value, name: &str, rows: Option<Dimension>) -> ValueInfo {
+        let dims = [Some(self.batch()), rows, Some(Dimension::fixed(self.item(value).cols))];
+        ValueInfo::floats(name, dims.into_iter().flatten().collect())
     }
 
     fn batch(&self) -> Dimension {
@@ -201,28 +259,7 @@ impl<'a> Emitter<'a> {
     /// The name of a value, whose operators are written if they have not been yet. Operands come before what uses them, in the
     /// order of the graph; what nothing uses is left out.
     pub fn emit(&mut self, wanted: Value) -> Result<String> {
-        let mut needed = vec![wanted];
-        let mut stack = vec![wanted];
-        let mut seen: HashSet<Value> = HashSet::from([wanted]);
-        while let Some(value) = stack.pop() {
-            if self.names.contains_key(&value) {
-                continue;
-            }
-            let operands: &[Value] = match &self.item(value).op {
-                Op::Standard { inputs, .. } => inputs,
-                Op::Rows { sources, .. } => sources,
-                Op::SumRanges { source, .. } => std::slice::from_ref(source),
-                Op::Input(_) | Op::Constant(_) | Op::Fill(_) => &[],
-            };
-            for &operand in operands {
-                if seen.insert(operand) {
-                    needed.push(operand);
-                    stack.push(operand);
-                }
-            }
-        }
-        needed.sort_unstable();
-        for value in needed {
+        for value in self.graphs[0].needed([wanted]) {
             if !self.names.contains_key(&value) {
                 let name = self.emit_one(value)?;
                 self.names.insert(value, name);
@@ -251,6 +288,7 @@ impl<'a> Emitter<'a> {
         if !self.graphs[1..].iter().all(|graph| same(graph.item(value))) {
             return Err(no_pattern(&item.node, "what it computes differs from length to length"));
         }
+        self.check(|_, graph| same(graph.item(value)));
         match &item.op {
             Op::Input(name) => Err(Error::unsupported(format!("nothing is given for the input '{name}'"))),
             Op::Constant(Constant::Ints(values)) => Ok(self.ints(values)),
@@ -295,6 +333,7 @@ impl<'a> Emitter<'a> {
         let node = &self.item(value).node;
         let rows = self.in_each(value, |item| item.rows as i64);
         let rows = self.fit(node, rows.into_iter())?;
+        self.check(|units, graph| graph.rows(value) as i64 == rows.at(units));
         self.filled(&self.base_name(value), row, rows)
     }
 
@@ -320,6 +359,6 @@ impl<'a> Emitter<'a> {
 pub(super) fn no_pattern(node: &str, what: &str) -> Error {
     Error::unsupported(format!(
         "node '{node}' has no form that serves every length: {what}; export a chunk of a fixed length with \
-         --fixed-frames=true"
+         --fixed-frames=true, or chunk after chunk with --streaming=true"
     ))
 }

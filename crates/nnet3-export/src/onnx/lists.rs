@@ -4,7 +4,7 @@ use super::emit::{Emitter, no_pattern};
 use super::pattern::{Affine, Pattern};
 use super::proto::AttributeProto;
 use crate::error::Result;
-use crate::graph::{Op, SourceRow, Value};
+use crate::graph::{Graph, Op, SourceRow, Value};
 
 /// More pieces than these are gathered row by row.
 const MOST_PIECES: usize = 8;
@@ -55,6 +55,10 @@ impl Lists<'_, '_> {
         });
         let all_pieces: Vec<Vec<Piece>> = lists.iter().map(|list| pieces(list)).collect();
         if self.is_everything(&all_pieces) {
+            self.check(|_, graph| {
+                let rows = graph.rows(self.sources[0]) as u32;
+                Some((0..rows).map(|row| Some((0, row))).collect())
+            });
             return Ok(self.names[0].clone());
         }
         if let Some(result) = self.in_pieces(&all_pieces)? {
@@ -64,6 +68,15 @@ impl Lists<'_, '_> {
             None => self.gather_fixed(lists[0]),
             Some(_) => self.gather_by_pattern(&lists),
         }
+    }
+
+    /// Looks whether `predicted` are the rows in the graphs of other lengths, too.
+    fn check(&mut self, predicted: impl Fn(i64, &Graph) -> Option<Vec<SourceRow>>) {
+        let value = self.value;
+        self.emitter.check(|units, graph| match &graph.item(value).op {
+            Op::Rows { rows, .. } => predicted(units, graph).is_some_and(|list| list == *rows),
+            _ => false,
+        });
     }
 
     /// Rows of a source, in each graph.
@@ -92,7 +105,7 @@ impl Lists<'_, '_> {
         }
         let base = self.emitter.base_name(self.value);
         let node = self.emitter.item(self.value).node.clone();
-        let mut parts = Vec::new();
+        let (mut parts, mut fitted) = (Vec::new(), Vec::new());
         for (i, piece) in few.iter().enumerate() {
             let of = |f: fn(&Piece) -> i64| all.iter().map(move |pieces| f(&pieces[i]));
             let (Ok(first), Ok(count)) =
@@ -100,6 +113,7 @@ impl Lists<'_, '_> {
             else {
                 return Ok(None);
             };
+            fitted.push((piece.source, piece.step, first, count));
             let Some(source) = piece.source else {
                 let cols = self.emitter.item(self.value).cols;
                 parts.push(self.emitter.filled(&base, &vec![0.0; cols], count)?);
@@ -110,6 +124,7 @@ impl Lists<'_, '_> {
             let slice = self.slice(&base, source as usize, piece.step, first, count, rows)?;
             parts.push(slice);
         }
+        self.check(|units, _| in_pieces(&fitted, units));
         let base = self.emitter.base_name(self.value);
         Ok(Some(match &parts[..] {
             [only] => only.clone(),
@@ -171,18 +186,6 @@ impl Lists<'_, '_> {
         })
     }
 
-    /// Rows of what [`Lists::joined`] makes, in the graph of this number.
-    fn places(&self, list: &[SourceRow], graph: usize) -> Vec<i64> {
-        let mut first = vec![0];
-        for source in 0..self.sources.len() {
-            first.push(first[source] + self.source_rows(source)[graph]);
-        }
-        let zeros = first[self.sources.len()];
-        list.iter()
-            .map(|row| row.map_or(zeros, |(source, row)| first[source as usize] + i64::from(row)))
-            .collect()
-    }
-
     fn gather(&mut self, joined: &str, places: &str) -> String {
         let base = self.emitter.base_name(self.value);
         self.emitter.node(&base, "Gather", &[joined, places], vec![AttributeProto::int("axis", 1)])
@@ -190,7 +193,7 @@ impl Lists<'_, '_> {
 
     fn gather_fixed(&mut self, list: &[SourceRow]) -> Result<String> {
         let joined = self.joined(list.iter().any(Option::is_none))?;
-        let places = self.places(list, 0);
+        let places = places(self.sources, list, self.emitter.graphs[0]);
         let places = self.emitter.ints(&places);
         Ok(self.gather(&joined, &places))
     }
@@ -199,11 +202,16 @@ impl Lists<'_, '_> {
     fn gather_by_pattern(&mut self, lists: &[&[SourceRow]]) -> Result<String> {
         let node = self.emitter.item(self.value).node.clone();
         let Some(lengths) = self.emitter.lengths else { return self.gather_fixed(lists[0]) };
-        let places: Vec<Vec<i64>> =
-            lists.iter().enumerate().map(|(graph, list)| self.places(list, graph)).collect();
+        let graphs = lists.iter().zip(&self.emitter.graphs);
+        let places: Vec<Vec<i64>> = graphs.map(|(list, graph)| places(self.sources, list, graph)).collect();
         let pattern = Pattern::fit(&lengths.units, &places, lengths.longest_period)
             .ok_or_else(|| no_pattern(&node, "the rows that it reads do not repeat themselves"))?;
-        let joined = self.joined(lists[0].iter().any(Option::is_none))?;
+        let (value, sources) = (self.value, self.sources);
+        self.emitter.check(|units, graph| match &graph.item(value).op {
+            Op::Rows { rows, .. } => pattern.list(units) == Some(self::places(sources, rows, graph)),
+            _ => false,
+        });
+        let joined = self.joined(lists.iter().any(|list| list.iter().any(Option::is_none)))?;
         let base = format!("{node}/places");
         let mut parts = Vec::new();
         for &place in &pattern.head {
@@ -249,6 +257,32 @@ impl Lists<'_, '_> {
         }
         Ok(places)
     }
+}
+
+/// The rows of pieces whose first row and number of rows depend on the length. `None` if it is too short for them.
+fn in_pieces(pieces: &[(Option<u32>, i64, Affine, Affine)], units: i64) -> Option<Vec<SourceRow>> {
+    let mut rows = Vec::new();
+    for &(source, step, first, count) in pieces {
+        if count.at(units) < 1 {
+            return None;
+        }
+        for i in 0..count.at(units) {
+            let row = u32::try_from(first.at(units) + step * i).ok()?;
+            rows.push(source.map(|source| (source, row)));
+        }
+    }
+    Some(rows)
+}
+
+/// Rows of sources as rows of all sources behind each other; zeros are the row after them.
+fn places(sources: &[Value], list: &[SourceRow], graph: &Graph) -> Vec<i64> {
+    let mut first = vec![0];
+    for &source in sources {
+        first.push(first[first.len() - 1] + graph.rows(source) as i64);
+    }
+    let zeros = first[sources.len()];
+    let place = |row: &SourceRow| row.map_or(zeros, |(source, row)| first[source as usize] + i64::from(row));
+    list.iter().map(place).collect()
 }
 
 /// A place among `rows` rows, counted from their end if that makes it the same for all lengths.

@@ -4,17 +4,25 @@ mod emit;
 mod lists;
 mod pattern;
 pub mod proto;
+pub mod streaming;
+mod weights;
 
 use self::emit::{Emitter, Lengths};
 use self::pattern::Affine;
 use self::proto::{Dimension, Model, OperatorSetId, StringEntry};
+use self::streaming::WEIGHTS_FILE;
+use self::weights::Weights;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, Value};
-use crate::trace::{Traced, trace};
+use crate::trace::{Traced, Tracing, trace};
 use nnet3_core::descriptor::eval::lcm;
+use nnet3_core::graph::epochs::recurrent_nodes;
+use nnet3_core::index::NodeId;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 use prost::Message;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
@@ -24,6 +32,9 @@ const LARGEST_FILE: usize = (1 << 31) - 1;
 
 /// Lengths, in units, that graphs of any length are compared for.
 const UNITS: [i64; 4] = [24, 25, 27, 32];
+
+/// Shorter ones, at which edges may meet, so that what is true of the others is looked at.
+const CHECKED: RangeInclusive<i64> = 1..=8;
 
 /// What is exported, and how.
 #[derive(Clone, Debug)]
@@ -43,7 +54,7 @@ pub struct Options {
 
 /// The bytes of a model that computes one request. Inputs and outputs have the request's rows.
 pub fn export_request(nnet: &Nnet, request: &ComputationRequest, options: &Options) -> Result<Vec<u8>> {
-    let mut traced = trace(nnet, std::slice::from_ref(request), false)?;
+    let mut traced = trace(nnet, std::slice::from_ref(request), &Tracing::default())?;
     finish_outputs(&mut traced, options)?;
     let graph = &traced.graph;
     let mut emitter = Emitter::new(vec![graph], None, options.batch_size);
@@ -52,12 +63,12 @@ pub fn export_request(nnet: &Nnet, request: &ComputationRequest, options: &Optio
         emitter.reserve(name)?;
     }
     for (name, value) in &inputs {
-        emitter.add_input(*value, name, Dimension::fixed(graph.rows(*value)));
+        emitter.add_input(*value, name, Some(Dimension::fixed(graph.rows(*value))));
     }
     for (name, value) in &traced.outputs[0] {
-        emitter.add_output(*value, name, Dimension::fixed(graph.rows(*value)))?;
+        emitter.add_output(*value, name, Some(Dimension::fixed(graph.rows(*value))))?;
     }
-    encode(emitter, metadata(nnet, options))
+    encode(emitter, metadata(nnet, options), None)
 }
 
 /// The request of a chunk: frames from the first output's left context to the last output's right context.
@@ -105,16 +116,28 @@ pub fn export_chunk(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
 pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     let unit = check_simple(nnet, options)?;
     let context = nnet.context()?;
-    let mut all = Vec::new();
-    for units in UNITS {
+    let tracing = Tracing { any_length: true, ..Tracing::default() };
+    let traced = |units: i64| -> Result<Traced> {
         let request = chunk_request(nnet, options, context, unit * units as i32);
-        let mut traced = trace(nnet, &[request], true)?;
+        let mut traced = trace(nnet, &[request], &tracing)?;
         finish_outputs(&mut traced, options)?;
-        all.push(traced);
+        Ok(traced)
+    };
+    let mut all = vec![traced(UNITS[0])?];
+    no_recurrence(nnet, &all[0])?;
+    for units in &UNITS[1..] {
+        all.push(traced(*units)?);
     }
     same_structure(&all)?;
-    let graph = &all[0].graph;
-    let inputs = inputs(graph);
+    let mut checks = Vec::new();
+    let mut fewest = 1;
+    for units in CHECKED {
+        let traced = traced(units)?;
+        match differing(&all[0].graph, &traced.graph) {
+            None => checks.push((units, traced)),
+            Some(_) => fewest = units + 1,
+        }
+    }
     let rows = all.iter().map(|traced| {
         let input = self::inputs(&traced.graph).into_iter().find(|(name, _)| name == "input");
         input.map_or(0, |(_, value)| traced.graph.rows(value) as i64)
@@ -122,15 +145,36 @@ pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     let Some(input_rows) = Affine::fit(&UNITS, rows) else {
         return Err(Error::unsupported("the rows of the input do not grow evenly with the length"));
     };
-    let lengths = Lengths {
+    let mut lengths = Lengths {
         input: "input".to_string(),
         units: UNITS.to_vec(),
         input_rows,
         longest_period: (input_rows.b as usize).clamp(1, 8),
+        fewest,
     };
+    let failed = emit_any_length(&all, &checks, &lengths, options)?.fails_at();
+    lengths.fewest = match fewest.max(failed + 1) {
+        fewest if CHECKED.contains(&fewest) => fewest,
+        _ => UNITS[0],
+    };
+    let mut entries = metadata(nnet, options);
+    entries.push(StringEntry::new("output_frames_multiple", unit.to_string()));
+    entries.push(StringEntry::new("fewest_output_frames", (i64::from(unit) * lengths.fewest).to_string()));
+    encode(emit_any_length(&all, &checks, &lengths, options)?, entries, None)
+}
+
+/// A graph for all lengths, from those for some.
+fn emit_any_length<'a>(
+    all: &'a [Traced],
+    checks: &'a [(i64, Traced)],
+    lengths: &'a Lengths,
+    options: &Options,
+) -> Result<Emitter<'a>> {
     let graphs = all.iter().map(|traced| &traced.graph).collect();
-    let mut emitter = Emitter::new(graphs, Some(&lengths), options.batch_size);
-    for (name, _) in inputs.iter().chain(&all[0].outputs[0]) {
+    let checks = checks.iter().map(|(units, traced)| (*units, &traced.graph)).collect();
+    let mut emitter = Emitter::new(graphs, Some(lengths), options.batch_size).with_checks(checks);
+    let (inputs, outputs) = (inputs(&all[0].graph), &all[0].outputs[0]);
+    for (name, _) in inputs.iter().chain(outputs) {
         emitter.reserve(name)?;
     }
     let dimension = |name: &str| match name {
@@ -139,29 +183,46 @@ pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
         _ => Dimension::named("T_out"),
     };
     for (name, value) in &inputs {
-        emitter.add_input(*value, name, dimension(name));
+        emitter.add_input(*value, name, Some(dimension(name)));
     }
-    for (name, value) in &all[0].outputs[0] {
-        emitter.add_output(*value, name, dimension(name))?;
+    for (_, value) in inputs.iter().filter(|(name, _)| *name == lengths.input) {
+        emitter.cut_input(*value)?;
     }
-    encode(emitter, metadata(nnet, options))
+    for (name, value) in outputs {
+        emitter.add_output(*value, name, Some(dimension(name)))?;
+    }
+    Ok(emitter)
+}
+
+/// A recurrence goes on for as many steps as there are frames, which needs a loop.
+fn no_recurrence(nnet: &Nnet, traced: &Traced) -> Result<()> {
+    let used: BTreeSet<NodeId> = traced.cindexes.iter().flatten().map(|cindex| cindex.node).collect();
+    match recurrent_nodes(nnet).into_iter().find(|id| used.contains(id)) {
+        None => Ok(()),
+        Some(id) => Err(Error::unsupported(format!(
+            "node '{}' depends on its own values at other times, which has no form that serves every length; export it \
+             chunk after chunk with --streaming=true, or a chunk of a fixed length with --fixed-frames=true",
+            nnet.node_name(id)
+        ))),
+    }
 }
 
 /// Graphs for several lengths have the same items; the error names the first that differs.
 fn same_structure(all: &[Traced]) -> Result<()> {
-    let first = &all[0].graph.items;
-    for traced in &all[1..] {
-        let items = &traced.graph.items;
-        let kind = |op: &Op| std::mem::discriminant(op);
-        let differs =
-            first.iter().zip(items).position(|(a, b)| kind(&a.op) != kind(&b.op) || a.node != b.node);
-        let place = differs.or_else(|| (first.len() != items.len()).then(|| first.len().min(items.len())));
-        if let Some(place) = place {
-            let node = first.get(place).or(items.get(place)).map_or("", |item| item.node.as_str());
-            return Err(emit::no_pattern(node, "it has other operators for other lengths"));
-        }
+    match all[1..].iter().find_map(|traced| differing(&all[0].graph, &traced.graph)) {
+        None => Ok(()),
+        Some(node) => Err(emit::no_pattern(&node, "it has other operators for other lengths")),
     }
-    Ok(())
+}
+
+/// The node of the first item of another kind.
+fn differing(a: &Graph, b: &Graph) -> Option<String> {
+    let kind = |op: &Op| std::mem::discriminant(op);
+    let differs =
+        a.items.iter().zip(&b.items).position(|(a, b)| kind(&a.op) != kind(&b.op) || a.node != b.node);
+    let (a, b) = (&a.items, &b.items);
+    let place = differs.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())))?;
+    Some(a.get(place).or(b.get(place)).map_or(String::new(), |item| item.node.clone()))
 }
 
 fn inputs(graph: &Graph) -> Vec<(String, Value)> {
@@ -217,12 +278,21 @@ fn metadata(nnet: &Nnet, options: &Options) -> Vec<StringEntry> {
     entries
 }
 
-fn encode(emitter: Emitter<'_>, metadata_props: Vec<StringEntry>) -> Result<Vec<u8>> {
+/// The bytes of a model. Its large constants go into the file of `weights`, if it is given.
+fn encode(
+    emitter: Emitter<'_>,
+    metadata_props: Vec<StringEntry>,
+    weights: Option<&mut Weights>,
+) -> Result<Vec<u8>> {
+    let mut graph = emitter.finish();
+    if let Some(weights) = weights {
+        weights.take(&mut graph, WEIGHTS_FILE);
+    }
     let model = Model {
         ir_version: Some(IR_VERSION),
         producer_name: Some("nnet3-export".to_string()),
         producer_version: Some(env!("CARGO_PKG_VERSION").to_string()),
-        graph: Some(emitter.finish()),
+        graph: Some(graph),
         opset_import: vec![OperatorSetId { domain: Some(String::new()), version: Some(OPSET) }],
         metadata_props,
     };

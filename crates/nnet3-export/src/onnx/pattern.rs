@@ -106,14 +106,14 @@ impl Pattern {
         Some(Pattern { head: head_values, length, first, step, tail: tail_values })
     }
 
-    /// The list for a length.
-    #[cfg(test)]
-    fn list(&self, u: i64) -> Vec<i64> {
-        let m = self.first.len() as i64;
-        let body = (0..self.length.at(u))
-            .map(|i| self.first[(i % m) as usize].at(u) + self.step[(i % m) as usize] * (i / m));
+    /// The list for a length. `None` if that is too short for both ends.
+    pub fn list(&self, u: i64) -> Option<Vec<i64>> {
+        let (m, length) = (self.first.len() as i64, self.length.at(u));
+        let body =
+            (0..length).map(|i| self.first[(i % m) as usize].at(u) + self.step[(i % m) as usize] * (i / m));
         let ends = |end: &[Affine]| end.iter().map(|v| v.at(u)).collect::<Vec<_>>();
-        ends(&self.head).into_iter().chain(body).chain(ends(&self.tail)).collect()
+        let list = ends(&self.head).into_iter().chain(body).chain(ends(&self.tail)).collect();
+        (length >= 0).then_some(list)
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         let lists: Vec<Vec<i64>> = units.iter().map(|&u| rule(u)).collect();
         let pattern = Pattern::fit(&units, &lists, longest_period).expect("a pattern");
         for u in [1, 2, 5, 20, 101] {
-            assert_eq!(pattern.list(u), rule(u), "{u}: {pattern:?}");
+            assert_eq!(pattern.list(u), Some(rule(u)), "{u}: {pattern:?}");
         }
         pattern
     }
