@@ -10,14 +10,16 @@ usage() {
   cat <<'END'
 usage: run.sh [options]
   --digits DIR      a finished experiment of egs/digits (../digits/exp/tdnn; made by ../digits/run.sh if it is missing)
+  --data DIR        its data (../digits/data)
   --dir DIR         where results go (exp)
   --programs DIR    folder of this repository's programs (built from it)
-  --num-waves N     utterances of each of two test sets, at most 100 (100)
+  --num-waves N     utterances of each of two test sets (100)
   --browser WHAT    yes: the page is made and tried in chromium; page: it is only made; no (yes)
 END
 }
 
 digits=../digits/exp/tdnn
+data=../digits/data
 dir=exp
 programs=
 num_waves=100
@@ -25,9 +27,10 @@ browser=yes
 while (( $# )); do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --digits | --dir | --programs | --num-waves | --browser)
+    --digits | --data | --dir | --programs | --num-waves | --browser)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
     --digits) digits=$2 ;;
+    --data) data=$2 ;;
     --dir) dir=$2 ;;
     --programs) programs=$2 ;;
     --num-waves) num_waves=$2 ;;
@@ -36,8 +39,7 @@ while (( $# )); do
   esac
   shift 2
 done
-[[ $num_waves =~ ^[0-9]+$ ]] && (( num_waves >= 1 && num_waves <= 100 )) ||
-  { echo "run.sh: --num-waves: expected a number from 1 to 100, found '$num_waves'" >&2; exit 2; }
+[[ $num_waves =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --num-waves: expected a positive number, found '$num_waves'" >&2; exit 2; }
 [[ $browser == yes || $browser == no || $browser == page ]] ||
   { echo "run.sh: --browser: expected yes, page or no, found '$browser'" >&2; exit 2; }
 
@@ -46,6 +48,8 @@ if [[ ! -e $digits/graph/HCLG.fst ]]; then
   [[ $digits == ../digits/exp/tdnn ]] || { echo "run.sh: $digits has no graph/HCLG.fst" >&2; exit 1; }
   ../digits/run.sh
 fi
+# <set>: its wave files, as <name> <file>. Files in the list are named from the recipe's folder.
+waves() { awk '{ if ($2 !~ /^\//) $2 = "../digits/" $2; print }' "$data/$1/wav.scp"; }
 if [[ -z $programs ]]; then
   (cd ../.. && cargo build --release --quiet --bin nnet3)
   programs=${CARGO_TARGET_DIR:-../../target}/release
@@ -60,16 +64,6 @@ fi
 python=$PWD/.venv/bin/python
 mkdir -p "$dir/log"
 
-# ---- sound -----------------------------------------------------------------------------------------------------------
-# The utterances of egs/digits again, this time with the sound.
-if [[ ! -e $dir/data/done ]]; then
-  ../digits/.venv/bin/python ../digits/local/make_speech.py --dir "$dir/data" --num-train 1 --keep-wav >"$dir/log/speech.log"
-  touch "$dir/data/done"
-fi
-waves() { # <set>: its first wave files
-  find "$dir/data/$1/wav" -name '*.wav' | sort | head -n "$num_waves"
-}
-
 # ---- models and graph ------------------------------------------------------------------------------------------------
 echo "Exporting $digits/final.mdl"
 export_model() { nnet3-export --use-priors=true --acoustic-scale=0.1 "$@" 2>>"$dir/log/export.log"; }
@@ -77,16 +71,13 @@ export_model() { nnet3-export --use-priors=true --acoustic-scale=0.1 "$@" 2>>"$d
 export_model "$digits/final.mdl" "$dir/model.onnx"
 export_model --streaming=true --frames-per-chunk=10 "$digits/final.mdl" "$dir/streaming"
 # The graph reads transition-ids; kaldi-decoder reads columns of the network's output, counted from 1.
-show-transitions "$digits/lang/phones.txt" "$digits/final.mdl" | awk '
+show-transitions "$digits/lang/phones.txt" "$digits/final.mdl" 2>>"$dir/log/export.log" | awk '
   /^Transition-state/ { pdf = $NF }
   /^ *Transition-id/ { print $3, pdf + 1 }' >"$dir/columns.txt"
 fstrelabel --relabel_ipairs="$dir/columns.txt" "$digits/graph/HCLG.fst" | fstconvert --fst_type=vector >"$dir/graph.fst"
 # Sums over frames of sound like that of the training, for the running mean of a stream.
-with_names() { # lines <name> <wave file> of wave files
-  awk '{ name = $0; sub(/.*\//, "", name); sub(/\.wav$/, "", name); print name, $0 }'
-}
-find "$dir/data/dev/wav" -name '*.wav' | sort | with_names >"$dir/dev.wav.scp"
-fbank() { compute-fbank-feats --num-mel-bins=40 --dither=0 --snip-edges=false "$1" ark:-; }
+waves dev >"$dir/dev.wav.scp"
+fbank() { compute-fbank-feats --config=../digits/conf/fbank.conf "${@:2}" "$1" ark:-; }
 fbank "scp:$dir/dev.wav.scp" 2>"$dir/log/stats.log" |
   compute-cmvn-stats --binary=false ark:- "$dir/stats.txt" 2>>"$dir/log/stats.log"
 
@@ -106,13 +97,13 @@ compare() { # <what> <ours> <theirs> <spoken>
 wer() { compute-wer --text --mode=present "ark:$1" "ark:$2" 2>>"$dir/log/wer.log" | sed -n 's/^%WER \([0-9.]*\) .*/\1 %/p'; }
 : >"$dir/log/wer.log"
 for set in test_seen test_unseen; do
-  mapfile -t files < <(waves $set)
-  printf '%s\n' "${files[@]}" | with_names >"$dir/$set.wav.scp"
-  awk 'NR == FNR { wanted[$1] = 1; next } $1 in wanted' "$dir/$set.wav.scp" "$dir/data/$set/feats.scp" >"$dir/$set.scp"
-  text=$dir/data/$set/text
+  waves $set | sed -n "1,${num_waves}p" >"$dir/$set.wav.scp"
+  mapfile -t files < <(cut -d' ' -f2 "$dir/$set.wav.scp")
+  text=$data/$set/text
 
-  nnet3-latgen-faster --frames-per-chunk=150 --acoustic-scale=0.1 "$digits/final.mdl" "$digits/graph/HCLG.fst" \
-    "scp:$dir/$set.scp" "ark:$dir/lattices.ark" 2>>"$dir/log/ours.log"
+  fbank "scp:$dir/$set.wav.scp" --subtract-mean=true 2>>"$dir/log/ours.log" |
+    nnet3-latgen-faster --frames-per-chunk=150 --acoustic-scale=0.1 "$digits/final.mdl" "$digits/graph/HCLG.fst" \
+      ark:- "ark:$dir/lattices.ark" 2>>"$dir/log/ours.log"
   words_of "ark:$dir/lattices.ark" >"$dir/$set.ours"
   "$python" local/recognize.py "$dir/model.onnx" "$dir/graph.fst" "$digits/lang/words.txt" "${files[@]}" >"$dir/$set.onnx"
   compare "$set, whole utterances:" "$dir/$set.ours" "$dir/$set.onnx" "$text"
@@ -131,7 +122,7 @@ rm -f "$dir/lattices.ark"
 # ---- a page ----------------------------------------------------------------------------------------------------------
 if [[ $browser != no ]]; then
   export_model --streaming=true --single-graph=true --pack-states=true --frames-per-chunk=10 "$digits/final.mdl" "$dir/digits.onnx"
-  mapfile -t files < <(waves test_unseen)
+  mapfile -t files < <(cut -d' ' -f2 "$dir/test_unseen.wav.scp")
   "$python" local/make_page.py --digits "$digits" --stats "$dir/stats.txt" --model "$dir/digits.onnx" \
     --waves "${files[@]:0:5}" --text "$dir/test_unseen.streaming.onnx" "$dir/page"
   if [[ $browser == yes ]]; then "$python" local/try_page.py "$dir/page" "$dir" || failed=1; fi

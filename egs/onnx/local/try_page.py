@@ -7,6 +7,7 @@ import argparse
 import functools
 import http.server
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -60,11 +61,15 @@ def main():
         found = words(chromium(f"{url}{i}", 20000, "--dump-dom"))
         wrong += found != file["text"]
         print(f"page: {file['name']}: {found}" + ("" if found == file["text"] else f" (in Python: {file['text']})"))
-    middle = words(chromium(f"{url}0", 1500, "--dump-dom"))
-    for name, milliseconds in [("middle", 1500), ("end", 20000)]:
-        chromium(f"{url}0", milliseconds, f"--screenshot={options.pictures.resolve()}/{name}.png")
-    print(f"page: in the middle of {files[0]['name']}: {middle}")
-    wrong += not 0 < len(middle) < len(files[0]["text"])
+    # The file with most words, and what has appeared after half of it.
+    longest = max(range(len(files)), key=lambda i: len(files[i]["text"]))
+    seconds = os.path.getsize(options.page / f"waves/{files[longest]['name']}.wav") / 32000
+    half = f"{url}{longest}&seconds={seconds / 2}"
+    middle = words(chromium(half, 20000, "--dump-dom"))
+    for name, address in [("middle", half), ("end", f"{url}{longest}")]:
+        chromium(address, 20000, f"--screenshot={options.pictures.resolve()}/{name}.png")
+    print(f"page: after half of {files[longest]['name']}: {middle}")
+    wrong += not (middle and len(middle) < len(files[longest]["text"]))
     sys.exit(wrong != 0)
 
 

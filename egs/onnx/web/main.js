@@ -92,7 +92,8 @@ function draw(recognizer, facts, seconds) {
 
 const text = (recognizer) => recognizer.decoder.words().map(({ word }) => word).join(" ");
 
-async function play(session, facts, file) {
+/** Plays a file, or its first seconds; words are those of what has been heard. */
+async function play(session, facts, file, most = Infinity) {
   byId("play").disabled = true;
   const samples = await readWave(`waves/${file.name}.wav`), seconds = samples.length / RATE;
   const recognizer = new Recognizer(session, facts);
@@ -103,9 +104,9 @@ async function play(session, facts, file) {
   source.connect(context.destination);
   source.start();
   const start = performance.now();
-  for (let heard = 0; heard < samples.length; ) {
+  for (let heard = 0; heard < Math.min(samples.length, most * RATE); ) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const until = Math.min(samples.length, Math.floor(((performance.now() - start) / 1000) * RATE));
+    const until = Math.min(samples.length, Math.floor(Math.min(most, (performance.now() - start) / 1000) * RATE));
     await recognizer.accept(samples.subarray(heard, until), until === samples.length);
     heard = until;
     byId("state").textContent = `${(heard / RATE).toFixed(1)} s of ${seconds.toFixed(1)} s`;
@@ -125,11 +126,11 @@ async function main() {
   byId("play").disabled = false;
   byId("state").textContent = "ready";
   byId("play").onclick = () => play(session, facts, facts.files[byId("file").selectedIndex]).catch(fail);
-  const wanted = new URLSearchParams(location.search).get("play");
-  if (wanted !== null) {
-    byId("file").selectedIndex = Number(wanted);
-    byId("play").onclick();
-  }
+  // ?play=2&seconds=1.5 plays the first seconds of the third file.
+  const wanted = new URLSearchParams(location.search);
+  if (!wanted.has("play")) return;
+  const file = (byId("file").selectedIndex = Number(wanted.get("play")));
+  await play(session, facts, facts.files[file], Number(wanted.get("seconds") ?? Infinity));
 }
 
 function fail(error) {
