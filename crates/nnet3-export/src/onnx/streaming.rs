@@ -20,6 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many chunks are compiled before they are expected to repeat themselves; tried in this order.
 const NUM_CHUNKS: [usize; 4] = [5, 10, 20, 40];
 
+/// What to do with a network whose chunks cannot follow each other.
+const INSTEAD: &str = "without --streaming=true it may have a form for any length, and with --fixed-frames=true it has one for a \
+                       chunk that begins anew";
+
 /// The file that both models have their large constants in.
 pub const WEIGHTS_FILE: &str = "weights.bin";
 
@@ -114,9 +118,10 @@ impl Chunks {
         let mut message = String::new();
         for count in NUM_CHUNKS {
             let all = extrapolate(&requests, count)?;
-            let mut traced = trace(&nnet, &all, &Tracing { one_ivector: true, ..Tracing::default() })?;
-            finish_outputs(&mut traced, options)?;
-            let live = live_rows(&traced)?;
+            let (traced, live) = trace_chunks(&nnet, &all, options).map_err(|e| match e {
+                Error::Unsupported(message) => Error::Unsupported(format!("{message}; {INSTEAD}")),
+                other => other,
+            })?;
             let chunks =
                 Chunks { traced, live, begin: 0, size, left_context, right_context, states: Vec::new() };
             match chunks.repetition(&nnet)? {
@@ -127,7 +132,7 @@ impl Chunks {
                 Err(why) => message = why,
             }
         }
-        Err(Error::unsupported(format!("{message}; export a model of any length, without --streaming=true")))
+        Err(Error::unsupported(format!("{message}; {INSTEAD}")))
     }
 
     /// What is live before a chunk, in times relative to its first frame.
@@ -210,6 +215,18 @@ impl Chunks {
             }
         })
     }
+}
+
+/// The graph of chunks, and what is live between them.
+fn trace_chunks(
+    nnet: &Nnet,
+    requests: &[ComputationRequest],
+    options: &Options,
+) -> Result<(Traced, Vec<Live>)> {
+    let mut traced = trace(nnet, requests, &Tracing { one_ivector: true, ..Tracing::default() })?;
+    finish_outputs(&mut traced, options)?;
+    let live = live_rows(&traced)?;
+    Ok((traced, live))
 }
 
 /// Asks for these outputs instead of the node `output`.

@@ -257,7 +257,7 @@ fn what_has_no_form_is_named() {
     let growing = network(
         "component name=c type=AffineComponent input-dim=5 output-dim=4
          component name=extract type=StatisticsExtractionComponent input-dim=4 input-period=1 output-period=1
-         component name=pool type=StatisticsPoolingComponent input-dim=9 left-context=100000 right-context=0
+         component name=pool type=StatisticsPoolingComponent input-dim=9 left-context=1000 right-context=0
          input-node name=input dim=5
          component-node name=c component=c input=input
          component-node name=extract component=extract input=c
@@ -267,4 +267,5 @@ fn what_has_no_form_is_named() {
     let result = export_streaming(&growing, &options(4, 1), Streaming::default());
     let message = result.err().expect("an error").to_string();
     assert!(message.contains("node 'extract'") && message.contains("rows after"), "{message}");
+    assert!(message.contains("--fixed-frames=true"), "{message}");
 }
