@@ -15,6 +15,7 @@ mod documentation;
 mod durability;
 mod egs_programs;
 mod everyday;
+mod export;
 mod feature_programs;
 mod fit;
 mod gpu_option;
