@@ -31,18 +31,9 @@ parse_arguments "$@"
 check_shared_options
 command -v sbatch >/dev/null || refuse "there is no sbatch here: is this a machine of the cluster?"
 
-# ---- what is submitted ----------------------------------------------------------------------------------------------
-log_folder=$(dirname "$log")
-queue=$log_folder/q
-[[ $(basename "$log_folder") != log ]] || queue=$(dirname "$log_folder")/q
-base=$(basename "$log")
-base=${base//.${job_name:-none}/}
-mkdir -p "$queue" || exit 1
-spool=$(mktemp -d "$(cd "$queue" && pwd)/${base%.log}.XXXXXX") || exit 1
-# The name tells the jobs of this call from all others of the user.
-name=$base-$(printf '%s' "$PWD/$log" | cksum | cut -d' ' -f1)
-
-options=(--parsable --job-name="$name" --chdir="$PWD" --output="$spool/slurm.%a" --open-mode=append
+source "$here/jobs/array.sh"
+make_spool
+options=(--parsable --job-name="$name" --chdir="$PWD" --output="$spool/output.%a" --open-mode=append
   --cpus-per-task="$num_threads" --no-requeue)
 [[ $mem == 0 ]] || options+=(--mem="$mem")
 [[ $gpu == 0 ]] || options+=(--gres=gpu:"$gpu")
@@ -50,49 +41,23 @@ options=(--parsable --job-name="$name" --chdir="$PWD" --output="$spool/slurm.%a"
 [[ -z $partition ]] || options+=(--partition="$partition")
 read -ra more <<<"${NNET3_SBATCH_OPTIONS-} $sbatch_options"
 options+=("${more[@]}")
-
-# Writes the script of a task: status.JOB appears when the job has ended by itself. A task does not end before its log does.
 # shellcheck disable=SC2016
-{
-  echo '#!/usr/bin/env bash'
-  echo 'job=$SLURM_ARRAY_TASK_ID'
-  printf 'log=%q command=%q name=%q\n' "$log" "$command" "$job_name"
-  echo 'if [[ $name ]]; then log=${log//$name/$job} command=${command//$name/$job}; fi'
-  printf '%q "$log" %q "$command" & child=$!\n' "$here/jobs/job.sh" "$num_threads"
-  echo 'trap '\''kill -TERM $child; wait $child; exit 143'\'' TERM INT HUP'
-  echo 'wait $child; status=$?'
-  printf 'echo $status >%q/status.$job.tmp && mv %q/status.$job.tmp %q/status.$job\n' "$spool" "$spool" "$spool"
-  echo 'exit $status'
-} >"$spool/task.sh"
+write_task '$SLURM_ARRAY_TASK_ID' "$here/jobs/job.sh"
 
-# ---- submit, wait, again --------------------------------------------------------------------------------------------
 slurm_job=
-leave() { # <status>
-  trap '' INT TERM HUP
-  if [[ $slurm_job ]]; then scancel "$slurm_job" 2>/dev/null; fi
-  rm -rf "$spool"
-  rmdir "$queue" 2>/dev/null
-  exit "$1"
-}
-trap 'leave 129' HUP
-trap 'leave 130' INT
-trap 'leave 143' TERM
-
 submit() { # <task> …
   local IFS=,
   local limit=
   (( max_jobs_run == 0 )) || limit=%$max_jobs_run
-  slurm_job=$(sbatch "${options[@]}" --array="$*$limit" "$spool/task.sh" 2>"$spool/sbatch.log")
-  if (( $? != 0 )); then
+  if ! slurm_job=$(sbatch "${options[@]}" --array="$*$limit" "$spool/task.sh" 2>"$spool/sbatch.log"); then
     echo "$runner: sbatch did not accept the job: $(cat "$spool/sbatch.log")" >&2
     slurm_job=
-    leave 1
+    return 1
   fi
   slurm_job=${slurm_job%%;*}
 }
 
-# Whether Slurm still knows of tasks that have not ended. An answer is needed: a controller that does not reply for a
-# while says nothing about the tasks.
+# A controller that does not reply for a while says nothing about the tasks.
 is_active() {
   local states
   until states=$(squeue --noheader --array --jobs="$slurm_job" --states=all --format=%T 2>"$spool/squeue.log"); do
@@ -102,48 +67,8 @@ is_active() {
   grep -qE '^(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED|STAGE_OUT|REQUEUED|RESIZING|SIGNALING|STOPPED)' <<<"$states"
 }
 
-has_status() { # <task> …
-  local task
-  for task; do [[ -e $spool/status.$task ]] || return 1; done
-}
+cancel() { if [[ $slurm_job ]]; then scancel "$slurm_job" 2>/dev/null; fi; }
 
-wait_for() { # <task> …: until all have ended, by themselves or not
-  local pause=0.1 polls=0
-  until has_status "$@"; do
-    sleep "$pause"
-    pause=$(awk -v p="$pause" 'BEGIN { p *= 1.3; print p < 5 ? p : 5 }')
-    if (( ++polls % 5 == 0 )) && ! is_active; then
-      sleep 2 # files of other machines may appear a little later
-      return
-    fi
-  done
-}
+cancel_earlier() { scancel --user="$(id -un)" --jobname="$name" 2>/dev/null; }
 
-tasks=()
-for ((task = first; task <= last; task++)); do tasks+=("$task"); done
-# An earlier call for the same log may have been killed without a chance to take its jobs with it.
-scancel --user="$(id -un)" --jobname="$name" 2>/dev/null
-for ((attempt = 0; ; attempt++)); do
-  for task in "${tasks[@]}"; do rm -f "$spool/status.$task"; done
-  submit "${tasks[@]}"
-  wait_for "${tasks[@]}"
-  failed=()
-  for task in "${tasks[@]}"; do
-    if [[ ! -e $spool/status.$task ]]; then
-      failed+=("$task")
-      echo "# Ended (code 143): killed, or lost with its node" >>"$(log_of "$task")"
-    elif [[ $(<"$spool/status.$task") != 0 ]]; then failed+=("$task")
-    fi
-  done
-  if (( ${#failed[@]} == 0 )); then leave 0; fi
-  if (( attempt == retries )); then break; fi
-  for task in "${failed[@]}"; do
-    keep_log_of_attempt "$task" $((attempt + 1))
-    echo "$runner: ${job_name:+$job_name=$task }failed or was killed, and is submitted again;" \
-      "see $(log_of "$task").attempt$((attempt + 1))" >&2
-  done
-  tasks=("${failed[@]}")
-done
-report_failures "${failed[@]}"
-cat "$spool"/slurm.* 2>/dev/null | head -n 20 >&2
-leave 1
+run_array

@@ -13,6 +13,7 @@ started=$(date +%s)
   echo "# $command"
   echo "# Running on $(hostname)"
   [[ -z ${SLURM_JOB_ID-} ]] || echo "# Slurm job ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+, task $SLURM_ARRAY_TASK_ID}"
+  [[ -z ${JOB_COMPLETION_INDEX-} ]] || echo "# Kubernetes pod $(hostname), index $JOB_COMPLETION_INDEX"
   [[ -z ${CUDA_VISIBLE_DEVICES-} ]] || echo "# CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES"
   echo "# Started at $(date)"
   echo "#"

@@ -8,7 +8,7 @@ command -v nnet3-train >/dev/null || fail "nnet3-train is not on the PATH (cargo
 
 # All commands run in the background, because only from `wait` does a signal get through.
 read -ra cmd_words <<<"$cmd"
-if [[ ${cmd_words[0]} == @(run.sh|slurm.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
+if [[ ${cmd_words[0]} == @(run.sh|slurm.sh|k8s.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
 background=()
 
 run() { # [options of the runner] [JOB=1:N] <log> <command> …
