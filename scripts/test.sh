@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: test.sh [--quick]
 # All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
-# Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv) and
-# says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
+# Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv and
+# packaging/.venv) and says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
 #
 # --quick: formatting, and clippy and tests of the crates that differ from the last commit (or that it changed, if none do),
 # for the loop of a person at work. It installs nothing.
@@ -190,6 +190,17 @@ recognizer_tests() {
   count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
 
+# Packages of the debug build, each in an environment that has nothing else.
+package_tests() {
+  local part parts=(wheel)
+  if command -v dpkg-deb >/dev/null && (( EUID == 0 )); then parts+=(deb); else echo "the Debian package is not tested: only root can"; fi
+  for part in "${parts[@]}"; do
+    title "packages: $part"
+    { scripts/package.sh --debug "$part" && scripts/package.sh --debug check "$part"; } 2>&1 | tee "$log"
+    count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed, ' passed)" "$(sum_of '^[0-9]+ passed, ' failed)"
+  done
+}
+
 # The packages with files that differ from the last commit, or that it changed.
 changed_packages() {
   local files
@@ -233,6 +244,7 @@ doc_tests
 interop_tests
 training_tests
 recognizer_tests
+package_tests
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

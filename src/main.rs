@@ -14,10 +14,11 @@ use nnet3_allocator::ProgramAllocator;
 #[global_allocator]
 static ALLOCATOR: ProgramAllocator = ProgramAllocator::new(handles_examples, out_of_memory);
 
-/// Whether examples go through a program one by one.
-fn handles_examples(name: &[u8]) -> bool {
+/// Whether examples go through the program one by one which this name and first argument choose.
+fn handles_examples(name: &[u8], argument: &[u8]) -> bool {
+    let program = if name == b"nnet3" { argument } else { name };
     let ends = [b"-train".as_slice(), b"-train2", b"-copy-egs", b"-merge-egs", b"-shuffle-egs"];
-    ends.iter().any(|end| name.ends_with(end))
+    ends.iter().any(|end| program.ends_with(end))
 }
 
 /// Ends the program, unless what asks for so much can do without.

@@ -18,8 +18,8 @@ use mimalloc::MiMalloc;
 /// Asks the allocator that suits the program, which is chosen at the first allocation and never changes.
 pub struct ProgramAllocator {
     choice: AtomicU8,
-    /// Whether a program of this name handles examples.
-    handles_examples: fn(&[u8]) -> bool,
+    /// Whether a process with this name and first argument handles examples.
+    handles_examples: fn(&[u8], &[u8]) -> bool,
     /// Told of a block, of so many bytes, that is not to be had.
     no_memory: fn(usize),
 }
@@ -33,9 +33,9 @@ const SYSTEM: u8 = 1;
 const MIMALLOC: u8 = 2;
 
 impl ProgramAllocator {
-    /// `handles_examples` gets the name by which the process was called, and must not allocate. `no_memory` gets the size of a
-    /// block that is not to be had; if it returns, the caller of the allocator is told.
-    pub const fn new(handles_examples: fn(&[u8]) -> bool, no_memory: fn(usize)) -> ProgramAllocator {
+    /// `handles_examples` gets the name by which the process was called, without folders, and its first argument, and must not
+    /// allocate. `no_memory` gets the size of a block that is not to be had; if it returns, the caller of the allocator is told.
+    pub const fn new(handles_examples: fn(&[u8], &[u8]) -> bool, no_memory: fn(usize)) -> ProgramAllocator {
         ProgramAllocator { choice: AtomicU8::new(OPEN), handles_examples, no_memory }
     }
 
@@ -60,28 +60,51 @@ impl ProgramAllocator {
 
     #[cold]
     fn choose(&self) -> bool {
-        let mimalloc = (self.handles_examples)(program_name());
+        let name = argument(0).rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let mimalloc = (self.handles_examples)(name, argument(1));
         self.choice.store(if mimalloc { MIMALLOC } else { SYSTEM }, Ordering::Relaxed);
         mimalloc
     }
 }
 
-/// The last part of the path by which the process was called; empty where the C library does not keep it.
-fn program_name() -> &'static [u8] {
-    #[cfg(target_os = "linux")]
+/// The argument of this number with which the process was started, the name by which it was called first; empty if there is
+/// none, or where the C library does not hand arguments over before `main`.
+fn argument(number: usize) -> &'static [u8] {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        unsafe extern "C" {
-            static program_invocation_short_name: *const libc::c_char;
-        }
-        // SAFETY: the C library sets the variable before any other code runs, to a string that stays; nothing of this
-        // project changes it.
-        unsafe {
-            if !program_invocation_short_name.is_null() {
-                return std::ffi::CStr::from_ptr(program_invocation_short_name).to_bytes();
-            }
+        let arguments = arguments::FIRST.load(Ordering::Relaxed);
+        if number < arguments::COUNT.load(Ordering::Relaxed) {
+            // SAFETY: the C library's array has as many pointers, each to a string that stays as long as the process; nothing
+            // of this project changes them.
+            return unsafe { std::ffi::CStr::from_ptr(*arguments.add(number)) }.to_bytes();
         }
     }
+    let _ = number;
     b""
+}
+
+/// Arguments of the process, for code that must not allocate to get them.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod arguments {
+    use std::ptr::null_mut;
+    use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+    use libc::{c_char, c_int};
+
+    pub static FIRST: AtomicPtr<*const c_char> = AtomicPtr::new(null_mut());
+    pub static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn remember(count: c_int, first: *mut *const c_char) {
+        FIRST.store(first, Ordering::Relaxed);
+        COUNT.store(usize::try_from(count).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// glibc calls such functions with the arguments, in the order of the sections' numbers: this one before what else runs
+    /// before `main`.
+    // SAFETY: the section is one of pointers to functions of this type, and the function touches nothing but its own variables.
+    #[used]
+    #[unsafe(link_section = ".init_array.00098")]
+    static BEFORE_MAIN: extern "C" fn(c_int, *mut *const c_char) = remember;
 }
 
 /// Bytes of memory that the machine has, whoever uses them.

@@ -1,0 +1,56 @@
+"""The binary that holds all programs, and running one of them."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+
+
+class ProgramError(RuntimeError):
+    """A program failed. The message has what it said, the exception its `status` and `log`."""
+
+    def __init__(self, failure, status, log):
+        said = [line for line in log.splitlines() if line.startswith(("ERROR", "WARNING"))] or log.splitlines()[-5:]
+        super().__init__(f"{failure}: " + ("\n".join(said[-5:]) or "it said nothing"))
+        self.status = status
+        self.log = log
+
+
+def _folders():
+    """Where installers put programs: this environment's, the user's, and what lies beside the module (`pip --target`)."""
+    yield sysconfig.get_path("scripts")
+    user = sysconfig.get_preferred_scheme("user") if sys.version_info >= (3, 10) else f"{os.name}_user"
+    if user in sysconfig.get_scheme_names():
+        yield sysconfig.get_path("scripts", scheme=user)
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    yield os.path.join(packages, "bin")
+    # lib/python3.X/site-packages below a prefix that is not this interpreter's (`pip --prefix`)
+    yield os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(packages))), "bin")
+
+
+def find_bin(name="nnet3"):
+    """The path of a program, `nnet3` (the binary that holds them all) by default; FileNotFoundError where there is none."""
+    for folder in [*_folders(), *os.environ.get("PATH", "").split(os.pathsep)]:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    raise FileNotFoundError(f"there is no program {name!r} in {', '.join(_folders())} or on the PATH")
+
+
+def command(name, *arguments):
+    """The words of a command that runs a program, for `subprocess`."""
+    return [find_bin(), name, *map(os.fspath, (a if isinstance(a, os.PathLike) else str(a) for a in arguments))]
+
+
+def run(name, *arguments, input=None):
+    """Runs a program and returns what it writes to standard output, as text if `input` is text or None, else as bytes.
+
+    Raises ProgramError if the status is not 0. What the program logs is not shown.
+    """
+    as_bytes = isinstance(input, (bytes, bytearray, memoryview))
+    data = input if as_bytes or input is None else input.encode()
+    done = subprocess.run(command(name, *arguments), input=data, stdin=subprocess.DEVNULL if data is None else None,
+                          capture_output=True, check=False)
+    if done.returncode:
+        raise ProgramError(f"{name} ended with status {done.returncode}", done.returncode, done.stderr.decode(errors="replace"))
+    return done.stdout if as_bytes else done.stdout.decode()

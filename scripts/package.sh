@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Usage: package.sh [--debug] [--offline] wheel|deb|check [PART ...]
+# Packages of the programs, in target/package:
+#   wheel   nnet3-*.whl for pip: the binary, a short script of each program's name, the Python module. Linked by zig, so that it
+#           runs with glibc 2.28 or later; installs maturin and zig (packaging/requirements.txt) with pip into packaging/.venv
+#   deb     nnet3_*.deb for Debian and its like: the binary, a link of each program's name, manual pages, completions, the
+#           drivers of trainings and recognisers in /usr/share/nnet3/scripts
+#   check   tests the packages that are there in empty environments; PARTs: wheel, deb, image (all)
+# --debug packs the debug build, which is there after the tests: for testing what is around the binary. --offline: what is missing
+# is an error instead of a download.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$here/usage.sh"
+export LC_ALL=C.UTF-8
+debug=false offline=false
+while [[ ${1-} == --debug || ${1-} == --offline ]]; do
+  printf -v "${1#--}" true
+  shift
+done
+plain_usage 1 4 "$@"
+cd "$here/.."
+
+say() { echo "package.sh: $*" >&2; }
+fail() { say "$*"; exit 1; }
+
+target=$(cargo metadata --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+out=$target/package
+cache=$PWD/packaging/.cache # what tests have downloaded
+mkdir -p "$out" "$cache"
+build_options=(--release) build_folder=release
+if $debug; then
+  # The features that crates have in a build of the whole workspace, with its tests: so nothing is compiled a second time.
+  build_options=(--features "kaldi-io/testing$(printf ',nnet3-%s/default' chain core export matrix online train)")
+  build_folder=debug
+fi
+if $offline; then export CARGO_NET_OFFLINE=true; fi
+
+programs() { # the names of all programs
+  local source
+  for source in src/bin/*.rs; do basename "$source" .rs; done
+}
+
+# Installs tools with pip into packaging/.venv, in the versions of packaging/requirements.txt, unless they are there.
+tools=packaging/.venv
+install_tools() { # <package> ...
+  local missing=() package wanted
+  for package; do
+    wanted=$(grep "^$package==" packaging/requirements.txt)
+    grep -qxF "$wanted" "$tools/installed" 2>/dev/null || missing+=("$wanted")
+  done
+  (( ${#missing[@]} )) || return 0
+  if $offline; then fail "$tools lacks ${missing[*]}"; fi
+  say "installing with pip into $tools: ${missing[*]}"
+  "$tools/bin/python" -c '' 2>/dev/null || { rm -rf "$tools"; python3 -m venv "$tools"; }
+  "$tools/bin/python" -m pip install --quiet --disable-pip-version-check "${missing[@]}"
+  printf '%s\n' "${missing[@]}" >>"$tools/installed"
+}
+
+source "$here/package/wheel.sh"
+source "$here/package/deb.sh"
+
+task=$1
+shift
+case $task in
+  wheel) make_wheel ;;
+  deb) make_deb ;;
+  check)
+    source "$here/package/check.sh"
+    check_parts "$@"
+    ;;
+  *) refuse_usage "unknown task '$task'; --help says what there is" ;;
+esac

@@ -1,0 +1,149 @@
+# Tests of packages in environments that have nothing else. Sourced by package.sh.
+
+check_parts() { # [PART ...]
+  local part parts=("$@")
+  (( $# )) || parts=(wheel deb image)
+  for part in "${parts[@]}"; do
+    case $part in
+      wheel | deb | image) ;;
+      *) refuse_usage "unknown part '$part' of check; there are wheel, deb and image" ;;
+    esac
+  done
+  work=$(mktemp -d "${TMPDIR:-/tmp}/nnet3-package.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  for part in "${parts[@]}"; do "check_$part"; done
+}
+
+the_package() { # <pattern>: the one file that matches
+  local files
+  files=$(compgen -G "$out/$1") || fail "there is no $out/$1: \`package.sh ${1##*.}\` makes it"
+  echo "$files"
+}
+
+at_most() { # <MB> <file>
+  local size
+  size=$(stat -c %s "$2")
+  say "$(basename "$2"): $(awk -v s="$size" 'BEGIN { printf "%.1f", s / 1e6 }') MB"
+  (( size <= $1 * 1000000 )) || fail "more than $1 MB"
+}
+
+# What the acceptance test needs of the repository, for a folder that has nothing else of it.
+copy_tests() { # <folder>
+  mkdir -p "$1"
+  tar -c scripts/{usage,train,run}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
+    tar -x --no-same-owner -C "$1"
+}
+
+# ---- the wheel: a new virtual environment, and a PATH with it and what every system has -------------------------------------
+system_commands=(awk basename bash cat cksum cmp cp cut date diff dirname du env find flock grep gzip gunzip head hostname id ln ls mkdir
+  mktemp mv nproc paste printf ps pwd readlink realpath rm rmdir sed seq setpriv sh sleep sort stat tail tee test touch tr true uname uniq
+  wc xargs)
+
+check_wheel() {
+  local wheel began command
+  wheel=$(the_package 'nnet3-*.whl')
+  $debug || at_most 10 "$wheel"
+  python3 -m venv "$work/venv"
+  # (numpy is for the module alone, and comes from where it was put the first time.)
+  local wheels=$cache/wheels pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)
+  if ! compgen -G "$wheels/numpy-*.whl" >/dev/null; then
+    if $offline; then fail "$wheels lacks numpy"; fi
+    say "downloading with pip into $wheels: numpy"
+    "${pip[@]}" download --quiet --only-binary :all: --dest "$wheels" numpy
+  fi
+  began=$SECONDS
+  "${pip[@]}" install --quiet --no-index "$wheel"
+  mkdir "$work/commands"
+  for command in "${system_commands[@]}"; do
+    if command=$(type -P "$command"); then ln -s "$(realpath "$command")" "$work/commands/${command##*/}"; fi
+  done
+  local alone=(env -i HOME="$work" PATH="$work/venv/bin:$work/commands" LC_ALL=C.UTF-8)
+  "${alone[@]}" nnet3-info --help >/dev/null
+  say "from pip install to a first answer: $((SECONDS - began)) s"
+
+  copy_tests "$work/repository"
+  "${alone[@]}" "$work/repository/tests/package/acceptance.sh" "$work/acceptance"
+  "${pip[@]}" install --quiet --no-index --find-links "$wheels" numpy
+  "${alone[@]}" "$work/venv/bin/python" packaging/python/tests/test_module.py "$work/acceptance"
+  "${pip[@]}" uninstall --quiet --yes nnet3
+  [[ ! -e $work/venv/bin/nnet3 && ! -e $work/venv/bin/nnet3-info ]] || fail "pip uninstall leaves programs"
+}
+
+# ---- the Debian package: a new Debian without Rust, compilers, Python or a BLAS ---------------------------------------------
+# The packages of a minimal Debian are kept, so that it can be made again without network.
+debian() { # <folder> [<package> ...]
+  local packages=${*:2} archive suite=bookworm
+  (( EUID == 0 )) || fail "only root can make a Debian in a folder (debootstrap)"
+  if ! command -v debootstrap >/dev/null; then
+    if $offline; then fail "there is no debootstrap"; fi
+    scripts/install_packages.sh debootstrap
+  fi
+  archive=$cache/$suite-$(printf '%s' "$packages" | cksum | cut -d' ' -f1).tar
+  local options=(--variant=minbase ${packages:+--include="${packages// /,}"})
+  if [[ ! -e $archive ]]; then
+    if $offline; then fail "there is no $archive"; fi
+    say "downloading a minimal Debian ($suite${packages:+, with $packages}) to $archive"
+    debootstrap "${options[@]}" --make-tarball="$archive.new" "$suite" "$work/debootstrap" >"$work/debootstrap.log" 2>&1 ||
+      fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
+    mv "$archive.new" "$archive"
+  fi
+  debootstrap "${options[@]}" --unpack-tarball="$archive" "$suite" "$1" >"$work/debootstrap.log" 2>&1 ||
+    fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
+}
+
+inside() { # <folder> <command> …: with nothing of this machine but its processors
+  local root=$1
+  shift
+  env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    unshare --mount --pid --fork chroot "$root" sh -c 'mount -t proc proc /proc && exec "$@"' sh "$@"
+}
+
+check_deb() {
+  local deb root=$work/debian driver
+  deb=$(the_package 'nnet3_*.deb')
+  $debug || at_most 10 "$deb"
+  debian "$root"
+  cp "$deb" "$root/nnet3.deb"
+  inside "$root" dpkg --install /nnet3.deb >"$work/dpkg.log" 2>&1 || fail "dpkg: $(cat "$work/dpkg.log")"
+  if inside "$root" sh -c 'command -v cargo || command -v cc || command -v python3 || ldconfig -p | grep -i blas'; then
+    fail "the Debian is to have no Rust, compiler, Python or BLAS"
+  fi
+  [[ $(inside "$root" sh -c 'ls /usr/share/man/man1 | grep -c ^nnet3-') -ge 40 ]] || fail "there are no manual pages"
+  inside "$root" bash -n /usr/share/bash-completion/completions/nnet3-train
+  for driver in train recognizer make_graph make_vosk_model run slurm k8s; do
+    inside "$root" "/usr/share/nnet3/scripts/$driver.sh" --help >/dev/null || fail "$driver.sh --help does not run"
+  done
+  copy_tests "$root/repository"
+  # The driver is that of the package.
+  rm -r "$root/repository/scripts"
+  cp -r "$root/usr/share/nnet3/scripts" "$root/repository/"
+  inside "$root" /repository/tests/package/acceptance.sh /tmp/acceptance
+  inside "$root" dpkg --purge nnet3 >/dev/null
+  ! compgen -G "$root/usr/bin/nnet3*" || fail "dpkg --purge leaves programs"
+}
+
+# ---- the image --------------------------------------------------------------------------------------------------------
+# Without a container engine: the shell lines of the stage that becomes the image, in a minimal Debian, with the Debian package that is
+# there in the place of the one that the stage before would have built. Needs network, as the lines do.
+shell_lines() { # <stage of the Containerfile>: what RUN runs
+  awk -v stage="$1" '/^FROM / { inside = $NF == stage } inside && (/^RUN / || more) {
+    sub(/^RUN /, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? " " : "\n" }' packaging/Containerfile
+}
+
+check_image() {
+  local deb root=$work/image
+  deb=$(the_package 'nnet3_*.deb')
+  debian "$root"
+  cp "$deb" "$root/tmp/"
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  shell_lines cpu >"$work/lines"
+  [[ -s $work/lines ]] || fail "packaging/Containerfile has no stage cpu with RUN lines"
+  cat "$work/lines"
+  inside "$root" sh -ec "$(cat "$work/lines")" >"$work/image.log" 2>&1 || fail "the image's lines: $(tail -n 5 "$work/image.log")"
+  ! compgen -G "$root/tmp/*.deb" || fail "the package is left in the image"
+  inside "$root" sh -c 'ldconfig -p | grep -q libopenblas.so.0' || fail "the image has no BLAS"
+  copy_tests "$root/repository"
+  inside "$root" /repository/tests/package/acceptance.sh /tmp/acceptance
+}

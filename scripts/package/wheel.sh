@@ -1,0 +1,40 @@
+# The wheel. Sourced by package.sh.
+
+# A wheel holds no links, and a start through Python would take 200 ms: each program is a script of two lines, which the shell
+# runs in 1 ms. (Where it is a link itself, the binary is not beside the link but beside what that leads to.)
+write_scripts() { # <folder>
+  rm -rf "$1"
+  mkdir -p "$1"
+  local name
+  while read -r name; do
+    printf '#!/bin/sh\nd=${0%%/*}; [ -x "$d/nnet3" ] || d=$(dirname "$(readlink -f "$0")"); exec "$d/nnet3" %s "$@"\n' "$name" \
+      >"$1/$name"
+  done < <(programs)
+  chmod 755 "$1"/*
+}
+
+# Zig has the stubs of every version of glibc. Only the binary is linked by it, of libraries that are compiled as ever. (With another
+# PATH for the whole build cargo might compile C code again.)
+write_linker() { # <file>
+  printf '#!/bin/sh\nPATH=%q:$PATH\nexec maturin zig cc -- -target %s-linux-gnu.2.28 "$@"\n' "$PWD/$tools/bin" "$(uname -m)" >"$1"
+  chmod 755 "$1"
+}
+
+make_wheel() {
+  write_scripts packaging/python/nnet3.data/scripts
+  local options
+  if $debug; then
+    install_tools maturin
+    options=(--compatibility linux) # for this machine alone
+  else
+    install_tools maturin ziglang
+    write_linker "$out/zig-linker"
+    options=(--compatibility manylinux_2_28 -- -C linker="$out/zig-linker")
+  fi
+  rm -rf "$out/new"
+  (cd packaging/python && "$OLDPWD/$tools/bin/maturin" build "${build_options[@]}" --out "$out/new" "${options[@]}")
+  rm -f "$out"/nnet3-*.whl
+  mv "$out"/new/nnet3-*.whl "$out/"
+  rmdir "$out/new"
+  ls -l "$out"/nnet3-*.whl
+}
