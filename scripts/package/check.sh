@@ -72,24 +72,22 @@ check_wheel() {
 }
 
 # ---- the Debian package: a new Debian without Rust, compilers, Python or a BLAS ---------------------------------------------
-# The packages of a minimal Debian are kept, so that it can be made again without network.
-debian() { # <folder> [<package> ...]
-  local packages=${*:2} archive suite=bookworm
+# Its packages are kept, so that it can be made again without network.
+debian() { # <folder>
+  local archive=$cache/bookworm.tar options=(--variant=minbase)
   (( EUID == 0 )) || fail "only root can make a Debian in a folder (debootstrap)"
   if ! command -v debootstrap >/dev/null; then
     if $offline; then fail "there is no debootstrap"; fi
     scripts/install_packages.sh debootstrap
   fi
-  archive=$cache/$suite-$(printf '%s' "$packages" | cksum | cut -d' ' -f1).tar
-  local options=(--variant=minbase ${packages:+--include="${packages// /,}"})
   if [[ ! -e $archive ]]; then
     if $offline; then fail "there is no $archive"; fi
-    say "downloading a minimal Debian ($suite${packages:+, with $packages}) to $archive"
-    debootstrap "${options[@]}" --make-tarball="$archive.new" "$suite" "$work/debootstrap" >"$work/debootstrap.log" 2>&1 ||
+    say "downloading a minimal Debian to $archive"
+    debootstrap "${options[@]}" --make-tarball="$archive.new" bookworm "$work/debootstrap" >"$work/debootstrap.log" 2>&1 ||
       fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
     mv "$archive.new" "$archive"
   fi
-  debootstrap "${options[@]}" --unpack-tarball="$archive" "$suite" "$1" >"$work/debootstrap.log" 2>&1 ||
+  debootstrap "${options[@]}" --unpack-tarball="$archive" bookworm "$1" >"$work/debootstrap.log" 2>&1 ||
     fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
 }
 
