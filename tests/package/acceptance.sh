@@ -32,6 +32,16 @@ all_start() {
   (( $(wc -l <"$work/names") >= 190 ))
 }
 
+# Programs of examples have an allocator of their own, whichever way they are called: it can show what it did.
+same_allocator() {
+  local shown program
+  for program in "nnet3 nnet3-copy-egs" nnet3-copy-egs; do
+    shown=$(MIMALLOC_SHOW_STATS=1 $program --version 2>&1)
+    [[ $shown == *committed* ]] || { echo "$program: $shown"; return 1; }
+  done
+  [[ $(MIMALLOC_SHOW_STATS=1 nnet3 copy-feats --version 2>&1) != *committed* ]]
+}
+
 # A program reads what another one writes, both found by their names.
 a_pipe() { [[ $(copy-feats "ark:copy-feats scp:$data/feats.scp ark:- |" ark:- 2>/dev/null | feat-to-dim ark:- -) == 4 ]]; }
 
@@ -84,6 +94,7 @@ makes_features_of_sound() {
 
 data=$work/data
 check "all programs start by their names" all_start
+check "a program has the same allocator by both names" same_allocator
 check "made data" "$here/tests/train/toy_data.sh" "$data" 20
 check "a pipe of two programs" a_pipe
 check "features of sound" makes_features_of_sound
