@@ -32,7 +32,7 @@ at_most() { # <MB> <file>
 # What the acceptance test needs of the repository, for a folder that has nothing else of it.
 copy_tests() { # <folder>
   mkdir -p "$1"
-  tar -c scripts/{usage,train,run}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
+  tar -c scripts/{usage,train,run,make_graph}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
     tar -x --no-same-owner -C "$1"
 }
 
