@@ -238,8 +238,9 @@ mod tests {
         for (out, expected) in out.iter().zip(&expected) {
             assert_eq!(out[..], expected.data[..out.len()]);
         }
+        let (mut third, features) = (first.another(), &features[0]);
         let elsewhere = std::thread::scope(|scope| {
-            scope.spawn(|| first.another().compute(&features[0], Ivectors::None).unwrap()).join().unwrap()
+            scope.spawn(move || third.compute(features, Ivectors::None).unwrap()).join().unwrap()
         });
         assert_eq!(elsewhere.data, expected[0].data);
     }
