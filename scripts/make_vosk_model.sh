@@ -26,7 +26,8 @@ option graph word "" "folder with HCLG.fst, or HCLr.fst, Gr.fst and disambig_tid
 (EXPDIR/graph)"
 option conf word "" "folder with mfcc.conf or fbank.conf (EXPDIR/conf)"
 option ivector word "" "folder of the i-vector extractor (EXPDIR/ivector_extractor)"
-option global-cmvn word "" "statistics for the running mean that is subtracted from features (EXPDIR/feats/train/global_cmvn.stats)"
+option global-cmvn word "" "statistics whose mean is subtracted from features; those of EXPDIR are for a running mean that begins with it \
+(EXPDIR/feats/train/global_cmvn.stats)"
 heading "Settings for conf/model.conf"
 option silence-phones word "" "numbers of the phones that are silence, separated by colons (phones/silence.csl of the graph)"
 option beam number 13 "beam of the search"
@@ -97,7 +98,15 @@ fi
 
 find_file "$global_cmvn" "$exp/feats/train/global_cmvn.stats" "$exp/global_cmvn.stats" "$exp/am/global_cmvn.stats"
 [[ ! $global_cmvn || $REPLY == "$global_cmvn" ]] || fail "--global-cmvn=$global_cmvn: there is no such file"
-if [[ $REPLY ]]; then cp "$REPLY" "$out/am/global_cmvn.stats"; fi
+if [[ $REPLY ]]; then
+  cp "$REPLY" "$out/am/global_cmvn.stats"
+  # Without options of a running mean, the mean of the statistics is subtracted as it is. vosk does so in any case.
+  if [[ $REPLY == "$exp/feats/train/global_cmvn.stats" ]]; then : >"$out/conf/online_cmvn.conf"
+  elif [[ -f $conf/online_cmvn.conf ]]; then cp "$conf/online_cmvn.conf" "$out/conf/"
+  fi
+  [[ ! -e $out/conf/online_cmvn.conf ]] ||
+    say "the network reads features minus a running mean, but vosk subtracts a fixed one: for vosk, train without (recognizer.sh --cmvn=false)"
+fi
 
 # ---- i-vectors ------------------------------------------------------------------------------------------------------
 collect_ivectors() {

@@ -66,14 +66,13 @@ korean() {
 digits() {
   local recipe=../digits model=$dir/digits/model
   [[ -f $recipe/exp/tdnn/graph/HCLG.fst ]] || PATH=$bin:$PATH $recipe/run.sh --stage 2 --last-stage 4
-  rm -rf "$model" && mkdir -p "$model"/{am,conf,graph}
-  cp $recipe/exp/tdnn/final.mdl "$model/am"
-  cp $recipe/exp/tdnn/graph/HCLG.fst $recipe/exp/tdnn/lang/words.txt "$model/graph"
-  cp $recipe/conf/fbank.conf "$model/conf"
-  printf '%s\n' --beam=15 --lattice-beam=8 --max-active=7000 --acoustic-scale=0.1 --frame-subsampling-factor=1 \
-    --endpoint.silence-phones=1 >"$model/conf/model.conf"
+  rm -rf "$dir/digits" && mkdir -p "$dir/digits/graph"
+  cp $recipe/exp/tdnn/graph/HCLG.fst $recipe/exp/tdnn/lang/words.txt "$dir/digits/graph"
   (cd $recipe && "$bin/compute-fbank-feats" --config=conf/fbank.conf scp:data/train/wav.scp ark:-) 2>"$dir/digits/cmvn.log" |
-    "$bin/compute-cmvn-stats" ark:- "$model/am/global_cmvn.stats" 2>>"$dir/digits/cmvn.log"
+    "$bin/compute-cmvn-stats" ark:- "$dir/digits/global_cmvn.stats" 2>>"$dir/digits/cmvn.log"
+  PATH=$bin:$PATH ../../scripts/make_vosk_model.sh --mdl=$recipe/exp/tdnn/final.mdl --graph="$dir/digits/graph" --conf=$recipe/conf \
+    --global-cmvn="$dir/digits/global_cmvn.stats" --silence-phones=1 --beam=15 --lattice-beam=8 --acoustic-scale=0.1 \
+    --frame-subsampling-factor=1 $recipe/exp/tdnn "$model"
   head -n 40 $recipe/data/test_unseen/text >"$dir/digits/sentences.txt"
   compare "$dir/digits/sentences.txt" --words-only "$model" $recipe/data/test_unseen/wav "$dir/digits"
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::cmvn::CmvnStats;
-use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
+use kaldi_feat::online_cmvn::OnlineCmvnState;
 use kaldi_fst::store::{Names, Symbols};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::object::read_matrix;
@@ -21,6 +21,7 @@ use nnet3_online::RecognizerModel;
 
 use crate::forward::AcousticNetwork;
 use crate::messages;
+use crate::options::cmvn::OnlineCmvnArgs;
 use crate::options::config_file;
 use crate::options::ivector::IvectorArgs;
 use crate::options::online::RecognizerArgs;
@@ -119,6 +120,8 @@ struct Pieces {
     settings: RecognizerArgs,
     ivectors: Option<IvectorArgs>,
     global_cmvn: Option<String>,
+    /// Options of a running mean, in the place of that of the global statistics.
+    online_cmvn: Option<String>,
     word_boundary: Option<String>,
 }
 
@@ -156,6 +159,7 @@ impl Pieces {
             settings: config_file::read("--model-config", &args.model_config)?,
             ivectors,
             global_cmvn: None,
+            online_cmvn: None,
             word_boundary: named(&args.word_boundary),
         })
     }
@@ -232,6 +236,7 @@ impl Pieces {
             settings,
             ivectors,
             global_cmvn: there(layout.global_cmvn),
+            online_cmvn: there(&format!("{conf}online_cmvn.conf")),
             word_boundary: or(&args.word_boundary, &format!("{phones}word_boundary.int")),
         })
     }
@@ -254,10 +259,14 @@ impl Pieces {
         let (mut cmvn, mut speaker) = (None, Speaker::default());
         if let Some(file) = &self.global_cmvn {
             let global = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
-            // As vosk does it: the mean that is subtracted is that of the file, whatever is said.
-            let frozen = Some(global.clone());
-            speaker.cmvn = Some(OnlineCmvnState { frozen, ..OnlineCmvnState::new(global.clone()) });
-            cmvn = Some((OnlineCmvnOptions::default(), global));
+            let options: OnlineCmvnArgs =
+                config_file::read("online_cmvn.conf", self.online_cmvn.as_deref().unwrap_or(""))?;
+            if self.online_cmvn.is_none() {
+                // As vosk does it: the mean that is subtracted is that of the file, whatever is said.
+                let frozen = Some(global.clone());
+                speaker.cmvn = Some(OnlineCmvnState { frozen, ..OnlineCmvnState::new(global.clone()) });
+            }
+            cmvn = Some((options.options()?, global));
         }
         let ivectors = self.ivectors.as_ref().map(|args| args.read(threads)).transpose()?;
         Ok((PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?, speaker))

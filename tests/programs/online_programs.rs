@@ -285,6 +285,9 @@ fn text_with_global_means() {
     assert_ne!(expected, running);
     std::fs::copy(&stats, format!("{model}/am/global_cmvn.stats")).unwrap();
     assert_same_ctm(&f, &model, &expected);
+    // Unless there are options of a running mean.
+    std::fs::write(format!("{model}/conf/online_cmvn.conf"), "--cmn-window=600\n").unwrap();
+    assert_same_ctm(&f, &model, &running);
 }
 
 /// Where pauses end sentences, live sound has a line for each, and a file has the same words on one line.
