@@ -263,6 +263,7 @@ fn scripts() -> Vec<PathBuf> {
     for folder in [
         "scripts",
         "scripts/jobs",
+        "egs/commands",
         "egs/digits",
         "egs/digits/local",
         "egs/drivers",
