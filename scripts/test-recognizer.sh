@@ -235,6 +235,15 @@ check "model folder: other phones" misfit 'sed -i 1d $copy/graph/phones/word_bou
 check "model folder: a silence phone that there is not" misfit ':' "silence phone 999 is not one of the model's" --silence-phones=999
 check "model folder: graph of another model" misfit ':' "the pieces do not fit each other" --mdl="$work/exp/flat/model/final.mdl"
 check "model folder: a damaged graph" misfit 'truncate -s 2000 $copy/graph/HCLG.fst' "the pieces do not fit each other"
+reads_ivectors() { # puts a model of the toy's tree there whose network reads i-vectors
+  local pdfs
+  pdfs=$(tree-info --print-args=false "$work/exp/tree/tree" | sed -n 's/^num-pdfs //p')
+  printf '%s\n' "input-node name=input dim=40" "input-node name=ivector dim=30" \
+    "component name=a type=AffineComponent input-dim=70 output-dim=$pdfs" \
+    "component-node name=a component=a input=Append(input, ReplaceIndex(ivector, t, 0))" "output-node name=output input=a" >"$work/ivector.config"
+  nnet3-init "$work/ivector.config" - | nnet3-am-init "$work/exp/tree/tree" "$work/exp/lang/topo" - "$copy/chain/model/final.mdl"
+}
+check "model folder: no i-vectors" misfit reads_ivectors "there is no final.ie of the i-vectors that the network reads: looked for"
 check "model folder: i-vectors that nobody reads" misfit ':' "the network reads no i-vectors" --ivector="$work"
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
