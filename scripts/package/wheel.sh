@@ -25,11 +25,11 @@ make_wheel() {
   local options
   if $debug; then
     install_tools maturin
-    options=(--compatibility linux) # for this machine alone
+    options=(--compatibility linux) # for this machine alone, and not stripped: that would be another build
   else
     install_tools maturin ziglang
     write_linker "$out/zig-linker"
-    options=(--compatibility manylinux_2_28 -- -C linker="$out/zig-linker")
+    options=(--compatibility manylinux_2_28 --strip true -- -C linker="$out/zig-linker")
   fi
   rm -rf "$out/new"
   (cd packaging/python && "$OLDPWD/$tools/bin/maturin" build "${build_options[@]}" --out "$out/new" "${options[@]}")
