@@ -14,7 +14,9 @@ use partition::coarsest_partition;
 ///
 /// Where arcs of a state have the same labels and cost, states count as equivalent if they simulate each other step by
 /// step (bisimulation), which is less than what can be joined. Arcs come out in the order in which their combinations of
-/// labels and cost first occur, states in the order of the first of those that are joined, as with OpenFst.
+/// labels and cost first occur, states in the order of the first of those that are joined, as with OpenFst. (OpenFst, where
+/// arcs of a state have the same labels and cost, joins only states whose arcs also come in the same order, unless they are
+/// sorted before.)
 pub fn minimize_encoded(fst: &mut Fst, delta: f32) {
     for state in &mut fst.states {
         state.final_weight = quantize(state.final_weight, delta);
