@@ -1,7 +1,7 @@
 //! The graphs that decoders search: in one file, or a pair that is composed on the way.
 
 use anyhow::{Context, Result};
-use kaldi_fst::store::{self, FlatOrNgrams, Names};
+use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
 use kaldi_io::KaldiReader;
 use nnet3_decode::decoder::{ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions};
 
@@ -38,19 +38,21 @@ impl SharedGraph {
     }
 }
 
-/// Reads a graph that is in one file, with the names of its words if they are there.
+/// Reads a graph that is in one file, with the names of its words if they are there. What is of type `const` stays in the file.
 pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(SearchGraph, Option<Names>)> {
     let mut r = open(rxfilename)?;
-    let (fst, names) = store::read_with_names(&mut r)?;
-    let fst = match fst {
-        FlatOrNgrams::Flat(fst) => fst,
-        FlatOrNgrams::Ngrams(_) => {
+    let (fst, names) = store::read_graph(&mut r)?;
+    let graph = match fst {
+        FileOrMemory::File(fst) => SearchGraph::mapped(fst, num_transition_ids),
+        FileOrMemory::Memory(FlatOrNgrams::Flat(fst)) => {
+            r.finish()?;
+            SearchGraph::new(fst, num_transition_ids)
+        }
+        FileOrMemory::Memory(FlatOrNgrams::Ngrams(_)) => {
             return Err(r.error("expected a decoding graph, found a language model (type 'ngram')").into());
         }
     };
-    r.finish()?;
-    let graph = SearchGraph::new(fst, num_transition_ids).with_context(|| rxfilename.to_owned())?;
-    Ok((graph, names))
+    Ok((graph.with_context(|| rxfilename.to_owned())?, names))
 }
 
 /// Reads both halves of a graph, with the names of the words of the language model if they are there.

@@ -22,6 +22,7 @@ mod with_names;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, State, StateId};
+use crate::mapped::words;
 use crate::properties;
 use crate::weight::Weight;
 pub use constant::write_const;
@@ -32,7 +33,7 @@ pub use look_ahead::{read_look_ahead, write_look_ahead};
 pub use names::Names;
 pub use ngram::write_ngrams;
 pub use symbols::Symbols;
-pub use with_names::{FlatOrNgrams, read_with_names};
+pub use with_names::{FileOrMemory, FlatOrNgrams, read_graph, read_with_names};
 
 /// Label and state of an element that is a final weight.
 const NONE: i32 = -1;
@@ -163,11 +164,6 @@ fn read_vector_states<W: Weight>(
         }
         states.push(State { final_weight, arcs });
     }
-}
-
-/// Little-endian 32-bit integers.
-fn words<const N: usize>(raw: &[u8]) -> [i32; N] {
-    std::array::from_fn(|i| i32::from_le_bytes(std::array::from_fn(|byte| raw[4 * i + byte])))
 }
 
 fn read_compact_states<W: Weight>(

@@ -7,6 +7,7 @@
 //! - [`filename`]: files, pipes, offsets and ranges as file arguments (`util/kaldi-io`).
 //! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: what is stored.
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
+//! - [`mapped`]: files that are looked at where they lie.
 //! - [`log`], [`cli`]: log lines and option syntax.
 
 pub mod cli;
@@ -17,6 +18,7 @@ pub mod finite;
 pub mod general;
 pub mod holder;
 pub mod log;
+pub mod mapped;
 pub mod matrix;
 pub mod memory;
 pub mod object;

@@ -15,6 +15,7 @@ use self::record::{Entry, Recorder};
 
 use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
+use crate::mapped::MappedFile;
 use crate::source::Source;
 use crate::text::{excerpt, is_space};
 
@@ -246,6 +247,12 @@ impl KaldiReader {
         };
         let message = format!("this is compressed by gzip; give {how} in place of the file");
         Err(IoError::Format { name: self.name.clone(), position: Position::Byte(0), message })
+    }
+
+    /// All bytes of the file that this reads from, where they lie; `None` if it is no file, or cannot be mapped.
+    /// [`position`](Self::position) says where the next unread one is.
+    pub fn map(&self) -> Option<MappedFile> {
+        self.source.file().and_then(MappedFile::new)
     }
 
     /// Whether this reads what a command writes.

@@ -44,6 +44,14 @@ impl Source {
         }
     }
 
+    /// The file that this reads from, if it is one.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match self {
+            Source::File(file, _) => Some(file),
+            Source::Pipe(_) | Source::Other(_) => None,
+        }
+    }
+
     pub(crate) fn is_pipe(&self) -> bool {
         matches!(self, Source::Pipe(_))
     }

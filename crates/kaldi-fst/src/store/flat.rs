@@ -4,15 +4,15 @@ use kaldi_io::KaldiReader;
 
 use super::constant::read_bounds;
 use super::header::{Header, read_raw};
-use super::{CONST, VECTOR, read_after, words};
+use super::{CONST, VECTOR, read_after};
 use crate::flat::FlatFst;
-use crate::fst::{Arc, StateId};
+use crate::fst::Arc;
+use crate::mapped::{ARC_BYTES, PackedArc};
 use crate::weight::Weight;
 
-/// Bytes of an arc in a file: two labels, the weight, the next state.
-const ARC_BYTES: usize = 16;
 /// Arcs that are read at once.
 const BLOCK: usize = 4096;
+type Block = [PackedArc; BLOCK];
 
 /// Reads the FST in a file, of whichever binary type, without more memory than it needs at the end.
 pub fn read_flat_fst(rxfilename: &str) -> kaldi_io::Result<FlatFst> {
@@ -45,7 +45,7 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
             }));
             header.align(r)?;
             let total = flat.first_arcs.last().map_or(0, |&end| end as usize);
-            read_arcs(r, total, &mut flat.arcs)?;
+            read_arcs(r, total, &mut flat.arcs, &mut [[0; ARC_BYTES]; BLOCK])?;
         }
         VECTOR => read_vector(r, header, &mut flat)?,
         _ => return Ok(FlatFst::from(&read_after(r, header, f32::read)?)),
@@ -54,6 +54,7 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
 }
 
 fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kaldi_io::Result<()> {
+    let mut block: Block = [[0; ARC_BYTES]; BLOCK];
     loop {
         let ended = match header.states {
             -1 => r.at_eof()?,
@@ -66,26 +67,27 @@ fn read_vector(r: &mut KaldiReader, header: &Header, flat: &mut FlatFst) -> kald
         let count = i64::from_le_bytes(read_raw(r)?);
         let possible = usize::try_from(count).ok().filter(|&n| flat.arcs.len() + n < u32::MAX as usize);
         let count = possible.ok_or_else(|| r.error(format!("{count} is not a possible number of arcs")))?;
-        read_arcs(r, count, &mut flat.arcs)?;
+        read_arcs(r, count, &mut flat.arcs, &mut block)?;
         flat.first_arcs.push(flat.arcs.len() as u32);
     }
 }
 
 /// Adds so many arcs, block by block: a count that lies takes no memory that the file does not fill.
-fn read_arcs(r: &mut KaldiReader, count: usize, arcs: &mut Vec<Arc>) -> kaldi_io::Result<()> {
-    let mut raw = [0; BLOCK * ARC_BYTES];
+fn read_arcs(
+    r: &mut KaldiReader,
+    count: usize,
+    arcs: &mut Vec<Arc>,
+    block: &mut Block,
+) -> kaldi_io::Result<()> {
     let mut left = count;
     while left > 0 {
         let now = left.min(BLOCK);
-        let raw = &mut raw[..now * ARC_BYTES];
-        r.read_exact(raw)?;
+        let packed = &mut block[..now];
+        r.read_exact(packed.as_flattened_mut())?;
         if arcs.capacity() < arcs.len() + now {
             arcs.reserve_exact(left.min(arcs.len().max(BLOCK)));
         }
-        arcs.extend(raw.chunks_exact(ARC_BYTES).map(|raw| {
-            let [ilabel, olabel, weight, next] = words(raw);
-            Arc { ilabel, olabel, weight: f32::from_bits(weight as u32), next: next as StateId }
-        }));
+        arcs.extend(packed.iter().map(Arc::unpack));
         left -= now;
     }
     Ok(())

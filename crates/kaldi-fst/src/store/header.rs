@@ -150,6 +150,11 @@ impl Header {
         Ok(())
     }
 
+    /// Where the next part begins, if the last one ends at this byte.
+    pub(super) fn aligned(&self, position: u64) -> u64 {
+        if self.aligned { position.next_multiple_of(ALIGNMENT) } else { position }
+    }
+
     /// Goes to where the next part of an aligned file begins.
     pub fn align(&self, r: &mut KaldiReader) -> kaldi_io::Result<()> {
         let beyond = r.position() % ALIGNMENT;

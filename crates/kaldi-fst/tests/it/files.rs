@@ -1,6 +1,7 @@
 //! Files against bytes that the reference wrote, and what is refused. Comparisons with OpenFst itself are in
 //! `tests/interop/test_fst.py`.
 
+use kaldi_fst::store::{FileOrMemory, FlatOrNgrams};
 use kaldi_fst::{Arc, FlatFst, Fst, FstHolder, store, text};
 use kaldi_io::holder::Holder;
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -72,6 +73,65 @@ fn a_finished_graph() {
         }
         assert!(binary(&file[..file.len() - 1]).is_err());
     }
+}
+
+/// What reading a graph from a file gives, which is then removed.
+fn graph_in_a_file(name: &str, bytes: &[u8]) -> kaldi_io::Result<FileOrMemory> {
+    let path = std::env::temp_dir().join(format!("kaldi-fst-{}-{name}.fst", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    let mut r = KaldiReader::open_raw(path.to_str().unwrap()).unwrap();
+    r.set_binary(true);
+    let graph = store::read_graph(&mut r).map(|(graph, _)| graph);
+    std::fs::remove_file(&path).unwrap();
+    graph
+}
+
+/// Graphs that are left in their files say what those say that are read, and where one cannot be left there, it is read, or the
+/// error is the reader's.
+#[test]
+fn a_graph_that_stays_in_its_file() {
+    let fst = text::parse("0\t1\t1\t1\t0.25\n0\t2\t0\t3\n1\t0.5\n2\t0\t7\t0\t1.5\n2\n").unwrap();
+    for aligned in [false, true] {
+        let file = written(|w| store::write_const(w, &fst, aligned));
+        let FileOrMemory::File(mapped) = graph_in_a_file("whole", &file).unwrap() else {
+            panic!("it was not left there")
+        };
+        assert_eq!((mapped.start(), mapped.num_states()), (fst.start, 3));
+        assert_eq!(mapped.largest_input_label(), 7);
+        for (s, state) in fst.numbered() {
+            let arcs: Vec<Arc> = mapped.arcs(mapped.arcs_of(s)).iter().map(Arc::unpack).collect();
+            let epsilons = state.arcs.iter().filter(|arc| arc.ilabel == 0).count();
+            assert_eq!((mapped.final_cost(s), &arcs), (state.final_weight, &state.arcs));
+            assert_eq!(mapped.num_input_epsilons(s), epsilons);
+        }
+        // Each byte behind the beginning of the header is changed, and the file is cut behind each.
+        for at in 4..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] ^= 0x81;
+            for (name, bytes) in [("changed", &damaged[..]), ("cut", &file[..at])] {
+                let mut r = KaldiReader::from_bytes("file", bytes.to_vec());
+                r.set_binary(true);
+                match (graph_in_a_file(name, bytes), store::read_flat(&mut r)) {
+                    (Ok(FileOrMemory::File(mapped)), Ok(read)) => {
+                        let mapped = mapped.arcs(0..3).iter().map(Arc::unpack);
+                        assert!(mapped.eq(read.arcs), "byte {at} {name}");
+                    }
+                    (Ok(FileOrMemory::Memory(FlatOrNgrams::Flat(flat))), Ok(read)) => {
+                        assert_eq!(flat, read, "byte {at} {name}");
+                    }
+                    (Err(found), Err(expected)) => {
+                        let why =
+                            |e: &kaldi_io::IoError| e.to_string().split_once(", ").unwrap().1.to_owned();
+                        assert_eq!(why(&found), why(&expected), "byte {at} {name}");
+                    }
+                    (found, expected) => panic!("byte {at} {name}: {found:?}, expected {expected:?}"),
+                }
+            }
+        }
+    }
+    let vector = graph_in_a_file("vector", &written(|w| store::write_vector(w, &fst))).unwrap();
+    let FileOrMemory::Memory(FlatOrNgrams::Flat(flat)) = vector else { panic!("{vector:?}") };
+    assert_eq!(flat, FlatFst::from(&fst));
 }
 
 /// The parts of aligned files begin at multiples of 16.

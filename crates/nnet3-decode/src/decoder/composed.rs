@@ -17,7 +17,7 @@ use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
 use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
-use super::graph::Graph;
+use super::graph::{Arcs, Graph};
 use crate::error::{Error, Result};
 
 /// No label is pending.
@@ -80,7 +80,7 @@ struct Pair {
 
 /// What is known of a state: where its arcs begin that consume nothing, and those that consume a frame, and where they end.
 #[derive(Debug, Clone, Copy)]
-struct Arcs {
+struct Span {
     first: u32,
     emitting: u32,
     end: u32,
@@ -91,7 +91,7 @@ struct Arcs {
 pub struct ComposedGraph<'p> {
     pair: &'p GraphPair,
     pairs: Vec<Pair>,
-    known: Vec<Arcs>,
+    known: Vec<Span>,
     arcs: Vec<Arc>,
     numbers: FxHashMap<Pair, StateId>,
     sums: Sums,
@@ -126,13 +126,13 @@ impl<'p> ComposedGraph<'p> {
     fn number(&mut self, pair: Pair) -> StateId {
         *self.numbers.entry(pair).or_insert_with(|| {
             self.pairs.push(pair);
-            self.known.push(Arcs { first: UNKNOWN, emitting: UNKNOWN, end: UNKNOWN });
+            self.known.push(Span { first: UNKNOWN, emitting: UNKNOWN, end: UNKNOWN });
             self.pairs.len() as StateId - 1
         })
     }
 
     /// Works out the arcs of a state.
-    fn arcs_of(&mut self, state: StateId) -> Arcs {
+    fn arcs_of(&mut self, state: StateId) -> Span {
         let known = self.known[state as usize];
         if known.first != UNKNOWN {
             return known;
@@ -147,7 +147,7 @@ impl<'p> ComposedGraph<'p> {
         let emitting = first + self.epsilons.len() as u32;
         self.arcs.append(&mut self.epsilons);
         self.arcs.append(&mut self.emitting);
-        let known = Arcs { first, emitting, end: self.arcs.len() as u32 };
+        let known = Span { first, emitting, end: self.arcs.len() as u32 };
         self.known[state as usize] = known;
         known
     }
@@ -287,23 +287,23 @@ impl Graph for ComposedGraph<'_> {
         hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP
     }
 
-    fn emitting(&mut self, state: StateId) -> &[Arc] {
-        let Arcs { emitting, end, .. } = self.arcs_of(state);
-        &self.arcs[emitting as usize..end as usize]
+    fn emitting(&mut self, state: StateId) -> Arcs<'_> {
+        let Span { emitting, end, .. } = self.arcs_of(state);
+        Arcs::InMemory(&self.arcs[emitting as usize..end as usize])
     }
 
-    fn epsilons(&mut self, state: StateId) -> &[Arc] {
-        let Arcs { first, emitting, .. } = self.arcs_of(state);
-        &self.arcs[first as usize..emitting as usize]
+    fn epsilons(&mut self, state: StateId) -> Arcs<'_> {
+        let Span { first, emitting, .. } = self.arcs_of(state);
+        Arcs::InMemory(&self.arcs[first as usize..emitting as usize])
     }
 
     fn may_have_epsilons(&self, state: StateId) -> bool {
-        let Arcs { first, emitting, .. } = self.known[state as usize];
+        let Span { first, emitting, .. } = self.known[state as usize];
         first == UNKNOWN || first < emitting
     }
 
     fn is_full(&self) -> bool {
-        let bytes_per_state = 2 * size_of::<Pair>() + size_of::<Arcs>() + size_of::<StateId>();
+        let bytes_per_state = 2 * size_of::<Pair>() + size_of::<Span>() + size_of::<StateId>();
         self.pairs.len() * bytes_per_state + self.arcs.len() * size_of::<Arc>() > MOST_BYTES
     }
 

@@ -1,6 +1,7 @@
-//! Graphs as a search wants them: arcs in one array, those of a state that consume no frame before those that do.
+//! Graphs as a search wants them: arcs in one array, those of a state that consume no frame before those that do; or as they are in a
+//! file.
 
-use kaldi_fst::{Arc, EPSILON, FlatFst, StateId};
+use kaldi_fst::{Arc, EPSILON, FlatFst, MappedFst, PackedArc, StateId};
 
 use crate::error::{Error, Result};
 
@@ -16,11 +17,11 @@ pub trait Graph {
     /// Infinite if the state is not final.
     fn final_cost(&self, state: StateId) -> f32;
 
-    /// The arcs that consume a frame.
-    fn emitting(&mut self, state: StateId) -> &[Arc];
+    /// Arcs among which are all that consume a frame, in their order; those that consume nothing are to be passed over.
+    fn emitting(&mut self, state: StateId) -> Arcs<'_>;
 
-    /// The arcs that consume nothing.
-    fn epsilons(&mut self, state: StateId) -> &[Arc];
+    /// Arcs among which are all that consume nothing, in their order; those that consume a frame are to be passed over.
+    fn epsilons(&mut self, state: StateId) -> Arcs<'_>;
 
     /// Whether there can be arcs that consume nothing, as far as it is known without work.
     fn may_have_epsilons(&self, state: StateId) -> bool;
@@ -34,18 +35,69 @@ pub trait Graph {
     fn forget_others(&mut self, _keep: &mut dyn Iterator<Item = &mut StateId>) {}
 }
 
+/// Some arcs of a state.
+#[derive(Debug, Clone, Copy)]
+pub enum Arcs<'g> {
+    InMemory(&'g [Arc]),
+    InFile(&'g [PackedArc]),
+}
+
+impl Arcs<'_> {
+    #[inline]
+    fn len(self) -> usize {
+        match self {
+            Arcs::InMemory(arcs) => arcs.len(),
+            Arcs::InFile(arcs) => arcs.len(),
+        }
+    }
+
+    #[inline]
+    fn get(self, i: usize) -> Arc {
+        match self {
+            Arcs::InMemory(arcs) => arcs[i],
+            Arcs::InFile(arcs) => Arc::unpack(&arcs[i]),
+        }
+    }
+
+    #[inline]
+    fn iter(self) -> impl Iterator<Item = Arc> {
+        (0..self.len()).map(move |i| self.get(i))
+    }
+
+    /// Those that consume a frame.
+    #[inline]
+    pub fn with_input(self) -> impl Iterator<Item = Arc> {
+        self.iter().filter(|arc| arc.ilabel != EPSILON)
+    }
+
+    /// Those that consume nothing.
+    #[inline]
+    pub fn without_input(self) -> impl Iterator<Item = Arc> {
+        self.iter().filter(|arc| arc.ilabel == EPSILON)
+    }
+}
+
 /// A graph that does not change. Input labels are transition-ids, output labels are words.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SearchGraph {
     start: Option<StateId>,
     /// One more than there are states; the last one ends the arcs.
     states: Vec<Bounds>,
-    arcs: Vec<Arc>,
-    /// The cost of ending in each state.
-    finals: Vec<f32>,
+    place: Place,
 }
 
-/// Positions of the first arc of a state, and of its first one that consumes a frame.
+/// Where arcs and costs of ending are.
+#[derive(Debug)]
+enum Place {
+    /// The arcs of a state that consume nothing come first.
+    Memory {
+        arcs: Vec<Arc>,
+        finals: Vec<f32>,
+    },
+    File(MappedFst),
+}
+
+/// Positions of the first arc of a state, and of the first one behind all that consume nothing.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     first: u32,
@@ -61,10 +113,7 @@ impl SearchGraph {
             let range = fst.arcs_of(s);
             let first = range.start as u32;
             for arc in &fst.arcs[range.clone()] {
-                if arc.ilabel as usize > num_transition_ids {
-                    let (state, label) = (s as StateId, arc.ilabel);
-                    return Err(Error::GraphLabel { state, label, last: num_transition_ids });
-                }
+                check_label(s as StateId, arc, num_transition_ids)?;
             }
             states.push(Bounds { first, emitting: first });
         }
@@ -76,7 +125,30 @@ impl SearchGraph {
             let range = states[s].first as usize..states[s + 1].first as usize;
             states[s].emitting += epsilons_first(&mut arcs[range], &mut emitting_arcs) as u32;
         }
-        Ok(SearchGraph { start, states, arcs, finals })
+        Ok(SearchGraph { start, states, place: Place::Memory { arcs, finals } })
+    }
+
+    /// A graph whose arcs are left in its file. An error if it has input labels above `num_transition_ids`.
+    pub fn mapped(fst: MappedFst, num_transition_ids: usize) -> Result<SearchGraph> {
+        let all_known = fst.largest_input_label() as usize <= num_transition_ids;
+        let mut states = Vec::with_capacity(fst.num_states() + 1);
+        let mut end = 0;
+        for state in 0..fst.num_states() as StateId {
+            let range = fst.arcs_of(state);
+            let (first, mut emitting) = (range.start as u32, range.start as u32);
+            end = range.end as u32;
+            if !all_known || fst.num_input_epsilons(state) > 0 {
+                for (arc, position) in fst.arcs(range).iter().map(Arc::unpack).zip(first + 1..) {
+                    check_label(state, &arc, num_transition_ids)?;
+                    if arc.ilabel == EPSILON {
+                        emitting = position;
+                    }
+                }
+            }
+            states.push(Bounds { first, emitting });
+        }
+        states.push(Bounds { first: end, emitting: end });
+        Ok(SearchGraph { start: fst.start(), states, place: Place::File(fst) })
     }
 
     /// `None` if the graph is empty.
@@ -85,30 +157,51 @@ impl SearchGraph {
     }
 
     pub fn num_states(&self) -> usize {
-        self.finals.len()
+        self.states.len() - 1
     }
 
     /// Infinite if the state is not final.
     pub fn final_cost(&self, state: StateId) -> f32 {
-        self.finals[state as usize]
+        match &self.place {
+            Place::Memory { finals, .. } => finals[state as usize],
+            Place::File(fst) => fst.final_cost(state),
+        }
     }
 
-    /// The arcs that consume a frame.
-    pub fn emitting(&self, state: StateId) -> &[Arc] {
-        let s = state as usize;
-        &self.arcs[self.states[s].emitting as usize..self.states[s + 1].first as usize]
-    }
-
-    /// The arcs that consume nothing.
-    pub fn epsilons(&self, state: StateId) -> &[Arc] {
+    /// Arcs among which are all that consume a frame.
+    #[inline]
+    pub fn emitting(&self, state: StateId) -> Arcs<'_> {
         let Bounds { first, emitting } = self.states[state as usize];
-        &self.arcs[first as usize..emitting as usize]
+        let end = self.states[state as usize + 1].first as usize;
+        match &self.place {
+            Place::Memory { arcs, .. } => Arcs::InMemory(&arcs[emitting as usize..end]),
+            Place::File(fst) => Arcs::InFile(fst.arcs(first as usize..end)),
+        }
     }
 
+    /// Arcs among which are all that consume nothing.
+    #[inline]
+    pub fn epsilons(&self, state: StateId) -> Arcs<'_> {
+        let Bounds { first, emitting } = self.states[state as usize];
+        let range = first as usize..emitting as usize;
+        match &self.place {
+            Place::Memory { arcs, .. } => Arcs::InMemory(&arcs[range]),
+            Place::File(fst) => Arcs::InFile(fst.arcs(range)),
+        }
+    }
+
+    #[inline]
     pub fn has_epsilons(&self, state: StateId) -> bool {
         let Bounds { first, emitting } = self.states[state as usize];
         first != emitting
     }
+}
+
+fn check_label(state: StateId, arc: &Arc, last: usize) -> Result<()> {
+    if arc.ilabel as usize > last {
+        return Err(Error::GraphLabel { state, label: arc.ilabel, last });
+    }
+    Ok(())
 }
 
 impl Graph for &SearchGraph {
@@ -124,14 +217,17 @@ impl Graph for &SearchGraph {
         SearchGraph::final_cost(self, state)
     }
 
-    fn emitting(&mut self, state: StateId) -> &[Arc] {
+    #[inline]
+    fn emitting(&mut self, state: StateId) -> Arcs<'_> {
         SearchGraph::emitting(self, state)
     }
 
-    fn epsilons(&mut self, state: StateId) -> &[Arc] {
+    #[inline]
+    fn epsilons(&mut self, state: StateId) -> Arcs<'_> {
         SearchGraph::epsilons(self, state)
     }
 
+    #[inline]
     fn may_have_epsilons(&self, state: StateId) -> bool {
         self.has_epsilons(state)
     }

@@ -55,6 +55,7 @@ pub struct LatticeDecoder<G> {
     list: Vec<Active>,
     costs: Vec<f32>,
     queue: Vec<StateId>,
+    reached: Vec<StateId>,
 }
 
 impl<G: Graph> LatticeDecoder<G> {
@@ -75,6 +76,7 @@ impl<G: Graph> LatticeDecoder<G> {
             list: Vec::new(),
             costs: Vec::new(),
             queue: Vec::new(),
+            reached: Vec::new(),
         })
     }
 
@@ -155,7 +157,7 @@ impl<G: Graph> LatticeDecoder<G> {
         if let Some(best) = best {
             let cost = tokens.get(list[best].token).cost;
             offset = -cost;
-            for arc in graph.emitting(list[best].state) {
+            for arc in graph.emitting(list[best].state).with_input() {
                 let next = arc.weight + offset - log_likelihood(arc.ilabel) + cost;
                 next_cutoff = next_cutoff.min(next + adaptive_beam);
             }
@@ -165,7 +167,7 @@ impl<G: Graph> LatticeDecoder<G> {
             if cost > cutoff {
                 continue;
             }
-            for arc in graph.emitting(state) {
+            for arc in graph.emitting(state).with_input() {
                 let acoustic = offset - log_likelihood(arc.ilabel);
                 let total = cost + acoustic + arc.weight;
                 // (What is not a number is not followed.)
@@ -190,7 +192,7 @@ impl<G: Graph> LatticeDecoder<G> {
         }
         let mut queue = std::mem::take(&mut self.queue);
         queue.clear();
-        let LatticeDecoder { graph, tokens, active, frames, .. } = self;
+        let LatticeDecoder { graph, tokens, active, frames, reached, .. } = self;
         let head = newest(frames);
         let states = active.iter().map(|active| active.state);
         queue.extend(states.filter(|&state| graph.may_have_epsilons(state)));
@@ -207,18 +209,18 @@ impl<G: Graph> LatticeDecoder<G> {
             }
             // The token may have been here before, with a higher cost.
             tokens.remove_links(token);
-            for i in 0..graph.epsilons(state).len() {
-                let Arc { olabel, weight, next, .. } = graph.epsilons(state)[i];
+            for Arc { ilabel, olabel, weight, next } in graph.epsilons(state).without_input() {
                 let total = cost + weight;
                 if total < cutoff {
                     let (to, better) = reach(tokens, active, head, next, total);
-                    let link = Link { to, ilabel: 0, olabel, graph: weight, acoustic: 0.0, next: NONE };
+                    let link = Link { to, ilabel, olabel, graph: weight, acoustic: 0.0, next: NONE };
                     tokens.add_link(token, link);
-                    if better && graph.may_have_epsilons(next) {
-                        queue.push(next);
+                    if better {
+                        reached.push(next);
                     }
                 }
             }
+            queue.extend(reached.drain(..).filter(|&state| graph.may_have_epsilons(state)));
         }
         self.queue = queue;
         Ok(())

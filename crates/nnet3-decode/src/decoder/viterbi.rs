@@ -98,7 +98,7 @@ impl<'g> ViterbiDecoder<'g> {
         self.active.grow((list.len() as f32 * self.pruning.hash_ratio) as usize);
         let mut next_cutoff = f64::INFINITY;
         let graph = self.graph;
-        let step = |cost: f64, before: u32, arc: &Arc| {
+        let step = |cost: f64, before: u32, arc: Arc| {
             let acoustic = -log_likelihood(arc.ilabel);
             let cost = cost + f64::from(arc.weight) + f64::from(acoustic);
             let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
@@ -107,7 +107,7 @@ impl<'g> ViterbiDecoder<'g> {
         if let Some(best) = best {
             let Active { state, token, .. } = list[best];
             let cost = self.tokens[token as usize].cost;
-            for arc in graph.emitting(state) {
+            for arc in graph.emitting(state).with_input() {
                 next_cutoff = next_cutoff.min(step(cost, token, arc).cost + adaptive_beam);
             }
         }
@@ -116,7 +116,7 @@ impl<'g> ViterbiDecoder<'g> {
             if cost >= cutoff {
                 continue;
             }
-            for arc in graph.emitting(state) {
+            for arc in graph.emitting(state).with_input() {
                 let next = step(cost, token, arc);
                 if next.cost < next_cutoff {
                     next_cutoff = next_cutoff.min(next.cost + adaptive_beam);
@@ -142,7 +142,7 @@ impl<'g> ViterbiDecoder<'g> {
             if steps / MOST_STEPS_PER_STATE > graph.num_states() {
                 return Err(Error::EpsilonCycle { state });
             }
-            for arc in graph.epsilons(state) {
+            for arc in graph.epsilons(state).without_input() {
                 let cost = cost + f64::from(arc.weight);
                 let (olabel, graph_cost) = (arc.olabel, arc.weight);
                 let next = Token { cost, ilabel: EPSILON, olabel, graph: graph_cost, acoustic: 0.0, before };

@@ -1,9 +1,9 @@
 //! The searches on three utterances, beside what the reference found.
 
-use kaldi_fst::store;
+use kaldi_fst::store::{self, FileOrMemory};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
-use kaldi_io::{DenseMatrix, SequentialReader, read_object};
+use kaldi_io::{DenseMatrix, KaldiReader, SequentialReader, read_object};
 use nnet3_decode::decoder::{
     Decodable, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, Step, ViterbiDecoder,
     decodable,
@@ -25,10 +25,22 @@ fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
     (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
 }
 
-/// Words and transition-ids of the best paths, and the sizes of lattices (states, arcs).
+/// The same graph, left in its file.
+fn mapped_graph() -> SearchGraph {
+    let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
+    let mut r = KaldiReader::open_raw(&file("decode/HCLG.fst")).unwrap();
+    r.set_binary(true);
+    let (FileOrMemory::File(fst), _) = store::read_graph(&mut r).unwrap() else {
+        panic!("it was not left there")
+    };
+    SearchGraph::mapped(fst, model.num_transition_ids()).unwrap()
+}
+
+/// Words and transition-ids of the best paths, and the same lattices of a graph in memory and of one in its file.
 #[test]
 fn lattices_of_the_reference() {
     let (graph, pdfs) = graph_and_pdfs();
+    let mapped = mapped_graph();
     let wide = SearchOptions::default();
     let tight = SearchOptions {
         pruning: Pruning { beam: 10.0, max_active: 100, min_active: 10, beam_delta: 0.3, hash_ratio: 1.5 },
@@ -48,12 +60,17 @@ fn lattices_of_the_reference() {
             let decodable = MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap();
             assert!(decoder.decode(&decodable).unwrap() && decoder.reached_final());
             let lattice = decoder.raw_lattice().unwrap();
+            let mut in_file = LatticeDecoder::new(&mapped, options).unwrap();
+            assert!(in_file.decode(&decodable).unwrap());
+            assert_eq!(in_file.raw_lattice().unwrap(), lattice);
             let best = path::read_linear(&path::best_path(&lattice)).unwrap();
             assert_eq!((&key, &best.words), (&words[i].0, &words[i].1), "{name}");
             assert_eq!((&key, &best.ids), (&alignments[i].0, &alignments[i].1), "{name}");
             let mut viterbi = ViterbiDecoder::new(&graph, options.pruning).unwrap();
             let one = viterbi.decode(&decodable).unwrap().expect("a path");
             assert_eq!((&one.ids, &one.words), (&best.ids, &best.words));
+            let mut in_file = ViterbiDecoder::new(&mapped, options.pruning).unwrap();
+            assert_eq!(in_file.decode(&decodable).unwrap(), Some(one.clone()));
             let costs =
                 |weight: nnet3_decode::LatticeWeight| f64::from(weight.graph) + f64::from(weight.acoustic);
             assert!((costs(one.weight) - costs(best.weight)).abs() < 1e-2);
@@ -192,7 +209,7 @@ fn forward_algorithm(
         while moving.iter().any(|&prob| prob > 0.0) {
             let mut next = vec![0.0; moving.len()];
             for s in 0..states {
-                for arc in graph.epsilons(s) {
+                for arc in graph.epsilons(s).without_input() {
                     next[arc.next as usize] += moving[s as usize] * f64::from(-arc.weight).exp();
                 }
             }
@@ -206,7 +223,7 @@ fn forward_algorithm(
     for row in loglikes.data.chunks(loglikes.cols) {
         let mut next = vec![0.0; probs.len()];
         for s in 0..states {
-            for arc in graph.emitting(s) {
+            for arc in graph.emitting(s).with_input() {
                 let likelihood = scale * f64::from(row[pdfs[arc.ilabel as usize] as usize]);
                 next[arc.next as usize] += probs[s as usize] * (likelihood - f64::from(arc.weight)).exp();
             }
