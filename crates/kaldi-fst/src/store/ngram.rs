@@ -123,6 +123,9 @@ fn read_futures(r: &mut KaldiReader, num_states: usize, num_words: usize) -> kal
             first.push(words);
         }
     }
+    if first.last() != Some(&words) {
+        return Err(r.error("there are words behind those of the last state"));
+    }
     Ok(first)
 }
 

@@ -84,6 +84,13 @@ fn language_models_round_trip() {
     broken[tree] ^= 1;
     let error = store::read_with_names(&mut reader(&broken)).unwrap_err().to_string();
     assert!(error.contains("the tree of histories is not one of 9 states"), "{error}");
+    // The mark of the last word behind that of the last state.
+    let mut broken = bytes.clone();
+    let futures = broken[tree + 8..].first_chunk_mut::<8>().unwrap();
+    let marks = u64::from_le_bytes(*futures);
+    *futures = (marks ^ 1 << marks.ilog2() | 1 << 24).to_le_bytes();
+    let error = store::read_with_names(&mut reader(&broken)).unwrap_err().to_string();
+    assert!(error.contains("there are words behind those of the last state"), "{error}");
 }
 
 /// The history of the beginning of a sentence is a child of the empty one with the word 0.
