@@ -5,8 +5,10 @@ use super::lanes::{RowSet, at, cut};
 use super::math;
 use super::nontemporal::{CopyRows, is_large};
 use super::simd::{self, Kernel, Simd};
+use super::vector::Vector;
 use crate::backend::{Activation, Map};
 use crate::view::{View, ViewMut};
+use std::ops::Range;
 
 /// A function of a destination's old element and N source elements.
 pub(super) trait Function<const N: usize>: Copy {
@@ -222,28 +224,55 @@ pub(super) fn weighted_sum(dst: ViewMut<'_>, terms: &[(f32, View<'_>)], adds: bo
     }
 }
 
-pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
-    assert!(dst.rows() == src.cols() && dst.cols() == src.rows(), "{dst:?} from the transpose of {src:?}");
-    /// Side of the squares in which the copy goes, so that both sides' cache lines are used up while at hand.
-    const BLOCK: usize = 16;
-    let (mut dst, [src]) = split(dst, [src]);
-    let (rows, cols) = (src.rows(), src.cols());
-    for j in (0..cols).step_by(BLOCK) {
-        let j_end = cols.min(j + BLOCK);
-        for i in (0..rows).step_by(BLOCK) {
-            let i_end = rows.min(i + BLOCK);
-            let mut tile = [[0.0f32; BLOCK]; BLOCK];
-            for (line, i) in tile.iter_mut().zip(i..i_end) {
-                line[..j_end - j].copy_from_slice(&src.row(i)[j..j_end]);
+/// Side of the squares in which a transposing copy goes, so that both sides' cache lines are used up while at hand.
+const BLOCK: usize = 16;
+
+struct CopyTransposed<'a> {
+    dst: RowsMut<'a>,
+    src: Rows<'a>,
+}
+
+impl CopyTransposed<'_> {
+    #[inline(always)]
+    fn whole_square<V: Vector>(&mut self, i: usize, j: usize) {
+        let rows: [V; BLOCK] = std::array::from_fn(|k| V::load(&self.src.row(i + k)[j..j + BLOCK]));
+        for (k, column) in V::transposed(rows).into_iter().enumerate() {
+            column.store(&mut self.dst.row(j + k)[i..i + BLOCK]);
+        }
+    }
+
+    #[inline(always)]
+    fn part_of_square(&mut self, rows: Range<usize>, cols: Range<usize>) {
+        for j in cols {
+            let to = &mut self.dst.row(j)[rows.clone()];
+            for (to, i) in to.iter_mut().zip(rows.clone()) {
+                *to = self.src.row(i)[j];
             }
-            for jj in j..j_end {
-                let out = &mut dst.row(jj)[i..i_end];
-                for (out, line) in out.iter_mut().zip(&tile) {
-                    *out = line[jj - j];
+        }
+    }
+}
+
+impl Kernel for CopyTransposed<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let (rows, cols) = (self.src.rows(), self.src.cols());
+        for j in (0..cols).step_by(BLOCK) {
+            for i in (0..rows).step_by(BLOCK) {
+                if i + BLOCK <= rows && j + BLOCK <= cols {
+                    self.whole_square::<S::V>(i, j);
+                } else {
+                    self.part_of_square(i..rows.min(i + BLOCK), j..cols.min(j + BLOCK));
                 }
             }
         }
     }
+}
+
+pub(super) fn copy_transposed(dst: ViewMut<'_>, src: View<'_>) {
+    assert!(dst.rows() == src.cols() && dst.cols() == src.rows(), "{dst:?} from the transpose of {src:?}");
+    let (dst, [src]) = split(dst, [src]);
+    simd::run(CopyTransposed { dst, src });
 }
 
 /// Copies what is below the diagonal to above it.
