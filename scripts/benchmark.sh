@@ -1,24 +1,34 @@
 #!/usr/bin/env bash
 # Usage: benchmark.sh [--check] [--repeats=N] [DIR]
+#        benchmark.sh --waiting=MODEL [--check] [--repeats=N]
 # Measures the cases of DIR (default: $NNET3_PERF_DIR), folders with `config` and `request.txt`, with one thread, and prints
 # a table: times, and shares of the rate of a 2048 x 2048 matrix product measured in between. Beside them stand the shares to
 # reach ("aim"), those of the reference on a machine of its own, and those measured when this table was written ("was",
 # with AVX-512, where they are lowest). With --check the status is 1 if a share is below three quarters of that.
+# With --waiting it measures what people wait for with an acoustic model (chunks of a stream, start-up, one utterance, a batch and
+# its memory) by benches/waiting.py, which says more; with --check the status is 1 if something takes a third more than it did.
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
-check=false repeats=5 folder=${NNET3_PERF_DIR:-}
+check=false repeats=5 folder=${NNET3_PERF_DIR:-} model=
 for argument; do
   case $argument in
     --check) check=true ;;
     --repeats=*) repeats=${argument#*=} ;;
+    --waiting=*) model=${argument#*=} ;;
     --help | -h) show_usage; exit 0 ;;
     -*) refuse_usage "unknown option '$argument'; --help says what there is" ;;
     *) folder=$argument ;;
   esac
 done
+if [[ -n $model ]]; then
+  cargo build --quiet --release --manifest-path "$top/Cargo.toml" --bin nnet3 --example chunk_latency
+  options=(--programs="${CARGO_TARGET_DIR:-$top/target}/release" --repeats="$repeats")
+  if $check; then options+=(--check); fi
+  exec python3 "$top/benches/waiting.py" "${options[@]}" "$model"
+fi
 if [[ ! -d $folder ]]; then
   echo "benchmark.sh: no folder with cases: give it as argument or in NNET3_PERF_DIR" >&2
   exit 2

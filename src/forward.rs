@@ -99,6 +99,7 @@ impl AcousticNetwork {
 fn on_device(mut nnet: Nnet, device: &Device) -> Result<Nnet> {
     prepare::for_running(&mut nnet)?;
     nnet.to_device(device);
+    nnet.arrange_weights(device);
     Ok(nnet)
 }
 

@@ -84,6 +84,7 @@ fn run(options: Options) -> Result<u8> {
         );
     }
     nnet.to_device(&device);
+    nnet.arrange_weights(&device);
     let simple = &options.simple;
     let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
     let scaling = OutputScaling { log_priors: Vec::new(), scale: options.acoustic_scale };

@@ -33,6 +33,10 @@ struct Options {
     /// Threads that compute, each some of the utterances (not with --looped=true)
     #[arg(long, default_value_t = 1)]
     num_threads: usize,
+    /// Outputs, in MiB for each thread, that may wait until chunks of several utterances have been computed together; with more
+    /// of them chunks find more of their length
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    waiting_mb: u32,
     #[command(flatten)]
     forward: ForwardOptions,
     /// Network in test mode or not; it is used in test mode
@@ -64,6 +68,7 @@ fn run(options: Options) -> Result<u8> {
         let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
         let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, options.num_threads);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
+        forward.let_wait((options.waiting_mb as usize) << 18);
         forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
         let counts = forward::compute(
             SITE,

@@ -2,6 +2,7 @@
 
 use crate::component::Component;
 use crate::component::affine::Affine;
+use crate::component::affine::arranged::Arranged;
 use crate::component::linear::Linear;
 use crate::component::tdnn::Tdnn;
 use crate::computation::{Backprop, Command, Computation, Propagate};
@@ -23,6 +24,8 @@ fn linear_elements(component: &dyn Component) -> usize {
         linear.linear_params().len()
     } else if let Some(tdnn) = component.downcast_ref::<Tdnn>() {
         tdnn.linear_params().len()
+    } else if let Some(arranged) = component.downcast_ref::<Arranged>() {
+        arranged.elements()
     } else {
         0
     }

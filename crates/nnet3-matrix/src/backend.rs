@@ -10,6 +10,7 @@ use crate::hmm::{Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::low_rank::LowRank;
 use crate::memory::{Accumulator, IndexTable, OffsetTable};
+use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
 use crate::view::{Blocks, View, ViewMut};
 
@@ -407,6 +408,10 @@ pub trait Backend: Send + Sync {
     }
     /// A device that multiplies sparse rows; others get them dense.
     fn sparse(&self) -> Option<&dyn SparseProducts> {
+        None
+    }
+    /// A device whose products are faster with weights that are arranged beforehand; others take them as they lie.
+    fn panels(&self) -> Option<&dyn PanelProducts> {
         None
     }
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.

@@ -24,11 +24,11 @@ use crate::snapshot::Keeper;
 use bitflags::bitflags;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Backend, Factor, Matrix, View, ViewMut, Workspace};
+use nnet3_matrix::{Backend, Factor, Matrix, PanelProducts, View, ViewMut, Workspace};
 use std::any::Any;
 use std::fmt;
 
-pub use affine::{as_sparse_affine, block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
+pub use affine::{Weights, as_sparse_affine, block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
 pub use algorithms::{convolution_model, convolution_plan, grid, row_ranges, winograd};
 pub use convolution::time_height;
 pub use dropout::{general_dropout, spec_augment};
@@ -232,7 +232,14 @@ pub trait Component: Any + CloneComponent + Send + Sync {
     );
 
     /// If this is all that propagate does, output = input · linearᵀ + bias: linear and bias.
-    fn as_affine(&self) -> Option<(View<'_>, View<'_>)> {
+    fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
+        None
+    }
+
+    /// A component that does the same in a network that is only run, with its weights, and no others, as these products read
+    /// them. `None` if the type has none.
+    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
+        let _ = products;
         None
     }
 

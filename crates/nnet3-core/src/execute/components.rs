@@ -1,8 +1,7 @@
 //! The operations that run components, or products of their parameters.
 
 use super::{Executor, Model, Program};
-use crate::component::parameters::affine;
-use crate::component::{self, Backprop, Context, PrecomputedIndexes, Update};
+use crate::component::{self, Backprop, Context, PrecomputedIndexes, Update, Weights};
 use crate::computation::{self, PrecomputedId, SubmatrixId};
 use crate::index::ComponentId;
 use crate::learning::Plain;
@@ -10,7 +9,7 @@ use crate::learning::second_thread::Handover;
 use crate::lower::{self, Affine, FilterProduct, Mode, Share};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Start, View, ViewMut};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -138,36 +137,34 @@ impl Executor {
         }
     }
 
-    pub(super) fn affine(&self, program: &Program, product: &Affine, nnet: &Nnet, random: &Random) {
-        let (linear, bias) = parameters(nnet, product.component);
-        let linear = linear.col_range(product.columns.clone());
+    pub(super) fn affine(&self, program: &Program, product: &Affine, nnet: &Nnet) {
+        let (weights, bias) = parameters(nnet, product.component);
         self.make_dense(program, product.input);
         let (input, output) =
             (self.view(program, product.input).as_view(), self.view(program, product.output));
-        match product.adds {
-            true => self.device.gemm(output, 1.0, input, No, linear, Yes, 1.0),
-            false => affine(self.context(random), output, input, linear, bias),
-        }
+        let start = if product.adds { Start::Output } else { Start::Row(bias) };
+        let weights = weights.term_range(product.columns.clone());
+        weights.multiply(&*self.device, output, start, std::iter::once(input));
     }
 
     pub(super) fn filter(&self, program: &Program, product: &FilterProduct, nnet: &Nnet, random: &Random) {
-        let (linear, bias) = parameters(nnet, product.component);
+        let (weights, bias) = parameters(nnet, product.component);
         let mut taps = [View::empty(); 3];
         for (tap, &source) in taps.iter_mut().zip(&product.sources) {
             self.make_dense(program, source);
             *tap = self.view(program, source).as_view();
         }
         let output = self.view(program, product.output);
-        product.filter.forward(self.context(random), output, &taps, linear, bias, false);
+        product.filter.forward(self.context(random), output, &taps, weights, Start::Row(bias));
     }
 
-    pub(super) fn share(&self, program: &Program, share: &Share, nnet: &Nnet, random: &Random) {
-        let (linear, bias) = parameters(nnet, share.component);
+    pub(super) fn share(&self, program: &Program, share: &Share, nnet: &Nnet) {
+        let (weights, bias) = parameters(nnet, share.component);
         self.make_dense(program, share.source);
         let source = self.view(program, share.source).as_view();
-        let mut result = self.workspace.hand_out(source.rows(), linear.rows());
-        let linear = linear.col_range(share.columns.clone());
-        affine(self.context(random), result.view_mut(), source, linear, bias);
+        let mut result = self.workspace.hand_out(source.rows(), weights.outputs());
+        let weights = weights.term_range(share.columns.clone());
+        weights.multiply(&*self.device, result.view_mut(), Start::Row(bias), std::iter::once(source));
         self.shares.borrow_mut().push((share.share, result));
     }
 
@@ -190,7 +187,7 @@ fn no_backward_pass(nnet: &Nnet, component: ComponentId) -> ! {
     )
 }
 
-fn parameters(nnet: &Nnet, component: ComponentId) -> (View<'_>, View<'_>) {
+fn parameters(nnet: &Nnet, component: ComponentId) -> (Weights<'_>, View<'_>) {
     let component = nnet.component(component);
     component.as_affine().unwrap_or_else(|| unreachable!("these are products of affine components"))
 }

@@ -356,9 +356,9 @@ impl Executor {
             Op::Blocks(ref blocks) => self.execute_blocks(program, blocks),
             Op::Propagate(ref propagate) => self.propagate(program, propagate, model, random),
             Op::Backprop(ref backprop) => self.backprop(program, backprop, model, random),
-            Op::Affine(ref affine) => self.affine(program, affine, model.nnet(), random),
+            Op::Affine(ref affine) => self.affine(program, affine, model.nnet()),
             Op::Filter(ref filter) => self.filter(program, filter, model.nnet(), random),
-            Op::Share(ref share) => self.share(program, share, model.nnet(), random),
+            Op::Share(ref share) => self.share(program, share, model.nnet()),
             Op::CopyShare { share, ref rows, dest, last } => {
                 self.copy_share(share, rows.clone(), view(dest), last)
             }

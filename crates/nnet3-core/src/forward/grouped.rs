@@ -20,8 +20,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Outputs of a thread's share of the chunks that wait, in elements (128 MiB).
-const WAITING_ELEMENTS: usize = 1 << 25;
+/// Outputs of a thread's share of the chunks that wait, in elements (4 MiB), unless [`GroupedForward::let_wait`] says otherwise.
+const WAITING_ELEMENTS: usize = 1 << 20;
 /// Chunks of a thread's share.
 const WAITING_CHUNKS: usize = 256;
 /// Input frames that chunks are joined to at most.
@@ -53,6 +53,7 @@ pub struct GroupedForward<'a> {
     executors: Vec<Executor>,
     tasks: Vec<Task>,
     waiting_elements: usize,
+    most_waiting: usize,
     /// Those whose outputs have not been taken, in order.
     utterances: VecDeque<Utterance>,
     /// Utterances whose outputs have been taken.
@@ -112,9 +113,16 @@ impl<'a> GroupedForward<'a> {
             executors: (0..threads.max(1)).map(|_| Executor::new(device)).collect(),
             tasks: Vec::new(),
             waiting_elements: 0,
+            most_waiting: WAITING_ELEMENTS,
             utterances: VecDeque::new(),
             taken: 0,
         })
+    }
+
+    /// From now on chunks wait until their outputs, for each thread, will have this many elements, or there are as many chunks as
+    /// are run together at most. Fewer that wait are less memory; more of them find more of their length.
+    pub fn let_wait(&mut self, elements: usize) {
+        self.most_waiting = elements;
     }
 
     /// Programs compiled so far, and the time that took.
@@ -150,7 +158,7 @@ impl<'a> GroupedForward<'a> {
             self.waiting_elements += chunk.rows * cols;
             let threads = self.executors.len();
             if self.tasks.len() >= threads * WAITING_CHUNKS
-                || self.waiting_elements >= threads * WAITING_ELEMENTS
+                || self.waiting_elements >= threads * self.most_waiting
             {
                 self.run_all()?;
             }

@@ -130,3 +130,55 @@ fn dimensions_are_checked() {
     assert!(forward_error(&ivector, &features, Ivectors::Utterance(&[1.0])).contains("dimension 2"));
     assert!(forward_error(&ivector, &features, Ivectors::None).contains("nothing is given"));
 }
+
+/// All types whose weights are arranged, with remainders of panels and tiles; the TDNN's filter has enough rows in the longest
+/// utterance.
+const ARRANGED: &str = "
+    component name=a type=NaturalGradientAffineComponent input-dim=6 output-dim=70
+    component name=f type=FixedAffineComponent input-dim=70 output-dim=66
+    component name=t type=TdnnComponent input-dim=66 output-dim=65 time-offsets=-3,0,3
+    component name=u type=TdnnComponent input-dim=65 output-dim=49 time-offsets=0,1 use-bias=false
+    component name=l type=LinearComponent input-dim=49 output-dim=5
+    input-node name=input dim=2
+    component-node name=a component=a input=Append(Offset(input, -3), input, Offset(input, 1))
+    component-node name=f component=f input=a
+    component-node name=t component=t input=f
+    component-node name=u component=u input=t
+    component-node name=l component=l input=Sum(u, Offset(u, -1))
+    output-node name=output input=l";
+
+#[test]
+fn arranged_weights_give_the_same_outputs() {
+    let device = nnet3_matrix::cpu();
+    let plain = network(ARRANGED);
+    let mut arranged = plain.clone();
+    arranged.arrange_weights(&device);
+    assert_eq!(arranged.num_parameters(), 0, "parameters are not kept beside the arranged weights");
+    let error = kaldi_io::KaldiWriter::create("/dev/null", true)
+        .map(|mut w| arranged.write(&mut w).unwrap_err().to_string())
+        .unwrap();
+    assert!(error.contains("cannot be written"), "{error}");
+    let scaled = |expected: &DenseMatrix<f32>, found: &[f32]| {
+        let size = expected.data.iter().fold(0.0f32, |size, x| size.max(x.abs()));
+        let both = expected.data.iter().zip(found);
+        assert!(both.clone().all(|(a, b)| (a - b).abs() <= 2e-5 * size), "{both:?}");
+        assert_eq!(expected.data.len(), found.len());
+    };
+    for (frames_per_chunk, factor, lengths) in
+        [(50, 1, [1, 7, 90]), (21, 3, [2, 40, 61]), (600, 1, [5, 23, 600])]
+    {
+        let chunking = Chunking { frames_per_chunk, frame_subsampling_factor: factor, ..Default::default() };
+        let streaming =
+            Streaming { frames_per_chunk, frame_subsampling_factor: factor, extra_left_context_initial: 0 };
+        let options = OptimizeOptions::default();
+        let mut looped = LoopedForward::new(arranged.clone(), &device, &streaming, 1.0, &options).unwrap();
+        for frames in lengths {
+            let features = random_matrix(frames, 2, frames as i32);
+            let expected = forward(&plain, chunking.clone(), 1.0).compute(&features, Ivectors::None).unwrap();
+            let found = forward(&arranged, chunking.clone(), 1.0).compute(&features, Ivectors::None).unwrap();
+            scaled(&expected, &found.data);
+            let found = looped.compute(&features, Ivectors::None).unwrap();
+            scaled(&expected, &found.data);
+        }
+    }
+}

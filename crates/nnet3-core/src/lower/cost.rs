@@ -3,6 +3,7 @@
 use super::op::{Affine, Backprop, Op, Share};
 use super::{FilterProduct, Lowered};
 use crate::analysis::{AccessKind, submatrix_accesses};
+use crate::component::Weights;
 use crate::computation::{Command, Computation, SubmatrixId};
 use crate::flops;
 use crate::index::ComponentId;
@@ -92,7 +93,7 @@ impl Cost {
 /// The operations of a backprop's products, if they are those of a filter, which only the host has.
 fn of_filters(nnet: &Nnet, computation: &Computation, backprop: &Backprop) -> Option<u64> {
     let (args, taps) = (&backprop.args, backprop.taps?);
-    let (linear, _) = nnet.component(args.component).as_affine()?;
+    let Some((Weights::Plain(linear), _)) = nnet.component(args.component).as_affine() else { return None };
     let filter = taps.filter(&*nnet3_matrix::cpu(), computation.submatrix(args.out_deriv).rows, linear)?;
     let plain = 2 * (computation.submatrix(args.out_deriv).rows * linear.rows() * linear.cols()) as u64;
     let filtered = 2 * (filter.products() * linear.rows() * linear.cols() / taps.count) as u64;

@@ -74,19 +74,27 @@ impl Nnet {
     /// more. Other networks with the old structure no longer fit. An error, for batch normalisation that is to be
     /// merged, unless it is in test mode; the network is then unchanged.
     pub fn collapse(&mut self, options: &CollapseOptions) -> Result<CollapseReport> {
-        let mut new = self.clone();
-        let mut sweeps = 0;
-        while new.sweep(options)? {
-            sweeps += 1;
-            if sweeps == MOST_SWEEPS {
-                return Err(Error::network("merging components does not end: are they in a loop?"));
+        let (nodes, old) = (self.nodes.clone(), self.num_components());
+        if let Err(error) = self.merge_all(options) {
+            self.nodes = nodes;
+            self.components.truncate(old);
+            self.component_names.truncate(old);
+            return Err(error);
+        }
+        let added_components = self.num_components() - old;
+        let removed_nodes = self.remove_orphan_nodes_but_inputs();
+        let removed_components = self.remove_unused_components();
+        Ok(CollapseReport { added_components, removed_components, removed_nodes })
+    }
+
+    /// Changes nodes and adds components; those that are there stay as they are.
+    fn merge_all(&mut self, options: &CollapseOptions) -> Result<()> {
+        for _ in 0..MOST_SWEEPS {
+            if !self.sweep(options)? {
+                return Ok(());
             }
         }
-        let added_components = new.num_components() - self.num_components();
-        let removed_nodes = new.remove_orphan_nodes_but_inputs();
-        let removed_components = new.remove_unused_components();
-        *self = new;
-        Ok(CollapseReport { added_components, removed_components, removed_nodes })
+        Err(Error::network("merging components does not end: are they in a loop?"))
     }
 
     /// Tries every node once; true if something changed.

@@ -314,6 +314,17 @@ impl Nnet {
         *self = copy;
     }
 
+    /// For a network on `device` that from now on is only run: where the device has products with arranged weights, these take
+    /// the place of the parameters of affine, linear and TDNN components, which are freed one after the other.
+    pub fn arrange_weights(&mut self, device: &Device) {
+        let Some(products) = device.panels() else { return };
+        for component in &mut self.components {
+            if let Some(arranged) = component.arranged(products) {
+                *component = arranged;
+            }
+        }
+    }
+
     /// Moves all parameters to `device`.
     pub fn to_device(&mut self, device: &Device) {
         self.components_mut().for_each(|c| c.to_device(device));

@@ -42,6 +42,14 @@ impl<'a> Rows<'a> {
         // nothing writes to it while slices exist.
         unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), self.shape.cols) }
     }
+    /// Row `i` and, where there are no gaps between rows, all rows after it.
+    #[inline(always)]
+    pub fn rows_from(&self, i: usize) -> &'a [f32] {
+        assert!(i < self.shape.rows, "row {i} of {}", self.shape.rows);
+        let rows = if self.shape.stride == self.shape.cols { self.shape.rows - i } else { 1 };
+        // SAFETY: as for `row`; the rows lie side by side.
+        unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), rows * self.shape.cols) }
+    }
     /// The element in row `i`, column 0.
     #[inline(always)]
     pub fn first(&self, i: usize) -> f32 {

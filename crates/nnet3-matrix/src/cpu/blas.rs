@@ -5,6 +5,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+mod threads;
+
 use super::elementwise;
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
@@ -120,8 +123,8 @@ fn find() -> Option<Library> {
 
 #[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
 fn load(name: &'static str) -> Option<Library> {
-    // SAFETY: a BLAS library does nothing when it is loaded but look at the processor and start its threads.
-    let library = unsafe { libloading::Library::new(name) }.ok()?;
+    // SAFETY: a BLAS library does nothing when it is loaded but look at processor and environment, and start its threads.
+    let library = threads::without_new_threads(|| unsafe { libloading::Library::new(name) }).ok()?;
     // The functions are called until the process ends.
     let library: &'static libloading::Library = Box::leak(Box::new(library));
     // SAFETY: functions of these names have these signatures in every library with the C interface of BLAS, and in

@@ -19,6 +19,7 @@ mod math;
 mod nontemporal;
 mod packed;
 mod pages;
+mod panels;
 mod prefetch;
 mod random;
 mod reduce;
@@ -34,6 +35,7 @@ use crate::backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, 
 use crate::hmm::{Hmm, HmmStep};
 use crate::learning_step::{Learned, LearningStep};
 use crate::memory::{Accumulator, Device, IndexTable, OffsetTable};
+use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
 use crate::view::{View, ViewMut};
 pub use blas::library_name;
@@ -62,6 +64,10 @@ impl Backend for CpuBackend {
     }
 
     fn sparse(&self) -> Option<&dyn SparseProducts> {
+        Some(self)
+    }
+
+    fn panels(&self) -> Option<&dyn PanelProducts> {
         Some(self)
     }
 

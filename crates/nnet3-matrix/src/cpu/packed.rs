@@ -103,9 +103,10 @@ struct Product<'a> {
     panels: &'a mut [f32],
 }
 
-/// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, rounded up to whole lanes of i with zeros.
+/// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, rounded up to whole lanes of i with zeros where the stride has
+/// room for them.
 #[inline(always)]
-fn transpose<S: Simd>(
+pub(super) fn transpose<S: Simd>(
     to: &mut [f32],
     stride: usize,
     from: Rows<'_>,
@@ -123,8 +124,10 @@ fn transpose<S: Simd>(
             }
             let block = S::V::transposed(block);
             let start = (j - columns.start) * stride + i - rows.start;
+            let room = (stride - (i - rows.start)).min(LANES);
             for (k, line) in block.into_iter().enumerate().take(width) {
-                line.store(&mut to[start + k * stride..][..LANES]);
+                let to = &mut to[start + k * stride..][..room];
+                if room == LANES { line.store(to) } else { line.store_part(to) }
             }
         }
     }

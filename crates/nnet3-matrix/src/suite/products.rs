@@ -1,7 +1,7 @@
-//! gemm, gemm_blocks, gram.
+//! gemm, gemm_blocks, gram, products with weights in panels.
 
 use super::*;
-use crate::{Matrix, Transpose};
+use crate::{Matrix, Start, Transpose, View};
 
 /// op(m) at (i, j).
 fn op(m: &Operand, t: Transpose, i: usize, j: usize) -> f64 {
@@ -133,5 +133,50 @@ pub(super) fn gemm_blocks(device: &Device) {
         });
         a.expect_unchanged();
         b.expect_unchanged();
+    });
+}
+
+/// All remainders of tiles and panels, one tap or several, all or some of the terms; a row's sums are the same whatever rows come
+/// with it. Nothing is checked on devices that have no panels.
+pub(super) fn products_with_panels(device: &Device) {
+    let Some(panels) = device.panels() else { return };
+    cases(device, |case, rows, cols| {
+        let dim = 1 + case.below(70);
+        let (terms, count) =
+            case.one_of(&[(dim, 1), (3 * dim, 3), (2 * dim + 5, 1), (2 * dim, 1), (11 * dim, 11)]);
+        let (some, few) = (1 + case.below(40), 1 + case.below(9));
+        let rows = case.one_of(&[rows, some, few]);
+        let w = case.normals(cols, terms);
+        let arranged = panels.arrange(w.view());
+        // Of a product of one tap some terms may be left out.
+        let first = if count == 1 { terms - dim } else { 0 };
+        let weights = arranged.view().term_range(first..first + count * dim);
+        let x: Vec<Operand> = (0..count).map(|_| case.normals(rows, dim)).collect();
+        let taps: Vec<View<'_>> = x.iter().map(Operand::view).collect();
+        let bias = case.normals(1, cols);
+        let start = case.one_of(&[Start::Zero, Start::Row(bias.view()), Start::Output]);
+        let mut output = match start {
+            Start::Output => case.normals(rows, cols),
+            _ => case.operand(rows, cols, |_, _, _| f32::NAN),
+        };
+        let mut first_row = Matrix::from_vec(1, cols, vec![0.0; cols]);
+        if rows > 0 {
+            device.copy(first_row.view_mut(), output.view().row(0));
+        }
+        panels.multiply(output.view_mut(), start, &mut taps.iter().copied(), weights);
+        output.expect(2e-6, |i, j| {
+            let old = match start {
+                Start::Zero => 0.0,
+                Start::Row(_) => bias.at(0, j),
+                Start::Output => output.at(i, j),
+            };
+            let term = |k: usize| x[k / dim].at(i, k % dim) * w.at(j, first + k);
+            (0..count * dim).map(term).fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
+        });
+        if rows > 0 {
+            let mut taps = taps.iter().map(|tap| tap.row(0));
+            panels.multiply(first_row.view_mut(), start, &mut taps, weights);
+            assert!(first_row.to_vec() == device.download(output.view().row(0)), "a row by itself");
+        }
     });
 }

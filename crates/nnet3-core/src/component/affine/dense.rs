@@ -1,5 +1,6 @@
 //! `AffineComponent` and `NaturalGradientAffineComponent`: y = W x + b.
 
+use super::arranged::Arranged;
 use crate::component::parameters::*;
 use crate::component::preconditioners::Preconditioning;
 use crate::component::preconditioners::{self, Preconditioners};
@@ -7,7 +8,7 @@ use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
-use nnet3_matrix::Transpose::No;
+use nnet3_matrix::{PanelProducts, Transpose::No};
 
 const PLAIN: &str = "AffineComponent";
 const NATURAL: &str = "NaturalGradientAffineComponent";
@@ -105,6 +106,15 @@ impl Affine {
             "{linear:?} and {bias:?}"
         );
         (self.linear, self.bias) = (linear, bias);
+    }
+
+    /// The same component with other parameters. Panics if they do not fit each other.
+    pub(crate) fn with_params(&self, linear: Matrix, bias: Matrix) -> Affine {
+        Affine {
+            orthonormal_constraint: self.orthonormal_constraint,
+            natural_gradient: self.natural_gradient,
+            ..Affine::new(self.settings.clone(), linear, bias)
+        }
     }
 
     pub fn preconditioners(&self) -> Option<&Preconditioners> {
@@ -261,8 +271,12 @@ impl Component for Affine {
         affine(context, output, input, self.linear.view(), self.bias.view());
     }
 
-    fn as_affine(&self) -> Option<(View<'_>, View<'_>)> {
-        Some((self.linear.view(), self.bias.view()))
+    fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
+        Some((Weights::Plain(self.linear.view()), self.bias.view()))
+    }
+
+    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
+        Some(Box::new(Arranged::new(self, products, &self.linear, &self.bias)))
     }
 
     fn sets_in_deriv(&self) -> bool {

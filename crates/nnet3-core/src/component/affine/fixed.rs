@@ -1,5 +1,6 @@
 //! FixedAffine, FixedScale and FixedBias components: parameters from a file that training does not change.
 
+use super::arranged::Arranged;
 use crate::component::fields::{self, key};
 use crate::component::parameters::{self, copy_unless_same};
 use crate::component::{
@@ -11,7 +12,7 @@ use crate::random::Random;
 use crate::text::{mean_stats, rms_stats};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Matrix, Transpose, View, ViewMut};
+use nnet3_matrix::{Matrix, PanelProducts, Transpose, View, ViewMut};
 
 pub const TYPES: &[ComponentType] = &[
     ComponentType {
@@ -154,6 +155,9 @@ impl Component for FixedAffine {
         _memo: ViewMut<'_>,
     ) {
         parameters::affine(context, output, input, self.linear.view(), self.bias.view());
+    }
+    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
+        Some(Box::new(Arranged::new(self, products, &self.linear, &self.bias)))
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };

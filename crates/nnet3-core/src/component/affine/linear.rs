@@ -1,5 +1,6 @@
 //! `LinearComponent`: y = W x, with natural gradient updates.
 
+use super::arranged::Arranged;
 use crate::component::parameters::*;
 use crate::component::preconditioners::Preconditioning;
 use crate::component::preconditioners::{self, Preconditioners};
@@ -7,6 +8,7 @@ use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
+use nnet3_matrix::PanelProducts;
 use nnet3_matrix::Transpose::{No, Yes};
 
 const MATRIX: Key = Key {
@@ -66,8 +68,9 @@ impl Linear {
         &self.params
     }
 
-    pub(crate) fn set_params(&mut self, params: Matrix) {
-        self.params = params;
+    /// The same component with other parameters.
+    pub(crate) fn with_params(&self, params: Matrix) -> Linear {
+        Linear { settings: self.settings.clone(), params, ..*self }
     }
 
     pub fn preconditioners(&self) -> &Preconditioners {
@@ -212,6 +215,10 @@ impl Component for Linear {
         _: ViewMut<'_>,
     ) {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
+    }
+
+    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
+        Some(Box::new(Arranged::new(self, products, &self.params, &Matrix::empty())))
     }
 
     fn sets_in_deriv(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Affine functions: of whole rows, of blocks, of several times.
 
+pub(crate) mod arranged;
 pub mod block_affine;
 mod dense;
 pub mod fixed;
@@ -7,8 +8,10 @@ pub mod linear;
 pub mod repeated;
 pub mod tdnn;
 pub mod tdnn_keys;
+mod weights;
 
 pub use dense::*;
+pub use weights::Weights;
 
 use super::Component;
 use nnet3_matrix::View;
@@ -17,7 +20,8 @@ use nnet3_matrix::View;
 /// rows that are sparse.
 pub fn as_sparse_affine(component: &dyn Component) -> Option<(View<'_>, Option<View<'_>>)> {
     match component.as_affine() {
-        Some((linear, bias)) => Some((linear, Some(bias))),
+        Some((Weights::Plain(linear), bias)) => Some((linear, Some(bias))),
+        Some((Weights::Panels(_), _)) => None,
         None => {
             component.downcast_ref::<linear::Linear>().map(|linear| (linear.linear_params().view(), None))
         }

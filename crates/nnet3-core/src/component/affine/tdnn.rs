@@ -1,6 +1,7 @@
 //! `TdnnComponent`: an affine function of the input at several time offsets (Peddinti, Povey and Khudanpur, "A time
 //! delay neural network architecture for efficient modeling of long temporal contexts", 2015), without splicing.
 
+use super::arranged::Arranged;
 use crate::component::fields::{self, key};
 use crate::component::grid::{self, Grid, shifted};
 use crate::component::parameters::*;
@@ -14,7 +15,7 @@ use crate::component::winograd::Filter;
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
-use nnet3_matrix::{Transpose::No, Transpose::Yes};
+use nnet3_matrix::{PanelProducts, Start, Transpose::No};
 
 const NAME: &str = "TdnnComponent";
 const PRECOMPUTED_NAME: &str = "TdnnComponentPrecomputedIndexes";
@@ -103,14 +104,20 @@ impl Tdnn {
         &self.time_offsets
     }
 
-    /// Other parameters of the same offsets. Panics if they do not fit each other.
-    pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
+    /// The same component with other parameters of the same offsets. Panics if they do not fit each other.
+    pub(crate) fn with_params(&self, linear: Matrix, bias: Matrix) -> Tdnn {
         assert!(!linear.is_empty() && linear.cols().is_multiple_of(self.time_offsets.len()), "{linear:?}");
         assert!(
             bias.is_empty() || (bias.rows() == 1 && bias.cols() == linear.rows()),
             "{linear:?} and {bias:?}"
         );
-        (self.linear, self.bias) = (linear, bias);
+        Tdnn { linear, bias, ..self.without_params() }
+    }
+
+    /// What is left to say which indexes the component needs.
+    fn without_params(&self) -> Tdnn {
+        let (linear, bias, time_offsets) = (Matrix::empty(), Matrix::empty(), self.time_offsets.clone());
+        Tdnn { settings: self.settings.clone(), linear, bias, time_offsets, ..*self }
     }
 
     fn from_config(line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
@@ -234,20 +241,6 @@ impl Tdnn {
         }
     }
 
-    /// The way to fewer multiplications, where there is one that pays.
-    fn filter(
-        &self,
-        context: Context<'_>,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        dim: usize,
-        outputs: usize,
-    ) -> Option<Filter> {
-        let rows: &Rows = precomputed(indexes);
-        let step = rows.constant_step().filter(|step| step.is_multiple_of(rows.stride))?;
-        let dims = (dim, self.linear.rows());
-        Filter::new(context.backend, rows.offsets.len(), step / rows.stride, outputs, dims)
-    }
-
     /// Sets `output`, or without a bias adds to it unless it is to be set.
     fn add_products(
         &self,
@@ -257,27 +250,42 @@ impl Tdnn {
         output: ViewMut<'_>,
         sets: bool,
     ) {
-        if let Some(filter) = self.filter(context, indexes, input.cols(), output.rows()) {
-            let taps = taps(indexes, input, output.rows());
-            let (linear, bias) = (self.linear.view(), self.bias.view());
-            return filter.forward(context, output, &taps, linear, bias, !sets && bias.is_empty());
-        }
-        for block in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
-            let output = output.row_range(block.clone());
-            let mut beta = if sets { 0.0 } else { 1.0 };
-            if !self.bias.is_empty() {
-                context.backend.set_rows(output, self.bias.view());
-                beta = 1.0;
-            }
-            for part in parts(indexes, input.cols()) {
-                let first = part.first + block.start * part.stride;
-                let rows = input.every(first, part.stride, block.len());
-                let linear = self.linear.view().col_range(part.columns);
-                context.backend.gemm(output, 1.0, rows, No, linear, Yes, beta);
-                beta = 1.0;
-            }
-        }
+        let start = match (self.bias.is_empty(), sets) {
+            (false, _) => Start::Row(self.bias.view()),
+            (true, true) => Start::Zero,
+            (true, false) => Start::Output,
+        };
+        multiply(context, indexes, Weights::Plain(self.linear.view()), input, output, start);
     }
+}
+
+/// output = start + the products of what the offsets read of the input.
+pub(super) fn multiply(
+    context: Context<'_>,
+    indexes: Option<&dyn PrecomputedIndexes>,
+    weights: Weights<'_>,
+    input: View<'_>,
+    output: ViewMut<'_>,
+    start: Start<'_>,
+) {
+    if let Some(filter) = filter(context, indexes, (input.cols(), weights.outputs()), output.rows()) {
+        let taps = taps(indexes, input, output.rows());
+        return filter.forward(context, output, &taps, weights, start);
+    }
+    let taps = parts(indexes, input.cols()).map(|part| input.every(part.first, part.stride, output.rows()));
+    weights.multiply(context.backend, output, start, taps);
+}
+
+/// The way to fewer multiplications, where there is one that pays; `dims` are those of input and output.
+fn filter(
+    context: Context<'_>,
+    indexes: Option<&dyn PrecomputedIndexes>,
+    dims: (usize, usize),
+    outputs: usize,
+) -> Option<Filter> {
+    let rows: &Rows = precomputed(indexes);
+    let step = rows.constant_step().filter(|step| step.is_multiple_of(rows.stride))?;
+    Filter::new(context.backend, rows.offsets.len(), step / rows.stride, outputs, dims)
 }
 
 /// What one offset reads.
@@ -482,12 +490,18 @@ impl Component for Tdnn {
         self.add_products(context, indexes, input, output, true);
     }
 
+    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
+        let arranged = Arranged::new(self, products, &self.linear, &self.bias);
+        Some(Box::new(arranged.with_indexes_of(self.without_params())))
+    }
+
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, mut update: Update<'_>) {
         let Rows { stride, ref offsets } = *precomputed(args.indexes);
         let (input, deriv) = (args.in_value, args.out_deriv);
         let products = RowProducts { input, deriv, first: offsets, stride, taps: None };
         update.products(context, Products::Rows(products));
-        let filter = self.filter(context, args.indexes, self.input_dim(), args.out_deriv.rows());
+        let dims = (self.input_dim(), self.output_dim());
+        let filter = filter(context, args.indexes, dims, args.out_deriv.rows());
         if let (Some(filter), Some(in_deriv)) = (&filter, args.in_deriv) {
             let mut taps = [in_deriv; 3];
             for (tap, part) in taps.iter_mut().zip(parts(args.indexes, in_deriv.cols())) {

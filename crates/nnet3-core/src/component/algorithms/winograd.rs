@@ -15,9 +15,9 @@
 
 mod form;
 
-use crate::component::Context;
+use crate::component::{Context, Weights};
 use form::{FORMS, Form, MOST_INPUTS, Term};
-use nnet3_matrix::{Backend, Scratch, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Scratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// Fewer tiles do not make up for the mixing of weights, nor fewer columns for the sums of rows.
@@ -171,25 +171,28 @@ impl Filter {
         (tap, (k - tap) * self.step)
     }
 
-    /// The weights of the products that have not those of a tap, one above the other.
-    fn mixed_weights<'w>(&self, context: Context<'w>, linear: View<'_>) -> Scratch<'w> {
-        let (form, rows) = (self.form, linear.rows());
-        let mut mixed = context.workspace.take(form.mixtures.len() * rows, linear.cols() / form.taps);
+    /// The weights of the products that have not those of a tap, the numbers of each in a row.
+    fn mixed_weights<'w>(&self, context: Context<'w>, weights: Weights<'_>) -> Scratch<'w> {
+        let form = self.form;
+        let first = weights.tap(0, form.taps);
+        let mut mixed = context.workspace.take(form.mixtures.len(), first.outputs() * first.terms());
         let all = mixed.view_mut();
         for (j, factors) in form.mixtures.iter().enumerate() {
-            let taps = (0..form.taps).map(|k| (factors[k], tap(linear, k, form.taps)));
-            weighted_sum(context.backend, all.row_range(j * rows..(j + 1) * rows), taps, false);
+            for (part, to) in first.parts_like(all.row(j)).into_iter().enumerate() {
+                let taps = (0..form.taps).map(|k| (factors[k], weights.tap(k, form.taps).parts()[part]));
+                weighted_sum(context.backend, to, taps, false);
+            }
         }
         mixed
     }
 
     /// The weights of product `j`.
-    fn weights<'v>(&self, linear: View<'v>, mixed: View<'v>, j: usize) -> View<'v> {
-        let (taps, rows) = (self.form.taps, linear.rows());
+    fn weights<'v>(&self, weights: Weights<'v>, mixed: View<'v>, j: usize) -> Weights<'v> {
+        let taps = self.form.taps;
         match j {
-            0 => tap(linear, 0, taps),
-            j if j + 1 == self.form.products() => tap(linear, taps - 1, taps),
-            j => mixed.row_range((j - 1) * rows..j * rows),
+            0 => weights.tap(0, taps),
+            j if j + 1 == self.form.products() => weights.tap(taps - 1, taps),
+            j => weights.tap(0, taps).like(mixed.row(j - 1)),
         }
     }
 
@@ -213,19 +216,18 @@ impl Filter {
         }
     }
 
-    /// output = Σ_k x_k W_kᵀ + bias, or with `adds` output += that. `taps` are the x_k, R × D each, `linear` the W_k side by
-    /// side, O × K D; `bias`, 1 × O, may be empty.
+    /// output = start + Σ_k x_k W_kᵀ. `taps` are the x_k, R × D each, `weights` the W_k side by side, O × K D.
     pub fn forward(
         &self,
         context: Context<'_>,
         output: ViewMut<'_>,
         taps: &[View<'_>],
-        linear: View<'_>,
-        bias: View<'_>,
-        adds: bool,
+        weights: Weights<'_>,
+        start: Start<'_>,
     ) {
         let backend = context.backend;
-        let mixed = self.mixed_weights(context, linear);
+        let adds = matches!(start, Start::Output);
+        let mixed = self.mixed_weights(context, weights);
         let mut sums = context.workspace.take(MOST_TILES, taps[0].cols());
         let mut products = context.workspace.take(self.form.products() * MOST_TILES, output.cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
@@ -235,13 +237,12 @@ impl Filter {
             for k in 0..self.form.products() {
                 self.sum_inputs(backend, sums, k, runs, taps);
                 // Product 1 is in every output, with factor 1.
-                let with_bias = k == 1 && !bias.is_empty();
-                if with_bias {
-                    backend.set_rows(product(k), bias);
-                }
-                let beta = if with_bias { 1.0 } else { 0.0 };
-                let weights = self.weights(linear, mixed.view(), k);
-                backend.gemm(product(k), 1.0, sums.as_view(), No, weights, Yes, beta);
+                let start = match start {
+                    Start::Row(row) if k == 1 => Start::Row(row),
+                    _ => Start::Zero,
+                };
+                let weights = self.weights(weights, mixed.view(), k);
+                weights.multiply(backend, product(k), start, std::iter::once(sums.as_view()));
             }
             for run in runs {
                 for (later, terms) in self.form.outputs.iter().enumerate() {
@@ -253,20 +254,8 @@ impl Filter {
             }
         }
         for rows in self.rest() {
-            let output = output.row_range(rows.clone());
-            let mut beta = if adds { 1.0 } else { 0.0 };
-            if !bias.is_empty() {
-                match adds {
-                    true => backend.add_to_rows(output, 1.0, bias),
-                    false => backend.set_rows(output, bias),
-                }
-                beta = 1.0;
-            }
-            for (k, input) in taps.iter().enumerate().take(self.form.taps) {
-                let linear = tap(linear, k, self.form.taps);
-                backend.gemm(output, 1.0, input.row_range(rows.clone()), No, linear, Yes, beta);
-                beta = 1.0;
-            }
+            let taps = taps.iter().take(self.form.taps).map(|tap| tap.row_range(rows.clone()));
+            weights.multiply(backend, output.row_range(rows.clone()), start, taps);
         }
     }
 
@@ -279,7 +268,8 @@ impl Filter {
         linear: View<'_>,
     ) {
         let backend = context.backend;
-        let mixed = self.mixed_weights(context, linear);
+        let weights = Weights::Plain(linear);
+        let mixed = self.mixed_weights(context, weights);
         let mut sums = context.workspace.take(MOST_TILES, out_deriv.cols());
         let mut products = context.workspace.take(self.form.products() * MOST_TILES, in_derivs[0].cols());
         let (sums, products) = (sums.view_mut(), products.view_mut());
@@ -288,7 +278,7 @@ impl Filter {
             let product = |k: usize| products.row_range(k * MOST_TILES..k * MOST_TILES + tiles);
             for k in 0..self.form.products() {
                 self.sum_derivs(backend, sums, k, runs, out_deriv);
-                let weights = self.weights(linear, mixed.view(), k);
+                let [weights, _] = self.weights(weights, mixed.view(), k).parts();
                 backend.gemm(product(k), 1.0, sums.as_view(), No, weights, No, 0.0);
             }
             for run in runs {
@@ -434,20 +424,26 @@ mod tests {
         let tap_rows = |k: usize| k * step..k * step + rows;
         let views: Vec<_> = (0..taps).map(|k| input.view().row_range(tap_rows(k))).collect();
 
-        for (bias, adds) in
-            [(bias.view(), false), (bias.view(), true), (View::empty(), false), (View::empty(), true)]
-        {
-            let mut found = normal(rows, OUT_DIM);
-            let mut expected =
-                if adds { found.clone() } else { Matrix::zeros(input.device(), rows, OUT_DIM) };
-            filter.forward(context, found.view_mut(), &views, linear.view(), bias, adds);
-            if !bias.is_empty() {
+        let arranged = backend.panels().expect("the host has them").arrange(linear.view());
+        let all_weights = [Weights::Plain(linear.view()), Weights::Panels(arranged.view())];
+        for start in [Start::Zero, Start::Row(bias.view()), Start::Output] {
+            let old = normal(rows, OUT_DIM);
+            let mut expected = if matches!(start, Start::Output) {
+                old.clone()
+            } else {
+                Matrix::zeros(input.device(), rows, OUT_DIM)
+            };
+            if let Start::Row(bias) = start {
                 backend.add_to_rows(expected.view_mut(), 1.0, bias);
             }
             for (k, input) in views.iter().enumerate() {
                 backend.gemm(expected.view_mut(), 1.0, *input, No, tap(linear.view(), k, taps), Yes, 1.0);
             }
-            assert_close(&found, &expected, &filter);
+            for weights in all_weights {
+                let mut found = old.clone();
+                filter.forward(context, found.view_mut(), &views, weights, start);
+                assert_close(&found, &expected, &filter);
+            }
         }
 
         let mut found = normal(input.rows(), DIM);
@@ -534,7 +530,7 @@ mod tests {
             let views: Vec<_> = (0..taps).map(|k| x.view().row_range(k..k + ROWS)).collect();
             let mut filtered = Matrix::zeros(x.device(), ROWS, OUT_DIM);
             let filter = Filter { form, step: 1, rows: ROWS };
-            filter.forward(context, filtered.view_mut(), &views, w.view(), View::empty(), false);
+            filter.forward(context, filtered.view_mut(), &views, Weights::Plain(w.view()), Start::Zero);
             let mut plain = Matrix::zeros(x.device(), ROWS, OUT_DIM);
             for (k, view) in views.iter().enumerate() {
                 context.backend.gemm(plain.view_mut(), 1.0, *view, No, tap(w.view(), k, taps), Yes, 1.0);

@@ -1,5 +1,6 @@
 //! What components with a few parameter matrices share: their config keys, file form and plain functions.
 
+use crate::component::affine::Weights;
 use crate::component::updatable::UpdatableSettings;
 use crate::component::{Context, Key, Kind, fields, load_row, read_matrix, write_matrix};
 use crate::config::ConfigLine;
@@ -8,7 +9,7 @@ use crate::random::Random;
 use crate::text::number;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Backend, Matrix, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, Matrix, Start, View, ViewMut};
 
 /// More parameters in one matrix are taken for a mistake in a config line.
 const MOST_PARAMETERS: usize = 1 << 30;
@@ -173,11 +174,7 @@ pub(crate) fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut Updatable
 
 /// output = input · linearᵀ + bias.
 pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear: View<'_>, bias: View<'_>) {
-    for rows in row_blocks(context.backend, output.rows(), output.cols(), input.cols()) {
-        let output = output.row_range(rows.clone());
-        context.backend.set_rows(output, bias);
-        context.backend.gemm(output, 1.0, input.row_range(rows), No, linear, Yes, 1.0);
-    }
+    Weights::Plain(linear).multiply(context.backend, output, Start::Row(bias), std::iter::once(input));
 }
 
 /// The rows of a product with `cols` columns that is written over something or several times, in blocks that stay in a

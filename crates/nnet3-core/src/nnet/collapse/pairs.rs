@@ -73,17 +73,13 @@ fn dropout_then_linear(first: &dyn Component, second: &dyn Component, name: &str
         None => return None,
     };
     let component: Box<dyn Component> = if let Some(affine) = as_type::<Affine>(second) {
-        let mut new = affine.clone();
-        new.set_params(scale_columns(affine.linear_params(), &[factor]), affine.bias_params().clone());
-        Box::new(new)
+        let linear = scale_columns(affine.linear_params(), &[factor]);
+        Box::new(affine.with_params(linear, affine.bias_params().clone()))
     } else if let Some(linear) = as_type::<Linear>(second) {
-        let mut new = linear.clone();
-        new.set_params(scale_columns(linear.linear_params(), &[factor]));
-        Box::new(new)
+        Box::new(linear.with_params(scale_columns(linear.linear_params(), &[factor])))
     } else if let Some(tdnn) = as_type::<Tdnn>(second) {
-        let mut new = tdnn.clone();
-        new.set_params(scale_columns(tdnn.linear_params(), &[factor]), tdnn.bias_params().clone());
-        Box::new(new)
+        let linear = scale_columns(tdnn.linear_params(), &[factor]);
+        Box::new(tdnn.with_params(linear, tdnn.bias_params().clone()))
     } else {
         let convolution = as_type::<TimeHeightConvolution>(second)?;
         let mut new = convolution.clone();
@@ -111,10 +107,8 @@ fn transform_then_affine(
         (scale_columns(linear, scale), affine_of_row(linear, bias, &tiled))
     };
     if let Some(affine) = as_type::<Affine>(second) {
-        let mut new = affine.clone();
         let (linear, bias) = merged(affine.linear_params(), affine.bias_params());
-        new.set_params(linear, bias);
-        return Some(Box::new(new));
+        return Some(Box::new(affine.with_params(linear, bias)));
     }
     if let Some(linear) = as_type::<Linear>(second) {
         let params = linear.linear_params();
@@ -126,9 +120,7 @@ fn transform_then_affine(
     let tdnn = as_type::<Tdnn>(second)?;
     let params = tdnn.linear_params();
     let (params, bias) = merged(params, &or_zeros(tdnn.bias_params(), params));
-    let mut new = tdnn.clone();
-    new.set_params(params, bias);
-    Some(Box::new(new))
+    Some(Box::new(tdnn.with_params(params, bias)))
 }
 
 /// x → W₂ (W₁ x + b₁) + b₂, for each of several copies of W₁ x + b₁, appended or read at several times. Not if W₁ reduces
@@ -176,9 +168,7 @@ fn affine_then_affine(
     }
     let tdnn = as_type::<Tdnn>(second)?;
     let (linear, bias) = joint(tdnn.linear_params(), tdnn.bias_params());
-    let mut new = tdnn.clone();
-    new.set_params(linear, bias);
-    Some(Box::new(new))
+    Some(Box::new(tdnn.with_params(linear, bias)))
 }
 
 /// The bias, or zeros for the outputs of `linear` if it is empty.
@@ -194,25 +184,19 @@ fn affine_then_scale(first: &dyn Component, second: &dyn Component) -> Option<Bo
     }
     let scales = scale.scales().to_vec();
     let linear = affine.linear_params();
-    let mut data = linear.to_vec();
-    for (row, s) in data.chunks_exact_mut(linear.cols()).zip(&scales) {
-        row.iter_mut().for_each(|value| *value *= s);
-    }
-    let mut new = affine.clone();
-    new.set_params(
-        Matrix::from_slice(linear.device(), linear.rows(), linear.cols(), &data),
-        scale_columns(affine.bias_params(), &scales),
-    );
-    Some(Box::new(new))
+    let device = linear.device();
+    let mut scaled = linear.clone();
+    device.scale_rows(scaled.view_mut(), Matrix::from_slice(device, scales.len(), 1, &scales).view());
+    Some(Box::new(affine.with_params(scaled, scale_columns(affine.bias_params(), &scales))))
 }
 
 /// Column i times `scale[i mod its length]`.
 fn scale_columns(matrix: &Matrix, scale: &[f32]) -> Matrix {
-    let mut data = matrix.to_vec();
-    for (value, s) in data.iter_mut().zip(scale.iter().cycle()) {
-        *value *= s;
-    }
-    Matrix::from_slice(matrix.device(), matrix.rows(), matrix.cols(), &data)
+    let device = matrix.device();
+    let tiled: Vec<f32> = scale.iter().copied().cycle().take(matrix.cols()).collect();
+    let mut scaled = matrix.clone();
+    device.scale_cols(scaled.view_mut(), Matrix::from_slice(device, 1, tiled.len(), &tiled).view());
+    scaled
 }
 
 /// row · linearᵀ + bias.

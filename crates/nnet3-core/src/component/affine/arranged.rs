@@ -1,0 +1,147 @@
+//! Affine, linear and TDNN components of networks that are only run: their weights lie as products read them, and nowhere else.
+
+use super::Weights;
+use super::tdnn::{self, Tdnn};
+use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update, fit};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use kaldi_io::writer::KaldiWriter;
+use nnet3_matrix::{Matrix, PanelProducts, Panels, Start, View, ViewMut};
+use std::sync::Arc;
+
+/// A component that does what another one did when its network became one that is only run.
+#[derive(Clone, Debug)]
+pub(crate) struct Arranged {
+    type_name: &'static str,
+    properties: Properties,
+    /// Copies share them.
+    weights: Arc<Panels>,
+    /// 1 × O, or empty: propagate adds to its output.
+    bias: Matrix,
+    /// A TDNN without its parameters, which knows its indexes.
+    tdnn: Option<Tdnn>,
+}
+
+impl Arranged {
+    /// `linear` is O × I, `bias` 1 × O or empty.
+    pub fn new(of: &dyn Component, products: &dyn PanelProducts, linear: &Matrix, bias: &Matrix) -> Arranged {
+        Arranged {
+            type_name: of.type_name(),
+            properties: of.properties() - Properties::UPDATABLE,
+            weights: Arc::new(products.arrange(linear.view())),
+            bias: bias.clone(),
+            tdnn: None,
+        }
+    }
+
+    /// `tdnn` has offsets, but no parameters.
+    pub fn with_indexes_of(self, tdnn: Tdnn) -> Arranged {
+        Arranged { tdnn: Some(tdnn), ..self }
+    }
+
+    /// Number of weights.
+    pub fn elements(&self) -> usize {
+        self.weights.view().layout().elements()
+    }
+
+    fn run(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        start: Start<'_>,
+    ) {
+        let start = if self.bias.is_empty() { start } else { Start::Row(self.bias.view()) };
+        let weights = Weights::Panels(self.weights.view());
+        match self.tdnn {
+            Some(_) => tdnn::multiply(context, indexes, weights, input, output, start),
+            None => weights.multiply(context.backend, output, start, std::iter::once(input)),
+        }
+    }
+}
+
+impl Component for Arranged {
+    fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+    fn input_dim(&self) -> usize {
+        let taps = self.tdnn.as_ref().map_or(1, |tdnn| tdnn.time_offsets().len());
+        self.weights.view().terms() / taps
+    }
+    fn output_dim(&self) -> usize {
+        self.weights.view().outputs()
+    }
+    fn properties(&self) -> Properties {
+        self.properties
+    }
+    fn write(&self, _: &mut KaldiWriter) -> Result<()> {
+        Err(Error::network(format!("a {} that is only run cannot be written", self.type_name)))
+    }
+
+    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
+        match &self.tdnn {
+            Some(tdnn) => tdnn.input_indexes(output, inputs),
+            None => inputs.push(output),
+        }
+    }
+    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
+        self.tdnn.as_ref().map_or(Ok(()), |tdnn| tdnn.reorder_indexes(inputs, outputs))
+    }
+    fn precompute_indexes(
+        &self,
+        inputs: &[Index],
+        outputs: &[Index],
+        need_backprop: bool,
+    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
+        match &self.tdnn {
+            Some(tdnn) => tdnn.precompute_indexes(inputs, outputs, need_backprop),
+            None => Ok(None),
+        }
+    }
+    fn check_precomputed(
+        &self,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input_rows: usize,
+        output_rows: usize,
+        backprop: bool,
+    ) -> fit::Fit {
+        match &self.tdnn {
+            Some(tdnn) => tdnn.check_precomputed(indexes, input_rows, output_rows, backprop),
+            None => Ok(()),
+        }
+    }
+
+    fn propagate(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        self.run(context, indexes, input, output, Start::Output);
+    }
+    fn sets_output(&self) -> bool {
+        true
+    }
+    fn propagate_setting(
+        &self,
+        context: Context<'_>,
+        indexes: Option<&dyn PrecomputedIndexes>,
+        input: View<'_>,
+        output: ViewMut<'_>,
+        _: ViewMut<'_>,
+    ) {
+        self.run(context, indexes, input, output, Start::Zero);
+    }
+
+    fn as_affine(&self) -> Option<(Weights<'_>, View<'_>)> {
+        let affine = self.tdnn.is_none() && !self.bias.is_empty();
+        affine.then(|| (Weights::Panels(self.weights.view()), self.bias.view()))
+    }
+
+    fn backprop(&mut self, _: Context<'_>, args: Backprop<'_>, _: Update<'_>) {
+        unreachable!("backward pass of {}, whose network is only run", args.name)
+    }
+}

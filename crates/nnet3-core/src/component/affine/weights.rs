@@ -1,0 +1,107 @@
+//! The linear part of an affine function, as it lies.
+
+use crate::component::parameters::row_blocks;
+use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use std::ops::Range;
+
+/// The weights of O outputs for I terms.
+#[derive(Clone, Copy, Debug)]
+pub enum Weights<'w> {
+    /// O × I.
+    Plain(View<'w>),
+    /// Arranged for products, of a network that is only run.
+    Panels(PanelView<'w>),
+}
+
+impl<'w> Weights<'w> {
+    pub fn outputs(&self) -> usize {
+        match self {
+            Weights::Plain(linear) => linear.rows(),
+            Weights::Panels(panels) => panels.outputs(),
+        }
+    }
+
+    pub fn terms(&self) -> usize {
+        match self {
+            Weights::Plain(linear) => linear.cols(),
+            Weights::Panels(panels) => panels.terms(),
+        }
+    }
+
+    /// Those for some of the terms.
+    pub fn term_range(&self, terms: Range<usize>) -> Weights<'w> {
+        match self {
+            Weights::Plain(linear) => Weights::Plain(linear.col_range(terms)),
+            Weights::Panels(panels) => Weights::Panels(panels.term_range(terms)),
+        }
+    }
+
+    /// Those of one of several taps of equal width.
+    pub fn tap(&self, k: usize, taps: usize) -> Weights<'w> {
+        let dim = self.terms() / taps;
+        self.term_range(k * dim..(k + 1) * dim)
+    }
+
+    /// All numbers, in two parts. Weights of one arrangement have them at the same places.
+    pub(crate) fn parts(&self) -> [View<'w>; 2] {
+        match self {
+            Weights::Plain(linear) => [*linear, linear.row_range(0..0)],
+            Weights::Panels(panels) => panels.parts(),
+        }
+    }
+
+    /// Weights in the arrangement of these, of other numbers, 1 × O · I.
+    pub(crate) fn like<'n>(&self, numbers: View<'n>) -> Weights<'n> {
+        match self {
+            Weights::Plain(linear) => Weights::Plain(numbers.reshape(linear.rows(), linear.cols())),
+            Weights::Panels(panels) => Weights::Panels(panels.layout().view(numbers)),
+        }
+    }
+
+    /// [`Weights::parts`] of what [`Weights::like`] makes of these numbers.
+    pub(crate) fn parts_like<'n>(&self, numbers: ViewMut<'n>) -> [ViewMut<'n>; 2] {
+        match self {
+            Weights::Plain(linear) => {
+                let whole = numbers.reshape(linear.rows(), linear.cols());
+                [whole, whole.row_range(0..0)]
+            }
+            Weights::Panels(panels) => panels.layout().parts_mut(numbers),
+        }
+    }
+
+    /// output = start + Σ_k x_k W_kᵀ, where `taps` are the x_k and these weights the W_k side by side.
+    pub fn multiply<'v>(
+        &self,
+        backend: &dyn Backend,
+        output: ViewMut<'_>,
+        start: Start<'_>,
+        mut taps: impl Iterator<Item = View<'v>> + Clone,
+    ) {
+        let linear = match self {
+            Weights::Plain(linear) => *linear,
+            Weights::Panels(panels) => {
+                let products =
+                    backend.panels().expect("weights are in panels where a device has such products");
+                return products.multiply(output, start, &mut taps, *panels);
+            }
+        };
+        let terms = taps.clone().next().map_or(0, |tap| tap.cols());
+        for rows in row_blocks(backend, output.rows(), output.cols(), terms) {
+            let output = output.row_range(rows.clone());
+            let mut beta = match start {
+                Start::Zero => 0.0,
+                Start::Row(row) => {
+                    backend.set_rows(output, row);
+                    1.0
+                }
+                Start::Output => 1.0,
+            };
+            let mut first = 0;
+            for tap in taps.clone() {
+                let linear = linear.col_range(first..first + tap.cols());
+                backend.gemm(output, 1.0, tap.row_range(rows.clone()), No, linear, Yes, beta);
+                (beta, first) = (1.0, first + tap.cols());
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! How many threads a process has that multiplies. Without the usual harness, which has threads of its own.
+
+use nnet3_matrix::Transpose::No;
+use nnet3_matrix::{Matrix, cpu, set_num_threads};
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count())
+}
+
+fn multiply() {
+    let (a, b) =
+        (Matrix::from_vec(600, 500, vec![0.5; 300_000]), Matrix::from_vec(500, 700, vec![1.0; 350_000]));
+    let mut c = Matrix::zeros(&cpu(), 600, 700);
+    cpu().gemm(c.view_mut(), 1.0, a.view(), No, b.view(), No, 0.0);
+    assert!(c.to_vec().iter().all(|&sum| sum == 250.0));
+}
+
+fn main() {
+    let asked = |name: &str| std::env::args().any(|argument| argument == name);
+    if asked("--list") {
+        return if !asked("--ignored") {
+            println!("threads: test")
+        };
+    }
+    let given = std::env::var_os("OPENBLAS_NUM_THREADS");
+    if given.is_some() {
+        return println!("skipped: the environment says how many threads OpenBLAS starts");
+    }
+    multiply();
+    assert_eq!(threads(), 1, "threads after the first product");
+    assert_eq!(std::env::var_os("OPENBLAS_NUM_THREADS"), given, "what other programs are started with");
+    if nnet3_matrix::cpu::library_name().contains("openblas") {
+        set_num_threads(2);
+        multiply();
+        assert_eq!(threads(), 2, "threads after two have been asked for");
+    }
+    println!("as many threads as have been asked for");
+}
