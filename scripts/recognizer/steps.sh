@@ -1,12 +1,16 @@
 # Steps whose results are folders. A result appears as a whole, and beside it, as FOLDER.inputs, what it was made of; if that is the same
-# when the step is to be done again, the result stays. Inputs are words, @FILE for what is in a file, =FOLDER for another step's result.
+# when the step is to be done again, the result stays. Inputs are words, @FILE for what is in a file, and =FOLDER for another step's result:
+# what that was made of, and its model if it has one.
 
 list_inputs() { # <input> …
   local input
   for input; do
     case $input in
       @*) echo "${input#@} $(cksum <"${input#@}")" ;;
-      =*) echo "${input#=} $(cksum <"$dir/${input#=}.inputs")" ;;
+      =*)
+        input=${input#=}
+        echo "$input $(cat "$dir/$input.inputs" "$dir/$input/final.mdl" 2>/dev/null | cksum)"
+        ;;
       *) printf '%s\n' "$input" ;;
     esac
   done
