@@ -98,7 +98,7 @@ pub const TARGETS: &[Target] = &[
         name: "arpa-to-const-arpa",
         read: decoding::read_arpa,
         corpus: decoding::corpus_arpa,
-        memory: SMALL,
+        memory: LARGE,
     },
     Target {
         name: "const-arpa",
@@ -134,7 +134,7 @@ pub const TARGETS: &[Target] = &[
 /// Large objects are read in pieces of a megabyte; rows of a few bytes become vectors.
 const SMALL: (usize, usize) = (600, 4 << 20);
 
-/// Components make tables of columns from a few sizes, which are limited.
+/// Components make tables of columns from a few sizes, which are limited; language models have a place for each number of a word.
 const LARGE: (usize, usize) = (4000, 1 << 29);
 
 pub fn find(name: &str) -> Option<&'static Target> {

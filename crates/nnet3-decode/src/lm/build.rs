@@ -37,8 +37,16 @@ impl Inner {
 /// Distances up to this are written as such.
 const FARTHEST: usize = (1 << 30) - 1;
 
+/// The file has 8 bytes for each number up to that of the last word. Up to this number any list of words may be behind it; beyond,
+/// there must be an n-gram for every thousandth number.
+const LAST_WORD: i32 = 1 << 24;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
+    #[error(
+        "word {word} is no number of a list of words: there are {ngrams} n-grams, and a place is needed for each smaller number"
+    )]
+    TooLarge { word: i32, ngrams: usize },
     #[error("n-gram {words:?} appears twice")]
     Twice { words: Vec<i32> },
     #[error("n-gram {words:?} has no history: there is no n-gram of all but its last word")]
@@ -85,6 +93,9 @@ impl Builder {
     /// Lays the n-grams out, in the order of their words.
     pub fn build(mut self) -> Result<ConstArpa, BuildError> {
         let largest = self.ngrams.keys().filter_map(|words| words.first()).max().copied().unwrap_or(0);
+        if largest > LAST_WORD && largest as usize / 1000 > self.ngrams.len() {
+            return Err(BuildError::TooLarge { word: largest, ngrams: self.ngrams.len() });
+        }
         let special = [("<s>", Some(self.begin)), ("</s>", Some(self.end)), ("unknown words", self.unknown)];
         for (what, word) in special {
             if let Some(word) = word.filter(|&word| word > largest) {
@@ -138,5 +149,23 @@ impl Builder {
             unigrams,
             far,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_numbers_of_words() {
+        let build = |last: i32| {
+            let mut builder = Builder::new(1, 2, None, 1);
+            [1, 2, last]
+                .iter()
+                .try_for_each(|&word| builder.add(&[word], -1.0, 0.0))
+                .and_then(|()| builder.build())
+        };
+        assert_eq!(build(100).map(|lm| lm.unigrams.len()), Ok(101));
+        assert_eq!(build(300_000_000), Err(BuildError::TooLarge { word: 300_000_000, ngrams: 3 }));
     }
 }
