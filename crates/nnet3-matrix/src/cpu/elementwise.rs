@@ -235,9 +235,13 @@ struct CopyTransposed<'a> {
 impl CopyTransposed<'_> {
     #[inline(always)]
     fn whole_square<V: Vector>(&mut self, i: usize, j: usize) {
-        let rows: [V; BLOCK] = std::array::from_fn(|k| V::load(&self.src.row(i + k)[j..j + BLOCK]));
-        for (k, column) in V::transposed(rows).into_iter().enumerate() {
-            column.store(&mut self.dst.row(j + k)[i..i + BLOCK]);
+        let mut rows = [V::splat(0.0); BLOCK];
+        for k in 0..BLOCK {
+            rows[k] = V::load(&self.src.row(i + k)[j..j + BLOCK]);
+        }
+        let columns = V::transposed(rows);
+        for k in 0..BLOCK {
+            columns[k].store(&mut self.dst.row(j + k)[i..i + BLOCK]);
         }
     }
 

@@ -1,31 +1,46 @@
 //! Steps of the forward and backward recursions of hidden Markov models, sixteen sequences at a time.
 
 use super::access::{Rows, RowsMut, overlap, split};
-use super::simd::{self, Kernel, Simd};
+use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::hmm::{Hmm, HmmStep, Term, shape};
 use crate::view::{View, ViewMut};
 use std::ops::Range;
 
-/// How many sequences are worked on at once. With these, what a step of a large model reads again and again stays in the second-level
-/// cache: 64 bytes for each state and each symbol.
-pub(super) const COLUMNS: usize = 16;
+/// Sequences of one vector.
+const COLUMNS: usize = 16;
 
-/// Evaluates the last argument for each range of sixteen columns, then for what is left over. The name before is whether they are
-/// sixteen.
+/// How many sequences lie side by side. With these, what a forward step of a large model reads again and again stays in the
+/// second-level cache: 64 bytes for each state and each symbol, or, where processors have twice as large ones, 128.
+pub(super) fn columns() -> usize {
+    if simd::vector_level() == VectorLevel::Avx512 { 2 * COLUMNS } else { COLUMNS }
+}
+
+/// Evaluates the last argument for each range of columns: with AVX-512 of two vectors, as what goes with a term, and with the end of
+/// a sum, is then done once for both; then of one; then for what is left over. The names before are whether vectors are
+/// full, and how many there are.
 macro_rules! each_columns {
-    ($cols:expr, $range:ident, $full:ident, $body:expr) => {
+    ($simd:ident, $cols:expr, $range:ident, $full:ident, $vectors:ident, $body:expr) => {
         let cols: usize = $cols;
         let mut start = 0;
+        while $simd::LEVEL == VectorLevel::Avx512 && start + 2 * COLUMNS <= cols {
+            let $range = start..start + 2 * COLUMNS;
+            const $full: bool = true;
+            const $vectors: usize = 2;
+            $body;
+            start += 2 * COLUMNS;
+        }
         while start + COLUMNS <= cols {
             let $range = start..start + COLUMNS;
             const $full: bool = true;
+            const $vectors: usize = 1;
             $body;
             start += COLUMNS;
         }
         if start < cols {
             let $range = start..cols;
             const $full: bool = false;
+            const $vectors: usize = 1;
             $body;
         }
     };
@@ -41,28 +56,88 @@ fn store<V: Vector, const FULL: bool>(value: V, row: &mut [f32]) {
     if FULL { value.store(row) } else { value.store_part(row) }
 }
 
-/// A function, since a closure would not be compiled for the vectors of its surroundings.
+/// The vectors of a row that a range of columns has.
 #[inline(always)]
-fn add_to<V: Vector, const FULL: bool>(row: &mut [f32], value: V) {
-    let old = load::<V, FULL>(row);
-    store::<V, FULL>(old.add(value), row);
+fn load_all<V: Vector, const FULL: bool, const W: usize>(row: &[f32], range: &Range<usize>) -> [V; W] {
+    let row = &row[range.clone()];
+    let mut values = [V::splat(0.0); W];
+    for w in 0..W {
+        values[w] = load::<V, FULL>(&row[COLUMNS * w..]);
+    }
+    values
+}
+
+#[inline(always)]
+fn store_all<V: Vector, const FULL: bool, const W: usize>(
+    values: [V; W],
+    row: &mut [f32],
+    range: &Range<usize>,
+) {
+    let row = &mut row[range.clone()];
+    for w in 0..W {
+        store::<V, FULL>(values[w], &mut row[COLUMNS * w..]);
+    }
+}
+
+/// Functions on some vectors. Closures, and what takes them, would not be compiled for the instructions of their surroundings.
+macro_rules! on_each {
+    ($($name:ident)*) => {
+        $(
+            #[inline(always)]
+            fn $name<V: Vector, const W: usize>(a: [V; W], b: [V; W]) -> [V; W] {
+                let mut out = a;
+                for w in 0..W {
+                    out[w] = a[w].$name(b[w]);
+                }
+                out
+            }
+        )*
+    };
+}
+on_each! { add sub mul larger }
+
+#[inline(always)]
+fn add_to<V: Vector, const FULL: bool, const W: usize>(
+    row: &mut [f32],
+    values: [V; W],
+    range: &Range<usize>,
+) {
+    let old = load_all::<V, FULL, W>(row, range);
+    store_all::<V, FULL, W>(add(old, values), row, range);
 }
 
 /// Σ factor · row over the terms. In four sums, as each waits for the product before.
 #[inline(always)]
-fn sum<V: Vector, const FULL: bool>(terms: &[Term], rows: Rows<'_>, range: &Range<usize>) -> V {
-    let value = |term: &Term| load::<V, FULL>(&rows.row(term.row as usize)[range.clone()]);
-    let mut sums = [V::splat(0.0); 4];
+fn sum<V: Vector, const FULL: bool, const W: usize>(
+    terms: &[Term],
+    rows: Rows<'_>,
+    range: &Range<usize>,
+) -> [V; W] {
+    let mut sums = [[V::splat(0.0); W]; 4];
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {
         for k in 0..4 {
-            sums[k] = V::splat(four[k].factor).mul_add(value(&four[k]), sums[k]);
+            add_term::<V, FULL, W>(&mut sums[k], &four[k], rows, range);
         }
     }
     for (k, term) in rest.iter().enumerate() {
-        sums[k] = V::splat(term.factor).mul_add(value(term), sums[k]);
+        add_term::<V, FULL, W>(&mut sums[k], term, rows, range);
     }
-    sums[0].add(sums[1]).add(sums[2].add(sums[3]))
+    let [a, b, c, d] = sums;
+    add(add(a, b), add(c, d))
+}
+
+#[inline(always)]
+fn add_term<V: Vector, const FULL: bool, const W: usize>(
+    sum: &mut [V; W],
+    term: &Term,
+    rows: Rows<'_>,
+    range: &Range<usize>,
+) {
+    let values = load_all::<V, FULL, W>(rows.row(term.row as usize), range);
+    for w in 0..W {
+        sum[w] = V::splat(term.factor).mul_add(values[w], sum[w]);
+    }
 }
 
 /// What of the step arrives in an entry.
@@ -77,12 +152,21 @@ struct Arrivals<'a> {
 impl Arrivals<'_> {
     /// The likelihood of the entry's symbol, and what arrives.
     #[inline(always)]
-    fn at<V: Vector, const FULL: bool>(&self, entry: usize, scale: V, range: &Range<usize>) -> (V, V) {
-        let sum = sum::<V, FULL>(self.hmm.into.of(entry), self.alpha, range);
+    fn at<V: Vector, const FULL: bool, const W: usize>(
+        &self,
+        entry: usize,
+        scale: [V; W],
+        range: &Range<usize>,
+    ) -> ([V; W], [V; W]) {
+        let sum = sum::<V, FULL, W>(self.hmm.into.of(entry), self.alpha, range);
         let emission = self.hmm.entry_emissions[entry] as usize;
-        let likelihood = load::<V, FULL>(&self.likelihoods.row(emission)[range.clone()]);
+        let likelihood = load_all::<V, FULL, W>(self.likelihoods.row(emission), range);
         let leaked = V::splat(self.leak * self.hmm.entry_leaks[entry]);
-        (likelihood, likelihood.mul(sum.mul_add(scale, leaked)))
+        let mut arrived = likelihood;
+        for w in 0..W {
+            arrived[w] = likelihood[w].mul(sum[w].mul_add(scale[w], leaked));
+        }
+        (likelihood, arrived)
     }
 
     #[inline(always)]
@@ -98,15 +182,15 @@ struct Forward<'a> {
 
 impl Forward<'_> {
     #[inline(always)]
-    fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
+    fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
         let arrivals = &self.arrivals;
-        let scale = load::<V, FULL>(&arrivals.scale.row(0)[range.clone()]);
+        let scale = load_all::<V, FULL, W>(arrivals.scale.row(0), &range);
         for state in 0..self.next.rows() {
-            let (_, mut total) = arrivals.at::<V, FULL>(state, scale, &range);
+            let (_, mut total) = arrivals.at::<V, FULL, W>(state, scale, &range);
             for entry in arrivals.others(state) {
-                total = total.add(arrivals.at::<V, FULL>(entry, scale, &range).1);
+                total = add(total, arrivals.at::<V, FULL, W>(entry, scale, &range).1);
             }
-            store::<V, FULL>(total, &mut self.next.row(state)[range.clone()]);
+            store_all::<V, FULL, W>(total, self.next.row(state), &range);
         }
     }
 }
@@ -115,7 +199,7 @@ impl Kernel for Forward<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(mut self) {
-        each_columns!(self.next.cols(), range, FULL, self.columns::<S::V, FULL>(range));
+        each_columns!(S, self.next.cols(), range, FULL, W, self.columns::<S::V, FULL, W>(range));
     }
 }
 
@@ -137,29 +221,30 @@ struct Entries<'a> {
 
 impl Entries<'_> {
     #[inline(always)]
-    fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
+    fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
         let Entries { entries, posteriors, arrivals, .. } = self;
         let zero = V::splat(0.0);
         for symbol in 0..posteriors.rows() {
-            store::<V, FULL>(zero, &mut posteriors.row(symbol)[range.clone()]);
+            store_all::<V, FULL, W>([zero; W], posteriors.row(symbol), &range);
         }
-        let scale = load::<V, FULL>(&arrivals.scale.row(0)[range.clone()]);
-        let shared = load::<V, FULL>(&self.shared.row(0)[range.clone()]);
+        let scale = load_all::<V, FULL, W>(arrivals.scale.row(0), &range);
+        let shared = load_all::<V, FULL, W>(self.shared.row(0), &range);
         for state in 0..self.beta.rows() {
-            let beta = load::<V, FULL>(&self.beta.row(state)[range.clone()]).add(shared);
+            let beta = add(load_all::<V, FULL, W>(self.beta.row(state), &range), shared);
             // What the main entry had is what is left.
-            let mut left = load::<V, FULL>(&self.next.row(state)[range.clone()]);
+            let mut left = load_all::<V, FULL, W>(self.next.row(state), &range);
             for entry in arrivals.others(state) {
-                let (likelihood, arrived) = arrivals.at::<V, FULL>(entry, scale, &range);
-                left = left.sub(arrived);
+                let (likelihood, arrived) = arrivals.at::<V, FULL, W>(entry, scale, &range);
+                left = sub(left, arrived);
                 let emission = arrivals.hmm.entry_emissions[entry] as usize;
-                add_to::<V, FULL>(&mut posteriors.row(emission)[range.clone()], beta.mul(arrived));
-                store::<V, FULL>(likelihood.mul(beta), &mut entries.row(entry)[range.clone()]);
+                add_to::<V, FULL, W>(posteriors.row(emission), mul(beta, arrived), &range);
+                store_all::<V, FULL, W>(mul(likelihood, beta), entries.row(entry), &range);
             }
             let emission = arrivals.hmm.entry_emissions[state] as usize;
-            add_to::<V, FULL>(&mut posteriors.row(emission)[range.clone()], beta.mul(zero.larger(left)));
-            let likelihood = load::<V, FULL>(&arrivals.likelihoods.row(emission)[range.clone()]);
-            store::<V, FULL>(likelihood.mul(beta), &mut entries.row(state)[range.clone()]);
+            let left = larger([zero; W], left);
+            add_to::<V, FULL, W>(posteriors.row(emission), mul(beta, left), &range);
+            let likelihood = load_all::<V, FULL, W>(arrivals.likelihoods.row(emission), &range);
+            store_all::<V, FULL, W>(mul(likelihood, beta), entries.row(state), &range);
         }
     }
 }
@@ -168,7 +253,7 @@ impl Kernel for Entries<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(mut self) {
-        each_columns!(self.beta.cols(), range, FULL, self.columns::<S::V, FULL>(range));
+        each_columns!(S, self.beta.cols(), range, FULL, W, self.columns::<S::V, FULL, W>(range));
     }
 }
 
@@ -202,12 +287,12 @@ struct Backward<'a> {
 
 impl Backward<'_> {
     #[inline(always)]
-    fn columns<V: Vector, const FULL: bool>(&mut self, range: Range<usize>) {
-        let scale = load::<V, FULL>(&self.scale.row(0)[range.clone()]);
+    fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
+        let scale = load_all::<V, FULL, W>(self.scale.row(0), &range);
         for &state in &self.hmm.backward_order {
             let state = state as usize;
-            let sum = sum::<V, FULL>(self.hmm.out.of(state), self.entries, &range);
-            store::<V, FULL>(sum.mul(scale), &mut self.beta.row(state)[range.clone()]);
+            let sum = sum::<V, FULL, W>(self.hmm.out.of(state), self.entries, &range);
+            store_all::<V, FULL, W>(mul(sum, scale), self.beta.row(state), &range);
         }
     }
 }
@@ -216,7 +301,7 @@ impl Kernel for Backward<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(mut self) {
-        each_columns!(self.beta.cols(), range, FULL, self.columns::<S::V, FULL>(range));
+        each_columns!(S, self.beta.cols(), range, FULL, W, self.columns::<S::V, FULL, W>(range));
     }
 }
 

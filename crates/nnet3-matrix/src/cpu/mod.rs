@@ -387,7 +387,7 @@ impl Backend for CpuBackend {
         banded::banded_scatter(b, alpha, c, a, shift)
     }
     fn hmm_columns(&self) -> Option<usize> {
-        Some(hmm::COLUMNS)
+        Some(hmm::columns())
     }
     fn hmm_forward(&self, next: ViewMut<'_>, model: &Hmm, step: HmmStep<'_>) {
         hmm::forward(next, model, step)
