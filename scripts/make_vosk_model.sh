@@ -105,7 +105,7 @@ if [[ $REPLY ]]; then
   elif [[ -f $conf/online_cmvn.conf ]]; then cp "$conf/online_cmvn.conf" "$out/conf/"
   fi
   [[ ! -e $out/conf/online_cmvn.conf ]] ||
-    say "the network reads features minus a running mean, but vosk subtracts a fixed one: for vosk, train without (recognizer.sh --cmvn=false)"
+    say "the network reads features minus a running mean, but vosk subtracts a fixed one: for vosk, train without (recognizer.sh without --cmvn=true)"
 fi
 
 # ---- i-vectors ------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ option lm-order integer 3 "words in the n-grams of that one"
 heading "Features"
 option feature-type 'mfcc|fbank' mfcc "what the network sees: 40 cepstra, or the logarithms of 40 bands"
 option sample-frequency integer 0 "samples per second; recordings with more are resampled. 0: what the recordings have"
-option cmvn bool true "subtract the running mean of the last 6 seconds from features, so that levels and microphones matter less"
+option cmvn bool false "subtract the running mean of the last 6 seconds from features, so that levels and microphones matter less; vosk cannot do that"
 
 heading "Training without alignments (flat start)"
 option flat-network word "" "network: tiny, small, medium, large, or a file of layers with @TARGETS@ for the number of outputs; without it, \
