@@ -1,8 +1,10 @@
 //! Measures a request beside the machine's rate of matrix products.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use kaldi_io::read_object;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
+use nnet3_chain::{DenominatorGraph, ObjectiveTimes, Supervision};
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
 use nnet3_core::inspect::{Benchmark, BenchmarkOptions, Inspection, Profile, ProfileOptions, Times};
@@ -39,6 +41,13 @@ struct Options {
     use_gpu: String,
     #[command(flatten)]
     device: DeviceOptions,
+    /// Also measure the objective of chain training with this denominator FST, on one thread of the host, and as many rounds:
+    /// chain_forward_s, chain_backward_s, chain_objective_s
+    #[arg(long, default_value = "", requires = "chain_supervision")]
+    chain_den_fst: String,
+    /// The supervision of a minibatch, as chain examples have it, for --chain-den-fst
+    #[arg(long, default_value = "", requires = "chain_den_fst")]
+    chain_supervision: String,
     /// Seed for random number generator (parameters of a network from a config)
     #[arg(long, default_value_t = 0)]
     srand: i32,
@@ -65,6 +74,28 @@ fn load(file: &str, random: &Random) -> Result<Nnet> {
     })
 }
 
+/// The times of the objective of chain training, as further fields of a JSON object; none if they are not asked for.
+fn chain_times(options: &Options) -> Result<String> {
+    let Options { chain_den_fst, chain_supervision, .. } = options;
+    if chain_den_fst.is_empty() {
+        return Ok(String::new());
+    }
+    let fst = kaldi_fst::read_fst(chain_den_fst)?;
+    let supervision: Supervision = read_object(chain_supervision)?;
+    supervision.check().with_context(|| chain_supervision.clone())?;
+    let graph =
+        DenominatorGraph::new(&fst, supervision.label_dim as usize).with_context(|| chain_den_fst.clone())?;
+    let times = ObjectiveTimes::measure(&graph, &supervision, options.repeats)
+        .with_context(|| format!("{chain_den_fst} and {chain_supervision}"))?;
+    let fields = [
+        ("chain_forward_s", times.forward.as_secs_f64()),
+        ("chain_backward_s", times.backward.as_secs_f64()),
+        ("chain_objective_s", times.whole.as_secs_f64()),
+        ("chain_products", times.products),
+    ];
+    Ok(fields.iter().map(|(name, value)| format!(", \"{name}\": {value}")).collect())
+}
+
 fn benchmark(options: Options) -> Result<u8> {
     if options.repeats == 0 || options.num_threads == 0 {
         bail!("--repeats and --num-threads: expected at least 1");
@@ -86,7 +117,10 @@ fn benchmark(options: Options) -> Result<u8> {
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;
     let inspection = Inspection { nnet: &nnet, program: &program, times, passes: None, profile: None };
-    kaldi_io::StandardOutput::open()?.write_all(benchmark.json(&inspection).as_bytes())?;
+    let object = benchmark.json(&inspection);
+    let fields = object.strip_suffix("}\n").expect("an object on a line");
+    let object = format!("{fields}{}}}\n", chain_times(&options)?);
+    kaldi_io::StandardOutput::open()?.write_all(object.as_bytes())?;
     if options.profile {
         let measure = ProfileOptions { natural_gradient: false, ..ProfileOptions::default() };
         let profile = Profile::measure(&nnet, &program, &device, &measure)?;

@@ -27,3 +27,20 @@ fn times_are_measured() {
     let natural = measure(&["--natural-gradient=true"]);
     assert!(natural["natural_backward_s"].as_f64().is_some_and(|value| value > 0.0), "{natural}");
 }
+
+#[test]
+fn the_objective_of_chain_training_is_measured() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/nnet3-chain/tests/data/chain");
+    let option = |name: &str, file: &str| format!("--chain-{name}={}", folder.join(file).display());
+    let den_fst = option("den-fst", "lang/den.tri.fst");
+    let supervision = option("supervision", "objective/tri-1/supervision");
+    let json = measure(&[&den_fst, &supervision]);
+    for field in ["chain_forward_s", "chain_objective_s", "chain_products", "forward_s"] {
+        assert!(json[field].as_f64().is_some_and(|value| value > 0.0), "{field} of {json}");
+    }
+    let other = option("den-fst", "lang/nothing.fst");
+    let output = run("nnet3-benchmark", &[&other, &supervision, "model", "request"]);
+    assert_ne!(output.status, 0);
+    let output = run("nnet3-benchmark", &[&den_fst, "model", "request"]);
+    assert!(output.status != 0 && output.stderr.contains("--chain-supervision"), "{}", output.stderr);
+}

@@ -29,6 +29,6 @@ pub mod unconstrained;
 
 pub use denominator::DenominatorGraph;
 pub use example::{ChainExampleHolder, NnetChainExample, NnetChainSupervision};
-pub use objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
+pub use objective::{ChainObjective, ChainOptions, ChainScratch, ObjectiveTimes, evaluate};
 pub use supervision::{Graph, Supervision};
 pub use transition_graph::PhoneModel;

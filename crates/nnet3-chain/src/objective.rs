@@ -1,6 +1,8 @@
 //! The objective of lattice-free MMI and its derivative: how probable the output makes what was said, in relation to
 //! everything that the phone language model allows.
 
+mod times;
+
 use std::fmt;
 
 use nnet3_matrix::workspace::Workspace;
@@ -10,6 +12,7 @@ use nnet3_train::{Error, Result};
 use crate::denominator::{self, DenominatorGraph, OUTPUT_LIMIT, Posteriors};
 use crate::numerator;
 use crate::supervision::{Graph, Supervision};
+pub use times::ObjectiveTimes;
 
 /// How the objective is worked out.
 #[derive(Debug, Clone, PartialEq)]
