@@ -6,6 +6,7 @@
 //! GPU. See `docs/gpu.md`.
 
 mod backend;
+mod calls;
 pub mod driver;
 pub mod engine;
 pub mod kernels;

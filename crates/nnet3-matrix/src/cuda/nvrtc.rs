@@ -2,9 +2,10 @@
 
 #![allow(unsafe_code)]
 
+use super::calls::{SUCCESS, nvrtc};
 use super::kernels;
-use cudarc::nvrtc::sys;
-use std::ffi::{CStr, CString, c_char, c_int};
+use cudarc::nvrtc::sys::nvrtcProgram;
+use std::ffi::{CString, c_char, c_int};
 
 /// What to compile for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +28,14 @@ pub enum NvrtcError {
 }
 
 pub fn present() -> bool {
-    // SAFETY: loads a library if it is there; NVIDIA's has no harmful initialisers.
-    unsafe { sys::is_culib_present() }
+    nvrtc::is_there()
 }
 
-fn check(status: sys::nvrtcResult) -> Result<(), NvrtcError> {
-    if status == sys::nvrtcResult::NVRTC_SUCCESS {
-        return Ok(());
+fn check(status: u32) -> Result<(), NvrtcError> {
+    match status {
+        SUCCESS => Ok(()),
+        status => Err(NvrtcError::Failed(nvrtc::text(status))),
     }
-    // SAFETY: gives a constant string for any status.
-    let text = unsafe { CStr::from_ptr(sys::nvrtcGetErrorString(status)) };
-    Err(NvrtcError::Failed(text.to_string_lossy().into_owned()))
 }
 
 fn require() -> Result<(), NvrtcError> {
@@ -49,7 +47,7 @@ pub fn version() -> Result<(i32, i32), NvrtcError> {
     require()?;
     let (mut major, mut minor) = (0, 0);
     // SAFETY: both are places for a number.
-    check(unsafe { sys::nvrtcVersion(&mut major, &mut minor) })?;
+    check(unsafe { nvrtc::nvrtcVersion(&mut major, &mut minor) })?;
     Ok((major, minor))
 }
 
@@ -58,20 +56,20 @@ pub fn supported() -> Result<Vec<i32>, NvrtcError> {
     require()?;
     let mut count: c_int = 0;
     // SAFETY: a place for a number.
-    check(unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) })?;
+    check(unsafe { nvrtc::nvrtcGetNumSupportedArchs(&mut count) })?;
     let mut out = vec![0; count as usize];
     // SAFETY: as many places as it has just said.
-    check(unsafe { sys::nvrtcGetSupportedArchs(out.as_mut_ptr()) })?;
+    check(unsafe { nvrtc::nvrtcGetSupportedArchs(out.as_mut_ptr()) })?;
     Ok(out)
 }
 
 /// A program of NVRTC, destroyed when dropped.
-struct Program(sys::nvrtcProgram);
+struct Program(nvrtcProgram);
 
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: made by `nvrtcCreateProgram` and used no more. Nothing can be done about an error.
-        let _ = unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+        let _ = unsafe { nvrtc::nvrtcDestroyProgram(&mut self.0) };
     }
 }
 
@@ -87,7 +85,7 @@ pub fn compile_program(text: &str, target: Target) -> Result<Vec<u8>, NvrtcError
     let mut program = Program(std::ptr::null_mut());
     // SAFETY: the strings live during the call; there are no headers.
     check(unsafe {
-        sys::nvrtcCreateProgram(
+        nvrtc::nvrtcCreateProgram(
             &mut program.0,
             text.as_ptr(),
             c"kernels.cu".as_ptr(),
@@ -104,20 +102,20 @@ pub fn compile_program(text: &str, target: Target) -> Result<Vec<u8>, NvrtcError
     let mut options: Vec<*const c_char> = kernels::OPTIONS.iter().map(|option| option.as_ptr()).collect();
     options.push(architecture.as_ptr());
     // SAFETY: the program was made above, the options live during the call.
-    let status = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as c_int, options.as_ptr()) };
-    if status != sys::nvrtcResult::NVRTC_SUCCESS {
-        let log = read(&program, sys::nvrtcGetProgramLogSize, sys::nvrtcGetProgramLog)?;
+    let status = unsafe { nvrtc::nvrtcCompileProgram(program.0, options.len() as c_int, options.as_ptr()) };
+    if status != SUCCESS {
+        let log = read(&program, nvrtc::nvrtcGetProgramLogSize, nvrtc::nvrtcGetProgramLog)?;
         let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_string();
         return Err(NvrtcError::Compilation { target, log });
     }
     match target {
-        Target::Machine(_) => read(&program, sys::nvrtcGetCUBINSize, sys::nvrtcGetCUBIN),
-        Target::Virtual(_) => read(&program, sys::nvrtcGetPTXSize, sys::nvrtcGetPTX),
+        Target::Machine(_) => read(&program, nvrtc::nvrtcGetCUBINSize, nvrtc::nvrtcGetCUBIN),
+        Target::Virtual(_) => read(&program, nvrtc::nvrtcGetPTXSize, nvrtc::nvrtcGetPTX),
     }
 }
 
-type Size = unsafe fn(sys::nvrtcProgram, *mut usize) -> sys::nvrtcResult;
-type Get = unsafe fn(sys::nvrtcProgram, *mut c_char) -> sys::nvrtcResult;
+type Size = unsafe fn(nvrtcProgram, *mut usize) -> u32;
+type Get = unsafe fn(nvrtcProgram, *mut c_char) -> u32;
 
 fn read(program: &Program, size: Size, get: Get) -> Result<Vec<u8>, NvrtcError> {
     let mut len = 0;

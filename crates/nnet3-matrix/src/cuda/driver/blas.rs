@@ -3,13 +3,13 @@
 use super::context;
 use super::fault::{Fault, blas, cuda};
 use crate::backend::Transpose;
+use crate::cuda::calls::{SUCCESS, cublas, driver};
 use crate::cuda::math::GpuMath;
 use crate::cuda::op::{Mat, Product};
 use cudarc::cublas::sys::{
-    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cublasStatus_t,
-    cudaDataType,
+    cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasOperation_t, cudaDataType,
 };
-use cudarc::driver::sys as driver;
+use cudarc::driver::sys::CUstream;
 use std::ffi::c_void;
 
 /// Memory for cuBLAS itself; its own would be allocated while a graph is captured. This much is what NVIDIA recommends
@@ -29,7 +29,7 @@ unsafe impl Sync for Blas {}
 
 impl Blas {
     /// Opens the library in the current context.
-    pub fn new(stream: driver::CUstream, math: GpuMath) -> Result<Blas, Fault> {
+    pub fn new(stream: CUstream, math: GpuMath) -> Result<Blas, Fault> {
         let compute = match math {
             GpuMath::Fp32 => cublasComputeType_t::CUBLAS_COMPUTE_32F,
             GpuMath::Tf32 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
@@ -41,25 +41,25 @@ impl Blas {
         Ok(out)
     }
 
-    fn start(&mut self, stream: driver::CUstream) -> Result<(), Fault> {
+    fn start(&mut self, stream: CUstream) -> Result<(), Fault> {
         // SAFETY: places for a handle and an address; freed by `free`. The stream outlives the handle. Setting it takes away
         // the workspace, so that comes last.
         unsafe {
-            match sys::cublasCreate_v2(&mut self.handle) {
-                cublasStatus_t::CUBLAS_STATUS_SUCCESS => {}
+            match cublas::cublasCreate_v2(&mut self.handle) {
+                SUCCESS => {}
                 status => return Err(Fault::BlasStart { status, driver: context::driver_version()? }),
             }
-            blas("cublasSetStream", sys::cublasSetStream_v2(self.handle, stream.cast()))?;
+            blas("cublasSetStream", cublas::cublasSetStream_v2(self.handle, stream.cast()))?;
             cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut self.workspace, WORKSPACE))?;
             let memory = self.workspace as usize as *mut c_void;
-            blas("cublasSetWorkspace", sys::cublasSetWorkspace_v2(self.handle, memory, WORKSPACE))
+            blas("cublasSetWorkspace", cublas::cublasSetWorkspace_v2(self.handle, memory, WORKSPACE))
         }
     }
 
     pub fn version(&self) -> Result<i32, Fault> {
         let mut version = 0;
         // SAFETY: a place for a number.
-        blas("cublasGetVersion", unsafe { sys::cublasGetVersion_v2(self.handle, &mut version) })?;
+        blas("cublasGetVersion", unsafe { cublas::cublasGetVersion_v2(self.handle, &mut version) })?;
         Ok(version)
     }
 
@@ -85,10 +85,10 @@ impl Blas {
         #[rustfmt::skip]
         let status = unsafe {
             match p.count {
-                1 => sys::cublasGemmEx(
+                1 => cublas::cublasGemmEx(
                     self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, a, f, lda, beta, c, f, ldc, self.compute, algorithm,
                 ),
-                count => sys::cublasGemmStridedBatchedEx(
+                count => cublas::cublasGemmStridedBatchedEx(
                     self.handle, op_b, op_a, m, n, k, alpha, b, f, ldb, step_b, a, f, lda, step_a, beta, c, f, ldc, step_c,
                     count as i32, self.compute, algorithm,
                 ),
@@ -102,7 +102,7 @@ impl Blas {
         // SAFETY: what is there is freed once; errors at the end change nothing.
         unsafe {
             if !self.handle.is_null() {
-                let _ = sys::cublasDestroy_v2(std::mem::replace(&mut self.handle, std::ptr::null_mut()));
+                let _ = cublas::cublasDestroy_v2(std::mem::replace(&mut self.handle, std::ptr::null_mut()));
             }
             if self.workspace != 0 {
                 let _ = driver::cuMemFree_v2(std::mem::take(&mut self.workspace));

@@ -1,6 +1,7 @@
 //! A device's context and its one stream of work.
 
 use super::fault::{Fault, Unavailable, cuda};
+use crate::cuda::calls::driver;
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUresult, CUstream};
 use std::ffi::CStr;
 
@@ -14,7 +15,7 @@ const KERNELS_OWN: u32 = 8192;
 pub(super) fn driver_version() -> Result<i32, Fault> {
     let mut version = 0;
     // SAFETY: a place for a number; the driver need not be initialised.
-    cuda("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    cuda("cuDriverGetVersion", unsafe { driver::cuDriverGetVersion(&mut version) })?;
     Ok(version)
 }
 
@@ -24,8 +25,8 @@ fn initialise() -> Result<(), Unavailable> {
         return Err(Unavailable::OldDriver { version });
     }
     // SAFETY: may be called any number of times.
-    match unsafe { sys::cuInit(0) } {
-        CUresult::CUDA_ERROR_NO_DEVICE => Err(Unavailable::NoDevice),
+    match unsafe { driver::cuInit(0) } {
+        code if code == CUresult::CUDA_ERROR_NO_DEVICE as u32 => Err(Unavailable::NoDevice),
         code => Ok(cuda("cuInit", code)?),
     }
 }
@@ -34,7 +35,7 @@ pub(super) fn count() -> Result<usize, Unavailable> {
     initialise()?;
     let mut count = 0;
     // SAFETY: a place for a number.
-    cuda("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&mut count) })?;
+    cuda("cuDeviceGetCount", unsafe { driver::cuDeviceGetCount(&mut count) })?;
     if count == 0 { Err(Unavailable::NoDevice) } else { Ok(count as usize) }
 }
 
@@ -59,11 +60,11 @@ impl Context {
         initialise()?;
         let mut device = 0;
         // SAFETY: a place for a device; the number is checked by the callee.
-        cuda("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) })?;
+        cuda("cuDeviceGet", unsafe { driver::cuDeviceGet(&mut device, ordinal as i32) })?;
         let mut name = [0; 256];
         // SAFETY: the callee writes at most that many bytes, a zero among them.
         cuda("cuDeviceGetName", unsafe {
-            sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, device)
+            driver::cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, device)
         })?;
         // SAFETY: ends with a zero, as just written.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
@@ -71,7 +72,7 @@ impl Context {
         let attribute = |which| {
             let mut value = 0;
             // SAFETY: a place for a number.
-            cuda("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })
+            cuda("cuDeviceGetAttribute", unsafe { driver::cuDeviceGetAttribute(&mut value, which, device) })
                 .map(|()| value)
         };
         let capability = (
@@ -82,25 +83,25 @@ impl Context {
         let block_memory = (most as u32).saturating_sub(KERNELS_OWN);
         let mut context = std::ptr::null_mut();
         // SAFETY: released when dropped.
-        cuda("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
+        cuda("cuDevicePrimaryCtxRetain", unsafe { driver::cuDevicePrimaryCtxRetain(&mut context, device) })?;
         let mut out =
             Context { device, context, stream: std::ptr::null_mut(), name, capability, block_memory };
         out.enter()?;
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a place for a stream; the context is current.
-        cuda("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut out.stream, flags) })?;
+        cuda("cuStreamCreate", unsafe { driver::cuStreamCreate(&mut out.stream, flags) })?;
         Ok(out)
     }
 
     /// Makes this the calling thread's context.
     pub fn enter(&self) -> Result<(), Fault> {
         // SAFETY: the context is alive until this is dropped.
-        cuda("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context) })
+        cuda("cuCtxSetCurrent", unsafe { driver::cuCtxSetCurrent(self.context) })
     }
 
     pub fn synchronize(&self) -> Result<(), Fault> {
         // SAFETY: the stream is alive.
-        cuda("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
+        cuda("cuStreamSynchronize", unsafe { driver::cuStreamSynchronize(self.stream) })
     }
 }
 
@@ -109,9 +110,9 @@ impl Drop for Context {
         // SAFETY: nothing of it is used any more. Errors at the end change nothing.
         unsafe {
             if !self.stream.is_null() {
-                let _ = sys::cuStreamDestroy_v2(self.stream);
+                let _ = driver::cuStreamDestroy_v2(self.stream);
             }
-            let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
+            let _ = driver::cuDevicePrimaryCtxRelease_v2(self.device);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::fault::{Fault, cuda};
 use super::image::Module;
 use super::staging::Staging;
 use crate::backend::Memory;
+use crate::cuda::calls::driver;
 use crate::cuda::engine::{Engine, OutOfMemory};
 use crate::cuda::op::{Launch, Op};
 use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
@@ -48,7 +49,7 @@ impl Cuda {
         let (mut free, mut total) = (0, 0);
         self.context.enter()?;
         // SAFETY: places for numbers.
-        cuda("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+        cuda("cuMemGetInfo", unsafe { driver::cuMemGetInfo_v2(&mut free, &mut total) })?;
         Ok(Memory { free: free as u64, total: total as u64 })
     }
 
@@ -67,7 +68,7 @@ impl Cuda {
         // SAFETY: the arguments are of the kernel's types (tests on the twin compare signatures) and live during the
         // call, which copies them. Memory they name lives until the queue has been emptied.
         let code = unsafe {
-            sys::cuLaunchKernel(
+            driver::cuLaunchKernel(
                 function,
                 across,
                 down,
@@ -87,9 +88,11 @@ impl Cuda {
     fn try_allocate(&self, bytes: u64) -> Result<u64, Fault> {
         let mut address = 0;
         // SAFETY: a place for an address; freed by `Engine::free`.
-        cuda("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes as usize) })?;
+        cuda("cuMemAlloc", unsafe { driver::cuMemAlloc_v2(&mut address, bytes as usize) })?;
         // SAFETY: just allocated.
-        cuda("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, self.context.stream) })?;
+        cuda("cuMemsetD8", unsafe {
+            driver::cuMemsetD8Async(address, 0, bytes as usize, self.context.stream)
+        })?;
         Ok(address)
     }
 
@@ -97,21 +100,22 @@ impl Cuda {
     fn record(&self, ops: &[Op]) -> Result<Graph, Fault> {
         let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive.
-        cuda("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.context.stream, mode) })?;
+        cuda("cuStreamBeginCapture", unsafe { driver::cuStreamBeginCapture_v2(self.context.stream, mode) })?;
         let issued = ops.iter().try_for_each(|op| self.issue(op));
         let mut graph: CUgraph = std::ptr::null_mut();
         // SAFETY: a place for a graph. Must follow even if something failed.
-        let ended =
-            cuda("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.context.stream, &mut graph) });
+        let ended = cuda("cuStreamEndCapture", unsafe {
+            driver::cuStreamEndCapture(self.context.stream, &mut graph)
+        });
         let made = issued.and(ended).and_then(|()| {
             let mut executable: CUgraphExec = std::ptr::null_mut();
             // SAFETY: a place for a graph; destroyed when dropped.
-            let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) };
+            let code = unsafe { driver::cuGraphInstantiateWithFlags(&mut executable, graph, 0) };
             cuda("cuGraphInstantiate", code).map(|()| Graph(executable))
         });
         if !graph.is_null() {
             // SAFETY: the executable graph does not need it. Nothing can be done about an error.
-            let _ = unsafe { sys::cuGraphDestroy(graph) };
+            let _ = unsafe { driver::cuGraphDestroy(graph) };
         }
         made
     }
@@ -126,7 +130,7 @@ unsafe impl Send for Graph {}
 impl Drop for Graph {
     fn drop(&mut self) {
         // SAFETY: used no more; one that still runs goes away when it is done. Nothing can be done about an error.
-        let _ = unsafe { sys::cuGraphExecDestroy(self.0) };
+        let _ = unsafe { driver::cuGraphExecDestroy(self.0) };
     }
 }
 
@@ -154,7 +158,7 @@ impl Engine for Cuda {
     fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
         must(self.context.enter());
         match self.try_allocate(bytes) {
-            Err(Fault::Cuda { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. }) => {
+            Err(Fault::Cuda { code, .. }) if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32 => {
                 let Memory { free, total } = must(self.free_memory());
                 Err(OutOfMemory { free, total })
             }
@@ -166,7 +170,7 @@ impl Engine for Cuda {
         must(self.context.enter());
         must(self.context.synchronize());
         // SAFETY: came from `allocate`, and all work that uses it is done.
-        must(cuda("cuMemFree", unsafe { sys::cuMemFree_v2(address) }))
+        must(cuda("cuMemFree", unsafe { driver::cuMemFree_v2(address) }))
     }
 
     fn upload(&self, address: u64, data: &[u8]) {
@@ -179,7 +183,7 @@ impl Engine for Cuda {
         must(self.context.enter());
         // SAFETY: the source is as long as `out`, as the caller says, and `out` is not touched before the stream is done.
         let code = unsafe {
-            sys::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
+            driver::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
         };
         must(cuda("cuMemcpyDtoH", code));
         must(self.context.synchronize())
@@ -223,7 +227,7 @@ impl Engine for Cuda {
         must(self.context.enter());
         self.activity.note_replay();
         // SAFETY: the graph is alive; what it uses lives until the queue has been emptied.
-        must(cuda("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.context.stream) }))
+        must(cuda("cuGraphLaunch", unsafe { driver::cuGraphLaunch(graph.0, self.context.stream) }))
     }
 
     fn synchronize(&self) {

@@ -1,8 +1,8 @@
 //! What can go wrong with a device.
 
+use crate::cuda::calls::{SUCCESS, cublas, driver};
 use cudarc::cublas::sys::cublasStatus_t;
-use cudarc::driver::sys::{self, CUresult};
-use std::ffi::CStr;
+use cudarc::driver::sys::CUresult;
 
 /// Why no device can be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,14 +32,12 @@ pub enum Unavailable {
 impl Unavailable {
     /// Whether waiting may help: another program has the device or its memory.
     pub fn may_pass(&self) -> bool {
-        let busy = |code: CUresult| {
-            matches!(code, CUresult::CUDA_ERROR_OUT_OF_MEMORY | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE)
-        };
+        let busy = [CUresult::CUDA_ERROR_OUT_OF_MEMORY, CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE];
         match self {
             Unavailable::Memory { .. } => true,
-            Unavailable::Driver(Fault::Cuda { code, .. }) => busy(*code),
+            Unavailable::Driver(Fault::Cuda { code, .. }) => busy.map(|code| code as u32).contains(code),
             Unavailable::Driver(Fault::Blas { status, .. } | Fault::BlasStart { status, .. }) => {
-                *status == cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED
+                *status == cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED as u32
             }
             _ => false,
         }
@@ -50,37 +48,28 @@ impl Unavailable {
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error("{call}: {text}")]
-    Cuda { call: &'static str, code: CUresult, text: String },
+    Cuda { call: &'static str, code: u32, text: String },
     #[error(
-        "the library cuBLAS does not start: {status:?}; the driver is for CUDA {}.{}, and a library for a later one may not work \
-         with it (LD_LIBRARY_PATH says which is found)", .driver / 1000, .driver % 1000 / 10
+        "the library cuBLAS does not start: {}; the driver is for CUDA {}.{}, and a library for a later one may not work \
+         with it (LD_LIBRARY_PATH says which is found)", cublas::text(*.status), .driver / 1000, .driver % 1000 / 10
     )]
-    BlasStart { status: cublasStatus_t, driver: i32 },
-    #[error("{call}: {status:?}")]
-    Blas { call: &'static str, status: cublasStatus_t },
+    BlasStart { status: u32, driver: i32 },
+    #[error("{call}: {}", cublas::text(*.status))]
+    Blas { call: &'static str, status: u32 },
 }
 
 /// The result of a call of the driver.
-pub(super) fn cuda(call: &'static str, code: CUresult) -> Result<(), Fault> {
-    if code == CUresult::CUDA_SUCCESS {
-        return Ok(());
+pub(super) fn cuda(call: &'static str, code: u32) -> Result<(), Fault> {
+    match code {
+        SUCCESS => Ok(()),
+        code => Err(Fault::Cuda { call, code, text: driver::text(code) }),
     }
-    let mut text = std::ptr::null();
-    // SAFETY: sets a pointer to a constant string, or fails and leaves it null.
-    let known =
-        unsafe { sys::cuGetErrorString(code, &mut text) } == CUresult::CUDA_SUCCESS && !text.is_null();
-    let text = match known {
-        // SAFETY: a constant string, as just found.
-        true => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
-        false => format!("{code:?}"),
-    };
-    Err(Fault::Cuda { call, code, text })
 }
 
 /// The result of a call of cuBLAS.
-pub(super) fn blas(call: &'static str, status: cublasStatus_t) -> Result<(), Fault> {
+pub(super) fn blas(call: &'static str, status: u32) -> Result<(), Fault> {
     match status {
-        cublasStatus_t::CUBLAS_STATUS_SUCCESS => Ok(()),
+        SUCCESS => Ok(()),
         status => Err(Fault::Blas { call, status }),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::fault::{Fault, Unavailable, cuda};
+use crate::cuda::calls::driver;
 use crate::cuda::kernels;
 use crate::cuda::nvrtc::{self, NvrtcError, Target};
 use cudarc::driver::sys::{self, CUfunction, CUmodule};
@@ -57,7 +58,7 @@ impl Module {
         // SAFETY: image, log and options live during the call; the driver checks the image, and writes at most as much as it
         // has been told that there is room for.
         let code = unsafe {
-            sys::cuModuleLoadDataEx(
+            driver::cuModuleLoadDataEx(
                 &mut module,
                 image.as_ptr().cast(),
                 options.len() as u32,
@@ -81,11 +82,11 @@ impl Module {
         let mut function = std::ptr::null_mut();
         let text = CString::new(name).expect("no zeros in a kernel's name");
         // SAFETY: the module is alive; the driver looks the name up.
-        cuda(name, unsafe { sys::cuModuleGetFunction(&mut function, self.module, text.as_ptr()) })?;
+        cuda(name, unsafe { driver::cuModuleGetFunction(&mut function, self.module, text.as_ptr()) })?;
         if block_memory > 0 {
             let which = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was just found; the driver checks the number.
-            let code = unsafe { sys::cuFuncSetAttribute(function, which, block_memory as i32) };
+            let code = unsafe { driver::cuFuncSetAttribute(function, which, block_memory as i32) };
             cuda("cuFuncSetAttribute", code)?;
         }
         functions.insert(name, (function, block_memory));
@@ -94,7 +95,7 @@ impl Module {
 
     pub(crate) fn unload(&mut self) {
         // SAFETY: called once, when nothing runs any more. Errors at the end change nothing.
-        let _ = unsafe { sys::cuModuleUnload(self.module) };
+        let _ = unsafe { driver::cuModuleUnload(self.module) };
     }
 }
 

@@ -1,7 +1,6 @@
 //! CUDA devices: the [`Engine`] that talks to the driver and to cuBLAS.
 //!
-//! Libraries are looked for before anything of theirs is called: `cudarc` loads them at the first call and panics if they
-//! are missing. Only calls that exist in CUDA 11 to 13 are used.
+//! Libraries are looked for before anything of theirs is called ([`calls`]). Only calls that exist in CUDA 11 to 13 are used.
 
 #![allow(unsafe_code)]
 
@@ -18,10 +17,10 @@ pub use fault::Unavailable;
 pub use image::Origin;
 
 use super::GpuBackend;
+use super::calls;
 use super::math::GpuMath;
 use crate::memory::Device;
 use context::Context;
-use cudarc::{cublas, driver::sys};
 use engine::Cuda;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,12 +56,10 @@ pub struct Description {
 
 /// The number of devices that can be used.
 pub fn count() -> Result<usize, Unavailable> {
-    // SAFETY: loads a library if it is there; NVIDIA's has no harmful initialisers.
-    if !unsafe { sys::is_culib_present() } {
+    if !calls::driver::is_there() {
         return Err(Unavailable::NoDriver);
     }
-    // SAFETY: as above.
-    if !unsafe { cublas::sys::is_culib_present() } {
+    if !calls::cublas::is_there() {
         return Err(Unavailable::NoCublas);
     }
     context::count()

@@ -2,6 +2,7 @@
 //! and the stream of work moves it to its place, which takes a thousandth of the time.
 
 use super::fault::{Fault, cuda};
+use crate::cuda::calls::driver;
 use cudarc::driver::sys::{self, CUevent, CUstream};
 use std::ffi::c_void;
 
@@ -38,10 +39,10 @@ impl Buffer {
         let flags = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: places for a pointer, an address and events; freed by `Staging::free`.
         unsafe {
-            cuda("cuMemHostAlloc", sys::cuMemHostAlloc(&mut self.host, BYTES, 0))?;
-            cuda("cuMemAlloc", sys::cuMemAlloc_v2(&mut self.device, BYTES))?;
-            cuda("cuEventCreate", sys::cuEventCreate(&mut self.copied, flags))?;
-            cuda("cuEventCreate", sys::cuEventCreate(&mut self.moved, flags))
+            cuda("cuMemHostAlloc", driver::cuMemHostAlloc(&mut self.host, BYTES, 0))?;
+            cuda("cuMemAlloc", driver::cuMemAlloc_v2(&mut self.device, BYTES))?;
+            cuda("cuEventCreate", driver::cuEventCreate(&mut self.copied, flags))?;
+            cuda("cuEventCreate", driver::cuEventCreate(&mut self.moved, flags))
         }
     }
 
@@ -51,14 +52,14 @@ impl Buffer {
         // SAFETY: an event that was never recorded counts as done. The part fits the buffers; the host's is not read any
         // more, and the device's is written when it has been moved on. The destination is as large as the caller says.
         unsafe {
-            cuda("cuEventSynchronize", sys::cuEventSynchronize(self.copied))?;
+            cuda("cuEventSynchronize", driver::cuEventSynchronize(self.copied))?;
             std::ptr::copy_nonoverlapping(part.as_ptr(), self.host.cast(), bytes);
-            cuda("cuStreamWaitEvent", sys::cuStreamWaitEvent(copies, self.moved, 0))?;
-            cuda("cuMemcpyHtoDAsync", sys::cuMemcpyHtoDAsync_v2(self.device, self.host, bytes, copies))?;
-            cuda("cuEventRecord", sys::cuEventRecord(self.copied, copies))?;
-            cuda("cuStreamWaitEvent", sys::cuStreamWaitEvent(work, self.copied, 0))?;
-            cuda("cuMemcpyDtoDAsync", sys::cuMemcpyDtoDAsync_v2(to, self.device, bytes, work))?;
-            cuda("cuEventRecord", sys::cuEventRecord(self.moved, work))
+            cuda("cuStreamWaitEvent", driver::cuStreamWaitEvent(copies, self.moved, 0))?;
+            cuda("cuMemcpyHtoDAsync", driver::cuMemcpyHtoDAsync_v2(self.device, self.host, bytes, copies))?;
+            cuda("cuEventRecord", driver::cuEventRecord(self.copied, copies))?;
+            cuda("cuStreamWaitEvent", driver::cuStreamWaitEvent(work, self.copied, 0))?;
+            cuda("cuMemcpyDtoDAsync", driver::cuMemcpyDtoDAsync_v2(to, self.device, bytes, work))?;
+            cuda("cuEventRecord", driver::cuEventRecord(self.moved, work))
         }
     }
 }
@@ -69,7 +70,7 @@ impl Staging {
         let mut copies = std::ptr::null_mut();
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a place for a stream; destroyed by `free`.
-        cuda("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut copies, flags) })?;
+        cuda("cuStreamCreate", unsafe { driver::cuStreamCreate(&mut copies, flags) })?;
         let buffers = std::iter::repeat_with(Buffer::empty).take(BUFFERS).collect();
         let mut out = Staging { copies, buffers, next: 0 };
         // Whoever waits for a device tries again and again.
@@ -91,19 +92,19 @@ impl Staging {
     pub fn free(&mut self) {
         // SAFETY: called once; errors at the end change nothing.
         unsafe {
-            let _ = sys::cuStreamSynchronize(self.copies);
-            let _ = sys::cuStreamDestroy_v2(self.copies);
+            let _ = driver::cuStreamSynchronize(self.copies);
+            let _ = driver::cuStreamDestroy_v2(self.copies);
             for buffer in &self.buffers {
                 for event in [buffer.copied, buffer.moved] {
                     if !event.is_null() {
-                        let _ = sys::cuEventDestroy_v2(event);
+                        let _ = driver::cuEventDestroy_v2(event);
                     }
                 }
                 if buffer.device != 0 {
-                    let _ = sys::cuMemFree_v2(buffer.device);
+                    let _ = driver::cuMemFree_v2(buffer.device);
                 }
                 if !buffer.host.is_null() {
-                    let _ = sys::cuMemFreeHost(buffer.host);
+                    let _ = driver::cuMemFreeHost(buffer.host);
                 }
             }
         }
