@@ -43,10 +43,10 @@ struct Options {
     device: DeviceOptions,
     /// Also measure the objective of chain training with this denominator FST, on one thread of the host, and as many rounds:
     /// chain_forward_s, chain_backward_s, chain_objective_s
-    #[arg(long, default_value = "", requires = "chain_supervision")]
+    #[arg(long, default_value = "")]
     chain_den_fst: String,
     /// The supervision of a minibatch, as chain examples have it, for --chain-den-fst
-    #[arg(long, default_value = "", requires = "chain_den_fst")]
+    #[arg(long, default_value = "")]
     chain_supervision: String,
     /// Seed for random number generator (parameters of a network from a config)
     #[arg(long, default_value_t = 0)]
@@ -99,6 +99,9 @@ fn chain_times(options: &Options) -> Result<String> {
 fn benchmark(options: Options) -> Result<u8> {
     if options.repeats == 0 || options.num_threads == 0 {
         bail!("--repeats and --num-threads: expected at least 1");
+    }
+    if options.chain_den_fst.is_empty() != options.chain_supervision.is_empty() {
+        bail!("--chain-den-fst and --chain-supervision go together");
     }
     let device = options.device.select(&options.use_gpu)?;
     nnet3_matrix::set_num_threads(options.num_threads);
