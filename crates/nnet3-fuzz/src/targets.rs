@@ -7,6 +7,7 @@ mod features;
 mod graphs;
 mod learning;
 mod online;
+mod options;
 mod trees;
 
 use super::Target;
@@ -47,6 +48,12 @@ pub const TARGETS: &[Target] = &[
         memory: LARGE,
     },
     Target { name: "configs", read: read_config, corpus: corpus_configs, memory: LARGE },
+    Target {
+        name: "config-files",
+        read: options::read_config_file,
+        corpus: options::corpus_config_files,
+        memory: LARGE,
+    },
     Target { name: "descriptors", read: read_descriptor, corpus: corpus_descriptors, memory: SMALL },
     Target { name: "htk", read: features::read_htk, corpus: features::corpus_htk, memory: SMALL },
     Target { name: "sphinx", read: features::read_sphinx, corpus: features::corpus_sphinx, memory: SMALL },
