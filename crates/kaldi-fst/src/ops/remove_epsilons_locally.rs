@@ -15,6 +15,8 @@ const NOWHERE: StateId = StateId::MAX;
 /// semiring `alternatives`. Where only some of the arcs behind one are joined with it, the rest is rescaled so that what
 /// leaves a state has the same sum as before, in the semiring `sums`.
 pub fn remove_epsilons_locally(fst: &mut Fst, alternatives: Semiring, sums: Semiring) {
+    // An arc into a circle of empty arcs that leads nowhere would be joined with them for ever.
+    connect(fst);
     if fst.start.is_none() {
         return;
     }

@@ -304,3 +304,13 @@ fn reversal() {
         assert_same(&relation(&ops::reverse(&fst), Semiring::Log), &backwards.collect(), 1e-5);
     }
 }
+
+/// Circles of empty arcs that lead to no final state: an arc into one was joined with its arcs again and again.
+#[test]
+fn circles_that_lead_nowhere() {
+    for circle in ["0 0 0 0\n1 0 0 0\n2\n", "0 1 1 1\n0 4 2 2\n1 2 0 0\n2 3 0 0\n3 2 0 0\n4\n"] {
+        let mut fst = text::parse(circle).unwrap();
+        ops::remove_epsilons_locally(&mut fst, Semiring::Tropical, Semiring::Log);
+        assert!(fst.states.iter().all(|state| state.arcs.iter().all(|arc| arc.ilabel == 2)), "{fst:?}");
+    }
+}
