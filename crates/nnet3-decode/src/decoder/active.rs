@@ -43,6 +43,7 @@ impl ActiveStates {
     }
 
     /// The token of a state that is there, which may be replaced.
+    #[inline]
     pub fn get_mut(&mut self, state: StateId) -> Option<&mut u32> {
         let &position = self.of_state.get(state as usize)?;
         // (The position of a state that is not there is behind the last.)
@@ -50,6 +51,7 @@ impl ActiveStates {
     }
 
     /// Adds a state that is not there.
+    #[inline]
     pub fn insert(&mut self, state: StateId, token: u32) {
         let position = self.elements.len() as u32;
         let bucket = state as usize % self.last_of_bucket.len();

@@ -280,6 +280,7 @@ fn newest(frames: &mut [Frame]) -> &mut u32 {
 }
 
 /// The token of a state in the frame whose first token is `head`, and whether it is new or better than before.
+#[inline]
 fn reach(
     tokens: &mut Tokens,
     active: &mut ActiveStates,

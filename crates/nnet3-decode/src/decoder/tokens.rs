@@ -45,25 +45,30 @@ impl Tokens {
         self.free_links.clear();
     }
 
+    #[inline]
     pub fn get(&self, token: u32) -> &Token {
         &self.tokens[token as usize]
     }
 
+    #[inline]
     pub fn get_mut(&mut self, token: u32) -> &mut Token {
         &mut self.tokens[token as usize]
     }
 
+    #[inline]
     pub fn link(&self, link: u32) -> &Link {
         &self.links[link as usize]
     }
 
     /// A token at the head of the list whose first token is `head`.
+    #[inline]
     pub fn add(&mut self, cost: f32, head: u32) -> u32 {
         let token = Token { cost, extra: 0.0, links: NONE, next: head };
         put(&mut self.tokens, &mut self.free_tokens, token)
     }
 
     /// A link at the head of the links of `token`. Its `next` is set here.
+    #[inline]
     pub fn add_link(&mut self, token: u32, link: Link) {
         let next = self.get(token).links;
         let link = put(&mut self.links, &mut self.free_links, Link { next, ..link });
@@ -71,6 +76,7 @@ impl Tokens {
     }
 
     /// Removes the links of a token.
+    #[inline]
     pub fn remove_links(&mut self, token: u32) {
         let mut link = std::mem::replace(&mut self.get_mut(token).links, NONE);
         while link != NONE {
@@ -139,6 +145,7 @@ impl Tokens {
     }
 }
 
+#[inline]
 fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
     match free.pop() {
         Some(at) => {
