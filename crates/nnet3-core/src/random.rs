@@ -57,7 +57,7 @@ impl Random {
         normal(|| self.uniform())
     }
 
-    /// A key for [`nnet3_matrix::Backend::fill_uniform`] and its like.
+    /// A key for [`nnet3_matrix::backend::RandomNumbers::fill_uniform`] and its like.
     pub fn key(&self) -> u64 {
         self.generator.borrow_mut().next() as u64
     }

@@ -1,4 +1,4 @@
-//! One step of a parameter along its gradient: what [`crate::Backend::learn`] does to each element.
+//! One step of a parameter along its gradient: what [`crate::backend::LearningSteps::learn`] does to each element.
 
 use crate::backend::Factor;
 use crate::view::{ViewMut, same_shape};

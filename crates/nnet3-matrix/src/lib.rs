@@ -1,6 +1,7 @@
 //! Matrices that live on a device, and the primitives that run on them.
 //!
-//! [`Backend`] is the list of primitives, one method each; [`mod@cpu`] implements it with BLAS, [`mod@cuda`] with kernels.
+//! [`Backend`] is the list of primitives, one method each and a trait per kind ([`mod@backend`]); [`mod@cpu`] implements them
+//! with BLAS and vectorised loops, [`mod@cuda`] with kernels.
 //! Everything above this crate is written once against the trait. Memory is `f32`, row-major.
 //!
 //! This crate follows raw pointers: a view is a pointer with a shape, so that two of them may name the same arena memory

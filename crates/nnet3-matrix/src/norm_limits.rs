@@ -1,4 +1,4 @@
-//! Limits on the norms of changes: what [`crate::Backend::limit_norms`] computes on any device, and what a log says about it.
+//! Limits on the norms of changes: what [`crate::backend::Scalars::limit_norms`] computes on any device, and what a log says about it.
 
 /// What each of several changes is multiplied by, and then all of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! A step of a matrix towards rows that are orthogonal and of equal length: what [`crate::Backend::orthogonal_step`] computes
+//! A step of a matrix towards rows that are orthogonal and of equal length: what [`crate::backend::Scalars::orthogonal_step`] computes
 //! on any device, and what a log says about it.
 
 /// M becomes `keep` · M + `take` · P M, P = M Mᵀ.

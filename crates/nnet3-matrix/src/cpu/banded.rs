@@ -1,9 +1,11 @@
 //! Products of each row with some rows of another matrix, a fixed number of rows apart.
 
+use super::CpuBackend;
 use super::access::{Rows, RowsMut, split};
 use super::lanes::stretch;
 use super::rows::increase;
 use super::simd::{self, Kernel, Simd};
+use crate::backend::BandedProducts;
 use crate::view::View;
 use crate::view::ViewMut;
 
@@ -43,40 +45,40 @@ impl Kernel for Dots<'_> {
     }
 }
 
-pub(super) fn banded_dots(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, shift: usize) {
-    check(&a, &c.as_view(), &b, shift);
-    let (c, [a, b]) = split(c, [a, b]);
-    simd::run(Dots { c, alpha, a, b, shift })
-}
-
-pub(super) fn banded_apply(a: ViewMut<'_>, alpha: f32, c: View<'_>, b: View<'_>, shift: usize) {
-    check(&a.as_view(), &c, &b, shift);
-    simd::run_plain(
-        split(a, [c, b]),
-        #[inline(always)]
-        |(mut a, [c, b])| {
-            for i in 0..a.rows() {
-                let to = a.row(i);
-                for (o, &factor) in c.row(i).iter().enumerate() {
-                    increase(to, alpha * factor, b.row(i + o * shift));
+impl BandedProducts for CpuBackend {
+    fn banded_dots(&self, c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, shift: usize) {
+        check(&a, &c.as_view(), &b, shift);
+        let (c, [a, b]) = split(c, [a, b]);
+        simd::run(Dots { c, alpha, a, b, shift })
+    }
+    fn banded_apply(&self, a: ViewMut<'_>, alpha: f32, c: View<'_>, b: View<'_>, shift: usize) {
+        check(&a.as_view(), &c, &b, shift);
+        simd::run_plain(
+            split(a, [c, b]),
+            #[inline(always)]
+            |(mut a, [c, b])| {
+                for i in 0..a.rows() {
+                    let to = a.row(i);
+                    for (o, &factor) in c.row(i).iter().enumerate() {
+                        increase(to, alpha * factor, b.row(i + o * shift));
+                    }
                 }
-            }
-        },
-    )
-}
-
-pub(super) fn banded_scatter(b: ViewMut<'_>, alpha: f32, c: View<'_>, a: View<'_>, shift: usize) {
-    check(&a, &c, &b.as_view(), shift);
-    simd::run_plain(
-        split(b, [c, a]),
-        #[inline(always)]
-        |(mut b, [c, a])| {
-            for i in 0..a.rows() {
-                let from = a.row(i);
-                for (o, &factor) in c.row(i).iter().enumerate() {
-                    increase(b.row(i + o * shift), alpha * factor, from);
+            },
+        )
+    }
+    fn banded_scatter(&self, b: ViewMut<'_>, alpha: f32, c: View<'_>, a: View<'_>, shift: usize) {
+        check(&a, &c, &b.as_view(), shift);
+        simd::run_plain(
+            split(b, [c, a]),
+            #[inline(always)]
+            |(mut b, [c, a])| {
+                for i in 0..a.rows() {
+                    let from = a.row(i);
+                    for (o, &factor) in c.row(i).iter().enumerate() {
+                        increase(b.row(i + o * shift), alpha * factor, from);
+                    }
                 }
-            }
-        },
-    )
+            },
+        )
+    }
 }

@@ -8,7 +8,7 @@
 #[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
 mod threads;
 
-use super::elementwise;
+use super::whole;
 use crate::backend::Transpose;
 use crate::view::{View, ViewMut};
 use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO};
@@ -251,7 +251,7 @@ pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
             leading(&c.as_view()),
         )
     }
-    elementwise::mirror_below(c);
+    whole::mirror_below(c);
 }
 
 /// Distance between the elements of a view that is one row or one column.
@@ -272,7 +272,7 @@ fn gemv(
     let mut beta = beta;
     if beta == 0.0 {
         // Some versions of OpenBLAS multiply NaN by 0 here.
-        elementwise::set(y.0, 0.0);
+        whole::set(y.0, 0.0);
         beta = 1.0;
     }
     // SAFETY: as for `gemm`; both vectors have the lengths that the matrix's shape asks for.

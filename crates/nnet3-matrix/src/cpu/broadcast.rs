@@ -1,9 +1,11 @@
 //! Rows combined with a row vector or scaled by a column vector.
 
+use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
 use super::nontemporal::set;
 use super::simd::{self, Kernel, Simd};
+use crate::backend::RowsWithVectors;
 use crate::view::{View, ViewMut};
 
 #[track_caller]
@@ -37,22 +39,6 @@ fn with_row_and(dst: ViewMut<'_>, row: View<'_>, src: View<'_>, f: impl Fn(f32, 
     simd::run(Combine { dst, sources, f })
 }
 
-pub(super) fn set_rows(dst: ViewMut<'_>, row: View<'_>) {
-    with_row(dst, row, |_, [r]| r)
-}
-
-pub(super) fn add_to_rows(dst: ViewMut<'_>, alpha: f32, row: View<'_>) {
-    with_row(dst, row, move |old, [r]| old + alpha * r)
-}
-
-pub(super) fn scale_cols(dst: ViewMut<'_>, row: View<'_>) {
-    with_row(dst, row, |old, [r]| old * r)
-}
-
-pub(super) fn add_scaled_cols(dst: ViewMut<'_>, alpha: f32, row: View<'_>, src: View<'_>) {
-    with_row_and(dst, row, src, move |old, [r, x]| old + alpha * r * x)
-}
-
 #[inline(always)]
 fn combine<const N: usize>(
     dst: RowsMut<'_>,
@@ -76,35 +62,6 @@ fn with_two_rows(
     match pair(dst, src) {
         Pair::Same(dst) => combine(dst, [first, second], |x, [a, b]| f(x, a, b)),
         Pair::Apart(dst, src) => set(dst, [src, first, second], |_: f32, [x, a, b]: [f32; 3]| f(x, a, b)),
-    }
-}
-
-pub(super) fn affine_cols(dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
-    with_two_rows(dst, src, [scale, offset], |x, scale, offset| scale * x + offset)
-}
-
-pub(super) fn normalize_cols(dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
-    with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
-}
-
-pub(super) fn normalize_cols_and_add(
-    dst: ViewMut<'_>,
-    src: View<'_>,
-    mean: View<'_>,
-    scale: View<'_>,
-    factor: View<'_>,
-    other: View<'_>,
-) {
-    [mean, scale, factor].iter().for_each(|row| row_of(row, &dst));
-    same_shape(&dst.as_view(), &other);
-    let (_, [mean, scale, factor, other]) = split(dst, [mean, scale, factor, other]);
-    let [mean, scale, factor] = [mean, scale, factor].map(|row| row.repeated(dst.rows()));
-    let at = |x: f32, [mean, scale, factor, y]: [f32; 4]| (x - mean) * scale + factor * y;
-    match pair(dst, src) {
-        Pair::Same(dst) => combine(dst, [mean, scale, factor, other], at),
-        Pair::Apart(dst, src) => {
-            combine(dst, [src, mean, scale, factor, other], move |_, [x, a, b, c, d]| at(x, [a, b, c, d]))
-        }
     }
 }
 
@@ -153,10 +110,50 @@ fn with_column<const N: usize>(
     simd::run(WithColumn { dst, col, sources, f })
 }
 
-pub(super) fn scale_rows(dst: ViewMut<'_>, col: View<'_>) {
-    with_column(dst, col, [], |old, factor, []| old * factor)
-}
-
-pub(super) fn add_scaled_rows(dst: ViewMut<'_>, alpha: f32, col: View<'_>, src: View<'_>) {
-    with_column(dst, col, [src], move |old, factor, [x]| old + alpha * factor * x)
+impl RowsWithVectors for CpuBackend {
+    fn set_rows(&self, dst: ViewMut<'_>, row: View<'_>) {
+        with_row(dst, row, |_, [r]| r)
+    }
+    fn add_to_rows(&self, dst: ViewMut<'_>, alpha: f32, row: View<'_>) {
+        with_row(dst, row, move |old, [r]| old + alpha * r)
+    }
+    fn scale_cols(&self, dst: ViewMut<'_>, row: View<'_>) {
+        with_row(dst, row, |old, [r]| old * r)
+    }
+    fn scale_rows(&self, dst: ViewMut<'_>, col: View<'_>) {
+        with_column(dst, col, [], |old, factor, []| old * factor)
+    }
+    fn add_scaled_rows(&self, dst: ViewMut<'_>, alpha: f32, col: View<'_>, src: View<'_>) {
+        with_column(dst, col, [src], move |old, factor, [x]| old + alpha * factor * x)
+    }
+    fn add_scaled_cols(&self, dst: ViewMut<'_>, alpha: f32, row: View<'_>, src: View<'_>) {
+        with_row_and(dst, row, src, move |old, [r, x]| old + alpha * r * x)
+    }
+    fn affine_cols(&self, dst: ViewMut<'_>, src: View<'_>, scale: View<'_>, offset: View<'_>) {
+        with_two_rows(dst, src, [scale, offset], |x, scale, offset| scale * x + offset)
+    }
+    fn normalize_cols(&self, dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
+        with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
+    }
+    fn normalize_cols_and_add(
+        &self,
+        dst: ViewMut<'_>,
+        src: View<'_>,
+        mean: View<'_>,
+        scale: View<'_>,
+        factor: View<'_>,
+        other: View<'_>,
+    ) {
+        [mean, scale, factor].iter().for_each(|row| row_of(row, &dst));
+        same_shape(&dst.as_view(), &other);
+        let (_, [mean, scale, factor, other]) = split(dst, [mean, scale, factor, other]);
+        let [mean, scale, factor] = [mean, scale, factor].map(|row| row.repeated(dst.rows()));
+        let at = |x: f32, [mean, scale, factor, y]: [f32; 4]| (x - mean) * scale + factor * y;
+        match pair(dst, src) {
+            Pair::Same(dst) => combine(dst, [mean, scale, factor, other], at),
+            Pair::Apart(dst, src) => {
+                combine(dst, [src, mean, scale, factor, other], move |_, [x, a, b, c, d]| at(x, [a, b, c, d]))
+            }
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Matrix products: by BLAS, or by kernels of our own where those are faster.
 
+use super::CpuBackend;
 use super::access::{on_host, overlap};
 use super::simd::{self, VectorLevel};
-use super::{blas, elementwise, packed, unpacked};
-use crate::backend::Transpose;
+use super::{blas, packed, unpacked, whole};
+use crate::backend::{Products, Transpose};
 use crate::view::{View, ViewMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,9 +45,9 @@ pub(super) fn gemm(
     }
     if k == 0 || alpha == 0.0 {
         match beta {
-            0.0 => elementwise::set(c, 0.0),
+            0.0 => whole::set(c, 0.0),
             1.0 => {}
-            _ => elementwise::scale(c, beta),
+            _ => whole::scale(c, beta),
         }
         return;
     }
@@ -94,6 +95,24 @@ static THREADS: AtomicUsize = AtomicUsize::new(1);
 pub fn set_num_threads(threads: usize) {
     THREADS.store(threads.max(1), Ordering::Relaxed);
     blas::set_num_threads(threads.max(1))
+}
+
+impl Products for CpuBackend {
+    fn gemm(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
+    }
+    fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
+        gram(c, a)
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Steps of the forward and backward recursions of hidden Markov models, sixteen sequences at a time.
 
+use super::CpuBackend;
 use super::access::{Rows, RowsMut, overlap, split};
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
+use crate::backend::HiddenMarkovModels;
 use crate::hmm::{Hmm, HmmStep, Term, shape};
 use crate::view::{View, ViewMut};
 use std::ops::Range;
@@ -203,13 +205,6 @@ impl Kernel for Forward<'_> {
     }
 }
 
-pub(super) fn forward(next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
-    let n = step.check(hmm);
-    shape(&next.as_view(), hmm.states(), n);
-    let (next, [alpha, likelihoods, scale]) = split(next, [step.alpha, step.likelihoods, step.scale]);
-    simd::run(Forward { next, arrivals: Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak } });
-}
-
 struct Entries<'a> {
     entries: RowsMut<'a>,
     posteriors: RowsMut<'a>,
@@ -257,27 +252,6 @@ impl Kernel for Entries<'_> {
     }
 }
 
-pub(super) fn entries(
-    entries: ViewMut<'_>,
-    posteriors: ViewMut<'_>,
-    hmm: &Hmm,
-    step: HmmStep<'_>,
-    [next, beta, shared]: [View<'_>; 3],
-) {
-    let n = step.check(hmm);
-    shape(&entries.as_view(), hmm.entries(), n);
-    shape(&posteriors.as_view(), hmm.emissions(), n);
-    shape(&next, hmm.states(), n);
-    shape(&beta, hmm.states(), n);
-    shape(&shared, 1, n);
-    assert!(!overlap(&entries.as_view(), &posteriors.as_view()), "entries and posteriors in one place");
-    let sources = [step.alpha, step.likelihoods, step.scale, next, beta, shared];
-    let (entries, _) = split(entries, sources);
-    let (posteriors, [alpha, likelihoods, scale, next, beta, shared]) = split(posteriors, sources);
-    let arrivals = Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak };
-    simd::run(Entries { entries, posteriors, arrivals, next, beta, shared });
-}
-
 struct Backward<'a> {
     beta: RowsMut<'a>,
     hmm: &'a Hmm,
@@ -305,11 +279,45 @@ impl Kernel for Backward<'_> {
     }
 }
 
-pub(super) fn backward(beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
-    let n = beta.cols();
-    shape(&beta.as_view(), hmm.states(), n);
-    shape(&entries, hmm.entries(), n);
-    shape(&scale, 1, n);
-    let (beta, [entries, scale]) = split(beta, [entries, scale]);
-    simd::run(Backward { beta, hmm, entries, scale });
+impl HiddenMarkovModels for CpuBackend {
+    fn hmm_columns(&self) -> Option<usize> {
+        Some(columns())
+    }
+    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+        let n = step.check(hmm);
+        shape(&next.as_view(), hmm.states(), n);
+        let (next, [alpha, likelihoods, scale]) = split(next, [step.alpha, step.likelihoods, step.scale]);
+        simd::run(Forward { next, arrivals: Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak } });
+    }
+    fn hmm_entries(
+        &self,
+        entries: ViewMut<'_>,
+        posteriors: ViewMut<'_>,
+        hmm: &Hmm,
+        step: HmmStep<'_>,
+        next: View<'_>,
+        beta: View<'_>,
+        shared: View<'_>,
+    ) {
+        let n = step.check(hmm);
+        shape(&entries.as_view(), hmm.entries(), n);
+        shape(&posteriors.as_view(), hmm.emissions(), n);
+        shape(&next, hmm.states(), n);
+        shape(&beta, hmm.states(), n);
+        shape(&shared, 1, n);
+        assert!(!overlap(&entries.as_view(), &posteriors.as_view()), "entries and posteriors in one place");
+        let sources = [step.alpha, step.likelihoods, step.scale, next, beta, shared];
+        let (entries, _) = split(entries, sources);
+        let (posteriors, [alpha, likelihoods, scale, next, beta, shared]) = split(posteriors, sources);
+        let arrivals = Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak };
+        simd::run(Entries { entries, posteriors, arrivals, next, beta, shared });
+    }
+    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
+        let n = beta.cols();
+        shape(&beta.as_view(), hmm.states(), n);
+        shape(&entries, hmm.entries(), n);
+        shape(&scale, 1, n);
+        let (beta, [entries, scale]) = split(beta, [entries, scale]);
+        simd::run(Backward { beta, hmm, entries, scale });
+    }
 }

@@ -1,22 +1,10 @@
 //! Steps of parameters along their gradients.
 
+use super::CpuBackend;
 use super::access::{RowsMut, destination, source};
 use super::simd::{self, Kernel, Simd};
+use crate::backend::LearningSteps;
 use crate::learning_step::{Learned, LearningStep, StepRule};
-
-pub(super) fn learn(learned: Learned<'_>, step: LearningStep<'_>) {
-    let views = learned.views(step.rule);
-    if views[0].is_empty() {
-        return;
-    }
-    let factor = step.factor.times * source(step.factor.element).row(0)[0];
-    let [parameter, gradient, first, second] = views.map(destination);
-    let mut rows = Learning { parameter, gradient, states: [first, second], factor, step };
-    if factor == 0.0 {
-        return (0..rows.gradient.rows()).for_each(|i| rows.gradient.row(i).fill(0.0));
-    }
-    simd::run(rows)
-}
 
 struct Learning<'a> {
     parameter: RowsMut<'a>,
@@ -106,5 +94,21 @@ impl Learning<'_> {
                 }
             }
         }
+    }
+}
+
+impl LearningSteps for CpuBackend {
+    fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>) {
+        let views = learned.views(step.rule);
+        if views[0].is_empty() {
+            return;
+        }
+        let factor = step.factor.times * source(step.factor.element).row(0)[0];
+        let [parameter, gradient, first, second] = views.map(destination);
+        let mut rows = Learning { parameter, gradient, states: [first, second], factor, step };
+        if factor == 0.0 {
+            return (0..rows.gradient.rows()).for_each(|i| rows.gradient.row(i).fill(0.0));
+        }
+        simd::run(rows)
     }
 }

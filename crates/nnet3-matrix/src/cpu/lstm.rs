@@ -3,9 +3,11 @@
 //! Rows are worked on in stretches of [`WIDTH`] cells; whatever is computed goes to arrays on the stack first, so that
 //! the inner loops write nowhere that they might read from.
 
+use super::CpuBackend;
 use super::access::{Rows, RowsMut, overlap, source, split};
 use super::math::{sigmoid, tanh};
 use super::simd::{self, Kernel, Simd};
+use crate::backend::RecurrentCells;
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
@@ -135,16 +137,6 @@ impl Kernel for Forward<'_> {
             }
         }
     }
-}
-
-pub(super) fn lstm_cell(output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
-    let cells = cells_of(&input, &params);
-    assert!(
-        output.rows() == input.rows() && output.cols() == 2 * cells,
-        "output {output:?} for input {input:?}"
-    );
-    let (output, [input, params]) = split(output, [input, params]);
-    simd::run(Forward { output, input, params })
 }
 
 /// Rows whose sums are formed in `f32`.
@@ -277,41 +269,53 @@ impl Backward<'_> {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-pub(super) fn lstm_cell_backward(
-    input: View<'_>,
-    params: View<'_>,
-    out_deriv: View<'_>,
-    self_repair: View<'_>,
-    in_deriv: ViewMut<'_>,
-    params_deriv: ViewMut<'_>,
-    sums: Option<(&mut Accumulator, &mut Accumulator)>,
-) {
-    let cells = cells_of(&input, &params);
-    let rows = input.rows();
-    let has = |view: &View<'_>, rows: usize, cols: usize| {
-        assert!(view.rows() == rows && view.cols() == cols, "{view:?} where {rows} x {cols} is expected");
-    };
-    has(&out_deriv, rows, 2 * cells);
-    has(&self_repair, 5, cells);
-    let sources = [input, params, out_deriv, self_repair];
-    assert!(!overlap(&in_deriv.as_view(), &params_deriv.as_view()), "derivatives overlap");
-    let in_deriv = (!in_deriv.is_empty()).then(|| {
-        assert!(in_deriv.rows() == rows && in_deriv.cols() >= 5 * cells, "{in_deriv:?} for {input:?}");
-        split(in_deriv, sources).0
-    });
-    let params_deriv = (!params_deriv.is_empty()).then(|| {
-        has(&params_deriv.as_view(), 3, cells);
-        split(params_deriv, sources).0
-    });
-    let sums = sums.map(|(values, derivs)| {
+impl RecurrentCells for CpuBackend {
+    fn lstm_cell(&self, output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
+        let cells = cells_of(&input, &params);
         assert!(
-            values.len() == 5 * cells && derivs.len() == 5 * cells,
-            "{} sums for {cells} cells",
-            values.len()
+            output.rows() == input.rows() && output.cols() == 2 * cells,
+            "output {output:?} for input {input:?}"
         );
-        (values.values_mut(), derivs.values_mut())
-    });
-    let [input, params, out_deriv, self_repair] = sources.map(source);
-    simd::run(Backward { input, params, out_deriv, self_repair, in_deriv, params_deriv, sums })
+        let (output, [input, params]) = split(output, [input, params]);
+        simd::run(Forward { output, input, params })
+    }
+    #[allow(clippy::too_many_arguments)]
+    fn lstm_cell_backward(
+        &self,
+        input: View<'_>,
+        params: View<'_>,
+        out_deriv: View<'_>,
+        self_repair: View<'_>,
+        in_deriv: ViewMut<'_>,
+        params_deriv: ViewMut<'_>,
+        sums: Option<(&mut Accumulator, &mut Accumulator)>,
+    ) {
+        let cells = cells_of(&input, &params);
+        let rows = input.rows();
+        let has = |view: &View<'_>, rows: usize, cols: usize| {
+            assert!(view.rows() == rows && view.cols() == cols, "{view:?} where {rows} x {cols} is expected");
+        };
+        has(&out_deriv, rows, 2 * cells);
+        has(&self_repair, 5, cells);
+        let sources = [input, params, out_deriv, self_repair];
+        assert!(!overlap(&in_deriv.as_view(), &params_deriv.as_view()), "derivatives overlap");
+        let in_deriv = (!in_deriv.is_empty()).then(|| {
+            assert!(in_deriv.rows() == rows && in_deriv.cols() >= 5 * cells, "{in_deriv:?} for {input:?}");
+            split(in_deriv, sources).0
+        });
+        let params_deriv = (!params_deriv.is_empty()).then(|| {
+            has(&params_deriv.as_view(), 3, cells);
+            split(params_deriv, sources).0
+        });
+        let sums = sums.map(|(values, derivs)| {
+            assert!(
+                values.len() == 5 * cells && derivs.len() == 5 * cells,
+                "{} sums for {cells} cells",
+                values.len()
+            );
+            (values.values_mut(), derivs.values_mut())
+        });
+        let [input, params, out_deriv, self_repair] = sources.map(source);
+        simd::run(Backward { input, params, out_deriv, self_repair, in_deriv, params_deriv, sums })
+    }
 }

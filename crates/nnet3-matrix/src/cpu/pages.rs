@@ -32,7 +32,7 @@ fn advise(pointer: *mut u8, bytes: usize) {
     let _ = (pointer, bytes);
 }
 
-/// Does what [`crate::Backend::allocate`] says.
+/// Does what [`crate::backend::Storage::allocate`] says.
 pub(super) fn allocate(len: usize) -> *mut f32 {
     if len == 0 {
         return std::ptr::without_provenance_mut(ALIGNMENT);

@@ -5,9 +5,11 @@
 //! hashed key. Uniform: (top 23 bits + 1/2) / 2^23, exactly. Normal: Box and Muller's cosine branch, radius from the
 //! top 31 bits, angle from the low 32; equal on all devices up to rounding.
 
+use super::CpuBackend;
 use super::access::destination;
 use super::math;
 use super::simd::{self, Kernel, Simd};
+use crate::backend::RandomNumbers;
 use crate::view::ViewMut;
 
 /// 2^64 divided by the golden ratio.
@@ -74,10 +76,11 @@ impl<D: Distribution> Kernel for Fill<'_, D> {
     }
 }
 
-pub(super) fn fill_uniform(dst: ViewMut<'_>, key: u64) {
-    simd::run(Fill { dst, key, distribution: Uniform })
-}
-
-pub(super) fn fill_normal(dst: ViewMut<'_>, key: u64) {
-    simd::run(Fill { dst, key, distribution: Normal })
+impl RandomNumbers for CpuBackend {
+    fn fill_uniform(&self, dst: ViewMut<'_>, key: u64) {
+        simd::run(Fill { dst, key, distribution: Uniform })
+    }
+    fn fill_normal(&self, dst: ViewMut<'_>, key: u64) {
+        simd::run(Fill { dst, key, distribution: Normal })
+    }
 }

@@ -1,8 +1,10 @@
 //! Rows picked by number or by place.
 
+use super::CpuBackend;
 use super::access::{Rows, RowsMut, gather, scatter, split};
 use super::nontemporal::{CopyRows, is_large};
 use super::simd;
+use crate::backend::PickedRows;
 use crate::memory::{IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 
@@ -44,114 +46,6 @@ fn indexed<'a>(dst: ViewMut<'a>, src: View<'a>, rows: &IndexTable) -> (RowsMut<'
     (dst, src)
 }
 
-pub(super) fn copy_rows(dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
-    let (dst, src) = indexed(dst, src, rows);
-    if alpha == 1.0 && is_large(&dst) {
-        let (rows, limit) = (rows.values(), src.rows());
-        return simd::run(CopyRows { dst, src, from: |i: usize| chosen(rows[i], limit) });
-    }
-    simd::run_plain(
-        (dst, src),
-        #[inline(always)]
-        |(mut dst, src)| {
-            for (i, &row) in rows.values().iter().enumerate() {
-                match chosen(row, src.rows()) {
-                    Some(row) => put(dst.row(i), alpha, src.row(row)),
-                    None => dst.row(i).fill(0.0),
-                }
-            }
-        },
-    )
-}
-
-pub(super) fn add_rows(dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
-    simd::run_plain(
-        indexed(dst, src, rows),
-        #[inline(always)]
-        |(mut dst, src)| {
-            for (i, &row) in rows.values().iter().enumerate() {
-                if let Some(row) = chosen(row, src.rows()) {
-                    increase(dst.row(i), alpha, src.row(row));
-                }
-            }
-        },
-    )
-}
-
-pub(super) fn multiply_rows(dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
-    simd::run_plain(
-        indexed(dst, src, rows),
-        #[inline(always)]
-        |(mut dst, src)| {
-            for (i, &row) in rows.values().iter().enumerate() {
-                match chosen(row, src.rows()) {
-                    Some(row) => dst.row(i).iter_mut().zip(src.row(row)).for_each(|(to, from)| *to *= from),
-                    None => dst.row(i).fill(0.0),
-                }
-            }
-        },
-    )
-}
-
-pub(super) fn copy_rows_multi(dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
-    simd::run_plain(
-        dst,
-        #[inline(always)]
-        |dst| {
-            gather(
-                dst,
-                arena,
-                offsets.values(),
-                #[inline(always)]
-                |to, from| match from {
-                    Some(from) => put(to, alpha, from),
-                    None => to.fill(0.0),
-                },
-            )
-        },
-    )
-}
-
-pub(super) fn add_rows_multi(dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
-    simd::run_plain(
-        dst,
-        #[inline(always)]
-        |dst| {
-            gather(
-                dst,
-                arena,
-                offsets.values(),
-                #[inline(always)]
-                |to, from| {
-                    if let Some(from) = from {
-                        increase(to, alpha, from)
-                    }
-                },
-            )
-        },
-    )
-}
-
-pub(super) fn copy_to_rows_multi(arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable) {
-    scatter(arena, src, offsets.values(), |to, from| to.copy_from_slice(from))
-}
-
-pub(super) fn add_to_rows_multi(arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable) {
-    simd::run_plain(
-        arena,
-        #[inline(always)]
-        |arena| {
-            scatter(
-                arena,
-                src,
-                offsets.values(),
-                #[inline(always)]
-                |to, from| increase(to, alpha, from),
-            )
-        },
-    )
-}
-
 /// Range number `i` of a table of begins and ends, checked against `limit`; empty for -1, -1.
 #[inline(always)]
 pub(super) fn range(ranges: &[i32], i: usize, limit: usize) -> std::ops::Range<usize> {
@@ -163,34 +57,139 @@ pub(super) fn range(ranges: &[i32], i: usize, limit: usize) -> std::ops::Range<u
     begin as usize..end as usize
 }
 
-pub(super) fn add_row_ranges(dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable) {
-    /// Columns whose sums are formed at a time.
-    const WIDTH: usize = 512;
-    assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
-    assert_eq!(ranges.len(), 2 * dst.rows(), "begins and ends for a matrix of {} rows", dst.rows());
-    simd::run_plain(
-        split(dst, [src]),
-        #[inline(always)]
-        |(mut dst, [src])| {
-            let cols = dst.cols();
-            for i in 0..dst.rows() {
-                let range = range(ranges.values(), i, src.rows());
-                if range.len() == 1 {
-                    increase(dst.row(i), alpha, src.row(range.start));
-                }
-                if range.len() < 2 {
-                    continue;
-                }
-                for start in (0..cols).step_by(WIDTH) {
-                    let end = cols.min(start + WIDTH);
-                    let mut sums = [0.0; WIDTH];
-                    let sums = &mut sums[..end - start];
-                    for row in range.clone() {
-                        increase(sums, 1.0, &src.row(row)[start..end]);
+impl PickedRows for CpuBackend {
+    fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        let (dst, src) = indexed(dst, src, rows);
+        if alpha == 1.0 && is_large(&dst) {
+            let (rows, limit) = (rows.values(), src.rows());
+            return simd::run(CopyRows { dst, src, from: |i: usize| chosen(rows[i], limit) });
+        }
+        simd::run_plain(
+            (dst, src),
+            #[inline(always)]
+            |(mut dst, src)| {
+                for (i, &row) in rows.values().iter().enumerate() {
+                    match chosen(row, src.rows()) {
+                        Some(row) => put(dst.row(i), alpha, src.row(row)),
+                        None => dst.row(i).fill(0.0),
                     }
-                    increase(&mut dst.row(i)[start..end], alpha, sums);
                 }
-            }
-        },
-    )
+            },
+        )
+    }
+    fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        simd::run_plain(
+            indexed(dst, src, rows),
+            #[inline(always)]
+            |(mut dst, src)| {
+                for (i, &row) in rows.values().iter().enumerate() {
+                    if let Some(row) = chosen(row, src.rows()) {
+                        increase(dst.row(i), alpha, src.row(row));
+                    }
+                }
+            },
+        )
+    }
+    fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+        simd::run_plain(
+            indexed(dst, src, rows),
+            #[inline(always)]
+            |(mut dst, src)| {
+                for (i, &row) in rows.values().iter().enumerate() {
+                    match chosen(row, src.rows()) {
+                        Some(row) => {
+                            dst.row(i).iter_mut().zip(src.row(row)).for_each(|(to, from)| *to *= from)
+                        }
+                        None => dst.row(i).fill(0.0),
+                    }
+                }
+            },
+        )
+    }
+    fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
+        simd::run_plain(
+            dst,
+            #[inline(always)]
+            |dst| {
+                gather(
+                    dst,
+                    arena,
+                    offsets.values(),
+                    #[inline(always)]
+                    |to, from| match from {
+                        Some(from) => put(to, alpha, from),
+                        None => to.fill(0.0),
+                    },
+                )
+            },
+        )
+    }
+    fn add_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
+        simd::run_plain(
+            dst,
+            #[inline(always)]
+            |dst| {
+                gather(
+                    dst,
+                    arena,
+                    offsets.values(),
+                    #[inline(always)]
+                    |to, from| {
+                        if let Some(from) = from {
+                            increase(to, alpha, from)
+                        }
+                    },
+                )
+            },
+        )
+    }
+    fn copy_to_rows_multi(&self, arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable) {
+        scatter(arena, src, offsets.values(), |to, from| to.copy_from_slice(from))
+    }
+    fn add_to_rows_multi(&self, arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable) {
+        simd::run_plain(
+            arena,
+            #[inline(always)]
+            |arena| {
+                scatter(
+                    arena,
+                    src,
+                    offsets.values(),
+                    #[inline(always)]
+                    |to, from| increase(to, alpha, from),
+                )
+            },
+        )
+    }
+    fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable) {
+        /// Columns whose sums are formed at a time.
+        const WIDTH: usize = 512;
+        assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
+        assert_eq!(ranges.len(), 2 * dst.rows(), "begins and ends for a matrix of {} rows", dst.rows());
+        simd::run_plain(
+            split(dst, [src]),
+            #[inline(always)]
+            |(mut dst, [src])| {
+                let cols = dst.cols();
+                for i in 0..dst.rows() {
+                    let range = range(ranges.values(), i, src.rows());
+                    if range.len() == 1 {
+                        increase(dst.row(i), alpha, src.row(range.start));
+                    }
+                    if range.len() < 2 {
+                        continue;
+                    }
+                    for start in (0..cols).step_by(WIDTH) {
+                        let end = cols.min(start + WIDTH);
+                        let mut sums = [0.0; WIDTH];
+                        let sums = &mut sums[..end - start];
+                        for row in range.clone() {
+                            increase(sums, 1.0, &src.row(row)[start..end]);
+                        }
+                        increase(&mut dst.row(i)[start..end], alpha, sums);
+                    }
+                }
+            },
+        )
+    }
 }

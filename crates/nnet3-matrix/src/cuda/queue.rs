@@ -1,6 +1,6 @@
 //! Work waiting to be sent to a device, in segments that are captured as graphs when they come again.
 //!
-//! The backend pushes work; a mark of the executor ([`crate::Backend::mark`]), a transfer or a change of memory ends a
+//! The backend pushes work; a mark of the executor ([`crate::backend::Storage::mark`]), a transfer or a change of memory ends a
 //! segment. A segment is sent as it is the first time, and remembered. When the same work comes a second time (the same
 //! kernels with the same arguments, compared in full), it is captured as a graph, and from then on replayed with one
 //! call. So a graph can never do anything else than the calls that it stands for, whatever changed in the program, and a

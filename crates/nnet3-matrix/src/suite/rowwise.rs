@@ -20,7 +20,11 @@ fn forward(device: &Device, log: bool) {
         let of = |i: usize, j: usize| {
             if log { (want[i][j], want[i][j].abs() + 1.0) } else { (want[i][j].exp(), want[i][j].exp()) }
         };
-        let run = if log { crate::Backend::log_softmax } else { crate::Backend::softmax };
+        let run = if log {
+            crate::backend::RowFunctions::log_softmax
+        } else {
+            crate::backend::RowFunctions::softmax
+        };
         run(device.as_ref(), dst.view_mut(), src.view());
         dst.expect(2e-6, of);
         let view = src.view_mut();
@@ -77,7 +81,11 @@ fn backward(device: &Device, log: bool) {
                 (y * (e - sum), y.abs() * (e.abs() + size))
             }
         };
-        let run = if log { crate::Backend::log_softmax_backward } else { crate::Backend::softmax_backward };
+        let run = if log {
+            crate::backend::RowFunctions::log_softmax_backward
+        } else {
+            crate::backend::RowFunctions::softmax_backward
+        };
         run(device.as_ref(), dst.view_mut(), y.view(), e.view());
         dst.expect(1e-6, |i, j| of(e.at(i, j), i, j));
         let view = e.view_mut();

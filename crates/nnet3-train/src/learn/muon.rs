@@ -30,7 +30,7 @@ impl Numbers {
     }
 }
 
-/// A step as [`nnet3_matrix::Backend::learn`] makes it, with the step that its rule makes of the gradient made orthogonal. `finite` is
+/// A step as [`nnet3_matrix::backend::LearningSteps::learn`] makes it, with the step that its rule makes of the gradient made orthogonal. `finite` is
 /// 1, or 0 if there is to be no step.
 pub fn step(
     context: Context<'_>,

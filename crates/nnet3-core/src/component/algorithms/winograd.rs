@@ -377,7 +377,7 @@ fn tap(linear: View<'_>, k: usize, taps: usize) -> View<'_> {
     linear.col_range(k * dim..(k + 1) * dim)
 }
 
-/// Does what [`Backend::weighted_sum`] does, with at most [`MOST_INPUTS`] terms.
+/// Does what [`nnet3_matrix::backend::WholeMatrices::weighted_sum`] does, with at most [`MOST_INPUTS`] terms.
 fn weighted_sum<'v>(
     backend: &dyn Backend,
     to: ViewMut<'_>,

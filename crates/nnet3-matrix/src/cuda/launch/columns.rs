@@ -1,6 +1,7 @@
 //! `columns.cu`.
 
 use super::GpuBackend;
+use crate::backend::PickedColumns;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::Arg;
 use crate::memory::IndexTable;
@@ -8,13 +9,7 @@ use crate::view::{View, ViewMut};
 
 impl<E: Engine> GpuBackend<E> {
     /// Columns of src by a number for each of dst's.
-    pub(in crate::cuda) fn by_cols(
-        &self,
-        kernel: &'static str,
-        dst: ViewMut<'_>,
-        src: View<'_>,
-        cols: &IndexTable,
-    ) {
+    fn by_cols(&self, kernel: &'static str, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
         assert_eq!(dst.rows(), src.rows(), "rows of destination and source");
         assert_eq!(cols.len(), dst.cols(), "column numbers for {} columns", dst.cols());
         if dst.is_empty() {
@@ -24,8 +19,16 @@ impl<E: Engine> GpuBackend<E> {
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
         self.fill(kernel, d, &[Arg::Mat(d), Arg::Mat(s), Arg::Ints(table)])
     }
+}
 
-    pub(in crate::cuda) fn to_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
+impl<E: Engine> PickedColumns for GpuBackend<E> {
+    fn copy_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
+        self.by_cols("copy_cols", dst, src, cols)
+    }
+    fn add_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
+        self.by_cols("add_cols", dst, src, cols)
+    }
+    fn add_to_cols(&self, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
         assert_eq!(dst.rows(), src.rows(), "rows of destination and source");
         assert_eq!(cols.len(), src.cols(), "column numbers for {} columns", src.cols());
         if dst.is_empty() || src.is_empty() {
@@ -35,8 +38,7 @@ impl<E: Engine> GpuBackend<E> {
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
         self.each("add_to_cols", d, &[Arg::Mat(d), Arg::Mat(s), Arg::Ints(starts), Arg::Ints(sources)])
     }
-
-    pub(in crate::cuda) fn col_ranges(&self, dst: ViewMut<'_>, src: View<'_>, ranges: &IndexTable) {
+    fn sum_col_ranges(&self, dst: ViewMut<'_>, src: View<'_>, ranges: &IndexTable) {
         assert_eq!(dst.rows(), src.rows(), "rows of destination and source");
         assert_eq!(ranges.len(), 2 * dst.cols(), "begins and ends for a matrix of {} columns", dst.cols());
         if dst.is_empty() {

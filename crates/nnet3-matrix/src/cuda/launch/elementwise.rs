@@ -1,9 +1,9 @@
-//! `elementwise.cu`, `map.cu`, `transpose.cu`, `broadcast.cu`, `random.cu`.
+//! `elementwise.cu`, `map.cu`.
 
-use super::{GpuBackend, elements, flattened, same_shape};
-use crate::backend::{Activation, Map};
+use super::{GpuBackend, flattened, same_shape};
+use crate::backend::{Activation, Elementwise, Map};
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Arg, Launch, Op};
+use crate::cuda::op::Arg;
 use crate::view::{View, ViewMut};
 
 /// Returns the number that `prelude.cu` gives to an activation.
@@ -15,15 +15,11 @@ pub(super) fn number_of(activation: Activation) -> i32 {
     }
 }
 
-/// Side of the squares of `transpose.cu`, and rows of its blocks.
-const SIDE: u32 = 32;
-const SQUARE_ROWS: u32 = 8;
-
 impl<E: Engine> GpuBackend<E> {
     /// A kernel over elements of matrices of one shape, the destination first; `others` come after the destination in
     /// the order that `args` gives them.
     #[track_caller]
-    pub(in crate::cuda) fn over<const N: usize>(
+    pub(super) fn over<const N: usize>(
         &self,
         kernel: &'static str,
         dst: ViewMut<'_>,
@@ -41,57 +37,28 @@ impl<E: Engine> GpuBackend<E> {
         self.fill(kernel, dst, &args(Arg::Mat(dst), others.map(Arg::Mat)));
     }
 
-    pub(in crate::cuda) fn unary(&self, kernel: &'static str, dst: ViewMut<'_>, src: View<'_>) {
+    pub(super) fn unary(&self, kernel: &'static str, dst: ViewMut<'_>, src: View<'_>) {
         self.over(kernel, dst, [src], |d, [s]| vec![d, s])
     }
 
-    pub(in crate::cuda) fn set_value(&self, dst: ViewMut<'_>, value: f32) {
-        self.over("set_value", dst, [], |d, []| vec![d, Arg::Float(value)])
-    }
-
-    pub(in crate::cuda) fn copy_values(&self, dst: ViewMut<'_>, src: View<'_>) {
-        same_shape(&dst.as_view(), &src);
-        if !dst.same_start(&src) {
-            self.unary("copy_values", dst, src)
-        }
-    }
-
-    pub(in crate::cuda) fn scale_values(&self, dst: ViewMut<'_>, factor: f32) {
-        self.over("scale_values", dst, [], |d, []| vec![d, Arg::Float(factor)])
-    }
-
     /// dst, a factor, src.
-    pub(in crate::cuda) fn scaled(&self, kernel: &'static str, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
+    pub(super) fn scaled(&self, kernel: &'static str, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
         self.over(kernel, dst, [src], |d, [s]| vec![d, Arg::Float(alpha), s])
     }
 
-    pub(in crate::cuda) fn add_product_of(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>) {
-        self.over("add_product", dst, [a, b], |d, [a, b]| vec![d, Arg::Float(alpha), a, b])
-    }
-
     /// dst and two sources.
-    pub(in crate::cuda) fn binary(&self, kernel: &'static str, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+    fn binary(&self, kernel: &'static str, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
         self.over(kernel, dst, [a, b], |d, [a, b]| vec![d, a, b])
     }
 
     /// dst and three sources.
-    pub(in crate::cuda) fn ternary(&self, kernel: &'static str, dst: ViewMut<'_>, sources: [View<'_>; 3]) {
+    fn ternary(&self, kernel: &'static str, dst: ViewMut<'_>, sources: [View<'_>; 3]) {
         self.over(kernel, dst, sources, |d, [a, b, c]| vec![d, a, b, c])
     }
+}
 
-    pub(in crate::cuda) fn transpose(&self, dst: ViewMut<'_>, src: View<'_>) {
-        assert!(
-            dst.rows() == src.cols() && dst.cols() == src.rows(),
-            "{dst:?} from the transpose of {src:?}"
-        );
-        let (d, s) = (self.mat(dst.as_view()), self.mat(src));
-        if s.rows > 0 {
-            let grid = [s.cols.div_ceil(SIDE).min(super::WIDE), s.rows.div_ceil(SIDE).min(super::HIGH)];
-            self.push(Launch::new("copy_transposed", grid, [SIDE, SQUARE_ROWS], &[Arg::Mat(d), Arg::Mat(s)]));
-        }
-    }
-
-    pub(in crate::cuda) fn map_values(&self, dst: ViewMut<'_>, src: View<'_>, f: Map) {
+impl<E: Engine> Elementwise for GpuBackend<E> {
+    fn map(&self, dst: ViewMut<'_>, src: View<'_>, f: Map) {
         let with = |kernel, a: f32, b: f32| {
             self.over(kernel, dst, [src], |d, [s]| vec![d, s, Arg::Float(a), Arg::Float(b)])
         };
@@ -112,12 +79,10 @@ impl<E: Engine> GpuBackend<E> {
             Map::AwayFromZero { epsilon } => with("map_away_from_zero", epsilon, 0.0),
         }
     }
-
-    pub(in crate::cuda) fn activation(&self, dst: ViewMut<'_>, src: View<'_>, activation: Activation) {
+    fn activate(&self, dst: ViewMut<'_>, src: View<'_>, activation: Activation) {
         self.over("activate", dst, [src], |d, [s]| vec![d, s, Arg::Int(number_of(activation))])
     }
-
-    pub(in crate::cuda) fn activation_backward(
+    fn activate_backward(
         &self,
         dst: ViewMut<'_>,
         out_value: View<'_>,
@@ -128,48 +93,37 @@ impl<E: Engine> GpuBackend<E> {
             vec![d, y, e, Arg::Int(number_of(activation))]
         })
     }
-
-    /// A kernel over elements of dst, with 1 × cols vectors or rows × 1 ones, and matrices of dst's shape.
-    #[track_caller]
-    pub(in crate::cuda) fn broadcast(&self, kernel: &'static str, dst: ViewMut<'_>, args: &[Broadcast<'_>]) {
-        let d = self.mat(dst.as_view());
-        let mut list = vec![Arg::Mat(d)];
-        for arg in args {
-            let (view, shape) = match *arg {
-                Broadcast::Factor(x) => {
-                    list.push(Arg::Float(x));
-                    continue;
-                }
-                Broadcast::Row(row) => (row, (1, dst.cols())),
-                Broadcast::Col(col) => (col, (dst.rows(), 1)),
-                Broadcast::Matrix(m) => (m, (dst.rows(), dst.cols())),
-            };
-            assert!(
-                (view.rows(), view.cols()) == shape,
-                "{view:?} where {} x {} is expected",
-                shape.0,
-                shape.1
-            );
-            list.push(Arg::Mat(self.mat(view)));
-        }
-        self.fill(kernel, d, &list)
+    fn product(&self, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
+        self.binary("product", dst, a, b)
     }
-
-    /// Random numbers: no two calls have the same key, so these are in no segment that comes again.
-    pub(in crate::cuda) fn random(&self, kernel: &'static str, dst: ViewMut<'_>, key: u64) {
-        let d = self.mat(dst.as_view());
-        if d.rows > 0 {
-            let (grid, block) = elements(d.rows, d.cols);
-            let launch = Launch::new(kernel, grid, block, &[Arg::Mat(d), Arg::Key(key)]);
-            self.queue.lock().push_once(Op::Launch(launch));
-        }
+    fn multiply(&self, dst: ViewMut<'_>, src: View<'_>) {
+        self.binary("product", dst, dst.as_view(), src)
     }
-}
-
-/// An argument of a kernel of `broadcast.cu`.
-pub(in crate::cuda) enum Broadcast<'a> {
-    Factor(f32),
-    Row(View<'a>),
-    Col(View<'a>),
-    Matrix(View<'a>),
+    fn divide(&self, dst: ViewMut<'_>, src: View<'_>) {
+        self.unary("divide", dst, src)
+    }
+    fn add_product(&self, dst: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>) {
+        self.over("add_product", dst, [a, b], |d, [a, b]| vec![d, Arg::Float(alpha), a, b])
+    }
+    fn multiply_by_ratio(
+        &self,
+        dst: ViewMut<'_>,
+        out_deriv: View<'_>,
+        out_value: View<'_>,
+        in_value: View<'_>,
+    ) {
+        self.ternary("multiply_by_ratio", dst, [out_deriv, out_value, in_value])
+    }
+    fn add_where_equal(&self, dst: ViewMut<'_>, a: View<'_>, c: View<'_>, b: View<'_>) {
+        self.ternary("add_where_equal", dst, [a, c, b])
+    }
+    fn max_with(&self, dst: ViewMut<'_>, src: View<'_>) {
+        self.unary("max_with", dst, src)
+    }
+    fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32) {
+        self.over("exp_within", dst, [src], |d, [s]| vec![d, s, Arg::Float(limit)])
+    }
+    fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32) {
+        self.over("add_excess", dst, [src], |d, [s]| vec![d, Arg::Float(alpha), s, Arg::Float(limit)])
+    }
 }

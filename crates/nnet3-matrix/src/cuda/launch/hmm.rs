@@ -1,18 +1,16 @@
 //! `hmm.cu`.
 
 use super::{BLOCK, GpuBackend, HIGH};
+use crate::backend::HiddenMarkovModels;
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Arg, Launch, Mat};
+use crate::cuda::op::{Arg, Launch};
 use crate::cuda::table::Numbers;
 use crate::hmm::{Hmm, HmmStep, Sums, shape};
 use crate::view::{View, ViewMut};
 use std::sync::Arc;
 
 /// Sequences that are worked on side by side: this many fill a device, and bound the memory that all frames of them take.
-pub(in crate::cuda) const COLUMNS: usize = 128;
-
-/// Places and values that go through scratch memory at a time.
-const MOST_ELEMENTS: usize = 1 << 20;
+const COLUMNS: usize = 128;
 
 /// A model's lists on a device.
 struct Tables<E: Engine> {
@@ -87,7 +85,16 @@ impl<E: Engine> GpuBackend<E> {
         })
     }
 
-    pub(in crate::cuda) fn step_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+    fn mats<const N: usize>(&self, views: [View<'_>; N]) -> [Arg; N] {
+        views.map(|view| Arg::Mat(self.mat(view)))
+    }
+}
+
+impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
+    fn hmm_columns(&self) -> Option<usize> {
+        Some(COLUMNS)
+    }
+    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
         let n = step.check(hmm);
         shape(&next.as_view(), hmm.states(), n);
         let (tables, next) = (self.tables(hmm), self.mat(next.as_view()));
@@ -106,14 +113,15 @@ impl<E: Engine> GpuBackend<E> {
         ];
         self.each("hmm_forward", next, &args);
     }
-
-    pub(in crate::cuda) fn entries_of_step(
+    fn hmm_entries(
         &self,
         entries: ViewMut<'_>,
         posteriors: ViewMut<'_>,
         hmm: &Hmm,
         step: HmmStep<'_>,
-        [next, beta, shared]: [View<'_>; 3],
+        next: View<'_>,
+        beta: View<'_>,
+        shared: View<'_>,
     ) {
         let n = step.check(hmm);
         shape(&entries.as_view(), hmm.entries(), n);
@@ -150,14 +158,7 @@ impl<E: Engine> GpuBackend<E> {
         ];
         self.push(Launch::new("hmm_posteriors", grid, [across, BLOCK / across], &args));
     }
-
-    pub(in crate::cuda) fn step_backward(
-        &self,
-        beta: ViewMut<'_>,
-        hmm: &Hmm,
-        entries: View<'_>,
-        scale: View<'_>,
-    ) {
+    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
         let n = beta.cols();
         shape(&beta.as_view(), hmm.states(), n);
         shape(&entries, hmm.entries(), n);
@@ -167,50 +168,5 @@ impl<E: Engine> GpuBackend<E> {
         let [order, starts, terms] =
             [&tables.backward_order, &tables.out_starts, &tables.out_terms].map(Numbers::arg);
         self.each("hmm_backward", beta, &[Arg::Mat(beta), entries, scale, order, starts, terms]);
-    }
-
-    fn mats<const N: usize>(&self, views: [View<'_>; N]) -> [Arg; N] {
-        views.map(|view| Arg::Mat(self.mat(view)))
-    }
-
-    pub(in crate::cuda) fn elements_fetched(&self, values: &mut [f32], src: View<'_>, places: &[[u32; 2]]) {
-        assert_eq!(values.len(), places.len(), "values and places");
-        let src = self.mat(src);
-        for (values, places) in values.chunks_mut(MOST_ELEMENTS).zip(places.chunks(MOST_ELEMENTS)) {
-            let (there, found) = self.upload_places(places, src);
-            self.fill("fetch_elements", found, &[Arg::Mat(found), Arg::Mat(src), there]);
-            let mut bytes = vec![0; 4 * values.len()];
-            self.queue.lock().settled().download(found.address, &mut bytes);
-            let numbers = bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b));
-            values.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
-        }
-    }
-
-    pub(in crate::cuda) fn elements_added(
-        &self,
-        dst: ViewMut<'_>,
-        alpha: f32,
-        values: &[f32],
-        places: &[[u32; 2]],
-    ) {
-        assert_eq!(values.len(), places.len(), "values and places");
-        let dst = self.mat(dst.as_view());
-        for (values, places) in values.chunks(MOST_ELEMENTS).zip(places.chunks(MOST_ELEMENTS)) {
-            let (there, more) = self.upload_places(places, dst);
-            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            self.queue.lock().settled().upload(more.address, &bytes);
-            self.each("add_elements", more, &[Arg::Mat(dst), Arg::Float(alpha), Arg::Mat(more), there]);
-        }
-    }
-
-    /// Puts places of a matrix into scratch memory, in which there is room for a value of each, too.
-    fn upload_places(&self, places: &[[u32; 2]], of: Mat) -> (Arg, Mat) {
-        let inside = places.iter().all(|&[row, col]| row < of.rows && col < of.cols);
-        assert!(inside, "an element outside of a {} x {} matrix", of.rows, of.cols);
-        let bytes: Vec<u8> = places.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
-        self.queue.lock().settled().upload(self.partials, &bytes);
-        let cols = places.len() as u32;
-        let address = self.partials + 8 * MOST_ELEMENTS as u64;
-        (Arg::Ints(self.partials), Mat { address, rows: 1, cols, stride: u64::from(cols) })
     }
 }

@@ -1,12 +1,13 @@
 //! `learning.cu`.
 
 use super::GpuBackend;
+use crate::backend::LearningSteps;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::Arg;
 use crate::learning_step::{Learned, LearningStep};
 
-impl<E: Engine> GpuBackend<E> {
-    pub(in crate::cuda) fn learning_step(&self, learned: Learned<'_>, step: LearningStep<'_>) {
+impl<E: Engine> LearningSteps for GpuBackend<E> {
+    fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>) {
         let [parameter, gradient, first, second] =
             learned.views(step.rule).map(|view| self.mat(view.as_view()));
         let [times, element] = self.element(step.factor);

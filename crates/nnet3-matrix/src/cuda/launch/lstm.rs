@@ -2,6 +2,7 @@
 
 use super::sums::Split;
 use super::{GpuBackend, elements};
+use crate::backend::RecurrentCells;
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
@@ -26,8 +27,8 @@ fn cells_of(input: &View<'_>, params: &View<'_>) -> usize {
     cells
 }
 
-impl<E: Engine> GpuBackend<E> {
-    pub(in crate::cuda) fn lstm_forward(&self, output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
+impl<E: Engine> RecurrentCells for GpuBackend<E> {
+    fn lstm_cell(&self, output: ViewMut<'_>, input: View<'_>, params: View<'_>) {
         let cells = cells_of(&input, &params);
         assert!(
             output.rows() == input.rows() && output.cols() == 2 * cells,
@@ -40,9 +41,8 @@ impl<E: Engine> GpuBackend<E> {
         let args = [self.mat(output.as_view()), self.mat(input), self.mat(params)].map(Arg::Mat);
         self.push(Launch::new("lstm_cell", grid, block, &args))
     }
-
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::cuda) fn lstm_backward(
+    fn lstm_cell_backward(
         &self,
         input: View<'_>,
         params: View<'_>,

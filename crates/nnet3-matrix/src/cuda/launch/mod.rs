@@ -1,20 +1,23 @@
 //! Grids and arguments of the kernels, one file a family of `kernels/*.cu`. Nothing here depends on the device, only on
 //! shapes: so that results do not depend on it either, and the twin on the CPU runs what a GPU runs.
 
+mod banded;
+mod broadcast;
 mod columns;
+mod elements;
 mod elementwise;
 mod hmm;
 mod learning;
 mod low_rank;
 mod lstm;
 mod products;
+mod random;
 mod rows;
 mod rowwise;
 mod scalars;
 mod sums;
+mod whole;
 
-pub(super) use elementwise::Broadcast;
-pub(super) use hmm::COLUMNS as HMM_COLUMNS;
 pub(super) use scalars::each_sum;
 
 use super::GpuBackend;

@@ -1,14 +1,14 @@
-//! Matrix products, and `banded.cu`.
+//! Matrix products.
 
-use super::{GpuBackend, line_sums};
-use crate::backend::Transpose;
+use super::GpuBackend;
+use crate::backend::{Products, Transpose, WholeMatrices};
 use crate::cuda::engine::Engine;
-use crate::cuda::op::{Arg, Launch, Op, Product};
+use crate::cuda::op::{Op, Product};
 use crate::view::{Blocks, View, ViewMut};
 
-impl<E: Engine> GpuBackend<E> {
+impl<E: Engine> Products for GpuBackend<E> {
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::cuda) fn multiply_matrices(
+    fn gemm(
         &self,
         c: ViewMut<'_>,
         alpha: f32,
@@ -21,11 +21,10 @@ impl<E: Engine> GpuBackend<E> {
         let all = |view: View<'_>| (view.rows(), view.cols());
         let c = c.blocks(all(c.as_view()), 1, (0, 0), 1);
         let (a, b) = (a.blocks(all(a), 1, (0, 0), 1), b.blocks(all(b), 1, (0, 0), 1));
-        self.multiply_blocks(c, alpha, a, transpose_a, b, transpose_b, beta)
+        self.gemm_blocks(c, alpha, a, transpose_a, b, transpose_b, beta)
     }
-
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::cuda) fn multiply_blocks(
+    fn gemm_blocks(
         &self,
         c: Blocks<ViewMut<'_>>,
         alpha: f32,
@@ -53,7 +52,7 @@ impl<E: Engine> GpuBackend<E> {
         }
         if inner == 0 || alpha == 0.0 {
             for c in (0..count).map(|k| blocks.get(k)) {
-                if beta == 0.0 { self.set_value(c, 0.0) } else { self.scale_values(c, beta) }
+                if beta == 0.0 { self.set(c, 0.0) } else { self.scale(c, beta) }
             }
             return;
         }
@@ -62,66 +61,4 @@ impl<E: Engine> GpuBackend<E> {
         let product = Product { c, alpha, a, transpose_a, b, transpose_b, beta, count, steps };
         self.queue.lock().push(Op::Product(product));
     }
-
-    pub(in crate::cuda) fn dots_in_band(
-        &self,
-        c: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        b: View<'_>,
-        shift: usize,
-    ) {
-        check(&a, &c.as_view(), &b, shift);
-        let c = self.mat(c.as_view());
-        if c.rows == 0 {
-            return;
-        }
-        let (a, b) = (self.mat(a), self.mat(b));
-        let (grid, block) = line_sums(c.rows as u64 * c.cols as u64, a.cols);
-        let args = [Arg::Mat(c), Arg::Float(alpha), Arg::Mat(a), Arg::Mat(b), Arg::Int(shift as i32)];
-        self.push(Launch::new("banded_dots", grid, block, &args))
-    }
-
-    pub(in crate::cuda) fn apply_band(
-        &self,
-        a: ViewMut<'_>,
-        alpha: f32,
-        c: View<'_>,
-        b: View<'_>,
-        shift: usize,
-    ) {
-        check(&a.as_view(), &c, &b, shift);
-        if c.is_empty() {
-            return;
-        }
-        let (a, c, b) = (self.mat(a.as_view()), self.mat(c), self.mat(b));
-        let args = [Arg::Mat(a), Arg::Float(alpha), Arg::Mat(c), Arg::Mat(b), Arg::Int(shift as i32)];
-        self.each("banded_apply", a, &args)
-    }
-
-    pub(in crate::cuda) fn scatter_band(
-        &self,
-        b: ViewMut<'_>,
-        alpha: f32,
-        c: View<'_>,
-        a: View<'_>,
-        shift: usize,
-    ) {
-        check(&a, &c, &b.as_view(), shift);
-        if c.is_empty() {
-            return;
-        }
-        let (b, c, a) = (self.mat(b.as_view()), self.mat(c), self.mat(a));
-        let args = [Arg::Mat(b), Arg::Float(alpha), Arg::Mat(c), Arg::Mat(a), Arg::Int(shift as i32)];
-        self.each("banded_scatter", b, &args)
-    }
-}
-
-/// a: n × k, c: n × context, b: (n + (context - 1) · shift) × k.
-#[track_caller]
-fn check(a: &View<'_>, c: &View<'_>, b: &View<'_>, shift: usize) {
-    assert_eq!(a.rows(), c.rows(), "rows");
-    assert_eq!(a.cols(), b.cols(), "columns");
-    let wanted = a.rows() + c.cols().saturating_sub(1) * shift;
-    assert!(b.rows() == wanted || c.is_empty(), "{} rows where {wanted} are expected", b.rows());
 }

@@ -1,6 +1,7 @@
 //! `rows.cu`.
 
 use super::GpuBackend;
+use crate::backend::PickedRows;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::Arg;
 use crate::memory::{IndexTable, OffsetTable};
@@ -8,7 +9,7 @@ use crate::view::{View, ViewMut};
 
 impl<E: Engine> GpuBackend<E> {
     /// dst, an optional factor, src, row numbers.
-    pub(in crate::cuda) fn by_rows(
+    fn by_rows(
         &self,
         kernel: &'static str,
         dst: ViewMut<'_>,
@@ -30,7 +31,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     /// Rows of `matrix` to or from the arena.
-    pub(in crate::cuda) fn by_places(
+    fn by_places(
         &self,
         kernel: &'static str,
         [first, second]: [View<'_>; 2],
@@ -67,14 +68,31 @@ impl<E: Engine> GpuBackend<E> {
             false => self.mat(view),
         }
     }
+}
 
-    pub(in crate::cuda) fn row_ranges(
-        &self,
-        dst: ViewMut<'_>,
-        alpha: f32,
-        src: View<'_>,
-        ranges: &IndexTable,
-    ) {
+impl<E: Engine> PickedRows for GpuBackend<E> {
+    fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        self.by_rows("copy_rows", dst, Some(alpha), src, rows)
+    }
+    fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable) {
+        self.by_rows("add_rows", dst, Some(alpha), src, rows)
+    }
+    fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+        self.by_rows("multiply_rows", dst, None, src, rows)
+    }
+    fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
+        self.by_places("copy_rows_multi", [dst.as_view(), arena], Some(alpha), false, offsets)
+    }
+    fn add_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable) {
+        self.by_places("add_rows_multi", [dst.as_view(), arena], Some(alpha), false, offsets)
+    }
+    fn copy_to_rows_multi(&self, arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable) {
+        self.by_places("copy_to_rows_multi", [arena.as_view(), src], None, true, offsets)
+    }
+    fn add_to_rows_multi(&self, arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable) {
+        self.by_places("add_to_rows_multi", [arena.as_view(), src], Some(alpha), true, offsets)
+    }
+    fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable) {
         assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
         assert_eq!(ranges.len(), 2 * dst.rows(), "begins and ends for a matrix of {} rows", dst.rows());
         if dst.is_empty() {

@@ -1,6 +1,7 @@
 //! `softmax.cu` and `norm.cu`.
 
 use super::{BLOCK, GpuBackend, line_sums, same_shape};
+use crate::backend::{RowFunctions, WholeMatrices};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
 use crate::view::{View, ViewMut};
@@ -9,7 +10,7 @@ use crate::view::{View, ViewMut};
 const NARROW: u32 = 64;
 
 impl<E: Engine> GpuBackend<E> {
-    pub(in crate::cuda) fn softmax_of(&self, dst: ViewMut<'_>, src: View<'_>, take_log: bool) {
+    fn softmax_of(&self, dst: ViewMut<'_>, src: View<'_>, take_log: bool) {
         same_shape(&dst.as_view(), &src);
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
         if take_log && d.rows > 0 && d.cols <= NARROW {
@@ -22,7 +23,7 @@ impl<E: Engine> GpuBackend<E> {
         }
     }
 
-    pub(in crate::cuda) fn softmax_backward_of(
+    fn softmax_backward_of(
         &self,
         dst: ViewMut<'_>,
         out_value: View<'_>,
@@ -39,11 +40,34 @@ impl<E: Engine> GpuBackend<E> {
             self.push(Launch::new("softmax_backward", grid, block, &args))
         }
     }
+}
 
-    pub(in crate::cuda) fn norm_of_groups(&self, dst: ViewMut<'_>, src: View<'_>) {
+/// Columns of `wide` for each column of `narrow`.
+#[track_caller]
+fn group_size(narrow: &View<'_>, wide: &View<'_>) -> u32 {
+    assert_eq!(narrow.rows(), wide.rows(), "rows");
+    let (groups, cols) = (narrow.cols(), wide.cols());
+    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
+    cols.checked_div(groups).unwrap_or(0) as u32
+}
+
+impl<E: Engine> RowFunctions for GpuBackend<E> {
+    fn softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
+        self.softmax_of(dst, src, false)
+    }
+    fn log_softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
+        self.softmax_of(dst, src, true)
+    }
+    fn softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+        self.softmax_backward_of(dst, out_value, out_deriv, false)
+    }
+    fn log_softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+        self.softmax_backward_of(dst, out_value, out_deriv, true)
+    }
+    fn group_norm(&self, dst: ViewMut<'_>, src: View<'_>) {
         let size = group_size(&dst.as_view(), &src);
         if size == 0 {
-            return self.set_value(dst, 0.0);
+            return self.set(dst, 0.0);
         }
         let (d, s) = (self.mat(dst.as_view()), self.mat(src));
         if d.rows > 0 {
@@ -56,8 +80,7 @@ impl<E: Engine> GpuBackend<E> {
             ))
         }
     }
-
-    pub(in crate::cuda) fn norm_of_groups_backward(
+    fn group_norm_backward(
         &self,
         in_deriv: ViewMut<'_>,
         in_value: View<'_>,
@@ -71,13 +94,4 @@ impl<E: Engine> GpuBackend<E> {
         let [x, y, e] = [in_value, out_value, out_deriv].map(|view| Arg::Mat(self.mat(view)));
         self.fill("group_norm_backward", d, &[Arg::Mat(d), x, y, e, Arg::Int(size as i32)])
     }
-}
-
-/// Columns of `wide` for each column of `narrow`.
-#[track_caller]
-fn group_size(narrow: &View<'_>, wide: &View<'_>) -> u32 {
-    assert_eq!(narrow.rows(), wide.rows(), "rows");
-    let (groups, cols) = (narrow.cols(), wide.cols());
-    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
-    cols.checked_div(groups).unwrap_or(0) as u32
 }

@@ -1,8 +1,7 @@
 //! `numbers.cu`.
 
-use super::sums::BLOCKS;
-use super::{BLOCK, GpuBackend, elements, flattened, same_shape};
-use crate::backend::{Backend, Band, Count, Factor};
+use super::{BLOCK, GpuBackend};
+use crate::backend::{Band, Count, Factor, Scalars};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
 use crate::cuda::queue::Queue;
@@ -23,45 +22,23 @@ pub(in crate::cuda) fn each_sum<E: Engine>(
 }
 
 impl<E: Engine> GpuBackend<E> {
-    /// Sums of a ⊙ b by blocks, in the partial sums from the second on, and how many there are.
-    pub(super) fn block_totals(&self, a: View<'_>, b: View<'_>, two: bool) -> (Op, u64, i32) {
-        let [a, b] = flattened([self.mat(a), self.mat(b)]);
-        let (grid, block) = elements(a.rows, a.cols);
-        let across = grid[0].min(BLOCKS);
-        let grid = [across, grid[1].min(BLOCKS / across)];
-        let totals = self.partials + 8;
-        let args = [Arg::Doubles(totals), Arg::Mat(a), Arg::Mat(b), Arg::Int(two as i32)];
-        (Op::Launch(Launch::new("block_totals", grid, block, &args)), totals, (grid[0] * grid[1]) as i32)
-    }
-
-    pub(in crate::cuda) fn add_dot(
-        &self,
-        sums: &mut Accumulator,
-        index: usize,
-        alpha: f64,
-        a: View<'_>,
-        b: View<'_>,
-    ) {
-        same_shape(&a, &b);
+    /// One of the sums, all that has been added to it included.
+    #[track_caller]
+    fn whole_sum_of(&self, sums: &mut Accumulator, index: usize) -> Arg {
         assert!(index < sums.len(), "sum {index} of {}", sums.len());
-        if a.is_empty() {
-            return;
-        }
-        let address = self.sums_of(sums) + 8 * index as u64;
-        let (blocks, totals, count) = self.block_totals(a, b, true);
-        let args = [Arg::Doubles(address), Arg::Doubles(totals), Arg::Int(count), Arg::Double(alpha)];
-        self.push_both(blocks, Op::Launch(Launch::new("add_total", [1, 1], [BLOCK, 1], &args)));
+        Arg::Doubles(self.whole_sums_of(sums) + 8 * index as u64)
     }
 
-    pub(in crate::cuda) fn add_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
-        let (len, cols) = (sums.len(), row.cols());
-        assert!(row.rows() == 1 && first <= len && cols <= len - first, "{row:?} to {len} sums from {first}");
-        let address = self.sums_of(sums) + 8 * first as u64;
-        let row = self.mat(row);
-        self.each("add_row_to_sums", row, &[Arg::Doubles(address), Arg::Mat(row), Arg::Double(alpha)]);
+    #[track_caller]
+    pub(super) fn element(&self, factor: Factor<'_>) -> [Arg; 2] {
+        let element: Mat = self.mat(factor.element);
+        assert_eq!((element.rows, element.cols), (1, 1), "the element of a factor");
+        [Arg::Float(factor.times), Arg::Mat(element)]
     }
+}
 
-    pub(in crate::cuda) fn limits_of_norms(
+impl<E: Engine> Scalars for GpuBackend<E> {
+    fn limit_norms(
         &self,
         factors: ViewMut<'_>,
         sums: &mut Accumulator,
@@ -82,8 +59,7 @@ impl<E: Engine> GpuBackend<E> {
         ];
         self.push(Launch::new("limit_norms", [1, 1], [1, 1], &args));
     }
-
-    pub(in crate::cuda) fn averages_compared(
+    fn compare_averages(
         &self,
         dst: ViewMut<'_>,
         sums: &mut Accumulator,
@@ -112,15 +88,7 @@ impl<E: Engine> GpuBackend<E> {
         let count = [self.whole_sum_of(counts, index), Arg::Int(one_more as i32)];
         self.each("compare_averages_by_sum", dst, &[&start[..], &count, &limits].concat());
     }
-
-    /// One of the sums, all that has been added to it included.
-    #[track_caller]
-    fn whole_sum_of(&self, sums: &mut Accumulator, index: usize) -> Arg {
-        assert!(index < sums.len(), "sum {index} of {}", sums.len());
-        Arg::Doubles(self.whole_sums_of(sums) + 8 * index as u64)
-    }
-
-    pub(in crate::cuda) fn proportion_compared(
+    fn proportion_above(
         &self,
         dst: ViewMut<'_>,
         sums: &mut Accumulator,
@@ -133,13 +101,27 @@ impl<E: Engine> GpuBackend<E> {
         let args = [dst, self.whole_sum_of(sums, index), Arg::Float(count), Arg::Float(most)];
         self.push(Launch::new("proportion_above", [1, 1], [1, 1], &args));
     }
-
-    pub(in crate::cuda) fn divided_sums(
+    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
+        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
+        assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
+        let address = self.whole_sums_of(sums) + 8 * first as u64;
+        let args = [Arg::Mat(self.mat(factors.as_view())), Arg::Doubles(address), Arg::Int(dim as i32)];
+        self.push(Launch::new("orthogonal_step", [1, 1], [1, 1], &args));
+    }
+    fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
+        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
+        assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
+        let address = self.whole_sums_of(sums) + 8 * first as u64;
+        let args = [Arg::Mat(self.mat(dst.as_view())), Arg::Doubles(address)];
+        self.push(Launch::new("root_of_ratio", [1, 1], [1, 1], &args));
+    }
+    fn ratio_of_sums(
         &self,
         dst: ViewMut<'_>,
         factor: Factor<'_>,
         sums: &mut Accumulator,
-        [above, below]: [usize; 2],
+        above: usize,
+        below: usize,
         otherwise: f32,
     ) {
         assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
@@ -149,8 +131,7 @@ impl<E: Engine> GpuBackend<E> {
         let args = [dst, times, element, above, below, Arg::Float(otherwise)];
         self.push(Launch::new("ratio_of_sums", [1, 1], [1, 1], &args));
     }
-
-    pub(in crate::cuda) fn sums_scaled_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
+    fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
         if sums.is_nothing() {
             return;
         }
@@ -159,13 +140,7 @@ impl<E: Engine> GpuBackend<E> {
         let args = [own, Arg::Int(sums.len() as i32), times, element];
         each_sum(&self.queue, "scale_sums_by", sums.len(), &args);
     }
-
-    pub(in crate::cuda) fn sums_added_by(
-        &self,
-        sums: &mut Accumulator,
-        alpha: Factor<'_>,
-        more: &Accumulator,
-    ) {
+    fn add_sums_by(&self, sums: &mut Accumulator, alpha: Factor<'_>, more: &Accumulator) {
         if more.is_nothing() {
             return;
         }
@@ -184,42 +159,11 @@ impl<E: Engine> GpuBackend<E> {
         let args = [own, Arg::Doubles(address), Arg::Int(sums.len() as i32), times, element];
         each_sum(&self.queue, "add_sums_by", sums.len(), &args);
     }
-
-    pub(in crate::cuda) fn step_to_orthogonal(
-        &self,
-        factors: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        dim: usize,
-    ) {
-        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
-        assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
-        let address = self.whole_sums_of(sums) + 8 * first as u64;
-        let args = [Arg::Mat(self.mat(factors.as_view())), Arg::Doubles(address), Arg::Int(dim as i32)];
-        self.push(Launch::new("orthogonal_step", [1, 1], [1, 1], &args));
-    }
-
-    pub(in crate::cuda) fn root_of_sums(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
-        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
-        assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");
-        let address = self.whole_sums_of(sums) + 8 * first as u64;
-        let args = [Arg::Mat(self.mat(dst.as_view())), Arg::Doubles(address)];
-        self.push(Launch::new("root_of_ratio", [1, 1], [1, 1], &args));
-    }
-
-    #[track_caller]
-    pub(super) fn element(&self, factor: Factor<'_>) -> [Arg; 2] {
-        let element: Mat = self.mat(factor.element);
-        assert_eq!((element.rows, element.cols), (1, 1), "the element of a factor");
-        [Arg::Float(factor.times), Arg::Mat(element)]
-    }
-
-    pub(in crate::cuda) fn scaled_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
+    fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
         let [times, element] = self.element(factor);
         self.over("scale_by", dst, [], |d, []| vec![d, times, element])
     }
-
-    pub(in crate::cuda) fn added_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
+    fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
         let [times, element] = self.element(alpha);
         self.over("add_by", dst, [src], |d, [s]| vec![d, times, element, s])
     }

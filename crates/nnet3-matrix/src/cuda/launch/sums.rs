@@ -1,8 +1,8 @@
 //! `row_sums.cu` and `column_sums.cu`.
 
 use super::elementwise::number_of;
-use super::{BLOCK, GpuBackend, elements, line_sums, same_shape};
-use crate::backend::ColumnTerm;
+use super::{BLOCK, GpuBackend, elements, flattened, line_sums, same_shape};
+use crate::backend::{ColumnTerm, Reductions, WholeMatrices};
 use crate::cuda::backend::PARTIALS;
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch, Mat, Op};
@@ -10,7 +10,7 @@ use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 /// Blocks that share a sum of all elements.
-pub(super) const BLOCKS: u32 = 1024;
+const BLOCKS: u32 = 1024;
 
 /// Column sums of up to this many rows are formed row by row, in the CPU's order.
 const FEW_ROWS: usize = 64;
@@ -52,8 +52,19 @@ const AT_LEAST: i32 = 3;
 const DERIVATIVE: i32 = 4;
 
 impl<E: Engine> GpuBackend<E> {
+    /// Sums of a ⊙ b by blocks, in the partial sums from the second on, and how many there are.
+    fn block_totals(&self, a: View<'_>, b: View<'_>, two: bool) -> (Op, u64, i32) {
+        let [a, b] = flattened([self.mat(a), self.mat(b)]);
+        let (grid, block) = elements(a.rows, a.cols);
+        let across = grid[0].min(BLOCKS);
+        let grid = [across, grid[1].min(BLOCKS / across)];
+        let totals = self.partials + 8;
+        let args = [Arg::Doubles(totals), Arg::Mat(a), Arg::Mat(b), Arg::Int(two as i32)];
+        (Op::Launch(Launch::new("block_totals", grid, block, &args)), totals, (grid[0] * grid[1]) as i32)
+    }
+
     /// Σ a, or Σ a ⊙ b.
-    pub(in crate::cuda) fn total(&self, a: View<'_>, b: Option<View<'_>>) -> f64 {
+    fn total(&self, a: View<'_>, b: Option<View<'_>>) -> f64 {
         if let Some(b) = b {
             same_shape(&a, &b);
         }
@@ -90,20 +101,13 @@ impl<E: Engine> GpuBackend<E> {
             return true;
         }
         if !line.is_empty() {
-            if beta == 0.0 { self.set_value(line, 0.0) } else { self.scale_values(line, beta) }
+            if beta == 0.0 { self.set(line, 0.0) } else { self.scale(line, beta) }
         }
         false
     }
 
     /// col = alpha · (row sums of a, or of a ⊙ b) + beta · col.
-    pub(in crate::cuda) fn sum_rows(
-        &self,
-        col: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        b: Option<View<'_>>,
-        beta: f32,
-    ) {
+    fn sum_rows(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: Option<View<'_>>, beta: f32) {
         let rows = a.rows();
         if !self.has_terms(col, (rows, 1), &a, b.as_ref(), beta) {
             return;
@@ -123,14 +127,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     /// row = alpha · (column sums of a, or of a ⊙ b) + beta · row.
-    pub(in crate::cuda) fn sum_cols(
-        &self,
-        row: ViewMut<'_>,
-        alpha: f32,
-        a: View<'_>,
-        b: Option<View<'_>>,
-        beta: f32,
-    ) {
+    fn sum_cols(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: Option<View<'_>>, beta: f32) {
         let cols = a.cols();
         if !self.has_terms(row, (1, cols), &a, b.as_ref(), beta) {
             return;
@@ -150,7 +147,7 @@ impl<E: Engine> GpuBackend<E> {
     }
 
     /// row = factor · column sums, the first of b and the second of a ⊙ b: what [`GpuBackend::sum_cols`] gives, from one reading.
-    pub(in crate::cuda) fn sum_and_dot_cols(
+    fn sum_and_dot_cols(
         &self,
         [(sums, sums_factor), (dots, dots_factor)]: [(ViewMut<'_>, f32); 2],
         a: View<'_>,
@@ -210,14 +207,44 @@ impl<E: Engine> GpuBackend<E> {
         queue.push(first);
         queue.push(second);
     }
+}
 
-    pub(in crate::cuda) fn accumulate_terms(
+/// Columns from `first` on, as many as there are partial sums.
+fn columns(m: Mat, first: u32) -> Mat {
+    Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
+}
+
+impl<E: Engine> Reductions for GpuBackend<E> {
+    fn sum(&self, src: View<'_>) -> f64 {
+        self.total(src, None)
+    }
+    fn dot(&self, a: View<'_>, b: View<'_>) -> f64 {
+        self.total(a, Some(b))
+    }
+    fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+        self.sum_cols(row, alpha, src, None, beta)
+    }
+    fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+        self.sum_cols(row, alpha, a, Some(b), beta)
+    }
+    fn col_sums_and_dots(
         &self,
-        sums: &mut Accumulator,
-        first: usize,
-        src: View<'_>,
-        term: ColumnTerm,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
     ) {
+        self.sum_and_dot_cols([(sums, sums_factor), (dots, dots_factor)], a, b)
+    }
+    fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+        self.sum_rows(col, alpha, src, None, beta)
+    }
+    fn row_dots(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+        self.sum_rows(col, alpha, a, Some(b), beta)
+    }
+    fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
         let (len, cols) = (sums.len(), src.cols());
         assert!(first <= len && cols <= len - first, "{cols} sums from {first} of {len}");
         if src.is_empty() {
@@ -240,9 +267,22 @@ impl<E: Engine> GpuBackend<E> {
             );
         }
     }
-}
-
-/// Columns from `first` on, as many as there are partial sums.
-fn columns(m: Mat, first: u32) -> Mat {
-    Mat { address: m.address + 4 * first as u64, cols: (m.cols - first).min(PARTIALS as u32), ..m }
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
+        same_shape(&a, &b);
+        assert!(index < sums.len(), "sum {index} of {}", sums.len());
+        if a.is_empty() {
+            return;
+        }
+        let address = self.sums_of(sums) + 8 * index as u64;
+        let (blocks, totals, count) = self.block_totals(a, b, true);
+        let args = [Arg::Doubles(address), Arg::Doubles(totals), Arg::Int(count), Arg::Double(alpha)];
+        self.push_both(blocks, Op::Launch(Launch::new("add_total", [1, 1], [BLOCK, 1], &args)));
+    }
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+        let (len, cols) = (sums.len(), row.cols());
+        assert!(row.rows() == 1 && first <= len && cols <= len - first, "{row:?} to {len} sums from {first}");
+        let address = self.sums_of(sums) + 8 * first as u64;
+        let row = self.mat(row);
+        self.each("add_row_to_sums", row, &[Arg::Doubles(address), Arg::Mat(row), Arg::Double(alpha)]);
+    }
 }

@@ -2,11 +2,12 @@
 //!
 //! Short stretches are summed in `f32`, in several lanes, and the results in `f64`.
 
+use super::CpuBackend;
 use super::access::{Rows, RowsMut, flattened_sources, overlap, rows_at, same_shape, source, split};
 use super::elementwise::derivative;
-use super::lanes::{RowSet, at, cut, stretch, total};
+use super::lanes::{RowSet, at, cut, total};
 use super::simd::{self, Kernel, Simd};
-use crate::backend::{Activation, ColumnTerm};
+use crate::backend::{Activation, ColumnTerm, Reductions};
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 use std::ops::Range;
@@ -28,11 +29,7 @@ impl<const N: usize> Kernel for Total<'_, N> {
     }
 }
 
-pub(super) fn sum(src: View<'_>) -> f64 {
-    simd::run(Total { sources: flattened_sources([src]).map(source) })
-}
-
-pub(super) fn dot(a: View<'_>, b: View<'_>) -> f64 {
+fn dot(a: View<'_>, b: View<'_>) -> f64 {
     same_shape(&a, &b);
     simd::run(Total { sources: flattened_sources([a, b]).map(source) })
 }
@@ -62,15 +59,6 @@ fn row_totals<const N: usize>(col: ViewMut<'_>, alpha: f32, sources: [View<'_>; 
     assert!(col.cols() == 1 && col.rows() == rows, "column {} x {} for {rows} rows", col.rows(), col.cols());
     let (col, sources) = split(col, sources);
     simd::run(RowTotals { col, alpha, sources, beta })
-}
-
-pub(super) fn row_sums(col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
-    row_totals(col, alpha, [src], beta)
-}
-
-pub(super) fn row_dots(col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
-    same_shape(&a, &b);
-    row_totals(col, alpha, [a, b], beta)
 }
 
 /// Columns that are summed at a time; with the sums of both precisions they stay in the first-level cache.
@@ -214,7 +202,7 @@ impl Kernel for FewRows<'_> {
     }
 }
 
-pub(super) fn col_sums(row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+fn col_sums(row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
     if src.rows() > HEIGHT {
         return columns_into(row, alpha, [src], beta, |[x]| x);
     }
@@ -299,7 +287,7 @@ fn add_pairs<'a, S: Simd>(
     }
 }
 
-pub(super) fn col_dots(row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+fn col_dots(row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
     same_shape(&a, &b);
     one_row_of(&row, &a);
     let (row, [a, b]) = split(row, [a, b]);
@@ -356,112 +344,78 @@ impl Kernel for SumsAndDots<'_> {
     }
 }
 
-pub(super) fn col_sums_and_dots(
-    sums: ViewMut<'_>,
-    sums_factor: f32,
-    dots: ViewMut<'_>,
-    dots_factor: f32,
-    a: View<'_>,
-    b: View<'_>,
-) {
-    same_shape(&a, &b);
-    if b.rows() <= HEIGHT || b.cols() <= NARROW {
-        col_sums(sums, sums_factor, b, 0.0);
-        return col_dots(dots, dots_factor, a, b, 0.0);
-    }
-    one_row_of(&sums, &b);
-    one_row_of(&dots, &b);
-    assert!(!overlap(&sums.as_view(), &dots.as_view()), "sums and products in one place");
-    let (sums, _) = split(sums, [a, b]);
-    let (dots, [a, b]) = split(dots, [a, b]);
-    simd::run(SumsAndDots { sums, sums_factor, dots, dots_factor, a, b });
-}
-
 #[track_caller]
 fn one_row_of(row: &ViewMut<'_>, src: &View<'_>) {
     let cols = src.cols();
     assert!(row.rows() == 1 && row.cols() == cols, "row {} x {} for {cols} columns", row.rows(), row.cols());
 }
 
-pub(super) fn accumulate(sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
-    let (len, cols) = (sums.len(), src.cols());
-    assert!(first <= len && cols <= len - first, "{cols} sums from {first} of {len}");
-    let sums = &mut sums.values_mut()[first..first + cols];
-    let sink = |start: usize, part: &[f64]| {
-        sums[start..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
-    };
-    use Activation::{Relu, Sigmoid, Tanh};
-    match term {
-        ColumnTerm::Value => column_totals([src], |[y]| y, sink),
-        ColumnTerm::Square => column_totals([src], |[y]| y * y, sink),
-        ColumnTerm::Derivative(Sigmoid) => column_totals([src], |[y]| derivative(Sigmoid, y), sink),
-        ColumnTerm::Derivative(Tanh) => column_totals([src], |[y]| derivative(Tanh, y), sink),
-        ColumnTerm::Derivative(Relu) => column_totals([src], |[y]| derivative(Relu, y), sink),
-        ColumnTerm::AtLeast(least) => column_totals([src], |[y]| if y >= least { 1.0 } else { 0.0 }, sink),
+impl Reductions for CpuBackend {
+    fn sum(&self, src: View<'_>) -> f64 {
+        simd::run(Total { sources: flattened_sources([src]).map(source) })
     }
-}
-
-/// Columns of `wide` for each column of `narrow`.
-fn group_size(narrow: &View<'_>, wide: &View<'_>) -> usize {
-    assert_eq!(narrow.rows(), wide.rows(), "rows");
-    let (groups, cols) = (narrow.cols(), wide.cols());
-    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
-    cols.checked_div(groups).unwrap_or(0)
-}
-
-struct GroupNorm<'a> {
-    dst: RowsMut<'a>,
-    src: Rows<'a>,
-    size: usize,
-}
-
-impl Kernel for GroupNorm<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(mut self) {
-        for i in 0..self.dst.rows() {
-            for (norm, group) in self.dst.row(i).iter_mut().zip(self.src.row(i).chunks_exact(self.size)) {
-                *norm = stretch::<S, 2>([group, group]).sqrt();
+    fn dot(&self, a: View<'_>, b: View<'_>) -> f64 {
+        dot(a, b)
+    }
+    fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+        col_sums(row, alpha, src, beta)
+    }
+    fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+        col_dots(row, alpha, a, b, beta)
+    }
+    fn col_sums_and_dots(
+        &self,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        same_shape(&a, &b);
+        if b.rows() <= HEIGHT || b.cols() <= NARROW {
+            col_sums(sums, sums_factor, b, 0.0);
+            return col_dots(dots, dots_factor, a, b, 0.0);
+        }
+        one_row_of(&sums, &b);
+        one_row_of(&dots, &b);
+        assert!(!overlap(&sums.as_view(), &dots.as_view()), "sums and products in one place");
+        let (sums, _) = split(sums, [a, b]);
+        let (dots, [a, b]) = split(dots, [a, b]);
+        simd::run(SumsAndDots { sums, sums_factor, dots, dots_factor, a, b });
+    }
+    fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32) {
+        row_totals(col, alpha, [src], beta)
+    }
+    fn row_dots(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+        same_shape(&a, &b);
+        row_totals(col, alpha, [a, b], beta)
+    }
+    fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm) {
+        let (len, cols) = (sums.len(), src.cols());
+        assert!(first <= len && cols <= len - first, "{cols} sums from {first} of {len}");
+        let sums = &mut sums.values_mut()[first..first + cols];
+        let sink = |start: usize, part: &[f64]| {
+            sums[start..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        };
+        use Activation::{Relu, Sigmoid, Tanh};
+        match term {
+            ColumnTerm::Value => column_totals([src], |[y]| y, sink),
+            ColumnTerm::Square => column_totals([src], |[y]| y * y, sink),
+            ColumnTerm::Derivative(Sigmoid) => column_totals([src], |[y]| derivative(Sigmoid, y), sink),
+            ColumnTerm::Derivative(Tanh) => column_totals([src], |[y]| derivative(Tanh, y), sink),
+            ColumnTerm::Derivative(Relu) => column_totals([src], |[y]| derivative(Relu, y), sink),
+            ColumnTerm::AtLeast(least) => {
+                column_totals([src], |[y]| if y >= least { 1.0 } else { 0.0 }, sink)
             }
         }
     }
-}
-
-pub(super) fn group_norm(dst: ViewMut<'_>, src: View<'_>) {
-    let size = group_size(&dst.as_view(), &src);
-    if size == 0 {
-        return super::elementwise::set(dst, 0.0);
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>) {
+        sums.values_mut()[index] += alpha * dot(a, b);
     }
-    let (dst, [src]) = split(dst, [src]);
-    simd::run(GroupNorm { dst, src, size })
-}
-
-pub(super) fn group_norm_backward(
-    in_deriv: ViewMut<'_>,
-    in_value: View<'_>,
-    out_value: View<'_>,
-    out_deriv: View<'_>,
-) {
-    same_shape(&in_deriv.as_view(), &in_value);
-    same_shape(&out_value, &out_deriv);
-    let size = group_size(&out_value, &in_value);
-    if size == 0 {
-        return;
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>) {
+        assert_eq!(row.rows(), 1, "rows");
+        let sums = &mut sums.values_mut()[first..first + row.cols()];
+        sums.iter_mut().zip(source(row).row(0)).for_each(|(sum, &x)| *sum += alpha * x as f64);
     }
-    simd::run_plain(
-        split(in_deriv, [in_value, out_value, out_deriv]),
-        #[inline(always)]
-        |(mut in_deriv, [in_value, out_value, out_deriv])| {
-            for i in 0..in_deriv.rows() {
-                let groups = in_deriv.row(i).chunks_exact_mut(size).zip(in_value.row(i).chunks_exact(size));
-                let outputs = out_value.row(i).iter().zip(out_deriv.row(i));
-                for ((to, from), (&norm, &deriv)) in groups.zip(outputs) {
-                    let factor = if norm == 0.0 { 0.0 } else { deriv / norm };
-                    for (d, &x) in to.iter_mut().zip(from) {
-                        *d = factor * x;
-                    }
-                }
-            }
-        },
-    )
 }

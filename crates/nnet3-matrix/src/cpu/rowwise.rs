@@ -1,10 +1,13 @@
-//! Softmax and its logarithm, row by row, and their derivatives.
+//! Functions of whole rows: softmax and its logarithm, norms of groups of columns, and their derivatives.
 
+use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, pair, same, same_shape, split};
 use super::elementwise::{Function, combine_row};
-use super::lanes::{exponentials, maximum, total};
+use super::lanes::{exponentials, maximum, stretch, total};
 use super::math;
 use super::simd::{self, Kernel, Simd};
+use super::whole;
+use crate::backend::RowFunctions;
 use crate::view::{View, ViewMut};
 
 /// Log-softmax of rows up to this wide is as exact as `f32` allows, with terms added in their order: narrow rows gain
@@ -82,14 +85,6 @@ fn forward(dst: ViewMut<'_>, src: View<'_>, log: bool) {
     simd::run(Forward { dst, src, log })
 }
 
-pub(super) fn softmax(dst: ViewMut<'_>, src: View<'_>) {
-    forward(dst, src, false)
-}
-
-pub(super) fn log_softmax(dst: ViewMut<'_>, src: View<'_>) {
-    forward(dst, src, true)
-}
-
 struct Backward<'a> {
     dst: RowsMut<'a>,
     out_value: Rows<'a>,
@@ -146,10 +141,82 @@ fn backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>, log: boo
     simd::run(Backward { dst, out_value, out_deriv, log })
 }
 
-pub(super) fn softmax_backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
-    backward(dst, out_value, out_deriv, false)
+/// Columns of `wide` for each column of `narrow`.
+fn group_size(narrow: &View<'_>, wide: &View<'_>) -> usize {
+    assert_eq!(narrow.rows(), wide.rows(), "rows");
+    let (groups, cols) = (narrow.cols(), wide.cols());
+    assert!(if groups == 0 { cols == 0 } else { cols % groups == 0 }, "{cols} columns in {groups} groups");
+    cols.checked_div(groups).unwrap_or(0)
 }
 
-pub(super) fn log_softmax_backward(dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
-    backward(dst, out_value, out_deriv, true)
+struct GroupNorm<'a> {
+    dst: RowsMut<'a>,
+    src: Rows<'a>,
+    size: usize,
+}
+
+impl Kernel for GroupNorm<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        for i in 0..self.dst.rows() {
+            for (norm, group) in self.dst.row(i).iter_mut().zip(self.src.row(i).chunks_exact(self.size)) {
+                *norm = stretch::<S, 2>([group, group]).sqrt();
+            }
+        }
+    }
+}
+
+impl RowFunctions for CpuBackend {
+    fn softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
+        forward(dst, src, false)
+    }
+    fn log_softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
+        forward(dst, src, true)
+    }
+    fn softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+        backward(dst, out_value, out_deriv, false)
+    }
+    fn log_softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
+        backward(dst, out_value, out_deriv, true)
+    }
+    fn group_norm(&self, dst: ViewMut<'_>, src: View<'_>) {
+        let size = group_size(&dst.as_view(), &src);
+        if size == 0 {
+            return whole::set(dst, 0.0);
+        }
+        let (dst, [src]) = split(dst, [src]);
+        simd::run(GroupNorm { dst, src, size })
+    }
+    fn group_norm_backward(
+        &self,
+        in_deriv: ViewMut<'_>,
+        in_value: View<'_>,
+        out_value: View<'_>,
+        out_deriv: View<'_>,
+    ) {
+        same_shape(&in_deriv.as_view(), &in_value);
+        same_shape(&out_value, &out_deriv);
+        let size = group_size(&out_value, &in_value);
+        if size == 0 {
+            return;
+        }
+        simd::run_plain(
+            split(in_deriv, [in_value, out_value, out_deriv]),
+            #[inline(always)]
+            |(mut in_deriv, [in_value, out_value, out_deriv])| {
+                for i in 0..in_deriv.rows() {
+                    let groups =
+                        in_deriv.row(i).chunks_exact_mut(size).zip(in_value.row(i).chunks_exact(size));
+                    let outputs = out_value.row(i).iter().zip(out_deriv.row(i));
+                    for ((to, from), (&norm, &deriv)) in groups.zip(outputs) {
+                        let factor = if norm == 0.0 { 0.0 } else { deriv / norm };
+                        for (d, &x) in to.iter_mut().zip(from) {
+                            *d = factor * x;
+                        }
+                    }
+                }
+            },
+        )
+    }
 }

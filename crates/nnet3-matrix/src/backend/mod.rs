@@ -1,0 +1,90 @@
+//! The primitives of a device: what components, natural gradient and the executor are written against.
+//!
+//! Conventions for every method: shapes are checked with `assert!` (the compiler's checker has verified them before
+//! anything runs, so a failure is a defect of ours); a destination comes first; "sets" overwrites the destination,
+//! "adds" accumulates; row vectors are 1 × n views, column vectors n × 1. A source may be the destination itself
+//! (same start, same stride) where the method says "in place allowed"; otherwise they must not overlap.
+//! Views of another device than `self` are refused by `assert!`.
+
+mod abilities;
+mod banded;
+mod broadcast;
+mod columns;
+mod elements;
+mod elementwise;
+mod hmm;
+mod learning;
+mod lstm;
+mod products;
+mod random;
+mod rows;
+mod rowwise;
+mod scalars;
+mod storage;
+mod sums;
+mod whole;
+
+pub use abilities::Abilities;
+pub use banded::BandedProducts;
+pub use broadcast::RowsWithVectors;
+pub use columns::PickedColumns;
+pub use elements::SingleElements;
+pub use elementwise::{Activation, Elementwise, Map};
+pub use hmm::HiddenMarkovModels;
+pub use learning::LearningSteps;
+pub use lstm::RecurrentCells;
+pub use products::{Products, Transpose};
+pub use random::RandomNumbers;
+pub use rows::PickedRows;
+pub use rowwise::RowFunctions;
+pub use scalars::{Band, Count, Factor, Scalars};
+pub use storage::{Memory, Storage};
+pub use sums::{ColumnTerm, Reductions};
+pub use whole::WholeMatrices;
+
+/// A device with all primitives; object-safe. See the module's conventions.
+pub trait Backend:
+    Send
+    + Sync
+    + Storage
+    + Abilities
+    + Products
+    + WholeMatrices
+    + PickedRows
+    + PickedColumns
+    + SingleElements
+    + Elementwise
+    + RowsWithVectors
+    + Reductions
+    + Scalars
+    + RowFunctions
+    + RecurrentCells
+    + BandedProducts
+    + HiddenMarkovModels
+    + LearningSteps
+    + RandomNumbers
+{
+}
+
+impl<B> Backend for B where
+    B: Send
+        + Sync
+        + Storage
+        + Abilities
+        + Products
+        + WholeMatrices
+        + PickedRows
+        + PickedColumns
+        + SingleElements
+        + Elementwise
+        + RowsWithVectors
+        + Reductions
+        + Scalars
+        + RowFunctions
+        + RecurrentCells
+        + BandedProducts
+        + HiddenMarkovModels
+        + LearningSteps
+        + RandomNumbers
+{
+}

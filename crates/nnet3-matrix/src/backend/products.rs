@@ -1,0 +1,54 @@
+//! Products of matrices. Sums of products are formed in `f32`, in an order that the device chooses by the shapes alone; a
+//! GPU may round factors first, if it has been told to ([`crate::cuda::GpuMath`]).
+
+use crate::view::{Blocks, View, ViewMut};
+
+/// Whether a factor of a product is transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transpose {
+    No,
+    Yes,
+}
+
+/// Products of matrices. See the conventions of [`crate::backend`].
+pub trait Products {
+    /// c = alpha · op(a) · op(b) + beta · c. With beta 0, c's old contents (NaN too) are ignored.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm(
+        &self,
+        c: ViewMut<'_>,
+        alpha: f32,
+        a: View<'_>,
+        transpose_a: Transpose,
+        b: View<'_>,
+        transpose_b: Transpose,
+        beta: f32,
+    );
+    /// c = aᵀ a.
+    fn gram(&self, c: ViewMut<'_>, a: View<'_>) {
+        self.gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
+    }
+    /// Does what [`Products::gemm`] does, for each of as many products of the same shapes; no two of `c` overlap.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm_blocks(
+        &self,
+        c: Blocks<ViewMut<'_>>,
+        alpha: f32,
+        a: Blocks<View<'_>>,
+        transpose_a: Transpose,
+        b: Blocks<View<'_>>,
+        transpose_b: Transpose,
+        beta: f32,
+    ) {
+        assert!(
+            c.len() == a.len() && c.len() == b.len(),
+            "{}, {} and {} matrices",
+            c.len(),
+            a.len(),
+            b.len()
+        );
+        for k in 0..c.len() {
+            self.gemm(c.get(k), alpha, a.get(k), transpose_a, b.get(k), transpose_b, beta);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Rows by number, or by place in an arena. Numbers are checked against the matrix; -1 stands for no row. An arena is a
+//! 1 × n view, and an offset counts its elements.
+
+use super::elementwise::Elementwise;
+use crate::memory::{IndexTable, OffsetTable};
+use crate::view::{View, ViewMut};
+
+/// Rows are picked by number or place. See the conventions of [`crate::backend`].
+pub trait PickedRows: Elementwise {
+    /// dst.row(i) = alpha · src.row(rows\[i\]), zero where rows\[i\] is -1.
+    fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
+    /// dst.row(i) += alpha · src.row(rows\[i\]), nothing where rows\[i\] is -1.
+    fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
+    /// dst.row(i) ⊙= src.row(rows\[i\]), zero where -1.
+    fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
+        assert_eq!(rows.len(), dst.rows(), "indexes for a matrix of {} rows", dst.rows());
+        for (i, &row) in rows.values().iter().enumerate() {
+            match usize::try_from(row) {
+                Ok(row) => self.multiply(dst.row(i), src.row(row)),
+                Err(_) => self.set(dst.row(i), 0.0),
+            }
+        }
+    }
+    /// dst.row(i) = alpha · arena\[offsets\[i\] .. + cols\], zero where -1. `arena` is a 1 × n view.
+    fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
+    /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\], nothing where -1.
+    fn add_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
+    /// arena\[offsets\[i\] .. + cols\] = src.row(i), nothing where -1; no offset occurs twice.
+    fn copy_to_rows_multi(&self, arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable);
+    /// arena\[offsets\[i\] .. + cols\] += alpha · src.row(i), nothing where -1; no offset occurs twice.
+    fn add_to_rows_multi(&self, arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable);
+    /// dst.row(i) += alpha · Σ src.row(j), begin ≤ j < end, where `ranges` holds begin, end for each i (-1, -1: nothing).
+    fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable);
+}

@@ -1,0 +1,115 @@
+//! Numbers that stay on the device: made of sums in an [`Accumulator`], and used as factors and for decisions without the
+//! host's having to wait for them.
+
+use super::storage::Storage;
+use super::whole::WholeMatrices;
+use crate::memory::Accumulator;
+use crate::view::{View, ViewMut};
+
+/// A number that is known to a device: `times` · the one element of a view.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor<'a> {
+    pub times: f32,
+    /// 1 × 1.
+    pub element: View<'a>,
+}
+
+/// Which averages are too small, and which too large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Averages up to this are too small.
+    pub low: f64,
+    /// Averages above this are too large, unless they are too small.
+    pub high: f64,
+}
+
+/// What sums are divided by to be averages.
+#[derive(Debug)]
+pub enum Count<'a> {
+    /// A number that the host knows.
+    Known(f64),
+    /// The sum of this index. Where it is not above 0, no average is too small or too large.
+    Sum(&'a mut Accumulator, usize),
+    /// 1 + the sum of this index, rounded to `f32`.
+    OneMore(&'a mut Accumulator, usize),
+}
+
+/// Numbers that a device makes of its sums, and uses. See the conventions of [`crate::backend`].
+pub trait Scalars: Storage + WholeMatrices {
+    /// The limits of [`crate::norm_limits`] for the n changes whose squared norms are sums\[first …\]. `factors` is 1 × (n + 1):
+    /// what to multiply each change by, `scale` included, or 0 if they are not finite; and last 1, or 0 in that case. The sign
+    /// of `scale` does not count for norms. `limits` are n + 1 numbers.
+    fn limit_norms(
+        &self,
+        factors: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        limits: &mut Accumulator,
+        scale: f64,
+    );
+    /// dst\[j\] = +1 where the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small, -1 where
+    /// it is too large, else 0; `dst` is 1 × n.
+    fn compare_averages(
+        &self,
+        dst: ViewMut<'_>,
+        sums: &mut Accumulator,
+        first: usize,
+        blocks: usize,
+        count: Count<'_>,
+        band: Band,
+    );
+    /// dst = (p, 1) if the proportion p = sums\[index\] / `count`, in `f32`, is above `most`, else (p, 0); `dst` is 1 × 2.
+    fn proportion_above(&self, dst: ViewMut<'_>, sums: &mut Accumulator, index: usize, count: f32, most: f32);
+    /// `factors` (1 × 2) = `keep` and `take` of [`crate::orthogonal_step`] for the squared norms sums\[first\] and
+    /// sums\[first + 1\].
+    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize);
+    /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
+    fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
+    /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0; `dst` is 1 × 1.
+    fn ratio_of_sums(
+        &self,
+        dst: ViewMut<'_>,
+        factor: Factor<'_>,
+        sums: &mut Accumulator,
+        above: usize,
+        below: usize,
+        otherwise: f32,
+    );
+    /// sums *= factor; 0 sets to exactly zero.
+    fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
+        sums.scale(self.value_of(factor).into())
+    }
+    /// As [`Accumulator::add`]; nothing if alpha is 0.
+    fn add_sums_by(&self, sums: &mut Accumulator, alpha: Factor<'_>, more: &Accumulator) {
+        match self.value_of(alpha) {
+            0.0 => {}
+            alpha => sums.add(alpha.into(), more),
+        }
+    }
+    /// dst *= factor; 0 sets to exactly zero.
+    fn scale_by(&self, dst: ViewMut<'_>, factor: Factor<'_>) {
+        match self.value_of(factor) {
+            0.0 => self.set(dst, 0.0),
+            1.0 => {}
+            factor => self.scale(dst, factor),
+        }
+    }
+    /// dst += alpha · src; nothing if alpha is 0.
+    fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
+        match self.value_of(alpha) {
+            0.0 => {}
+            alpha => self.add(dst, alpha, src),
+        }
+    }
+    /// The number, if reading it does not wait: on the host.
+    fn value_at_once(&self, factor: Factor<'_>) -> Option<f32> {
+        let _ = factor;
+        None
+    }
+    /// The number, read from the device: waits for all work before.
+    fn value_of(&self, factor: Factor<'_>) -> f32 {
+        let mut element = [0.0];
+        self.download_into(factor.element, &mut element);
+        factor.times * element[0]
+    }
+}

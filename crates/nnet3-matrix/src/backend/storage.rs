@@ -1,0 +1,48 @@
+//! A device as such: its name, its memory, what goes to it and comes from it, and its order of work.
+//!
+//! Work is done in the order of the calls. The methods that give numbers to the host wait for all work before; no other
+//! method has to.
+
+use crate::view::{View, ViewMut};
+
+/// A device's memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub free: u64,
+    pub total: u64,
+}
+
+/// What a device is, and its memory. See the conventions of [`crate::backend`].
+pub trait Storage {
+    /// `cpu`, or the device's own name.
+    fn name(&self) -> &str;
+    /// 0 is the host; other devices count from 1.
+    fn id(&self) -> u32;
+    /// What memory a device of its own has; `None` for the host.
+    fn memory(&self) -> Option<Memory> {
+        None
+    }
+    /// How many elements several primitives, one after the other, should go over at most, because they stay in a cache
+    /// meanwhile; `None` where a whole matrix at once is better. Results differ in roundings only.
+    fn cached_elements(&self) -> Option<usize> {
+        None
+    }
+    /// Says that the work up to here comes again in the same order the next time. A device that collects work ends a
+    /// segment; results are the same without it.
+    fn mark(&self) {}
+    /// Waits until all work so far is done; for measuring times. The host's is done when a method returns.
+    fn synchronize(&self) {}
+    /// `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0.
+    /// Panics if the device has no such amount left (callers that can do something about it ask the plan first).
+    fn allocate(&self, len: usize) -> *mut f32;
+    /// # Safety
+    /// `pointer` came from [`Storage::allocate`] of this device with the same `len` and is not used afterwards.
+    #[allow(unsafe_code)]
+    unsafe fn free(&self, pointer: *mut f32, len: usize);
+    /// Copies row-major host data into `dst`.
+    fn upload(&self, dst: ViewMut<'_>, data: &[f32]);
+    /// Row-major copy on the host.
+    fn download(&self, src: View<'_>) -> Vec<f32>;
+    /// Row-major copy into `out` (`rows × cols` elements).
+    fn download_into(&self, src: View<'_>, out: &mut [f32]);
+}

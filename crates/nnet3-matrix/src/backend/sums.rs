@@ -1,0 +1,55 @@
+//! Sums over rows, columns, or all elements: as numbers for the host, as rows and columns, or into an [`Accumulator`], which
+//! stays on the device. The order of the terms depends on shapes alone.
+
+use super::elementwise::Activation;
+use crate::memory::Accumulator;
+use crate::view::{View, ViewMut};
+
+/// What of each element is summed over rows into an [`Accumulator`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ColumnTerm {
+    /// y.
+    Value,
+    /// y².
+    Square,
+    /// The derivative of an activation at output y.
+    Derivative(Activation),
+    /// 1 if y is at least this, else 0.
+    AtLeast(f32),
+}
+
+/// Sums over rows, columns and all elements. See the conventions of [`crate::backend`].
+pub trait Reductions {
+    /// Sum of all elements (`f64` accumulation).
+    fn sum(&self, src: View<'_>) -> f64;
+    /// Sum of products of corresponding elements (`f64` accumulation).
+    fn dot(&self, a: View<'_>, b: View<'_>) -> f64;
+    /// row = alpha · (column sums of src) + beta · row.
+    fn col_sums(&self, row: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
+    /// row = alpha · (column sums of a ⊙ b) + beta · row, i.e. diag(aᵀ b).
+    fn col_dots(&self, row: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
+    /// sums = sums_factor · (column sums of b), dots = dots_factor · (column sums of a ⊙ b): as [`Reductions::col_sums`] and
+    /// [`Reductions::col_dots`] one after the other.
+    fn col_sums_and_dots(
+        &self,
+        sums: ViewMut<'_>,
+        sums_factor: f32,
+        dots: ViewMut<'_>,
+        dots_factor: f32,
+        a: View<'_>,
+        b: View<'_>,
+    ) {
+        self.col_sums(sums, sums_factor, b, 0.0);
+        self.col_dots(dots, dots_factor, a, b, 0.0);
+    }
+    /// col = alpha · (row sums of src) + beta · col.
+    fn row_sums(&self, col: ViewMut<'_>, alpha: f32, src: View<'_>, beta: f32);
+    /// col = alpha · (row sums of a ⊙ b) + beta · col, i.e. diag(a bᵀ).
+    fn row_dots(&self, col: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32);
+    /// sums\[first + j\] += Σ_i term(src\[i, j\]); a column's sum is formed in `f32`-or-better, then added in `f64`.
+    fn accumulate(&self, sums: &mut Accumulator, first: usize, src: View<'_>, term: ColumnTerm);
+    /// sums\[index\] += alpha · (sum of products of corresponding elements), in `f64`.
+    fn accumulate_dot(&self, sums: &mut Accumulator, index: usize, alpha: f64, a: View<'_>, b: View<'_>);
+    /// sums\[first + j\] += alpha · row\[j\], in `f64`; `row` is 1 × n.
+    fn accumulate_row(&self, sums: &mut Accumulator, first: usize, alpha: f64, row: View<'_>);
+}
