@@ -3,8 +3,8 @@
 
 use crate::component::Context;
 use crate::text::number;
-use nnet3_matrix::orthogonal_step::orthogonal_step;
-use nnet3_matrix::{Accumulator, Factor, Matrix, Transpose::No, Transpose::Yes};
+use nnet3_matrix::backend::{Constant, Decision};
+use nnet3_matrix::{Accumulator, Factor, Matrix, SumRange, Transpose::No, Transpose::Yes};
 
 /// One step of `matrix` towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
 /// length: the length `constraint`, or, if that is negative, the one that makes the change orthogonal to the matrix.
@@ -39,7 +39,8 @@ pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32, nor
     matrix.accumulate_square(sums, index);
     products.accumulate_square(sums, index + 1);
     let mut factors = workspace.take(1, 2);
-    backend.orthogonal_step(factors.view_mut(), sums, index, small);
+    let norms = SumRange { sums, first: index, count: 2 };
+    backend.decide(factors.view_mut(), &mut [norms], &FloatingStep { dim: small });
     let factor = |k: usize| Factor { times: 1.0, element: factors.view().col_range(k..k + 1) };
     matrix.scale_by(factor(0));
     backend.add_by(matrix.view_mut(), factor(1), taken.view());
@@ -51,13 +52,70 @@ pub struct Norms<'s> {
     pub index: usize,
 }
 
+/// The decision how large a step with a negative constraint is, of the squared norms of the matrix and of its products, which are
+/// `dim` × `dim`. It makes two numbers: M becomes the first · M + the second · P M.
+pub struct FloatingStep {
+    pub dim: usize,
+}
+
+impl Decision for FloatingStep {
+    fn on_host(&self, results: &mut [f32], sums: &mut [SumRange<'_>]) {
+        let norms = sums[0].values();
+        let step = floating_step(norms[0], norms[1], self.dim);
+        results.copy_from_slice(&[step.keep as f32, step.take as f32]);
+    }
+
+    fn kernel(&self) -> (&'static str, Vec<Constant>) {
+        ("orthogonal_step", vec![Constant::Int(self.dim as i32)])
+    }
+}
+
+/// M becomes `keep` · M + `take` · P M, P = M Mᵀ.
+struct Step {
+    keep: f64,
+    take: f64,
+    /// 1 if all eigenvalues of P are equal, else above it, but for rounding: the mean of their squares by the square of their
+    /// mean. 1 as well if M is zero.
+    ratio: f64,
+}
+
+/// Squared norms below this are of a matrix that is not used.
+const UNUSED: f64 = 1e-15;
+/// Where rounding would leave no ratio so small, something is wrong with the matrix.
+const IMPOSSIBLE: f64 = 0.9;
+
+/// The step for a matrix with this squared norm, P being `dim` × `dim` with this squared norm. The length of the rows floats: it is
+/// the one that makes the change orthogonal to the matrix. No step where the numbers are impossible.
+fn floating_step(square: f64, products_square: f64, dim: usize) -> Step {
+    if square < UNUSED {
+        return Step { keep: 1.0, take: 0.0, ratio: 1.0 };
+    }
+    let ratio = products_square * dim as f64 / (square * square);
+    if ratio.is_nan() || ratio <= IMPOSSIBLE {
+        return Step { keep: 1.0, take: 0.0, ratio };
+    }
+    // M -= c (P - s² I) M
+    let length = products_square / square;
+    let coefficient = 4.0 * (0.125 * speed(ratio)) / length;
+    Step { keep: 1.0 + coefficient * length, take: -coefficient, ratio }
+}
+
+/// Matrices far from the goal take smaller steps.
+fn speed(ratio: f64) -> f64 {
+    match ratio {
+        _ if ratio > 1.1 => 0.25,
+        _ if ratio > 1.02 => 0.5,
+        _ => 1.0,
+    }
+}
+
 /// What is to be said about a step with a negative constraint if the matrix, whose smaller side is `small`, is far from
 /// converged: from its squared norm and that of its products.
 pub fn warning(square: f64, products_square: f64, small: usize) -> Option<String> {
-    let ratio = orthogonal_step(square, products_square, small).ratio;
+    let ratio = floating_step(square, products_square, small).ratio;
     let shown = number(ratio);
     match ratio {
-        _ if ratio.is_nan() || ratio <= 0.9 => {
+        _ if ratio.is_nan() || ratio <= IMPOSSIBLE => {
             Some(format!("Ratio is {shown} (should be >= 1.0), leaving the matrix as it is"))
         }
         _ if ratio <= 0.99 => Some(format!("Ratio is {shown} (should be >= 1.0)")),

@@ -16,15 +16,13 @@ mod learning_step;
 mod load;
 pub mod low_rank;
 pub mod memory;
-pub mod norm_limits;
-pub mod orthogonal_step;
 pub mod panels;
 pub mod sparse;
 pub mod suite;
 pub mod view;
 pub mod workspace;
 
-pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, Transpose};
+pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
 pub use clock::thread_time;
 pub use cpu::{cpu, set_num_threads};
 pub use hmm::{Hmm, HmmArc, HmmStep};

@@ -29,6 +29,7 @@ pub mod max_change;
 pub mod merge;
 pub mod merge_sizes;
 pub mod minibatch;
+pub mod norm_limits;
 pub mod objective;
 pub mod phase_stats;
 pub mod progress;

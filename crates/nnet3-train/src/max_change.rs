@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::norm_limits::norm_factors;
 use kaldi_io::log::num;
-use nnet3_matrix::norm_limits::norm_factors;
 
 /// The limits of a step of the parameters.
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ledger::{Entry, Ledger, Place};
 use crate::max_change::Limits;
+use crate::norm_limits::limit_norms;
 use nnet3_core::component::Context;
 use nnet3_core::index::ComponentId;
 use nnet3_core::learning::Delta;
@@ -89,7 +90,8 @@ impl Stepper {
             }
         };
         let numbers = &mut self.limits[known].1;
-        self.device.limit_norms(self.factors.view_mut(), sums, index, numbers, f64::from(step.scale));
+        let scale = f64::from(step.scale);
+        limit_norms(&self.device, self.factors.view_mut(), sums, index, numbers, scale);
         for (k, &id) in self.ids.iter().enumerate() {
             let alpha = self.factor(k, 1.0);
             nnet.component_mut(id).add_by(&*self.device, alpha, delta.nnet().component(id));

@@ -1,6 +1,8 @@
 //! Training on a CUDA device compared with the reference's; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes
 //! that a failure.
 
+#[path = "support/decisions.rs"]
+mod decisions;
 #[path = "support/runs.rs"]
 mod runs;
 
@@ -40,4 +42,12 @@ fn backstitch() {
 #[test]
 fn recurrent() {
     with_device(runs::recurrent);
+}
+
+#[test]
+fn decisions_are_the_hosts() {
+    with_device(|device| {
+        decisions::limits_of_norms(device);
+        decisions::steps_towards_orthogonal_rows(device);
+    });
 }

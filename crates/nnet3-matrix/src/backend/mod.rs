@@ -10,6 +10,7 @@ mod abilities;
 mod banded;
 mod broadcast;
 mod columns;
+mod decisions;
 mod elements;
 mod elementwise;
 mod hmm;
@@ -28,6 +29,7 @@ pub use abilities::Abilities;
 pub use banded::BandedProducts;
 pub use broadcast::RowsWithVectors;
 pub use columns::PickedColumns;
+pub use decisions::{Constant, Decision, Decisions, SumRange};
 pub use elements::SingleElements;
 pub use elementwise::{Activation, Elementwise, Map};
 pub use hmm::HiddenMarkovModels;
@@ -57,6 +59,7 @@ pub trait Backend:
     + RowsWithVectors
     + Reductions
     + Scalars
+    + Decisions
     + RowFunctions
     + RecurrentCells
     + BandedProducts
@@ -80,6 +83,7 @@ impl<B> Backend for B where
         + RowsWithVectors
         + Reductions
         + Scalars
+        + Decisions
         + RowFunctions
         + RecurrentCells
         + BandedProducts

@@ -36,17 +36,6 @@ pub enum Count<'a> {
 
 /// Numbers that a device makes of its sums, and uses. See the conventions of [`crate::backend`].
 pub trait Scalars: Storage + WholeMatrices {
-    /// The limits of [`crate::norm_limits`] for the n changes whose squared norms are sums\[first …\]. `factors` is 1 × (n + 1):
-    /// what to multiply each change by, `scale` included, or 0 if they are not finite; and last 1, or 0 in that case. The sign
-    /// of `scale` does not count for norms. `limits` are n + 1 numbers.
-    fn limit_norms(
-        &self,
-        factors: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        limits: &mut Accumulator,
-        scale: f64,
-    );
     /// dst\[j\] = +1 where the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small, -1 where
     /// it is too large, else 0; `dst` is 1 × n.
     fn compare_averages(
@@ -60,9 +49,6 @@ pub trait Scalars: Storage + WholeMatrices {
     );
     /// dst = (p, 1) if the proportion p = sums\[index\] / `count`, in `f32`, is above `most`, else (p, 0); `dst` is 1 × 2.
     fn proportion_above(&self, dst: ViewMut<'_>, sums: &mut Accumulator, index: usize, count: f32, most: f32);
-    /// `factors` (1 × 2) = `keep` and `take` of [`crate::orthogonal_step`] for the squared norms sums\[first\] and
-    /// sums\[first + 1\].
-    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize);
     /// dst = √(sums\[first\] / sums\[first + 1\]), or 1 if the first of them is 0; `dst` is 1 × 1.
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize);
     /// dst = factor · sums\[above\] / sums\[below\], in `f64`, or `otherwise` if the factor or sums\[below\] is 0; `dst` is 1 × 1.

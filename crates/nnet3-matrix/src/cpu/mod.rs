@@ -8,6 +8,7 @@ mod banded;
 mod blas;
 mod broadcast;
 mod columns;
+mod decisions;
 mod elements;
 mod elementwise;
 mod gemm;

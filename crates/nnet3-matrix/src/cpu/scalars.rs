@@ -4,30 +4,9 @@ use super::CpuBackend;
 use super::access::{destination, source};
 use crate::backend::{Band, Count, Factor, Scalars};
 use crate::memory::Accumulator;
-use crate::norm_limits::{factor_of_all, factors_of_each};
 use crate::view::ViewMut;
 
 impl Scalars for CpuBackend {
-    fn limit_norms(
-        &self,
-        factors: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        limits: &mut Accumulator,
-        scale: f64,
-    ) {
-        let count = limits.len() - 1;
-        assert_eq!((factors.rows(), factors.cols()), (1, count + 1), "a factor for each limit");
-        let (sums, limits) = (sums.values(), limits.values());
-        let squares = &sums[first..first + count];
-        let (all, finite) = factor_of_all(squares, &limits, scale.abs());
-        let mut out = destination(factors);
-        let out = out.row(0);
-        out[count] = if finite { 1.0 } else { 0.0 };
-        for (out, factor) in out.iter_mut().zip(factors_of_each(squares, &limits, scale.abs())) {
-            *out = if finite { (factor * all * scale) as f32 } else { 0.0 };
-        }
-    }
     fn compare_averages(
         &self,
         dst: ViewMut<'_>,
@@ -71,12 +50,6 @@ impl Scalars for CpuBackend {
         let proportion = sums.values()[index] as f32 / count;
         let above = if proportion > most { 1.0 } else { 0.0 };
         destination(dst).row(0).copy_from_slice(&[proportion, above]);
-    }
-    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
-        assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
-        let [square, products_square] = [first, first + 1].map(|k| sums.values()[k]);
-        let step = crate::orthogonal_step::orthogonal_step(square, products_square, dim);
-        destination(factors).row(0).copy_from_slice(&[step.keep as f32, step.take as f32]);
     }
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
         assert_eq!((dst.rows(), dst.cols()), (1, 1), "one number");

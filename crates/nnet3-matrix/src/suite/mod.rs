@@ -38,7 +38,7 @@ macro_rules! each_primitive {
             }
             vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
             reduce { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }
-            scalars { accumulate_dot accumulate_row limit_norms compare_averages compare_averages_by_sum proportion_above orthogonal_step root_of_ratio ratio_of_sums scale_by add_by sums_by_a_factor sums_on_the_device }
+            scalars { accumulate_dot accumulate_row decide compare_averages compare_averages_by_sum proportion_above root_of_ratio ratio_of_sums scale_by add_by sums_by_a_factor sums_on_the_device }
             low_rank { low_rank_update low_rank_updates_together low_rank_correction }
             rowwise {
                 softmax log_softmax softmax_extremes softmax_backward log_softmax_backward group_norm group_norm_backward

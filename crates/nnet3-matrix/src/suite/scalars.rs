@@ -1,11 +1,11 @@
-//! Numbers that stay on the device: accumulate_dot, accumulate_row, limit_norms, compare_averages, proportion_above,
-//! orthogonal_step, root_of_ratio, ratio_of_sums, scale_by, add_by, scale_sums_by, add_sums_by, and what [`Accumulator`] does
+//! Numbers that stay on the device: accumulate_dot, accumulate_row, decide, compare_averages, proportion_above,
+//! root_of_ratio, ratio_of_sums, scale_by, add_by, scale_sums_by, add_sums_by, and what [`Accumulator`] does
 //! without reading.
 
 use super::operand::CLOSE;
 use super::*;
-use crate::norm_limits::norm_factors;
-use crate::{Accumulator, Band, Count, Factor, Matrix};
+use crate::backend::{Constant, Decision};
+use crate::{Accumulator, Band, Count, Factor, Matrix, SumRange};
 
 /// Rounding of a sum of squares.
 const SUM: f64 = 1e-6;
@@ -46,32 +46,29 @@ pub(super) fn accumulate_row(device: &Device) {
     });
 }
 
-/// Factors are those of the host, last digit included: messages about them are worked out there.
-pub(super) fn limit_norms(device: &Device) {
-    cases(device, |case, count, _| {
-        let first = case.below(4);
-        let mut squares: Vec<f64> = numbers(case, count).iter().map(|x| x * x).collect();
-        let all: Vec<f64> = numbers(case, first).into_iter().chain(squares.iter().copied()).collect();
-        let mut limits: Vec<f64> = numbers(case, count + 1).iter().map(|x| x.abs()).collect();
-        let (zero, scale) = (case.below(count + 1), case.one_of(&[1.0, -0.3, 1.3]));
-        limits[zero] = 0.0;
-        for spoilt in [None, Some(f64::INFINITY), Some(f64::NAN)] {
-            let mut sums = all.clone();
-            if let (Some(value), 1..) = (spoilt, count) {
-                let k = case.below(count);
-                (sums[first + k], squares[k]) = (value, value);
-            }
-            let expected = norm_factors(&squares, &limits, f64::abs(scale));
-            assert_eq!(expected.finite, spoilt.is_none() || count == 0);
-            let mut factors = case.normals(1, count + 1);
-            let mut numbers = (Accumulator::from_vec(sums), Accumulator::from_vec(limits.clone()));
-            device.limit_norms(factors.view_mut(), &mut numbers.0, first, &mut numbers.1, scale);
-            factors.expect(0.0, |_, k| match expected.each.get(k) {
-                _ if !expected.finite => (0.0, 0.0),
-                None => (1.0, 0.0),
-                Some(factor) => ((factor * expected.all * scale) as f32 as f64, 0.0),
-            });
-        }
+/// A rule with the kernel of `root_of_ratio`.
+struct RootOfRatio;
+
+impl Decision for RootOfRatio {
+    fn on_host(&self, results: &mut [f32], sums: &mut [SumRange<'_>]) {
+        let sums = sums[0].values();
+        results[0] = if sums[0] == 0.0 { 1.0 } else { (sums[0] / sums[1]).sqrt() as f32 };
+    }
+
+    fn kernel(&self) -> (&'static str, Vec<Constant>) {
+        ("root_of_ratio", Vec::new())
+    }
+}
+
+pub(super) fn decide(device: &Device) {
+    cases(device, |case, rows, _| {
+        let first = rows % 4;
+        let all: Vec<f64> = numbers(case, first + 3).iter().map(|x| x * x + 0.01).collect();
+        let (mut sums, mut result) = (Accumulator::from_vec(all.clone()), case.normals(1, 1));
+        let range = SumRange { sums: &mut sums, first, count: 2 };
+        device.decide(result.view_mut(), &mut [range], &RootOfRatio);
+        result.expect_values(CLOSE, |_, _| (all[first] / all[first + 1]).sqrt());
+        assert_eq!(*sums.values(), all, "the sums stay as they are");
     });
 }
 
@@ -165,25 +162,6 @@ pub(super) fn ratio_of_sums(device: &Device) {
             let ratio = (factor * all[above] / all[below]) as f32;
             let none = factor == 0.0 || denominator == 0.0;
             dst.expect(0.0, |_, _| (if none { 5.0 } else { ratio.into() }, 0.0));
-        }
-    });
-}
-
-/// The host's numbers, last digit included.
-pub(super) fn orthogonal_step(device: &Device) {
-    cases(device, |case, rows, cols| {
-        let (first, dim) = (rows % 4, 1 + cols % 9);
-        let mut all = numbers(case, first + 3);
-        let square = 1.0 + case.normal().abs() as f64;
-        for ratio in [1.0, 0.5, 0.95, 1.03, 3.0, f64::NAN] {
-            for square in [square, 0.0] {
-                (all[first], all[first + 1]) = (square, ratio * square * square / dim as f64);
-                let mut factors = case.normals(1, 2);
-                let mut sums = Accumulator::from_vec(all.clone());
-                device.orthogonal_step(factors.view_mut(), &mut sums, first, dim);
-                let step = crate::orthogonal_step::orthogonal_step(all[first], all[first + 1], dim);
-                factors.expect(0.0, |_, k| ([step.keep, step.take][k] as f32 as f64, 0.0));
-            }
         }
     });
 }

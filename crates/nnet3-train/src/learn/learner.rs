@@ -14,6 +14,7 @@ use crate::learn::rules::FROZEN;
 use crate::learn::schedule::{PlateauState, Progress};
 use crate::learn::state::{LearnerState, PartState};
 use crate::ledger::{Entry, Ledger, Place};
+use crate::norm_limits::limit_norms;
 use kaldi_io::DenseMatrix;
 use nnet3_core::component::Context;
 use nnet3_core::config::ConfigLine;
@@ -307,7 +308,7 @@ impl Learner {
                 parameter(delta.nnet(), part).accumulate_square(sums, index + k);
             }
         }
-        self.device.limit_norms(self.factors.view_mut(), sums, index, &mut self.limits, -scale);
+        limit_norms(&self.device, self.factors.view_mut(), sums, index, &mut self.limits, -scale);
         let step = GradientStep { components: count, scale, clip: self.plan.clip.norm };
         ledger.note(index, Entry::Gradient { minibatch, step });
     }
@@ -470,7 +471,7 @@ impl ChangeLimit {
             device.add(value, -1.0, old.as_view());
             device.accumulate_dot(&mut self.square, 0, 1.0, value.as_view(), value.as_view());
         }
-        device.limit_norms(self.factors.view_mut(), &mut self.square, 0, &mut self.limits, 1.0);
+        limit_norms(device, self.factors.view_mut(), &mut self.square, 0, &mut self.limits, 1.0);
         for (part, old) in parts.iter().zip(pieces(old, parts)) {
             let value = parameter_mut(nnet, part).view_mut();
             let factor = Factor { times: 1.0, element: self.factors.view().col_range(0..1) };

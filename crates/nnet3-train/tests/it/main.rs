@@ -1,5 +1,7 @@
 //! The crate's integration tests: one program, since linking takes most of the time that each more would take.
 
+#[path = "../support/decisions.rs"]
+mod decisions;
 mod reference;
 #[path = "../support/replica_runs.rs"]
 mod replica_runs;
@@ -8,3 +10,9 @@ mod replicas;
 mod runs;
 mod second_thread;
 mod short_runs;
+
+#[test]
+fn decisions_are_their_rules() {
+    decisions::limits_of_norms(&nnet3_matrix::cpu());
+    decisions::steps_towards_orthogonal_rows(&nnet3_matrix::cpu());
+}

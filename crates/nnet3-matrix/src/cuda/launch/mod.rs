@@ -4,6 +4,7 @@
 mod banded;
 mod broadcast;
 mod columns;
+mod decisions;
 mod elements;
 mod elementwise;
 mod hmm;

@@ -38,27 +38,6 @@ impl<E: Engine> GpuBackend<E> {
 }
 
 impl<E: Engine> Scalars for GpuBackend<E> {
-    fn limit_norms(
-        &self,
-        factors: ViewMut<'_>,
-        sums: &mut Accumulator,
-        first: usize,
-        limits: &mut Accumulator,
-        scale: f64,
-    ) {
-        let count = limits.len() - 1;
-        assert!(first <= sums.len() && count <= sums.len() - first, "{count} of {} sums", sums.len());
-        assert_eq!((factors.rows(), factors.cols()), (1, count + 1), "a factor for each limit");
-        let squares = self.whole_sums_of(sums) + 8 * first as u64;
-        let args = [
-            Arg::Mat(self.mat(factors.as_view())),
-            Arg::Doubles(squares),
-            Arg::Doubles(self.whole_sums_of(limits)),
-            Arg::Int(count as i32),
-            Arg::Double(scale),
-        ];
-        self.push(Launch::new("limit_norms", [1, 1], [1, 1], &args));
-    }
     fn compare_averages(
         &self,
         dst: ViewMut<'_>,
@@ -100,13 +79,6 @@ impl<E: Engine> Scalars for GpuBackend<E> {
         let dst = Arg::Mat(self.mat(dst.as_view()));
         let args = [dst, self.whole_sum_of(sums, index), Arg::Float(count), Arg::Float(most)];
         self.push(Launch::new("proportion_above", [1, 1], [1, 1], &args));
-    }
-    fn orthogonal_step(&self, factors: ViewMut<'_>, sums: &mut Accumulator, first: usize, dim: usize) {
-        assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());
-        assert_eq!((factors.rows(), factors.cols()), (1, 2), "two numbers");
-        let address = self.whole_sums_of(sums) + 8 * first as u64;
-        let args = [Arg::Mat(self.mat(factors.as_view())), Arg::Doubles(address), Arg::Int(dim as i32)];
-        self.push(Launch::new("orthogonal_step", [1, 1], [1, 1], &args));
     }
     fn root_of_ratio(&self, dst: ViewMut<'_>, sums: &mut Accumulator, first: usize) {
         assert!(first + 1 < sums.len(), "sums {first} and the next of {}", sums.len());

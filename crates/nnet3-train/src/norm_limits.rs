@@ -1,4 +1,46 @@
-//! Limits on the norms of changes: what [`crate::backend::Scalars::limit_norms`] computes on any device, and what a log says about it.
+//! Limits on the norms of changes: what they are multiplied by, as a decision on any device, and as a log tells it.
+
+use nnet3_matrix::backend::{Constant, Decision};
+use nnet3_matrix::{Accumulator, Device, SumRange, ViewMut};
+
+/// Makes the factors of the n changes whose squared norms are sums\[first …\]. `factors` is 1 × (n + 1): what to multiply each
+/// change by, `scale` included, or 0 if they are not finite; and last 1, or 0 in that case. The sign of `scale` does not count for
+/// norms. `limits` are n + 1 numbers, as for [`norm_factors`].
+pub fn limit_norms(
+    device: &Device,
+    factors: ViewMut<'_>,
+    sums: &mut Accumulator,
+    first: usize,
+    limits: &mut Accumulator,
+    scale: f64,
+) {
+    let count = limits.len() - 1;
+    assert_eq!(factors.cols(), count + 1, "a factor for each limit");
+    let squares = SumRange { sums, first, count };
+    device.decide(factors, &mut [squares, SumRange::all(limits)], &LimitNorms { count, scale });
+}
+
+/// The rule of [`limit_norms`], for so many changes.
+struct LimitNorms {
+    count: usize,
+    scale: f64,
+}
+
+impl Decision for LimitNorms {
+    fn on_host(&self, results: &mut [f32], sums: &mut [SumRange<'_>]) {
+        let [squares, limits] = sums else { unreachable!("squares and limits") };
+        let (squares, limits, scale) = (squares.values(), limits.values(), self.scale);
+        let (all, finite) = factor_of_all(squares, limits, scale.abs());
+        results[self.count] = if finite { 1.0 } else { 0.0 };
+        for (out, factor) in results.iter_mut().zip(factors_of_each(squares, limits, scale.abs())) {
+            *out = if finite { (factor * all * scale) as f32 } else { 0.0 };
+        }
+    }
+
+    fn kernel(&self) -> (&'static str, Vec<Constant>) {
+        ("limit_norms", vec![Constant::Int(self.count as i32), Constant::Double(self.scale)])
+    }
+}
 
 /// What each of several changes is multiplied by, and then all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,16 +61,12 @@ pub fn norm_factors(squares: &[f64], limits: &[f64], scale: f64) -> NormFactors 
 }
 
 /// [`NormFactors::each`].
-pub(crate) fn factors_of_each<'s>(
-    squares: &'s [f64],
-    limits: &'s [f64],
-    scale: f64,
-) -> impl Iterator<Item = f64> + 's {
+fn factors_of_each<'s>(squares: &'s [f64], limits: &'s [f64], scale: f64) -> impl Iterator<Item = f64> + 's {
     squares.iter().zip(limits).map(move |(square, &limit)| limited(square.sqrt() * scale, limit))
 }
 
 /// [`NormFactors::all`] and [`NormFactors::finite`].
-pub(crate) fn factor_of_all(squares: &[f64], limits: &[f64], scale: f64) -> (f64, bool) {
+fn factor_of_all(squares: &[f64], limits: &[f64], scale: f64) -> (f64, bool) {
     assert_eq!(squares.len() + 1, limits.len(), "limits for squares and their sum");
     let each = factors_of_each(squares, limits, scale);
     let total = each.zip(squares).fold(0.0, |sum, (factor, square)| sum + factor * factor * square);
