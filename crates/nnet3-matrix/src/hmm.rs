@@ -152,6 +152,10 @@ impl Hmm {
     pub fn arcs(&self) -> usize {
         self.out.terms.len()
     }
+    /// The entries that the arcs of a state lead into, with the arcs' probabilities.
+    pub fn entries_from(&self, state: usize) -> impl Iterator<Item = (usize, f32)> {
+        self.out.of(state).iter().map(|term| (term.row as usize, term.factor))
+    }
 }
 
 /// What one step of the recursions is about, all with a column for each sequence.

@@ -18,7 +18,6 @@ pub mod low_rank;
 pub mod memory;
 pub mod panels;
 pub mod sparse;
-pub mod suite;
 pub mod view;
 pub mod workspace;
 

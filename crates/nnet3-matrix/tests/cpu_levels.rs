@@ -2,14 +2,14 @@
 //! the whole process's.
 
 use nnet3_matrix::cpu::{VectorLevel, set_vector_level};
-use nnet3_matrix::{Device, IndexTable, Matrix, ViewMut, cpu, suite};
+use nnet3_matrix::{Device, IndexTable, Matrix, ViewMut, cpu};
 
 #[test]
 fn every_level() {
     for level in [VectorLevel::Portable, VectorLevel::Avx2, VectorLevel::Avx512] {
         if set_vector_level(level) == level {
             println!("{level:?}");
-            suite::run_all(&cpu());
+            nnet3_primitives_suite::run_all(&cpu());
             large_results_are_those_of_rows(&cpu());
         } else {
             eprintln!("skipped: this processor has no {level:?}");

@@ -1,8 +1,9 @@
 //! The suite of primitives on a CUDA device; skipped, saying why, where there is none. `NNET3_REQUIRE_GPU` makes that a
 //! failure.
 
+use nnet3_matrix::Device;
 use nnet3_matrix::cuda::driver::{self, Activity, Debug, Settings};
-use nnet3_matrix::{Device, primitive_tests};
+use nnet3_primitives_suite::primitive_tests;
 use std::sync::{Arc, OnceLock};
 
 /// Switches in the environment, as the programs have them.
@@ -31,7 +32,7 @@ fn opened() -> Option<(Device, Arc<Activity>)> {
     DEVICE.get_or_init(open).clone()
 }
 
-nnet3_matrix::each_primitive!(primitive_tests);
+nnet3_primitives_suite::each_primitive!(primitive_tests);
 
 /// Products and sums give the same bytes each time, replayed or not, and they have been replayed.
 #[test]

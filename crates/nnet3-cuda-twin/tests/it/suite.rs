@@ -1,27 +1,28 @@
 //! The suite of primitives on the twin.
 
 use nnet3_cuda_twin::Twin;
+use nnet3_matrix::Device;
 use nnet3_matrix::cuda::GpuBackend;
-use nnet3_matrix::{Device, primitive_tests, suite};
+use nnet3_primitives_suite::{primitive_tests, run_all};
 use std::sync::Arc;
 
 fn device() -> Option<Device> {
     Some(nnet3_cuda_twin::device())
 }
 
-nnet3_matrix::each_primitive!(primitive_tests);
+nnet3_primitives_suite::each_primitive!(primitive_tests);
 
 /// What depends on the order of threads is a race.
 #[test]
 fn threads_in_the_opposite_order() {
     let device: Device = Arc::new(GpuBackend::new(Twin::backwards()).expect("host memory"));
-    suite::run_all(&device);
+    run_all(&device);
 }
 
 #[test]
 fn no_races() {
     let device: Device = Arc::new(GpuBackend::new(Twin::checked()).expect("host memory"));
-    suite::run_all(&device);
+    run_all(&device);
 }
 
 /// Kernels with one thing wrong have races, and the same without it have none.

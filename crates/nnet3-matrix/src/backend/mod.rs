@@ -44,7 +44,7 @@ pub use storage::{Memory, Storage};
 pub use sums::{ColumnTerm, Reductions};
 pub use whole::WholeMatrices;
 
-/// A device with all primitives; object-safe. See the module's conventions.
+/// A device with all primitives; object-safe. See the conventions of this module.
 pub trait Backend:
     Send
     + Sync
@@ -66,29 +66,5 @@ pub trait Backend:
     + HiddenMarkovModels
     + LearningSteps
     + RandomNumbers
-{
-}
-
-impl<B> Backend for B where
-    B: Send
-        + Sync
-        + Storage
-        + Abilities
-        + Products
-        + WholeMatrices
-        + PickedRows
-        + PickedColumns
-        + SingleElements
-        + Elementwise
-        + RowsWithVectors
-        + Reductions
-        + Scalars
-        + Decisions
-        + RowFunctions
-        + RecurrentCells
-        + BandedProducts
-        + HiddenMarkovModels
-        + LearningSteps
-        + RandomNumbers
 {
 }

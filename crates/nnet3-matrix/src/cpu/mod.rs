@@ -34,7 +34,7 @@ mod unpacked;
 mod vector;
 mod whole;
 
-use crate::backend::Abilities;
+use crate::backend::{Abilities, Backend};
 use crate::memory::Device;
 use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
@@ -53,6 +53,8 @@ pub fn cpu() -> Device {
     static CPU: OnceLock<Arc<CpuBackend>> = OnceLock::new();
     CPU.get_or_init(|| Arc::new(CpuBackend { _private: () })).clone()
 }
+
+impl Backend for CpuBackend {}
 
 impl Abilities for CpuBackend {
     fn sparse(&self) -> Option<&dyn SparseProducts> {

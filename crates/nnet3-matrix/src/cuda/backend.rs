@@ -5,7 +5,7 @@
 use super::engine::{Engine, OutOfMemory};
 use super::queue::Queue;
 use super::table::Block;
-use crate::backend::{Abilities, Memory, Storage, WholeMatrices};
+use crate::backend::{Abilities, Backend, Memory, Storage, WholeMatrices};
 use crate::low_rank::LowRank;
 use crate::view::{View, ViewMut};
 use std::sync::Arc;
@@ -53,6 +53,8 @@ impl<E: Engine> GpuBackend<E> {
         }
     }
 }
+
+impl<E: Engine> Backend for GpuBackend<E> {}
 
 impl<E: Engine> Storage for GpuBackend<E> {
     fn name(&self) -> &str {

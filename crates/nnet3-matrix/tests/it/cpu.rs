@@ -1,12 +1,13 @@
 //! The suite of primitives on the CPU, and what the CPU refuses.
 
-use nnet3_matrix::{Activation, Arena, Device, IndexTable, Matrix, OffsetTable, cpu, primitive_tests};
+use nnet3_matrix::{Activation, Arena, Device, IndexTable, Matrix, OffsetTable, cpu};
+use nnet3_primitives_suite::primitive_tests;
 
 fn device() -> Option<Device> {
     Some(cpu())
 }
 
-nnet3_matrix::each_primitive!(primitive_tests);
+nnet3_primitives_suite::each_primitive!(primitive_tests);
 
 #[test]
 #[should_panic(expected = "overlaps")]

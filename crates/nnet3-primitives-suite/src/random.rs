@@ -1,7 +1,7 @@
 //! Random fill: reproducible, independent of layout, and distributed as promised.
 
 use super::*;
-use crate::{Backend, Matrix, ViewMut};
+use nnet3_matrix::{Backend, Matrix, ViewMut};
 
 type Fill = fn(&dyn Backend, ViewMut<'_>, u64);
 
@@ -53,7 +53,7 @@ fn check(device: &Device, fill: Fill, mean: f64, variance: f64, quantile: impl F
     assert!(filled(device, fill, 0, 3, 1).is_empty());
 }
 
-pub(super) fn fill_uniform(device: &Device) {
+pub(crate) fn fill_uniform(device: &Device) {
     check(device, |device, dst, key| device.fill_uniform(dst, key), 0.5, 1.0 / 12.0, |p| p);
     let x = filled(device, |device, dst, key| device.fill_uniform(dst, key), 2000, 1000, 5);
     assert!(x.iter().all(|&x| x > 0.0 && x < 1.0));
@@ -76,7 +76,7 @@ fn reference(key: u64, count: u64) -> Vec<f32> {
     (0..count).map(|n| number(n) as f32).collect()
 }
 
-pub(super) fn fill_normal(device: &Device) {
+pub(crate) fn fill_normal(device: &Device) {
     // Quantiles of the normal distribution.
     let table =
         [(0.5, 0.0), (0.75, 0.6744897502), (0.9, 1.2815515655), (0.99, 2.326347874), (0.999, 3.0902323062)];

@@ -17,7 +17,7 @@ fn summed(old: f64, terms: impl Iterator<Item = f64>) -> (f64, f64) {
     terms.fold((old, old.abs()), |(sum, size), x| (sum + x, size + x.abs()))
 }
 
-pub(super) fn banded_dots(device: &Device) {
+pub(crate) fn banded_dots(device: &Device) {
     sizes(device, |case, n, k, context, shift| {
         let (mut c, a, b) =
             (case.normals(n, context), case.normals(n, k), case.normals(n + (context - 1) * shift, k));
@@ -26,7 +26,7 @@ pub(super) fn banded_dots(device: &Device) {
     });
 }
 
-pub(super) fn banded_apply(device: &Device) {
+pub(crate) fn banded_apply(device: &Device) {
     sizes(device, |case, n, k, context, shift| {
         let (c, mut a, b) =
             (case.normals(n, context), case.normals(n, k), case.normals(n + (context - 1) * shift, k));
@@ -37,7 +37,7 @@ pub(super) fn banded_apply(device: &Device) {
     });
 }
 
-pub(super) fn banded_scatter(device: &Device) {
+pub(crate) fn banded_scatter(device: &Device) {
     sizes(device, |case, n, k, context, shift| {
         let (c, a, mut b) =
             (case.normals(n, context), case.normals(n, k), case.normals(n + (context - 1) * shift, k));

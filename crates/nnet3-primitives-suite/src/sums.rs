@@ -1,7 +1,7 @@
 //! Sums.
 
 use super::*;
-use crate::{Accumulator, Activation, ColumnTerm};
+use nnet3_matrix::{Accumulator, Activation, ColumnTerm};
 
 /// Rounding of sums in several `f32` lanes, relative to the sum of sizes.
 const SUM: f64 = 1e-6;
@@ -26,7 +26,7 @@ fn target(case: &mut Case, rows: usize, cols: usize, beta: f32) -> Operand {
     case.operand(rows, cols, |case, _, _| if beta == 0.0 { f32::NAN } else { case.normal() })
 }
 
-pub(super) fn sum(device: &Device) {
+pub(crate) fn sum(device: &Device) {
     cases(device, |case, rows, cols| {
         let m = case.normals(rows, cols);
         let (want, size) = summed((0..rows).flat_map(|i| m.row(i)));
@@ -34,7 +34,7 @@ pub(super) fn sum(device: &Device) {
     });
 }
 
-pub(super) fn dot(device: &Device) {
+pub(crate) fn dot(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         for other in [&a, &b] {
@@ -45,7 +45,7 @@ pub(super) fn dot(device: &Device) {
     });
 }
 
-pub(super) fn col_sums(device: &Device) {
+pub(crate) fn col_sums(device: &Device) {
     cases(device, |case, rows, cols| {
         let src = case.normals(rows, cols);
         let (alpha, beta) = factors(case);
@@ -55,7 +55,7 @@ pub(super) fn col_sums(device: &Device) {
     });
 }
 
-pub(super) fn col_dots(device: &Device) {
+pub(crate) fn col_dots(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         for b in [&a, &b] {
@@ -70,7 +70,7 @@ pub(super) fn col_dots(device: &Device) {
 }
 
 /// What the two primitives give that it stands for, to the last digit.
-pub(super) fn col_sums_and_dots(device: &Device) {
+pub(crate) fn col_sums_and_dots(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         let mut out = [(); 4].map(|()| target(case, 1, cols, 0.0));
@@ -84,7 +84,7 @@ pub(super) fn col_sums_and_dots(device: &Device) {
     });
 }
 
-pub(super) fn row_sums(device: &Device) {
+pub(crate) fn row_sums(device: &Device) {
     cases(device, |case, rows, cols| {
         let src = case.normals(rows, cols);
         let (alpha, beta) = factors(case);
@@ -94,7 +94,7 @@ pub(super) fn row_sums(device: &Device) {
     });
 }
 
-pub(super) fn row_dots(device: &Device) {
+pub(crate) fn row_dots(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         for b in [&a, &b] {
@@ -108,7 +108,7 @@ pub(super) fn row_dots(device: &Device) {
     });
 }
 
-pub(super) fn accumulate(device: &Device) {
+pub(crate) fn accumulate(device: &Device) {
     use super::elementwise::derivative_of;
     let terms = [
         ColumnTerm::Value,
@@ -141,7 +141,7 @@ pub(super) fn accumulate(device: &Device) {
         }
     });
     // Sums of many rows lose nothing that f32 would lose.
-    let ones = crate::Matrix::from_slice(device, 1000, 3, &[1.0; 3000]);
+    let ones = nnet3_matrix::Matrix::from_slice(device, 1000, 3, &[1.0; 3000]);
     let mut sums = Accumulator::from_vec(vec![1e12; 3]);
     device.accumulate(&mut sums, 0, ones.view(), ColumnTerm::Value);
     assert_eq!(*sums.values(), [1e12 + 1000.0; 3]);

@@ -1,12 +1,12 @@
 //! Transfers, and whole matrices moved or scaled.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // What `allocate` has given has to be freed.
 
 use super::operand::CLOSE;
 use super::*;
-use crate::Matrix;
+use nnet3_matrix::Matrix;
 
-pub(super) fn transfers(device: &Device) {
+pub(crate) fn transfers(device: &Device) {
     for len in [0, 1, 100, 4096] {
         let pointer = device.allocate(len);
         assert!(pointer.addr() % 64 == 0 && !pointer.is_null());
@@ -27,7 +27,7 @@ pub(super) fn transfers(device: &Device) {
     });
 }
 
-pub(super) fn set(device: &Device) {
+pub(crate) fn set(device: &Device) {
     cases(device, |case, rows, cols| {
         let mut dst = case.normals(rows, cols);
         device.set(dst.view_mut(), 2.5);
@@ -35,7 +35,7 @@ pub(super) fn set(device: &Device) {
     });
 }
 
-pub(super) fn copy(device: &Device) {
+pub(crate) fn copy(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.copy(dst.view_mut(), src.view());
@@ -44,7 +44,7 @@ pub(super) fn copy(device: &Device) {
     });
 }
 
-pub(super) fn scale(device: &Device) {
+pub(crate) fn scale(device: &Device) {
     cases(device, |case, rows, cols| {
         let mut dst = case.normals(rows, cols);
         device.scale(dst.view_mut(), -1.5);
@@ -52,7 +52,7 @@ pub(super) fn scale(device: &Device) {
     });
 }
 
-pub(super) fn add(device: &Device) {
+pub(crate) fn add(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.add(dst.view_mut(), 0.7, src.view());
@@ -62,7 +62,7 @@ pub(super) fn add(device: &Device) {
     });
 }
 
-pub(super) fn copy_scaled(device: &Device) {
+pub(crate) fn copy_scaled(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.copy_scaled(dst.view_mut(), 0.3, src.view());
@@ -74,7 +74,7 @@ pub(super) fn copy_scaled(device: &Device) {
     });
 }
 
-pub(super) fn weighted_sum(device: &Device) {
+pub(crate) fn weighted_sum(device: &Device) {
     const FACTORS: [f32; 6] = [1.0, -1.0, 0.5, -0.3, 0.1, -0.7];
     cases(device, |case, rows, cols| {
         for terms in 1..=6 {
@@ -93,7 +93,7 @@ pub(super) fn weighted_sum(device: &Device) {
     });
 }
 
-pub(super) fn copy_transposed(device: &Device) {
+pub(crate) fn copy_transposed(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(cols, rows));
         device.copy_transposed(dst.view_mut(), src.view());
@@ -102,7 +102,7 @@ pub(super) fn copy_transposed(device: &Device) {
 }
 
 /// Destination and sources may be columns side by side in one matrix, or rows of it that take turns.
-pub(super) fn neighbours(device: &Device) {
+pub(crate) fn neighbours(device: &Device) {
     cases(device, |case, rows, cols| {
         let at = |data: &[f32], i: usize, j: usize| data[i * 3 * cols + j] as f64;
         let data: Vec<f32> = (0..rows * 3 * cols).map(|_| case.normal()).collect();

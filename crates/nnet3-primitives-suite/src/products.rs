@@ -1,7 +1,7 @@
 //! gemm, gemm_blocks, gram, products with weights in panels.
 
 use super::*;
-use crate::{Matrix, Start, Transpose, View};
+use nnet3_matrix::{Matrix, Start, Transpose, View};
 
 /// op(m) at (i, j).
 fn op(m: &Operand, t: Transpose, i: usize, j: usize) -> f64 {
@@ -27,7 +27,7 @@ fn check(case: &mut Case, m: usize, k: usize, n: usize) {
     b.expect_unchanged();
 }
 
-pub(super) fn gemm(device: &Device) {
+pub(crate) fn gemm(device: &Device) {
     cases(device, |case, rows, cols| {
         for _ in 0..6 {
             let other = case.one_of(&[0, 1, 2, 7, 31, 64, 65]);
@@ -37,7 +37,7 @@ pub(super) fn gemm(device: &Device) {
     });
 }
 
-pub(super) fn gram(device: &Device) {
+pub(crate) fn gram(device: &Device) {
     cases(device, |case, rows, cols| {
         let a = case.normals(rows, cols);
         let mut c = case.operand(cols, cols, |_, _, _| f32::NAN);
@@ -50,7 +50,7 @@ pub(super) fn gram(device: &Device) {
 }
 
 /// A column out of a matrix as a factor and as the product; both factors the same matrix; nothing to add up.
-pub(super) fn gemm_edge_cases(device: &Device) {
+pub(crate) fn gemm_edge_cases(device: &Device) {
     cases(device, |case, rows, cols| {
         let x = case.normals(rows, cols);
         let mut gram = case.normals(rows, rows);
@@ -75,7 +75,7 @@ pub(super) fn gemm_edge_cases(device: &Device) {
 }
 
 /// A few rows by the rows of a matrix, which devices may do in their own way.
-pub(super) fn gemm_of_few_rows(device: &Device) {
+pub(crate) fn gemm_of_few_rows(device: &Device) {
     cases(device, |case, _, cols| {
         let (m, k, cols) = (1 + case.below(9), 1 + case.below(100), 700 + cols);
         let (a, b) = (case.normals(m, k), case.normals(cols, k));
@@ -93,7 +93,7 @@ pub(super) fn gemm_of_few_rows(device: &Device) {
 
 /// Factors side by side, below each other, overlapping, or the same each time; the products are side by side, or below each
 /// other with gaps.
-pub(super) fn gemm_blocks(device: &Device) {
+pub(crate) fn gemm_blocks(device: &Device) {
     cases(device, |case, rows, cols| {
         let (m, n, k, count) = (1 + rows % 9, 1 + cols % 11, 1 + (rows + cols) % 7, case.below(5));
         let (ta, tb) =
@@ -138,7 +138,7 @@ pub(super) fn gemm_blocks(device: &Device) {
 
 /// All remainders of tiles and panels, one tap or several, all or some of the terms; a row's sums are the same whatever rows come
 /// with it. Nothing is checked on devices that have no panels.
-pub(super) fn products_with_panels(device: &Device) {
+pub(crate) fn products_with_panels(device: &Device) {
     let Some(panels) = device.panels() else { return };
     cases(device, |case, rows, cols| {
         let dim = 1 + case.below(70);

@@ -2,9 +2,9 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::{View, ViewMut};
+use nnet3_matrix::{View, ViewMut};
 
-pub(super) fn set_rows(device: &Device) {
+pub(crate) fn set_rows(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
         device.set_rows(dst.view_mut(), row.view());
@@ -12,7 +12,7 @@ pub(super) fn set_rows(device: &Device) {
     });
 }
 
-pub(super) fn add_to_rows(device: &Device) {
+pub(crate) fn add_to_rows(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
         device.add_to_rows(dst.view_mut(), -0.4, row.view());
@@ -22,7 +22,7 @@ pub(super) fn add_to_rows(device: &Device) {
     });
 }
 
-pub(super) fn scale_cols(device: &Device) {
+pub(crate) fn scale_cols(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, row) = (case.normals(rows, cols), case.normals(1, cols));
         device.scale_cols(dst.view_mut(), row.view());
@@ -30,7 +30,7 @@ pub(super) fn scale_cols(device: &Device) {
     });
 }
 
-pub(super) fn scale_rows(device: &Device) {
+pub(crate) fn scale_rows(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, col) = (case.normals(rows, cols), case.normals(rows, 1));
         device.scale_rows(dst.view_mut(), col.view());
@@ -38,7 +38,7 @@ pub(super) fn scale_rows(device: &Device) {
     });
 }
 
-pub(super) fn add_scaled_rows(device: &Device) {
+pub(crate) fn add_scaled_rows(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, col, src) = (case.normals(rows, cols), case.normals(rows, 1), case.normals(rows, cols));
         device.add_scaled_rows(dst.view_mut(), 0.9, col.view(), src.view());
@@ -49,7 +49,7 @@ pub(super) fn add_scaled_rows(device: &Device) {
     });
 }
 
-pub(super) fn add_scaled_cols(device: &Device) {
+pub(crate) fn add_scaled_cols(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, row, src) = (case.normals(rows, cols), case.normals(1, cols), case.normals(rows, cols));
         device.add_scaled_cols(dst.view_mut(), 0.9, row.view(), src.view());
@@ -60,7 +60,7 @@ pub(super) fn add_scaled_cols(device: &Device) {
     });
 }
 
-type TwoRows = fn(&dyn crate::Backend, ViewMut<'_>, View<'_>, View<'_>, View<'_>);
+type TwoRows = fn(&dyn nnet3_matrix::Backend, ViewMut<'_>, View<'_>, View<'_>, View<'_>);
 
 /// A function of each element and those of two rows; it gives the value and the size of its terms.
 fn with_two_rows(device: &Device, run: TwoRows, of: fn(f64, f64, f64) -> (f64, f64)) {
@@ -75,7 +75,7 @@ fn with_two_rows(device: &Device, run: TwoRows, of: fn(f64, f64, f64) -> (f64, f
     });
 }
 
-pub(super) fn affine_cols(device: &Device) {
+pub(crate) fn affine_cols(device: &Device) {
     with_two_rows(
         device,
         |d, dst, src, a, b| d.affine_cols(dst, src, a, b),
@@ -83,7 +83,7 @@ pub(super) fn affine_cols(device: &Device) {
     );
 }
 
-pub(super) fn normalize_cols(device: &Device) {
+pub(crate) fn normalize_cols(device: &Device) {
     with_two_rows(
         device,
         |d, dst, src, a, b| d.normalize_cols(dst, src, a, b),
@@ -91,7 +91,7 @@ pub(super) fn normalize_cols(device: &Device) {
     );
 }
 
-pub(super) fn normalize_cols_and_add(device: &Device) {
+pub(crate) fn normalize_cols_and_add(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, mut both) = (case.normals(rows, cols), case.normals(rows, cols));
         let (src, other) = (case.normals(rows, cols), case.normals(rows, cols));

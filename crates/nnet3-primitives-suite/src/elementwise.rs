@@ -2,7 +2,7 @@
 
 use super::operand::{CLOSE, large_cases};
 use super::*;
-use crate::{Activation, IndexTable, Map, Matrix};
+use nnet3_matrix::{Activation, IndexTable, Map, Matrix};
 
 const ACTIVATIONS: [Activation; 3] = [Activation::Sigmoid, Activation::Tanh, Activation::Relu];
 
@@ -14,7 +14,7 @@ fn value_of(f: Activation, x: f64) -> f64 {
     }
 }
 
-pub(super) fn derivative_of(f: Activation, y: f64) -> f64 {
+pub(crate) fn derivative_of(f: Activation, y: f64) -> f64 {
     match f {
         Activation::Sigmoid => y * (1.0 - y),
         Activation::Tanh => 1.0 - y * y,
@@ -22,7 +22,7 @@ pub(super) fn derivative_of(f: Activation, y: f64) -> f64 {
     }
 }
 
-pub(super) fn map(device: &Device) {
+pub(crate) fn map(device: &Device) {
     let away = |x: f64| if x.abs() >= 0.3 { x } else { 0.3f32 as f64 * if x >= 0.0 { 1.0 } else { -1.0 } };
     type Exact = fn(f64) -> f64;
     let functions: [(Map, Exact); 12] = [
@@ -62,7 +62,7 @@ pub(super) fn map(device: &Device) {
     });
 }
 
-pub(super) fn activate(device: &Device) {
+pub(crate) fn activate(device: &Device) {
     cases(device, |case, rows, cols| {
         for f in ACTIVATIONS {
             let (mut dst, mut src) =
@@ -77,7 +77,7 @@ pub(super) fn activate(device: &Device) {
 }
 
 /// Element-wise work on large matrices, of each kind: with matrices, functions, rows, columns, numbers of rows.
-pub(super) fn many_elements(device: &Device) {
+pub(crate) fn many_elements(device: &Device) {
     large_cases(device, |case, rows, cols| {
         let mut dst = case.normals(rows, cols);
         let (src, row, col) = (case.normals(rows, cols), case.normals(1, cols), case.normals(rows, 1));
@@ -106,7 +106,7 @@ pub(super) fn many_elements(device: &Device) {
 }
 
 /// Far out there is no overflow, near zero no loss of accuracy, and NaN stays.
-pub(super) fn activate_extremes(device: &Device) {
+pub(crate) fn activate_extremes(device: &Device) {
     let x = [
         1e-30,
         -1e-30,
@@ -141,7 +141,7 @@ pub(super) fn activate_extremes(device: &Device) {
     }
 }
 
-pub(super) fn activate_backward(device: &Device) {
+pub(crate) fn activate_backward(device: &Device) {
     cases(device, |case, rows, cols| {
         for f in ACTIVATIONS {
             let want = |y: f64, e: f64| (e * derivative_of(f, y), e.abs());
@@ -163,7 +163,7 @@ pub(super) fn activate_backward(device: &Device) {
     });
 }
 
-pub(super) fn product(device: &Device) {
+pub(crate) fn product(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, mut a, b) =
             (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
@@ -175,7 +175,7 @@ pub(super) fn product(device: &Device) {
     });
 }
 
-pub(super) fn multiply(device: &Device) {
+pub(crate) fn multiply(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.multiply(dst.view_mut(), src.view());
@@ -183,7 +183,7 @@ pub(super) fn multiply(device: &Device) {
     });
 }
 
-pub(super) fn divide(device: &Device) {
+pub(crate) fn divide(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.divide(dst.view_mut(), src.view());
@@ -191,7 +191,7 @@ pub(super) fn divide(device: &Device) {
     });
 }
 
-pub(super) fn add_product(device: &Device) {
+pub(crate) fn add_product(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, a, b) = (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
         let other = if case.below(3) == 0 { &a } else { &b };
@@ -203,7 +203,7 @@ pub(super) fn add_product(device: &Device) {
     });
 }
 
-pub(super) fn multiply_by_ratio(device: &Device) {
+pub(crate) fn multiply_by_ratio(device: &Device) {
     cases(device, |case, rows, cols| {
         let x = case.operand(rows, cols, |case, _, _| if case.below(4) == 0 { 0.0 } else { case.normal() });
         let (mut dst, mut e, y) =
@@ -217,7 +217,7 @@ pub(super) fn multiply_by_ratio(device: &Device) {
     });
 }
 
-pub(super) fn add_where_equal(device: &Device) {
+pub(crate) fn add_where_equal(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, a, b) = (case.normals(rows, cols), case.normals(rows, cols), case.normals(rows, cols));
         let c = case.operand(
@@ -233,7 +233,7 @@ pub(super) fn add_where_equal(device: &Device) {
     });
 }
 
-pub(super) fn max_with(device: &Device) {
+pub(crate) fn max_with(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, cols));
         device.max_with(dst.view_mut(), src.view());

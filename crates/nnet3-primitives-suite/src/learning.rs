@@ -2,7 +2,7 @@
 
 use super::operand::large_cases;
 use super::*;
-use crate::{Factor, Learned, LearningStep, Matrix, Share, StepRule};
+use nnet3_matrix::{Factor, Learned, LearningStep, Matrix, Share, StepRule};
 
 const RULES: [StepRule; 11] = [
     StepRule::Descent,
@@ -103,7 +103,7 @@ fn check(case: &mut Case, rows: usize, cols: usize, rules: &[StepRule]) {
     }
 }
 
-pub(super) fn learn(device: &Device) {
+pub(crate) fn learn(device: &Device) {
     cases(device, |case, rows, cols| check(case, rows, cols, &RULES));
     large_cases(device, |case, rows, cols| check(case, rows, cols, &RULES[8..9]));
 }

@@ -1,9 +1,11 @@
 //! One check for each primitive, for any device: against slow and obvious versions in `f64`, over empty matrices, single
 //! rows and columns, odd sizes, sub-matrices of larger matrices, and in place where a primitive allows it.
 //!
-//! A check panics where the device is wrong. Each backend's tests run [`ALL`]; nothing else uses this module.
+//! A check panics where the device is wrong. The tests of each device run [`ALL`]: those of the CPU, of the kernels on the twin, and
+//! the program that `scripts/gpu-check.sh` takes to a machine with a GPU.
 
 mod banded;
+mod broadcast;
 mod columns;
 mod elementwise;
 mod hmm;
@@ -14,13 +16,12 @@ mod memory;
 mod operand;
 mod products;
 mod random;
-mod reduce;
 mod rows;
 mod rowwise;
 mod scalars;
-mod vectors;
+mod sums;
 
-use crate::Device;
+use nnet3_matrix::Device;
 use operand::{Case, Operand, cases};
 
 /// Calls the macro named with all checks, by module: the one list of them.
@@ -36,8 +37,8 @@ macro_rules! each_primitive {
                 map activate activate_extremes activate_backward product multiply divide add_product multiply_by_ratio add_where_equal max_with
                 many_elements
             }
-            vectors { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
-            reduce { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }
+            broadcast { set_rows add_to_rows scale_cols scale_rows add_scaled_rows add_scaled_cols affine_cols normalize_cols normalize_cols_and_add }
+            sums { sum dot col_sums col_dots col_sums_and_dots row_sums row_dots accumulate }
             scalars { accumulate_dot accumulate_row decide compare_averages compare_averages_by_sum proportion_above root_of_ratio ratio_of_sums scale_by add_by sums_by_a_factor sums_on_the_device }
             low_rank { low_rank_update low_rank_updates_together low_rank_correction }
             rowwise {
@@ -61,7 +62,7 @@ macro_rules! primitive_tests {
             $($(#[test]
             fn $name() {
                 let Some(device) = super::device() else { return };
-                let (_, check) = $crate::suite::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
+                let (_, check) = $crate::ALL.iter().find(|(name, _)| *name == stringify!($name)).expect("a check");
                 check(&device);
             })*)*
         }

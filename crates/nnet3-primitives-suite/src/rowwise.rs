@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::Matrix;
+use nnet3_matrix::Matrix;
 
 fn log_softmax_of(row: &[f64]) -> Vec<f64> {
     let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -21,9 +21,9 @@ fn forward(device: &Device, log: bool) {
             if log { (want[i][j], want[i][j].abs() + 1.0) } else { (want[i][j].exp(), want[i][j].exp()) }
         };
         let run = if log {
-            crate::backend::RowFunctions::log_softmax
+            nnet3_matrix::backend::RowFunctions::log_softmax
         } else {
-            crate::backend::RowFunctions::softmax
+            nnet3_matrix::backend::RowFunctions::softmax
         };
         run(device.as_ref(), dst.view_mut(), src.view());
         dst.expect(2e-6, of);
@@ -33,15 +33,15 @@ fn forward(device: &Device, log: bool) {
     });
 }
 
-pub(super) fn softmax(device: &Device) {
+pub(crate) fn softmax(device: &Device) {
     forward(device, false)
 }
 
-pub(super) fn log_softmax(device: &Device) {
+pub(crate) fn log_softmax(device: &Device) {
     forward(device, true)
 }
 
-pub(super) fn softmax_extremes(device: &Device) {
+pub(crate) fn softmax_extremes(device: &Device) {
     let infinity = f32::INFINITY;
     let mut m = Matrix::from_slice(device, 2, 3, &[3e38, -3e38, 3e38, -infinity, 0.0, 0.0]);
     let view = m.view_mut();
@@ -82,9 +82,9 @@ fn backward(device: &Device, log: bool) {
             }
         };
         let run = if log {
-            crate::backend::RowFunctions::log_softmax_backward
+            nnet3_matrix::backend::RowFunctions::log_softmax_backward
         } else {
-            crate::backend::RowFunctions::softmax_backward
+            nnet3_matrix::backend::RowFunctions::softmax_backward
         };
         run(device.as_ref(), dst.view_mut(), y.view(), e.view());
         dst.expect(1e-6, |i, j| of(e.at(i, j), i, j));
@@ -94,15 +94,15 @@ fn backward(device: &Device, log: bool) {
     });
 }
 
-pub(super) fn softmax_backward(device: &Device) {
+pub(crate) fn softmax_backward(device: &Device) {
     backward(device, false)
 }
 
-pub(super) fn log_softmax_backward(device: &Device) {
+pub(crate) fn log_softmax_backward(device: &Device) {
     backward(device, true)
 }
 
-pub(super) fn group_norm(device: &Device) {
+pub(crate) fn group_norm(device: &Device) {
     cases(device, |case, rows, groups| {
         let size = case.one_of(&[1, 2, 3, 10, 40]);
         let (mut dst, src) = (case.normals(rows, groups), case.normals(rows, groups * size));
@@ -113,7 +113,7 @@ pub(super) fn group_norm(device: &Device) {
     });
 }
 
-pub(super) fn group_norm_backward(device: &Device) {
+pub(crate) fn group_norm_backward(device: &Device) {
     cases(device, |case, rows, groups| {
         let size = case.one_of(&[1, 2, 3, 10, 40]);
         let (mut in_deriv, x) = (case.normals(rows, groups * size), case.normals(rows, groups * size));

@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::hmm::{Hmm, HmmArc, HmmStep};
+use nnet3_matrix::hmm::{Hmm, HmmArc, HmmStep};
 
 /// Sums of a few dozen products.
 const SUM: f64 = 2e-6;
@@ -45,7 +45,7 @@ fn step<'a>([alpha, likelihoods, scale]: [&'a Operand; 3], leak: f32) -> HmmStep
     HmmStep { alpha: alpha.view(), likelihoods: likelihoods.view(), scale: scale.view(), leak }
 }
 
-pub(super) fn hmm_forward(device: &Device) {
+pub(crate) fn hmm_forward(device: &Device) {
     models(device, |case, hmm, arcs, distribution, n| {
         let alpha = positive(case, hmm.states(), n);
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
@@ -62,7 +62,7 @@ pub(super) fn hmm_forward(device: &Device) {
 }
 
 /// All three, one after the other, as recursions use them.
-pub(super) fn hmm_entries(device: &Device) {
+pub(crate) fn hmm_entries(device: &Device) {
     models(device, |case, hmm, arcs, distribution, n| {
         let alpha = positive(case, hmm.states(), n);
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
@@ -105,14 +105,13 @@ pub(super) fn hmm_entries(device: &Device) {
     });
 }
 
-pub(super) fn hmm_backward(device: &Device) {
+pub(crate) fn hmm_backward(device: &Device) {
     models(device, |case, hmm, _, _, n| {
         let (entries, scale) = (case.normals(hmm.entries(), n), case.normals(1, n));
         let mut beta = case.normals(hmm.states(), n);
         device.hmm_backward(beta.view_mut(), hmm, entries.view(), scale.view());
         beta.expect(SUM, |i, n| {
-            let terms =
-                hmm.out.of(i).iter().map(|term| f64::from(term.factor) * entries.at(term.row as usize, n));
+            let terms = hmm.entries_from(i).map(|(entry, q)| f64::from(q) * entries.at(entry, n));
             let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
             (sum * scale.at(0, n), size * scale.at(0, n).abs())
         });
@@ -127,7 +126,7 @@ fn places(case: &mut Case, rows: usize, cols: usize) -> Vec<[u32; 2]> {
     places
 }
 
-pub(super) fn fetch_elements(device: &Device) {
+pub(crate) fn fetch_elements(device: &Device) {
     cases(device, |case, rows, cols| {
         let (src, places) = (case.normals(rows, cols), places(case, rows, cols));
         let mut values = vec![f32::NAN; places.len()];
@@ -138,7 +137,7 @@ pub(super) fn fetch_elements(device: &Device) {
     });
 }
 
-pub(super) fn add_elements(device: &Device) {
+pub(crate) fn add_elements(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, places) = (case.normals(rows, cols), places(case, rows, cols));
         let values: Vec<f32> = places.iter().map(|_| case.normal()).collect();
@@ -163,7 +162,7 @@ fn wild(case: &mut Case, rows: usize, cols: usize) -> Operand {
     )
 }
 
-pub(super) fn exp_within(device: &Device) {
+pub(crate) fn exp_within(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, mut src) = (case.normals(rows, cols), wild(case, rows, cols));
         let exact = |x: f64| if x.is_nan() { (-5.0f64).exp() } else { x.clamp(-5.0, 5.0).exp() };
@@ -175,7 +174,7 @@ pub(super) fn exp_within(device: &Device) {
     });
 }
 
-pub(super) fn add_excess(device: &Device) {
+pub(crate) fn add_excess(device: &Device) {
     cases(device, |case, rows, cols| {
         let (mut dst, src) = (case.normals(rows, cols), wild(case, rows, cols));
         device.add_excess(dst.view_mut(), -0.25, src.view(), 3.0);

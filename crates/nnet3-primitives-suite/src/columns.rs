@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::IndexTable;
+use nnet3_matrix::IndexTable;
 
 /// Column numbers below `limit`: a permutation-like mix, or runs.
 fn indexes(case: &mut Case, len: usize, limit: usize) -> Vec<i32> {
@@ -40,15 +40,15 @@ fn copy_or_add_cols(device: &Device, add: bool) {
     });
 }
 
-pub(super) fn copy_cols(device: &Device) {
+pub(crate) fn copy_cols(device: &Device) {
     copy_or_add_cols(device, false)
 }
 
-pub(super) fn add_cols(device: &Device) {
+pub(crate) fn add_cols(device: &Device) {
     copy_or_add_cols(device, true)
 }
 
-pub(super) fn add_to_cols(device: &Device) {
+pub(crate) fn add_to_cols(device: &Device) {
     cases(device, |case, rows, cols| {
         let n = case.below(90);
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, n));
@@ -61,7 +61,7 @@ pub(super) fn add_to_cols(device: &Device) {
     });
 }
 
-pub(super) fn sum_col_ranges(device: &Device) {
+pub(crate) fn sum_col_ranges(device: &Device) {
     cases(device, |case, rows, cols| {
         let n = 1 + case.below(60);
         let (mut dst, src) = (case.normals(rows, cols), case.normals(rows, n));

@@ -1,8 +1,8 @@
 //! Low-rank estimates that a device updates by itself: what comes out has the properties that define it.
 
 use super::*;
-use crate::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
-use crate::{Accumulator, Matrix};
+use nnet3_matrix::low_rank::{CORRECT, Due, FINITE, FLAGS, LowRankUpdate, RESTART, SUSPECT};
+use nnet3_matrix::{Accumulator, Matrix};
 
 /// Σ_k left\[i, k\] right\[j, k\] of n × n matrices.
 fn times_transposed(left: &[f64], right: &[f64], n: usize) -> Vec<f64> {
@@ -28,7 +28,7 @@ fn matrix(device: &Device, rows: usize, cols: usize, values: &[f64]) -> Matrix {
 }
 
 /// A and the next state diagonalise the second moment, which is worked out here once more.
-pub(super) fn low_rank_update(device: &Device) {
+pub(crate) fn low_rank_update(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     cases(device, |case, rows, cols| {
         let n = 1 + (rows + cols) % 23;
@@ -162,7 +162,7 @@ impl Estimate {
 }
 
 /// Updates that are made together are those that are made one by one; moments of any condition have eigenvectors.
-pub(super) fn low_rank_updates_together(device: &Device) {
+pub(crate) fn low_rank_updates_together(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     let shapes = [(1, 1.0), (2, 1e8), (20, 1.0), (92, 1e2), (7, 1e8), (33, 1e-8), (20, 1e5), (12, 1e12)];
     let estimates = || -> Vec<Estimate> {
@@ -189,7 +189,7 @@ pub(super) fn low_rank_updates_together(device: &Device) {
 }
 
 /// (I + C) makes rows with these products orthogonal with squared norms e; or, where that cannot be, Gram–Schmidt does.
-pub(super) fn low_rank_correction(device: &Device) {
+pub(crate) fn low_rank_correction(device: &Device) {
     let Some(low_rank) = device.low_rank() else { return };
     cases(device, |case, rows, cols| {
         let (n, width) = (1 + (rows + cols) % 19, 30);

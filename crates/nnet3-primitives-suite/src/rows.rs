@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::{Arena, IndexTable, OffsetTable};
+use nnet3_matrix::{Arena, IndexTable, OffsetTable};
 
 /// Numbers below `limit`, sometimes -1.
 fn indexes(case: &mut Case, len: usize, limit: usize) -> Vec<i32> {
@@ -29,15 +29,15 @@ fn copy_or_add_rows(device: &Device, add: bool) {
     });
 }
 
-pub(super) fn copy_rows(device: &Device) {
+pub(crate) fn copy_rows(device: &Device) {
     copy_or_add_rows(device, false)
 }
 
-pub(super) fn add_rows(device: &Device) {
+pub(crate) fn add_rows(device: &Device) {
     copy_or_add_rows(device, true)
 }
 
-pub(super) fn multiply_rows(device: &Device) {
+pub(crate) fn multiply_rows(device: &Device) {
     cases(device, |case, rows, cols| {
         let n = case.below(20);
         let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));
@@ -84,7 +84,7 @@ impl Memory {
         Memory { arena, host, rows, cols, stride, start: before, offsets: OffsetTable::new(offsets) }
     }
 
-    fn matrix(&self) -> crate::ViewMut<'_> {
+    fn matrix(&self) -> nnet3_matrix::ViewMut<'_> {
         self.arena.view(self.start, self.rows, self.cols, self.stride)
     }
 
@@ -104,7 +104,7 @@ impl Memory {
     }
 }
 
-pub(super) fn copy_rows_multi(device: &Device) {
+pub(crate) fn copy_rows_multi(device: &Device) {
     cases(device, |case, rows, cols| {
         let memory = Memory::new(case, rows, cols, false);
         let alpha = case.one_of(&[1.0, 0.3]);
@@ -113,7 +113,7 @@ pub(super) fn copy_rows_multi(device: &Device) {
     });
 }
 
-pub(super) fn add_rows_multi(device: &Device) {
+pub(crate) fn add_rows_multi(device: &Device) {
     cases(device, |case, rows, cols| {
         let memory = Memory::new(case, rows, cols, false);
         let alpha = case.one_of(&[1.0, 0.3]);
@@ -122,7 +122,7 @@ pub(super) fn add_rows_multi(device: &Device) {
     });
 }
 
-pub(super) fn copy_to_rows_multi(device: &Device) {
+pub(crate) fn copy_to_rows_multi(device: &Device) {
     cases(device, |case, rows, cols| {
         let memory = Memory::new(case, rows, cols, true);
         device.copy_to_rows_multi(memory.arena.whole(), memory.matrix().as_view(), &memory.offsets);
@@ -134,7 +134,7 @@ pub(super) fn copy_to_rows_multi(device: &Device) {
     });
 }
 
-pub(super) fn add_to_rows_multi(device: &Device) {
+pub(crate) fn add_to_rows_multi(device: &Device) {
     cases(device, |case, rows, cols| {
         let memory = Memory::new(case, rows, cols, true);
         let alpha = case.one_of(&[1.0, 0.3]);
@@ -147,7 +147,7 @@ pub(super) fn add_to_rows_multi(device: &Device) {
     });
 }
 
-pub(super) fn add_row_ranges(device: &Device) {
+pub(crate) fn add_row_ranges(device: &Device) {
     cases(device, |case, rows, cols| {
         let n = 1 + case.below(30);
         let (mut dst, src) = (case.normals(rows, cols), case.normals(n, cols));

@@ -4,8 +4,8 @@
 
 use super::operand::CLOSE;
 use super::*;
-use crate::backend::{Constant, Decision};
-use crate::{Accumulator, Band, Count, Factor, Matrix, SumRange};
+use nnet3_matrix::backend::{Constant, Decision};
+use nnet3_matrix::{Accumulator, Band, Count, Factor, Matrix, SumRange};
 
 /// Rounding of a sum of squares.
 const SUM: f64 = 1e-6;
@@ -14,7 +14,7 @@ fn numbers(case: &mut Case, len: usize) -> Vec<f64> {
     (0..len).map(|_| case.normal() as f64).collect()
 }
 
-pub(super) fn accumulate_dot(device: &Device) {
+pub(crate) fn accumulate_dot(device: &Device) {
     cases(device, |case, rows, cols| {
         let (a, b) = (case.normals(rows, cols), case.normals(rows, cols));
         let (before, index) = (numbers(case, 3), case.below(3));
@@ -32,7 +32,7 @@ pub(super) fn accumulate_dot(device: &Device) {
     });
 }
 
-pub(super) fn accumulate_row(device: &Device) {
+pub(crate) fn accumulate_row(device: &Device) {
     cases(device, |case, _, cols| {
         let (row, first) = (case.normals(1, cols), case.below(3));
         let before = numbers(case, first + cols + 2);
@@ -60,7 +60,7 @@ impl Decision for RootOfRatio {
     }
 }
 
-pub(super) fn decide(device: &Device) {
+pub(crate) fn decide(device: &Device) {
     cases(device, |case, rows, _| {
         let first = rows % 4;
         let all: Vec<f64> = numbers(case, first + 3).iter().map(|x| x * x + 0.01).collect();
@@ -72,7 +72,7 @@ pub(super) fn decide(device: &Device) {
     });
 }
 
-pub(super) fn compare_averages(device: &Device) {
+pub(crate) fn compare_averages(device: &Device) {
     cases(device, |case, blocks, cols| {
         let (blocks, first) = (1 + blocks % 5, case.below(3));
         let sums = numbers(case, first + blocks * cols + 1);
@@ -98,7 +98,7 @@ pub(super) fn compare_averages(device: &Device) {
     });
 }
 
-pub(super) fn compare_averages_by_sum(device: &Device) {
+pub(crate) fn compare_averages_by_sum(device: &Device) {
     cases(device, |case, blocks, cols| {
         let blocks = 1 + blocks % 5;
         let sums = numbers(case, blocks * cols);
@@ -127,7 +127,7 @@ pub(super) fn compare_averages_by_sum(device: &Device) {
     });
 }
 
-pub(super) fn proportion_above(device: &Device) {
+pub(crate) fn proportion_above(device: &Device) {
     cases(device, |case, rows, cols| {
         let (index, count) = (rows % 3, (1 + cols) as f32);
         // As `f32` this is not above 0.01, as `f64` it is.
@@ -145,7 +145,7 @@ pub(super) fn proportion_above(device: &Device) {
     });
 }
 
-pub(super) fn ratio_of_sums(device: &Device) {
+pub(crate) fn ratio_of_sums(device: &Device) {
     cases(device, |case, rows, cols| {
         let (above, below) = (rows % 3, cols % 3);
         let mut all = numbers(case, 3);
@@ -166,7 +166,7 @@ pub(super) fn ratio_of_sums(device: &Device) {
     });
 }
 
-pub(super) fn root_of_ratio(device: &Device) {
+pub(crate) fn root_of_ratio(device: &Device) {
     cases(device, |case, rows, _| {
         let first = rows % 4;
         let mut all: Vec<f64> = numbers(case, first + 3).iter().map(|x| x * x + 0.01).collect();
@@ -180,7 +180,7 @@ pub(super) fn root_of_ratio(device: &Device) {
     });
 }
 
-pub(super) fn scale_by(device: &Device) {
+pub(crate) fn scale_by(device: &Device) {
     cases(device, |case, rows, cols| {
         for (times, element) in [(2.0, 0.25), (-1.0, 3.0), (1.0, 0.0), (1.0, 1.0)] {
             let mut dst = match element == 0.0 {
@@ -196,7 +196,7 @@ pub(super) fn scale_by(device: &Device) {
     });
 }
 
-pub(super) fn add_by(device: &Device) {
+pub(crate) fn add_by(device: &Device) {
     cases(device, |case, rows, cols| {
         for (times, element) in [(2.0f32, 0.25f32), (-1.0, 3.0), (1.0, 0.0)] {
             let mut dst = case.normals(rows, cols);
@@ -219,11 +219,11 @@ pub(super) fn add_by(device: &Device) {
 }
 
 /// Sums of a device scaled, added and taken, with parts on the host.
-pub(super) fn sums_on_the_device(device: &Device) {
+pub(crate) fn sums_on_the_device(device: &Device) {
     let ones = Matrix::from_slice(device, 4, 300, &[1.0; 1200]);
     let new = |start: f64, adds: usize| {
         let mut sums = Accumulator::from_vec(vec![start; 300]);
-        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value));
+        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), nnet3_matrix::ColumnTerm::Value));
         sums
     };
     for (own, other) in [(0, 0), (0, 2), (2, 0), (1, 2)] {
@@ -238,18 +238,18 @@ pub(super) fn sums_on_the_device(device: &Device) {
         assert_eq!(*empty.values(), [2.0 * more.values()[0]; 300]);
         assert_eq!(sums.take(7), [expected; 7]);
         assert_eq!(*sums.values(), [0.0; 300]);
-        device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value);
+        device.accumulate(&mut sums, 0, ones.view(), nnet3_matrix::ColumnTerm::Value);
         sums.scale(0.0);
         assert_eq!(*sums.values(), [0.0; 300]);
     }
 }
 
 /// Sums scaled and added by a number of the device, with parts on the host and without.
-pub(super) fn sums_by_a_factor(device: &Device) {
+pub(crate) fn sums_by_a_factor(device: &Device) {
     let ones = Matrix::from_slice(device, 4, 300, &[1.0; 1200]);
     let new = |start: f64, adds: usize| {
         let mut sums = Accumulator::from_vec(vec![start; 300]);
-        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), crate::ColumnTerm::Value));
+        (0..adds).for_each(|_| device.accumulate(&mut sums, 0, ones.view(), nnet3_matrix::ColumnTerm::Value));
         sums
     };
     for (times, element) in [(2.0f32, 0.25f32), (-1.0, 0.1), (1.0, 0.0), (1.0, 1.0)] {

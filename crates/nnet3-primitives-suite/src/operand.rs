@@ -1,9 +1,9 @@
 //! Matrices to try primitives on.
 
-use crate::{Device, Matrix, View, ViewMut};
+use nnet3_matrix::{Device, Matrix, View, ViewMut};
 
 /// Where a check runs, and its random numbers.
-pub(super) struct Case {
+pub(crate) struct Case {
     pub device: Device,
     state: u64,
 }
@@ -58,7 +58,7 @@ impl Case {
 }
 
 /// A matrix inside a larger one, and what it held when it was made.
-pub(super) struct Operand {
+pub(crate) struct Operand {
     matrix: Matrix,
     host: Vec<f32>,
     pub rows: usize,
@@ -138,11 +138,11 @@ impl Operand {
 }
 
 /// Rounding of one operation, with room for a few.
-pub(super) const CLOSE: f64 = 5e-7;
+pub(crate) const CLOSE: f64 = 5e-7;
 
 /// Calls `check(case, rows, cols)` for matrices so large that a GPU's threads take several elements each, down columns and
 /// along rows.
-pub(super) fn large_cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
+pub(crate) fn large_cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
     let mut case = Case { device: device.clone(), state: 11 };
     for (rows, cols) in [(300, 500), (1031, 130), (1, 140_000), (140_000, 1)] {
         check(&mut case, rows, cols);
@@ -150,7 +150,7 @@ pub(super) fn large_cases(device: &Device, mut check: impl FnMut(&mut Case, usiz
 }
 
 /// Calls `check(case, rows, cols)` for many sizes.
-pub(super) fn cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
+pub(crate) fn cases(device: &Device, mut check: impl FnMut(&mut Case, usize, usize)) {
     let mut case = Case { device: device.clone(), state: 7 };
     let fixed = [
         (0, 0),

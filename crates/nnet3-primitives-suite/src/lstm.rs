@@ -1,7 +1,7 @@
 //! The LSTM cell; derivatives are compared with differences of the forward function in `f64`.
 
 use super::*;
-use crate::{Accumulator, Matrix, ViewMut};
+use nnet3_matrix::{Accumulator, Matrix, ViewMut};
 
 /// Inputs of one cell in one row: i, f, g, o parts, previous c.
 type In = [f64; 5];
@@ -56,7 +56,7 @@ impl Problem {
     }
 }
 
-pub(super) fn lstm_cell(device: &Device) {
+pub(crate) fn lstm_cell(device: &Device) {
     cases(device, |case, rows, cells| {
         let problem = Problem::new(case, rows, cells);
         let mut out = case.normals(rows, 2 * cells);
@@ -109,7 +109,7 @@ fn differentiate(x: In, weights: [f64; 3], keep: [f64; 3], [dc, dm]: [f64; 2], r
     }
 }
 
-pub(super) fn lstm_cell_backward(device: &Device) {
+pub(crate) fn lstm_cell_backward(device: &Device) {
     cases(device, |case, rows, cells| {
         let problem = Problem::new(case, rows, cells);
         let (input, params) = (problem.input.view(), problem.params.view());
