@@ -11,27 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
 words=${1-}
-if ! command -v nnet3-train >/dev/null; then
-  cargo build --release --bins || exit 1
-  PATH=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release:$PATH
-fi
-work=$(mktemp -d "${TMPDIR:-/tmp}/test-recognizer.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+source tests/driver_checks.sh
 RANDOM=5
-
-check() { # <what> <command> …
-  local log=$work/check.log
-  if [[ $1 != *"$words"* ]]; then return; fi
-  if "${@:2}" >"$log" 2>&1; then
-    passed=$((passed + 1))
-    echo "ok      $1"
-  else
-    failed=$((failed + 1))
-    echo "FAILED  $1"
-    tail -n 12 "$log" | sed 's/^/        /'
-  fi
-}
 
 # <part of a sentence> <command> …: fails, and says this.
 says() {

@@ -4,13 +4,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C
 
-say() { echo "train.sh: $*" >&2; }
-fail() { say "$*"; exit 1; }
-fail_with_log() { # <what> <log>
-  say "$1; $2 ends:"
-  tail -n 3 "$2" | sed 's/^/    /' >&2
-  exit 1
-}
+driver=train.sh
+source "$here/train/messages.sh"
 
 usage() {
   cat <<'HELP'

@@ -18,8 +18,8 @@ RECIPE = Path(__file__).resolve().parent.parent
 sys.path.append(str(RECIPE.parent / "digits/local"))
 
 import espeak
-import lang
 import sound
+import speakers
 from grammar import Grammar
 
 CHUNK = 50  # utterances that one process speaks: espeak-ng carries state over, so a chunk starts with a fresh library
@@ -101,13 +101,7 @@ def main():
     parser.add_argument("--nj", type=int, default=2, help="parallel processes (default: 2)")
     args = parser.parse_args()
 
-    voices = lang.voices(RECIPE / "conf/voices.txt")
-    seen = [voice for voice in voices if not voice.held_out]
-    held_out = [voice for voice in voices if voice.held_out]
-    try:
-        espeak.check_voices([voice.file for voice in voices])
-    except espeak.EspeakError as error:
-        sys.exit(f"make_speech.py: {error}")
+    seen, held_out = speakers.seen_and_held_out(RECIPE / "conf/voices.txt")
 
     parts = [
         (TRAIN, ("train",), args.num_train, seen),
@@ -117,12 +111,12 @@ def main():
     folder = args.dir.resolve()
     # `spawn`: the children start without this process's copy of espeak-ng.
     with multiprocessing.get_context("spawn").Pool(args.nj, maxtasksperchild=1) as pool:
-        for part, names, count, speakers in parts:
+        for part, names, count, voices in parts:
             sets = [folder / name for name in names]
             for path in sets:
                 (path / "wav").mkdir(parents=True, exist_ok=True)
             jobs = [
-                (part, sets, first, min(first + CHUNK, count), speakers, args.seed) for first in range(0, count, CHUNK)
+                (part, sets, first, min(first + CHUNK, count), voices, args.seed) for first in range(0, count, CHUNK)
             ]
             lines = sorted(line for chunk in pool.imap(speak_chunk, jobs) for line in chunk)
             for path in sets:
@@ -133,7 +127,7 @@ def main():
                     ("utt2spk", (f"{key} {voice}" for key, voice, _ in own)),
                 ):
                     (path / file).write_text("".join(f"{row}\n" for row in rows))
-            print(f"{' and '.join(names)}: {count} utterances, {len(speakers)} voices", flush=True)
+            print(f"{' and '.join(names)}: {count} utterances, {len(voices)} voices", flush=True)
 
 
 if __name__ == "__main__":

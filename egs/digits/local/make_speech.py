@@ -12,7 +12,6 @@ frame), `post.ark` (the same as posteriors, for nnet3-get-egs), `text`, `utt2spk
 
 import argparse
 import multiprocessing
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,7 @@ import espeak
 import features
 import lang
 import sound
+import speakers
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 CHUNK = 50  # utterances that one process speaks: espeak-ng carries state over, so a chunk starts with a fresh library
@@ -145,21 +145,16 @@ def main():
     parser.add_argument("--nj", type=int, default=2, help="parallel processes (default: 2)")
     args = parser.parse_args()
 
-    voices, phones = lang.voices(), lang.Phones()
-    seen = [voice for voice in voices if not voice.held_out]
-    held_out = [voice for voice in voices if voice.held_out]
-    try:
-        espeak.check_voices([voice.file for voice in voices])
-    except espeak.EspeakError as error:
-        sys.exit(f"make_speech.py: {error}")
+    phones = lang.Phones()
+    seen, held_out = speakers.seen_and_held_out()
 
     sets = [("train", args.num_train, seen), ("dev", args.num_test, seen)]
     sets += [("test_seen", args.num_test, seen), ("test_unseen", args.num_test, held_out)]
     # `spawn`: the children start without this process's copy of espeak-ng.
     with multiprocessing.get_context("spawn").Pool(args.nj, maxtasksperchild=1) as pool:
-        for number, (name, count, speakers) in enumerate(sets):
+        for number, (name, count, voices) in enumerate(sets):
             jobs = [
-                (number, name, first, min(first + CHUNK, count), speakers, args.seed)
+                (number, name, first, min(first + CHUNK, count), voices, args.seed)
                 for first in range(0, count, CHUNK)
             ]
             writer = SetWriter(args.dir / name, phones)
@@ -168,7 +163,7 @@ def main():
                     writer.write(utterance)
             writer.close()
             minutes = writer.frames / 6000
-            print(f"{name}: {writer.utterances} utterances, {len(speakers)} voices, {minutes:.1f} minutes", flush=True)
+            print(f"{name}: {writer.utterances} utterances, {len(voices)} voices, {minutes:.1f} minutes", flush=True)
 
 
 if __name__ == "__main__":

@@ -161,19 +161,30 @@ pub trait Component: Any + CloneComponent + Send + Sync {
 
     // ---- indexes (non-simple components) -----------------------------------------------------------------------
 
+    /// A component that has this one's rules about indexes: the methods that follow ask it, if there is one.
+    fn indexes_of(&self) -> Option<&dyn Component> {
+        None
+    }
+
     /// Appends the input indexes that `output` may depend on.
     fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        inputs.push(output);
+        match self.indexes_of() {
+            Some(other) => other.input_indexes(output, inputs),
+            None => inputs.push(output),
+        }
     }
 
     /// Whether some outputs can be computed without some of the inputs that `input_indexes` lists. If not,
     /// `is_computable` need not be asked.
     fn has_optional_inputs(&self) -> bool {
-        false
+        self.indexes_of().is_some_and(|other| other.has_optional_inputs())
     }
 
     /// Whether `output` can be computed from the available inputs; if so, appends those used to `used`.
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
+        if let Some(other) = self.indexes_of() {
+            return other.is_computable(output, available, used);
+        }
         let mut inputs = Vec::new();
         self.input_indexes(output, &mut inputs);
         let computable = inputs.iter().all(|&input| available(input));
@@ -185,8 +196,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
 
     /// Sorts and pads (with `t` = [`crate::NO_TIME`]) both lists into the order that propagate needs.
     fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
-        let _ = (inputs, outputs);
-        Ok(())
+        self.indexes_of().map_or(Ok(()), |other| other.reorder_indexes(inputs, outputs))
     }
 
     fn precompute_indexes(
@@ -195,8 +205,10 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         outputs: &[Index],
         need_backprop: bool,
     ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        let _ = (inputs, outputs, need_backprop);
-        Ok(None)
+        match self.indexes_of() {
+            Some(other) => other.precompute_indexes(inputs, outputs, need_backprop),
+            None => Ok(None),
+        }
     }
 
     /// Whether propagate, or else backprop, can be done with these precomputed indexes and numbers of rows. Precomputed
@@ -208,8 +220,10 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         output_rows: usize,
         backprop: bool,
     ) -> fit::Fit {
-        let _ = (indexes, input_rows, output_rows, backprop);
-        Ok(())
+        match self.indexes_of() {
+            Some(other) => other.check_precomputed(indexes, input_rows, output_rows, backprop),
+            None => Ok(()),
+        }
     }
 
     // ---- running -----------------------------------------------------------------------------------------------

@@ -2,9 +2,8 @@
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
-use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update, fit};
+use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
 use crate::error::{Error, Result};
-use crate::index::Index;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Matrix, PanelProducts, Panels, Start, View, ViewMut};
 use std::sync::Arc;
@@ -79,37 +78,8 @@ impl Component for Arranged {
         Err(Error::network(format!("a {} that is only run cannot be written", self.type_name)))
     }
 
-    fn input_indexes(&self, output: Index, inputs: &mut Vec<Index>) {
-        match &self.tdnn {
-            Some(tdnn) => tdnn.input_indexes(output, inputs),
-            None => inputs.push(output),
-        }
-    }
-    fn reorder_indexes(&self, inputs: &mut Vec<Index>, outputs: &mut Vec<Index>) -> Result<()> {
-        self.tdnn.as_ref().map_or(Ok(()), |tdnn| tdnn.reorder_indexes(inputs, outputs))
-    }
-    fn precompute_indexes(
-        &self,
-        inputs: &[Index],
-        outputs: &[Index],
-        need_backprop: bool,
-    ) -> Result<Option<Box<dyn PrecomputedIndexes>>> {
-        match &self.tdnn {
-            Some(tdnn) => tdnn.precompute_indexes(inputs, outputs, need_backprop),
-            None => Ok(None),
-        }
-    }
-    fn check_precomputed(
-        &self,
-        indexes: Option<&dyn PrecomputedIndexes>,
-        input_rows: usize,
-        output_rows: usize,
-        backprop: bool,
-    ) -> fit::Fit {
-        match &self.tdnn {
-            Some(tdnn) => tdnn.check_precomputed(indexes, input_rows, output_rows, backprop),
-            None => Ok(()),
-        }
+    fn indexes_of(&self) -> Option<&dyn Component> {
+        self.tdnn.as_ref().map(|tdnn| tdnn as &dyn Component)
     }
 
     fn propagate(
