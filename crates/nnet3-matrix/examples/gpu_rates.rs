@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Where and how much.
+/// The device to measure, and how much work it gets.
 struct Bench {
     device: Device,
     /// Divides the rows of matrices.

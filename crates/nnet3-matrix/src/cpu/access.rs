@@ -55,7 +55,7 @@ impl<'a> Rows<'a> {
     pub fn first(&self, i: usize) -> f32 {
         self.row(i)[0]
     }
-    /// The one row of this, again and again.
+    /// The one row that this has, repeated: `rows` rows that are all the same memory.
     pub fn repeated(self, rows: usize) -> Self {
         assert!(self.shape.rows == 1);
         Rows { shape: Shape { rows, stride: 0, ..self.shape }, ..self }

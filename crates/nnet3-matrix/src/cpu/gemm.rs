@@ -8,7 +8,8 @@ use crate::backend::{Products, Transpose};
 use crate::view::{View, ViewMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Rows and columns of the product and terms of its sums, which c and the factors agree on and which lie apart.
+/// Checks that c and the factors agree on their shapes, and that c lies apart from the factors. Returns rows and columns
+/// of the product and the number of terms of its sums.
 fn check(
     c: &ViewMut<'_>,
     (a, transpose_a): (&View<'_>, Transpose),
@@ -77,7 +78,8 @@ pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     blas::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
 }
 
-/// Products that OpenBLAS's kernels for AVX-512 do with small ones of their own, in one go.
+/// Whether OpenBLAS has, for AVX-512, a kernel of its own for products as small as this one, which sums all terms in one
+/// go.
 pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m * n * k <= 1_000_000
 }

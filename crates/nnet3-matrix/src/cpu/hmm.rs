@@ -18,9 +18,10 @@ pub(super) fn columns() -> usize {
     if simd::vector_level() == VectorLevel::Avx512 { 2 * COLUMNS } else { COLUMNS }
 }
 
-/// Evaluates the last argument for each range of columns: with AVX-512 of two vectors, as what goes with a term, and with the end of
-/// a sum, is then done once for both; then of one; then for what is left over. The names before are whether vectors are
-/// full, and how many there are.
+/// Evaluates the last argument for each range of columns. With AVX-512 the first ranges have two vectors, because what
+/// has to be done for each term, and at the end of each sum, is then done once for both; then come ranges of one vector,
+/// and a last one for what is left over. The names before the last argument say whether vectors are full, and how many
+/// there are.
 macro_rules! each_columns {
     ($simd:ident, $cols:expr, $range:ident, $full:ident, $vectors:ident, $body:expr) => {
         let cols: usize = $cols;
@@ -108,7 +109,8 @@ fn add_to<V: Vector, const FULL: bool, const W: usize>(
     store_all::<V, FULL, W>(add(old, values), row, range);
 }
 
-/// Σ factor · row over the terms. In four sums, as each waits for the product before.
+/// Σ factor · row over the terms. There are four sums side by side, since an addition to a single sum would wait for the
+/// one before.
 #[inline(always)]
 fn sum<V: Vector, const FULL: bool, const W: usize>(
     terms: &[Term],
@@ -142,7 +144,7 @@ fn add_term<V: Vector, const FULL: bool, const W: usize>(
     }
 }
 
-/// What of the step arrives in an entry.
+/// What is needed to work out what arrives in an entry in this step.
 struct Arrivals<'a> {
     hmm: &'a Hmm,
     alpha: Rows<'a>,

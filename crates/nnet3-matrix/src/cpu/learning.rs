@@ -58,7 +58,8 @@ impl Kernel for Learning<'_> {
 }
 
 impl Learning<'_> {
-    /// `f` gives what the rate multiplies, of the gradient and states.
+    /// Makes the step of each element. `f` takes the gradient and the states, changes the states, and gives what is
+    /// multiplied by the rate.
     #[inline(always)]
     fn each(&mut self, f: impl Fn(f32, &mut f32, &mut f32) -> f32 + Copy) {
         let LearningStep { rate, decay, keep, clip, bound, rule, .. } = self.step;

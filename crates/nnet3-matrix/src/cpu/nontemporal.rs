@@ -7,16 +7,17 @@ use super::lanes::cut;
 use super::simd::{self, Kernel, Simd};
 use std::marker::PhantomData;
 
-/// Elements from which on this pays: several times what second-level caches hold.
+/// Results of at least this many elements are written past the caches: several times what second-level caches hold.
 const LARGE: usize = 1 << 21;
-/// Elements that are worked out before they are written.
+/// How many elements are worked out before they are written.
 const PART: usize = 256;
 
 pub(super) fn is_large(dst: &RowsMut<'_>) -> bool {
     dst.rows() * dst.cols() >= LARGE
 }
 
-/// Ends a stretch of [`Simd::store_past`]: what was written is there for other threads, whatever they do to learn of it.
+/// Ends a stretch of [`Simd::store_past`] when it is dropped: from then on other threads see what was written, however
+/// they learn of it.
 struct Finish<S: Simd>(PhantomData<S>);
 
 impl<S: Simd> Drop for Finish<S> {

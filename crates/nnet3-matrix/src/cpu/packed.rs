@@ -17,18 +17,18 @@ use std::ops::Range;
 
 const LANES: usize = 16;
 
-/// Rows of a tile where there are as many, and columns of a panel: as many sums as there are registers for.
+/// Rows of a tile (or fewer, where fewer are left) and columns of a panel: there are registers for as many sums.
 const WIDE_TILE: [usize; 2] = [8, 3 * LANES];
 /// The same without AVX-512: half as many registers of half the size.
 const NARROW_TILE: [usize; 2] = [6, LANES];
 
-/// Rows up to which panels are used too seldom to be worth much work.
+/// With at most this many rows, panels are used too seldom to be worth much work.
 const FEW_ROWS: usize = 128;
-/// Elements of b from which on BLAS, for few rows, waits for memory.
+/// With few rows and at least this many elements of b, BLAS waits for memory.
 const LEAST_ELEMENTS: usize = 1 << 17;
 /// Elements of the panels up to which small products are summed in one go.
 const MOST_IN_ONE_GO: usize = 1 << 17;
-/// How many rows before it is copied a row is asked for.
+/// A row is asked for this many rows before it is copied.
 const AHEAD: usize = 4;
 
 /// What is rearranged at a time: sizes that were fastest in trials (second-level cache of 2 MB).
@@ -79,7 +79,7 @@ struct Factor<'a> {
 }
 
 impl<'a> Factor<'a> {
-    /// These rows and columns, to be read soon.
+    /// A prefetch of these rows and columns.
     fn prefetch(&self, rows: Range<usize>, columns: Range<usize>) -> Prefetch<'a> {
         match self.transposed {
             false => Prefetch::new(self.lying, rows, columns),
@@ -276,7 +276,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// What is packed after these terms of these columns.
+    /// The block that is packed after these terms of these columns.
     fn next_block(&self, terms: &Range<usize>, columns: &Range<usize>) -> Prefetch<'a> {
         match terms.end < self.terms {
             true => self.b.prefetch(terms.end..terms.end + self.blocks.terms, columns.clone()),
@@ -284,7 +284,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// As many tiles of M rows as there are left in the block.
+    /// Computes tiles of M rows while as many rows are left in the block.
     #[inline(always)]
     fn tiles<S: Simd, const M: usize, const V: usize>(
         &mut self,
@@ -310,7 +310,8 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// All rows of a block with the columns of the panel at `start`, in tiles of M rows as long as there are as many.
+    /// Multiplies all rows of a block with the panel at `start`: in tiles of M rows while as many are left, then in lower
+    /// ones.
     #[inline(always)]
     fn panel<S: Simd, const M: usize, const V: usize>(
         &mut self,
@@ -334,7 +335,7 @@ impl<'a> Product<'a> {
         self.panels = panels;
     }
 
-    /// In tiles of M rows and W columns.
+    /// Computes the product in tiles of M rows and W columns.
     #[inline(always)]
     fn run<S: Simd, const M: usize, const W: usize>(&mut self) {
         for columns in ranges(self.c.cols(), self.blocks.columns) {

@@ -12,7 +12,8 @@ pub(super) const ALIGNMENT: usize = 64;
 /// A large page of x86-64, and of AArch64 with small pages of 4 KiB. Nothing depends on it but speed.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// For large matrices whole large pages, if that makes them at most a quarter larger.
+/// The size and alignment of `len` elements. A large matrix gets whole large pages, if they make it at most a quarter
+/// larger.
 fn layout(len: usize) -> Layout {
     let bytes = len.checked_mul(size_of::<f32>()).expect("size overflow");
     let rounded = bytes.checked_next_multiple_of(LARGE_PAGE).expect("size overflow");

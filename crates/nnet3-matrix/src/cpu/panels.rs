@@ -17,10 +17,11 @@ const WIDE: usize = 3 * LANES;
 const NARROW: usize = LANES;
 /// Taps that are summed at a time.
 const MOST_TAPS: usize = 8;
-/// Rows that all panels, one after the other, are multiplied with: as many elements of a tap as stay in a second-level cache.
+/// All panels, one after the other, are multiplied with this many rows at a time, at most; and with fewer, if so many
+/// elements of a tap would not stay in a second-level cache.
 const MOST_ROWS: usize = 128;
 const CACHED_ELEMENTS: usize = 1 << 17;
-/// How many elements before they are read weights are asked for: with few rows, products wait for them.
+/// Weights are asked for this many elements before they are read: with few rows, products would wait for them.
 const AHEAD: usize = 2048;
 
 /// Columns of the panels that this machine's products read.
@@ -124,7 +125,7 @@ struct Product<'a> {
     output: RowsMut<'a>,
     start: Begin<'a>,
     taps: &'a [Rows<'a>],
-    /// A panel a row.
+    /// The panels that are full, each as a row.
     whole: Rows<'a>,
     rest: Rows<'a>,
     layout: PanelLayout,

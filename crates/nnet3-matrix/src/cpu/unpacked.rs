@@ -10,28 +10,30 @@ use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::view::{View, ViewMut};
 
-/// Rows of a up to which this is faster than BLAS on any processor, which then spends most of its time rearranging b.
+/// With at most this many rows of a, this is faster than BLAS on any processor: BLAS then spends most of its time
+/// rearranging b.
 const FEW_ROWS: usize = 6;
-/// With AVX2: rows of b up to which, and terms from which on, this is faster than BLAS for any number of rows of a.
+/// With AVX2, at most so many rows of b and at least so many terms, this is faster than BLAS for any number of rows of a.
 const FEW_COLUMNS: usize = 32;
 const MANY_TERMS: usize = 512;
-/// Elements of b from which on rearranging it counts. (Smaller products keep BLAS's own roundings.)
+/// To rearrange b takes time that counts if it has at least this many elements. (Smaller products keep BLAS's own
+/// roundings.)
 const LEAST_ELEMENTS: usize = 1 << 16;
 
-/// With AVX-512: rows of a or of b up to which this is faster than BLAS.
+/// With AVX-512, this is faster than BLAS if a or b has at most this many rows.
 const WIDE_ROWS: usize = 128;
-/// With AVX-512: terms of a scalar product from which on its last sum, over the lanes, counts little.
+/// With AVX-512, the last sum of a scalar product, over the lanes, counts little if there are at least this many terms.
 const WIDE_TERMS: usize = 256;
 
 /// Elements that the second-level cache holds.
 const CACHED_ELEMENTS: usize = 1 << 18;
 
 const LANES: usize = 16;
-/// Terms that are summed before the next rows' turn: tiles of rows stay in the first-level cache meanwhile.
+/// So many terms are summed before the next rows have their turn: tiles of rows stay in the first-level cache meanwhile.
 const TERMS: usize = 1024;
 
-/// Elements of c up to which, and terms from which on, small products are scalar products, with OpenBLAS's kernels for
-/// AVX-512 as here.
+/// Small products with at most so many elements of c and at least so many terms are made of scalar products, in
+/// OpenBLAS's kernels for AVX-512 and therefore here.
 const MOST_DOTS: usize = 1200;
 const LEAST_TERMS: usize = 32;
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Places for partial sums in `f64` (16 MiB).
 pub(super) const PARTIALS: usize = 1 << 21;
 
-/// As many again for the list of updates that are due.
+/// Further places behind them, for the list of updates that are due.
 pub(super) const DUE_LIST: usize = 1 << 12;
 
 /// The primitives on one device.

@@ -20,7 +20,7 @@ impl fmt::Display for OutOfMemory {
     }
 }
 
-/// One device with one stream of work. Everything is in the order of the calls; only what reads waits.
+/// One device with one stream of work. Work is done in the order of the calls; only calls that read wait for it.
 pub trait Engine: Send + Sync + 'static {
     /// A list of [`Op`]s that can be run with one call.
     type Graph: Send;

@@ -24,7 +24,7 @@ const MOST_IN_GRAPHS: usize = 30_000;
 
 /// A device's work in order. Clones share it.
 pub struct Queue<E: Engine> {
-    /// Goes before the engine that made its graphs.
+    /// Is dropped before the engine, which made its graphs.
     state: Arc<Mutex<State<E>>>,
     engine: Arc<E>,
 }
@@ -50,7 +50,7 @@ struct Segment<G> {
 }
 
 enum Stage<G> {
-    /// Was seen once.
+    /// The segment was seen once.
     New,
     Captured(G),
     /// The device could not capture it.

@@ -16,7 +16,7 @@ pub(super) struct Block<E: Engine> {
 }
 
 impl<E: Engine> Block<E> {
-    /// Zeroed. A block of no bytes has one, since a device has no address for nothing.
+    /// A block of zeros. One of no bytes gets a byte, since a device has no address for nothing.
     pub(crate) fn try_new(queue: &Queue<E>, bytes: u64) -> Result<Block<E>, OutOfMemory> {
         let bytes = bytes.max(1);
         let address = queue.lock().settled().allocate(bytes)?;
@@ -46,7 +46,7 @@ impl<E: Engine> Drop for Block<E> {
 /// A copy of a table's numbers, and what has to be known of them to see that they fit.
 struct Copy<E: Engine> {
     block: Block<E>,
-    /// Smallest and largest number; (0, -1) of none.
+    /// Smallest and largest number; 0 and -1 if there are none.
     least: i64,
     most: i64,
 }
@@ -174,7 +174,8 @@ impl<E: Engine> GpuBackend<E> {
         copy.block.address
     }
 
-    /// Of a table that gives each column of the source one of `cols` columns: the inverse, as starts and lists.
+    /// The inverse of a table that gives each column of the source one of `cols` columns: where the list of each column
+    /// begins, and the lists.
     #[track_caller]
     pub(super) fn sources_of_columns(&self, table: &IndexTable, cols: usize) -> (u64, u64) {
         let inverse: Arc<Sources<E>> = table.remote().get(self.id, || {

@@ -97,7 +97,7 @@ impl Blas {
         blas("a product by cuBLAS", status)
     }
 
-    /// To be called in the context, when nothing runs any more.
+    /// Frees the handle and its memory. To be called in the context, when nothing runs any more.
     pub fn free(&mut self) {
         // SAFETY: what is there is freed once; errors at the end change nothing.
         unsafe {

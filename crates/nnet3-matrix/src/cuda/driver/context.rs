@@ -5,10 +5,10 @@ use crate::cuda::calls::driver;
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUresult, CUstream};
 use std::ffi::CStr;
 
-/// Older drivers lack functions that are called here, or take no PTX of this library.
+/// The oldest driver that can be used: older ones lack functions that are called here, or take no PTX of this library.
 const OLDEST_DRIVER: i32 = 12000;
 
-/// Bytes of `__shared__` arrays in kernels whose blocks get memory besides.
+/// Kernels whose blocks get memory besides have at most this many bytes of `__shared__` arrays.
 const KERNELS_OWN: u32 = 8192;
 
 /// The version of CUDA that the driver is for, as 1000 × major + 10 × minor.

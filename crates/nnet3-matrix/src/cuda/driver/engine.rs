@@ -24,7 +24,7 @@ pub(super) struct Cuda {
     debug: Debug,
     warn: Option<fn(&str)>,
     activity: Arc<Activity>,
-    /// Goes last.
+    /// Is dropped last.
     context: ManuallyDrop<Context>,
 }
 
@@ -134,7 +134,7 @@ impl Drop for Graph {
     }
 }
 
-/// A defect of ours or of the device; there is nothing to go on with.
+/// The result of a call that must succeed. A failure is a defect of ours or of the device, after which nothing can go on.
 #[track_caller]
 fn must<T>(result: Result<T, Fault>) -> T {
     result.unwrap_or_else(|fault| panic!("CUDA: {fault}"))

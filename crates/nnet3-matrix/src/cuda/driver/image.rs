@@ -36,7 +36,7 @@ impl fmt::Display for Origin {
 /// Loaded code, and its functions as they are asked for.
 pub(super) struct Module {
     module: CUmodule,
-    /// With the bytes of block memory that launches may ask for.
+    /// By name: each with the bytes of block memory that its launches may ask for.
     functions: Mutex<HashMap<&'static str, (CUfunction, u32)>>,
 }
 

@@ -34,7 +34,7 @@ pub struct Settings {
     /// Folder for compiled kernels; `None` compiles each time.
     pub cache: Option<PathBuf>,
     pub debug: Debug,
-    /// Told, once, why the driver would not capture work as a graph.
+    /// Is told, once, why the driver would not capture work as a graph.
     pub warn: Option<fn(&str)>,
 }
 

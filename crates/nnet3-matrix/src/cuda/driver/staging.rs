@@ -20,9 +20,9 @@ pub(super) struct Staging {
 struct Buffer {
     host: *mut c_void,
     device: u64,
-    /// When the host's memory has been copied to the device's.
+    /// Comes when the host's memory has been copied to the device's.
     copied: CUevent,
-    /// When the device's has been moved to its place.
+    /// Comes when the device's memory has been moved to its place.
     moved: CUevent,
 }
 
@@ -88,7 +88,7 @@ impl Staging {
         Ok(())
     }
 
-    /// To be called in the context, when no work runs any more.
+    /// Frees buffers and events. To be called in the context, when no work runs any more.
     pub fn free(&mut self) {
         // SAFETY: called once; errors at the end change nothing.
         unsafe {

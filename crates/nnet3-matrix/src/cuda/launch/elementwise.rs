@@ -41,17 +41,17 @@ impl<E: Engine> GpuBackend<E> {
         self.over(kernel, dst, [src], |d, [s]| vec![d, s])
     }
 
-    /// dst, a factor, src.
+    /// A kernel with the arguments dst, a factor and src.
     pub(super) fn scaled(&self, kernel: &'static str, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
         self.over(kernel, dst, [src], |d, [s]| vec![d, Arg::Float(alpha), s])
     }
 
-    /// dst and two sources.
+    /// A kernel with the arguments dst and two sources.
     fn binary(&self, kernel: &'static str, dst: ViewMut<'_>, a: View<'_>, b: View<'_>) {
         self.over(kernel, dst, [a, b], |d, [a, b]| vec![d, a, b])
     }
 
-    /// dst and three sources.
+    /// A kernel with the arguments dst and three sources.
     fn ternary(&self, kernel: &'static str, dst: ViewMut<'_>, sources: [View<'_>; 3]) {
         self.over(kernel, dst, sources, |d, [a, b, c]| vec![d, a, b, c])
     }

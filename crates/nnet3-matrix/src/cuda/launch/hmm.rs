@@ -14,7 +14,8 @@ const COLUMNS: usize = 128;
 
 /// A model's lists on a device.
 struct Tables<E: Engine> {
-    /// States, with many arcs before those with few: into their entries, and out of them.
+    /// The states, those with many arcs before those with few: by the arcs into their entries, and by the arcs out of
+    /// them.
     forward_order: Numbers<E>,
     backward_order: Numbers<E>,
     others: Numbers<E>,

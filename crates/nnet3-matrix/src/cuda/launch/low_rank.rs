@@ -9,7 +9,7 @@ use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
 const LOW_RANK_BLOCK: u32 = 1024;
-/// Numbers of which each update in the list of those that are due consists.
+/// Of so many numbers each update in the list of those that are due consists.
 const WORDS_OF_DUE: usize = 15;
 /// Updates that are made side by side, at most.
 const MOST_DUE: usize = DUE_LIST / WORDS_OF_DUE;
@@ -20,7 +20,7 @@ fn scratch(n: usize) -> usize {
 }
 
 impl<E: Engine> GpuBackend<E> {
-    /// Sixteen threads for each row, so far as there are that many in a block.
+    /// Launches a kernel in one block, which has sixteen threads for each row if a block can have as many.
     fn one_block(&self, kernel: &'static str, rank: usize, args: &[Arg]) {
         let threads = (16 * rank as u32).next_power_of_two().clamp(BLOCK, LOW_RANK_BLOCK);
         self.push(Launch::new(kernel, [1, 1], [threads, 1], args));

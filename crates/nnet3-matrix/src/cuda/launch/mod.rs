@@ -32,12 +32,12 @@ pub(super) use crate::view::same_shape;
 const WIDE: u32 = 8192;
 const HIGH: u32 = 32768;
 
-/// The same number as in `prelude.cu`.
+/// Elements that a thread of `FILL` takes; `prelude.cu` has the same number.
 const GROUP: u32 = 4;
 /// With more elements than this a quarter as many threads still keep a device busy.
 const MANY: u64 = 1 << 17;
 
-/// `struct Mat` of a view.
+/// A view as kernels take it (`struct Mat`).
 #[track_caller]
 pub(super) fn mat(view: View<'_>, device: u32) -> Mat {
     if view.is_empty() {

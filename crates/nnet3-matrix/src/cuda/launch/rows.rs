@@ -8,7 +8,7 @@ use crate::memory::{IndexTable, OffsetTable};
 use crate::view::{View, ViewMut};
 
 impl<E: Engine> GpuBackend<E> {
-    /// dst, an optional factor, src, row numbers.
+    /// A kernel with the arguments dst, an optional factor, src and row numbers.
     fn by_rows(
         &self,
         kernel: &'static str,
@@ -30,7 +30,7 @@ impl<E: Engine> GpuBackend<E> {
         self.fill(kernel, d, &args)
     }
 
-    /// Rows of `matrix` to or from the arena.
+    /// A kernel that takes rows of a matrix to an arena, which is then the first argument, or from an arena, the second.
     fn by_places(
         &self,
         kernel: &'static str,

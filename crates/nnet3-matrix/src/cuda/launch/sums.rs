@@ -201,7 +201,7 @@ impl<E: Engine> GpuBackend<E> {
         Op::Launch(Launch::new("accumulate_columns", grid, [BLOCK, 1], &args))
     }
 
-    /// Together, since both use the partial sums.
+    /// Pushes both without other work between them, since both use the partial sums.
     pub(super) fn push_both(&self, first: Op, second: Op) {
         let mut queue = self.queue.lock();
         queue.push(first);
