@@ -9,7 +9,7 @@ pub(crate) struct Buckets<T> {
 }
 
 impl<T: Copy> Buckets<T> {
-    /// `things` with the number of each one's bucket, below `count`.
+    /// Sorts `things`, of which each comes with the number of its bucket, below `count`.
     pub fn new(count: usize, things: &[(u32, T)]) -> Buckets<T> {
         let mut starts = vec![0; count + 2];
         things.iter().for_each(|&(bucket, _)| starts[bucket as usize + 2] += 1);

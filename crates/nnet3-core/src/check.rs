@@ -18,7 +18,7 @@ use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
-    /// Nothing may be written after it was only read, and everything is used: true before optimisation.
+    /// Nothing may be written after it was only read, and everything must be used: both are true before optimisation.
     pub rewrite: bool,
     /// Every part of every matrix must be used.
     pub unused_variables: bool,

@@ -20,7 +20,7 @@ struct Pair {
     used: bool,
 }
 
-/// A letter or `_`, then letters, digits, `_`, `-`, `.`.
+/// Whether this is a letter or `_`, followed by letters, digits, `_`, `-` and `.`.
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
@@ -59,7 +59,7 @@ pub fn parse_config<'a>(source: &str, lines: impl Iterator<Item = &'a str>) -> R
 }
 
 impl ConfigLine {
-    /// `place` (for example `file:3`) is quoted in errors.
+    /// Parses a line. `place` (for example `file:3`) is quoted in errors.
     pub fn parse(place: impl Into<String>, text: impl Into<String>) -> Result<ConfigLine> {
         let mut line = ConfigLine {
             first_token: String::new(),
@@ -170,13 +170,13 @@ impl ConfigLine {
             _ => None,
         })
     }
-    /// Integers separated by `,` or `:`; empty pieces are dropped.
+    /// Takes integers separated by `,` or `:`; empty pieces are dropped.
     pub(crate) fn get_i32_list(&mut self, key: &str) -> Result<Option<Vec<i32>>> {
         self.get(key, "a list of integers such as 1,2,3", |v| {
             v.split([',', ':']).filter(|p| !p.is_empty()).map(|p| p.trim().parse().ok()).collect()
         })
     }
-    /// An integer greater than 0.
+    /// Takes an integer greater than 0.
     pub fn get_dim(&mut self, key: &str) -> Result<Option<usize>> {
         self.get(key, "an integer greater than 0", |v| {
             v.trim().parse::<i32>().ok().and_then(|i| usize::try_from(i).ok()).filter(|&i| i > 0)
@@ -200,7 +200,7 @@ impl ConfigLine {
         self.required(key, value)
     }
 
-    /// A required `name` that is a valid name.
+    /// Takes a `name` that must be there and be a valid name.
     pub fn require_name(&mut self, key: &str) -> Result<String> {
         let name = self.require_string(key)?;
         if is_valid_name(&name) {

@@ -31,7 +31,7 @@ fn linear_elements(component: &dyn Component) -> usize {
     }
 }
 
-/// Operations of one command: two for each element of a product; a propagate is one product, a backprop one for the
+/// Operations of one command. Each element of a product takes two. A propagate is one product; a backprop is one for the
 /// input's derivative and one for the parameters'.
 pub fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
     let product = |component, rows| 2 * (rows * linear_elements(nnet.component(component))) as u64;

@@ -45,7 +45,7 @@ id_type!(
 
 /// A row's place: sequence `n` in the minibatch, time `t`, and an extra index `x`.
 ///
-/// Sorted by t, then x, then n.
+/// Indexes are sorted by t, then x, then n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Index {
     pub n: i32,
@@ -191,7 +191,7 @@ fn write_index(w: &mut KaldiWriter, index: Index) -> Result<()> {
     Ok(())
 }
 
-/// Longest vector that a header may announce before its elements have been seen.
+/// A header may announce at most this many elements before any have been seen.
 const CHUNK: usize = 1 << 16;
 
 fn read_count(r: &mut KaldiReader) -> Result<usize> {
@@ -200,7 +200,7 @@ fn read_count(r: &mut KaldiReader) -> Result<usize> {
     usize::try_from(count).map_err(|_| r.error(format!("expected a number of indexes, found {count}")).into())
 }
 
-/// `<I1V>`, a count and the indexes; in binary mode one byte an index where t follows the previous one.
+/// Reads `<I1V>`, a count and the indexes; in binary mode one byte an index where t follows the previous one.
 pub fn read_indexes(r: &mut KaldiReader) -> Result<Vec<Index>> {
     let count = read_count(r)?;
     let mut out: Vec<Index> = Vec::with_capacity(count.min(CHUNK));
@@ -247,7 +247,7 @@ pub fn write_indexes(w: &mut KaldiWriter, indexes: &[Index]) -> Result<()> {
     Ok(())
 }
 
-/// `<I1V>` and a count; in text mode `[node :<I1> n t x …]` for each run of one node.
+/// Reads `<I1V>` and a count; in text mode `[node :<I1> n t x …]` for each run of one node.
 pub(crate) fn read_cindexes(r: &mut KaldiReader) -> Result<Vec<Cindex>> {
     let count = read_count(r)?;
     let mut out: Vec<Cindex> = Vec::with_capacity(count.min(CHUNK));
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(print_indexes(&v), "[(0,-1), (1,-1), (0,0), (1,0)]");
     }
 
-    /// Bytes that the reference wrote.
+    /// Compares with bytes that the reference wrote.
     #[test]
     fn stores_indexes_like_the_reference() {
         let v = indexes(&[(0, -3, 0), (0, -2, 0), (1, -3, 0), (1, -3, 1), (1, 121, 1), (1, 246, 1)]);

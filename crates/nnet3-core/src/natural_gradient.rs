@@ -55,9 +55,9 @@ const AFTER: usize = 1;
 pub enum Preconditioning {
     /// Products are made of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
     Rows,
-    /// Of the rows as they are, corrected afterwards: [`NaturalGradient::observe`].
+    /// The rows are taken as they are, and the gradient is corrected afterwards: [`NaturalGradient::observe`].
     Gradient,
-    /// The same, and only Xᵀ X is looked at: [`NaturalGradient::observe_products`].
+    /// The same is done, and only Xᵀ X is looked at: [`NaturalGradient::observe_products`].
     Products,
 }
 
@@ -238,8 +238,8 @@ impl NaturalGradient {
         }
     }
 
-    /// As [`NaturalGradient::observe`] for all columns at once, more rows than columns, on the host: looks at Xᵀ X only, of
-    /// which all that is to be known are small products.
+    /// Does what [`NaturalGradient::observe`] does, for all columns at once and for more rows than columns, on the host.
+    /// It looks at Xᵀ X only: all that has to be known of it are small products.
     pub(crate) fn observe_products<'w>(&mut self, context: Context<'w>, x: View<'_>) -> Seen<'w> {
         let (backend, workspace, (rows, dim)) = (context.backend, context.workspace, (x.rows(), x.cols()));
         let mut products = workspace.take(dim, dim.next_multiple_of(ALIGNED));
@@ -346,7 +346,7 @@ impl NaturalGradient {
         }
     }
 
-    /// As [`NaturalGradient::update`], now or before the estimate is used again.
+    /// Does what [`NaturalGradient::update`] does, now or before the estimate is used again.
     fn update_later(&mut self, context: Context<'_>, mut estimate: Estimate, pass: Pass<'_>) {
         if context.backend.low_rank().is_some() {
             let update = self.low_rank_update(pass.rows, estimate.dim);
@@ -366,7 +366,7 @@ impl NaturalGradient {
         LowRankUpdate { rows, dim, eta: self.forgetting(rows), alpha: self.settings.alpha as f64 }
     }
 
-    /// How the estimate changes with what a pass has seen. None if it is to stay, or if the rows were not finite.
+    /// How the estimate changes with what a pass has seen. `None` if it is to stay, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
         let Pass { rows, wide_h, j } = pass;
@@ -408,7 +408,7 @@ fn size<'a>(x: impl Iterator<Item = Piece<'a>>) -> (usize, usize) {
 struct Pass<'w> {
     /// N.
     rows: usize,
-    /// N × at least R: X Wᵀ. None if only products of X's columns were seen.
+    /// X Wᵀ, N × at least R; `None` if only products of X's columns were seen.
     wide_h: Option<Scratch<'w>>,
     /// R × at least D: Hᵀ X, if the estimate is to be updated.
     j: Option<Scratch<'w>>,

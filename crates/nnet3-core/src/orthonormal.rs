@@ -81,7 +81,7 @@ struct Step {
 
 /// Squared norms below this are of a matrix that is not used.
 const UNUSED: f64 = 1e-15;
-/// Where rounding would leave no ratio so small, something is wrong with the matrix.
+/// Rounding leaves no ratio as small as this: with one, something is wrong with the matrix.
 const IMPOSSIBLE: f64 = 0.9;
 
 /// The step for a matrix with this squared norm, P being `dim` × `dim` with this squared norm. The length of the rows floats: it is

@@ -14,7 +14,7 @@ pub const ALIGNMENT: usize = 16;
 /// Where everything lies, in elements from the arena's start.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// For each matrix; unallocated ones have 0.
+    /// The offset of each matrix; 0 for those that are never allocated.
     pub matrix_offsets: Vec<usize>,
     /// The commands whose propagate or backprop has a memo, in order, and where that is.
     pub memos: Vec<(usize, MemoPlace)>,
@@ -237,7 +237,7 @@ fn used(blocks: &[Block]) -> Vec<usize> {
     changes.iter().map(after).collect()
 }
 
-/// For each block the most memory that is in use at one time of its life.
+/// For each block, the most memory that is in use at one time of its life.
 fn crowds(blocks: &[Block], used: &[usize]) -> Vec<usize> {
     /// Commands whose maximum is known.
     const RUN: usize = 32;

@@ -13,12 +13,12 @@ pub struct IoSpecification {
     pub name: String,
     /// One index a row, in the order of the matrix's rows.
     pub indexes: Vec<Index>,
-    /// For an input: its derivative is wanted. For an output: its derivative will be supplied.
+    /// For an input: whether its derivative is wanted. For an output: whether its derivative will be supplied.
     pub has_deriv: bool,
 }
 
-/// Of the name, the number of indexes and some of them: lists can be long, and those that differ rarely do so in a few
-/// places only.
+/// Hashes the name, the number of indexes and some of them: lists can be long, and those that differ rarely do so in a
+/// few places only.
 impl Hash for IoSpecification {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.name, self.has_deriv, self.indexes.len()).hash(state);

@@ -15,7 +15,7 @@ pub type NamedMatrices = BTreeMap<String, DenseMatrix<f32>>;
 /// What a request gives.
 pub struct Results {
     pub outputs: NamedMatrices,
-    /// Of the inputs whose `has_deriv` is set.
+    /// The derivatives of the inputs whose `has_deriv` is set.
     pub input_derivs: NamedMatrices,
     /// The network with its parameters replaced by their gradient, if the request asks for it.
     pub gradient: Option<Nnet>,

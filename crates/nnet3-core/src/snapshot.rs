@@ -1,6 +1,7 @@
-//! What a run keeps besides parameters, to the last bit: model files have averages of statistics, and no state of natural gradient.
+//! What a run keeps besides parameters, to the last bit: model files have averages of statistics, and no state of natural
+//! gradient.
 //!
-//! A [`Keeper`] goes over all of it in a fixed order, and takes it or puts it back: what does one does the other.
+//! A [`Keeper`] goes over all of it in a fixed order, and either takes it or puts it back: one function serves both.
 
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;

@@ -3,7 +3,7 @@
 use kaldi_io::text::format_g;
 use nnet3_matrix::Matrix;
 
-/// `%g` with 6 digits: the default of C++ streams.
+/// A number as `%g` with 6 digits prints it, which is the default of C++ streams.
 pub fn number(value: f64) -> String {
     format_g(value, 6)
 }
@@ -70,7 +70,7 @@ pub(crate) fn rms_stats(name: &str, values: &[f32]) -> String {
     format!(", {name}-rms={}", format_g(rms(values), 4))
 }
 
-/// `, NAME-rms=r` with summaries of row norms and column norms, and of singular values if `singular_values`.
+/// Writes `, NAME-rms=r` with summaries of row norms and column norms, and of singular values if `singular_values`.
 pub(crate) fn matrix_stats(name: &str, matrix: &Matrix, singular_values: bool) -> String {
     let (rows, cols, data) = (matrix.rows(), matrix.cols(), matrix.to_vec());
     let norm = |squares: f64| (squares as f32).sqrt();

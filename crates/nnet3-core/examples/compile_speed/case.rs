@@ -17,7 +17,7 @@ pub struct Case {
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     pub sequences: i32,
-    /// Where the case has 150.
+    /// Frames of the output where the case as it is has 150.
     pub frames: i32,
     /// If false, two rows of the first input change places: then no sequence can stand for others.
     pub alike: bool,

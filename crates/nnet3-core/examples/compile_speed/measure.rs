@@ -47,7 +47,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug)]
 pub struct First {
     pub seconds: f64,
-    /// Of the memory plan, which comes after.
+    /// Seconds of the memory plan, which comes after.
     pub plan_seconds: f64,
     /// `None` where the system does not tell.
     pub grown_bytes: Option<usize>,
@@ -169,7 +169,7 @@ impl Stopwatch {
         self.last = Some(Instant::now());
     }
 
-    /// The time since the last call belongs to `name`.
+    /// Counts the time since the last call for `name`.
     fn done(&mut self, name: &'static str) {
         let now = Instant::now();
         let seconds = self.last.map_or(0.0, |last| (now - last).as_secs_f64());

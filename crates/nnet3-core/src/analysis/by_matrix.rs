@@ -5,7 +5,7 @@ use crate::computation::{Computation, MatrixId, SubmatrixId};
 /// Some of a computation's sub-matrices, as they were when this was made.
 #[derive(Clone, Debug)]
 pub struct SubmatricesByMatrix {
-    /// Of each matrix; 0 if it has none.
+    /// The first sub-matrix of each matrix; 0 if it has none.
     first: Vec<SubmatrixId>,
     /// For each sub-matrix the next one of its matrix; 0 if it is the last.
     next: Vec<SubmatrixId>,
@@ -23,7 +23,7 @@ impl SubmatricesByMatrix {
         SubmatricesByMatrix { first, next }
     }
 
-    /// In ascending order.
+    /// The listed sub-matrices of a matrix, in ascending order.
     pub fn of(&self, m: MatrixId) -> impl Iterator<Item = SubmatrixId> + '_ {
         let some = |s: SubmatrixId| (s != SubmatrixId(0)).then_some(s);
         std::iter::successors(some(self.first[m.index()]), move |s| some(self.next[s.index()]))

@@ -16,7 +16,8 @@ use crate::error::Result;
 use crate::nnet::Nnet;
 use accesses::{AccessLists, Recorder};
 
-/// Appends the sub-matrices that a command reads and writes, those in lists of rows once each (unless they alternate).
+/// Appends the sub-matrices that a command reads and writes. Those in lists of rows come once each (unless they
+/// alternate).
 #[inline]
 pub(crate) fn submatrix_accesses(
     nnet: &Nnet,
@@ -34,7 +35,7 @@ pub(crate) fn submatrix_accesses(
     }
 }
 
-/// Of the commands that [`submatrix_accesses`] does not know itself, which are rarer.
+/// Appends those of the commands that [`submatrix_accesses`] does not know itself, which are rarer.
 fn accesses_of_others(
     nnet: &Nnet,
     computation: &Computation,
@@ -133,7 +134,7 @@ pub(crate) struct MatrixAnalysis {
 }
 
 impl MatrixAnalysis {
-    /// Of the matrices that are marked only; the others seem to have no accesses. Errors as [`Analysis::new`].
+    /// Analyses the marked matrices only; the others seem to have no accesses. The errors are those of [`Analysis::new`].
     pub(crate) fn of_matrices(
         nnet: &Nnet,
         computation: &Computation,
@@ -175,8 +176,8 @@ impl Analysis {
         Ok(Analysis::with(computation, &accesses, Variables::new(computation), lives(computation)?))
     }
 
-    /// Of the matrices that are marked only; the others seem to have no variables. `accesses` and `lives` are those of
-    /// all; some commands may have become no-ops since the accesses were found out.
+    /// Analyses the marked matrices only; the others seem to have no variables. `accesses` and `lives` are those of all;
+    /// some commands may have become no-ops since the accesses were found out.
     pub(crate) fn of_matrices(
         computation: &Computation,
         accesses: &CommandAccesses,

@@ -32,7 +32,7 @@ impl Grid {
         self.cols.len() - 1
     }
 
-    /// These cells.
+    /// The cells in these rows and columns of cells.
     fn block(&self, rows: Range<usize>, cols: Range<usize>) -> Block {
         let stride = self.num_cols();
         let first = self.first + (rows.start * stride + cols.start) as u32;
@@ -48,7 +48,7 @@ impl Grid {
 /// Finds positions among the boundaries of a dimension.
 struct Finder<'a> {
     boundaries: &'a [u32],
-    /// What was found last: often the next part is the same, or follows, and is as long.
+    /// The range that was found last: often the next part is the same, or follows it and is as long.
     last: Range<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Variables {
         Variables::build(computation, None)
     }
 
-    /// Of the matrices that are marked only.
+    /// Finds the variables of the marked matrices only.
     pub(crate) fn of_matrices(computation: &Computation, marked: &[bool]) -> Variables {
         Variables::build(computation, Some(marked))
     }

@@ -24,7 +24,7 @@ pub fn check(nnet: &Nnet, computation: &Computation) -> Result<()> {
     }
 }
 
-/// One command.
+/// One command, and what its check asks.
 struct One<'a> {
     nnet: &'a Nnet,
     computation: &'a Computation,
@@ -167,7 +167,7 @@ impl One<'_> {
         self.fail(format!("shapes differ: {} × {} and {} × {}", a.rows, a.cols, b.rows, b.cols))
     }
 
-    /// The two have no element in common.
+    /// Checks that the two have no element in common.
     fn apart(&self, dest: SubmatrixId, src: SubmatrixId) -> Result<()> {
         let (d, s) = (self.sub(dest), self.sub(src));
         let meet = |o1: usize, n1: usize, o2: usize, n2: usize| o1 < o2 + n2 && o2 < o1 + n1;
@@ -248,7 +248,7 @@ impl One<'_> {
         }
     }
 
-    /// Rows follow each other without gaps, for components that have the property `which`.
+    /// Checks that rows follow each other without gaps, if the component has the property `which`.
     fn contiguous(&self, properties: Properties, which: Properties, s: Option<SubmatrixId>) -> Result<()> {
         let no_gaps = s
             .map(|s| self.sub(s))
@@ -319,7 +319,7 @@ impl One<'_> {
         self.apart(in_deriv, out_deriv)
     }
 
-    /// A memo is made once, used once, by the same component.
+    /// Checks that a memo is made once, and used once, by the same component.
     fn check_memo(&self, memos: &mut PendingMemos<(usize, ComponentId)>) -> Result<()> {
         match self.computation.commands[self.c] {
             Command::Propagate(Propagate { component, memo: Some(memo), .. }) => {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::nnet::Node;
 
 impl Compiler<'_> {
-    /// Steps in reverse order, those that need a derivative.
+    /// Writes the commands for the steps that need a derivative, in reverse order.
     pub(super) fn backward(&mut self) -> Result<()> {
         if !self.need_derivatives {
             return Ok(());

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::nnet::Node;
 
 impl Compiler<'_> {
-    /// Steps in order; a marker between segments.
+    /// Writes the commands of all steps in order, with a marker between segments.
     pub(super) fn forward(&mut self) -> Result<()> {
         for s in 0..self.infos.len() {
             let segment = self.infos[s].step.segment;
@@ -60,7 +60,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The memo's number is the step's.
+    /// The memo of a step, which has the step's number.
     pub(super) fn memo(&self, s: usize, properties: Properties) -> Option<MemoId> {
         properties.contains(Properties::USES_MEMO).then(|| MemoId::from(s))
     }
@@ -115,7 +115,7 @@ impl Compiler<'_> {
     }
 }
 
-/// 0, 1, … size - 1.
+/// Whether these are 0, 1, … size - 1.
 fn is_identity(rows: &[i32], size: usize) -> bool {
     rows.len() == size && rows.iter().enumerate().all(|(i, &r)| r == i as i32)
 }

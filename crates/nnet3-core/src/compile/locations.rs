@@ -175,16 +175,16 @@ impl Compiler<'_> {
 pub enum List {
     /// All rows of one sub-matrix are read, in order.
     All(SubmatrixId),
-    /// Rows of one sub-matrix, -1 for none, at least one.
+    /// For each row of the step a row of one sub-matrix, or -1 for none; at least one is not.
     One(SubmatrixId, Vec<i32>),
-    /// The same for few rows: positions, ascending, and rows.
+    /// Does the same for few rows: positions, ascending, and rows.
     Few(SubmatrixId, Vec<(u32, i32)>),
-    /// Rows of several sub-matrices.
+    /// For each row of the step a row of some sub-matrix.
     Several(Vec<RowOf>),
 }
 
 impl List {
-    /// Of rows that all have a source; `None` for no rows.
+    /// The list of rows that all have a source; `None` if there are no rows.
     fn of_all(items: &[(SubmatrixId, u32)]) -> Option<List> {
         let &(source, _) = items.first()?;
         Some(match items.iter().all(|&(s, _)| s == source) {
@@ -258,7 +258,7 @@ fn split_backward(locations: Locations) -> Vec<List> {
     out
 }
 
-/// The k-th separate run of a value goes to list k.
+/// Makes lists in which equal rows are adjacent: the k-th separate run of a value goes to list k.
 fn make_contiguous(source: SubmatrixId, rows: Vec<i32>) -> Vec<List> {
     let mut last = -1;
     let grows = |&row: &i32| row < 0 || std::mem::replace(&mut last, row) < row;
@@ -288,7 +288,7 @@ fn make_contiguous(source: SubmatrixId, rows: Vec<i32>) -> Vec<List> {
     }
 }
 
-/// The k-th occurrence of an item goes to list k.
+/// Makes lists without repetitions: the k-th occurrence of an item goes to list k.
 fn split_repeats(list: Vec<RowOf>) -> Vec<List> {
     let mut seen: FastMap<(SubmatrixId, u32), usize> = FastMap::default();
     let mut out: Vec<Vec<RowOf>> = vec![vec![None; list.len()]];
@@ -304,8 +304,8 @@ fn split_repeats(list: Vec<RowOf>) -> Vec<List> {
     out.into_iter().map(|list| List::new(list.len(), |row| list[row])).collect()
 }
 
-/// If every row fills one run of positions without gaps: for each of `size` rows its run, (-1, -1) if it does not occur.
-/// `rows` are positions and rows, by position.
+/// Returns, if every row fills one run of positions without gaps, the run of each of `size` rows, (-1, -1) for a row that
+/// does not occur. `rows` are positions and rows, by position.
 pub(crate) fn contiguous_ranges(
     rows: impl Iterator<Item = (usize, i32)>,
     size: usize,

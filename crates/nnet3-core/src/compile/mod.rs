@@ -122,7 +122,7 @@ struct Compiler<'a> {
     /// The number of sequences that each cindex stands for.
     num_sequences: usize,
     infos: Vec<StepInfo>,
-    /// By node, of the parts of its descriptor, where somebody has asked for them.
+    /// The scales of each part of a node's descriptor, for the nodes where somebody has asked for them.
     scales: Vec<Option<Rc<[Rc<Scales>]>>>,
     out: Computation,
 }
@@ -242,7 +242,7 @@ impl Compiler<'_> {
         matches!(self.nnet.node(step.node), Node::Input { .. })
     }
 
-    /// Every matrix that the user does not supply, zeroed: all combining is by addition.
+    /// Allocates every matrix that the user does not supply, and zeroes it: all combining is by addition.
     fn allocate(&mut self) {
         let mut supplied = vec![false; self.out.matrices.len()];
         for info in &self.infos {
@@ -289,7 +289,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Everything but what the user may fetch at the end.
+    /// Frees everything but what the user may fetch at the end.
     fn deallocate(&mut self) {
         let mut kept = vec![false; self.out.matrices.len()];
         for info in &self.infos {

@@ -29,7 +29,7 @@ pub(crate) struct SeveralReads {
 }
 
 impl SeveralReads {
-    /// Of ids that read one cindex each.
+    /// The items of ids that read one cindex each.
     pub fn of_one(scale: f32, ids: &[CindexId]) -> SeveralReads {
         SeveralReads {
             scales: Rc::new(vec![(scale, Vec::new())]),

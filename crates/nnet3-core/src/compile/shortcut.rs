@@ -97,7 +97,7 @@ impl Places {
 }
 
 impl Expander<'_> {
-    /// Where the row of a matrix goes: sequence 0 stays the first, 1 becomes the last.
+    /// Where the row of a matrix goes: sequence 0 stays the first one, and sequence 1 becomes the last.
     fn row(&self, m: MatrixId, row: usize) -> usize {
         let stride = self.strides[m.index()];
         let (block, within) = (row / (2 * stride), row % (2 * stride));
@@ -109,8 +109,8 @@ impl Expander<'_> {
         row / self.strides[m.index()] % 2
     }
 
-    /// From where its first row goes to where its last row goes. If these are not the first and last of their blocks,
-    /// it gets rows that the small one has not; see [`Expander::check_rows`].
+    /// The new sub-matrix reaches from where the old one's first row goes to where its last row goes. If these are not
+    /// the first and last of their blocks, it gets rows that the old one does not have; see [`Expander::check_rows`].
     fn submatrix(&self, s: &Submatrix) -> Result<Submatrix> {
         if s.rows == 0 {
             return Ok(*s);
@@ -130,8 +130,8 @@ impl Expander<'_> {
         s.row_offset.is_multiple_of(block) && s.rows.is_multiple_of(block)
     }
 
-    /// Commands that treat rows alike must have rows that expand alike. Additions with a list of rows may have rows
-    /// between, which the list leaves alone.
+    /// Checks that commands which treat rows alike have rows that expand alike. Additions with a list of rows may have
+    /// rows between these, which the list leaves alone.
     fn check_rows(&self, command: &Command) -> Result<()> {
         let fine = match *command {
             Command::Copy { dest, src, .. } | Command::Add { dest, src, .. } => {

@@ -81,7 +81,7 @@ fn contents(graph: &ComputationGraph) -> BTreeMap<Cindex, (bool, BTreeSet<Cindex
         .collect()
 }
 
-/// As they are, and where some inputs or outputs are missing.
+/// Compares the graph builders on requests as they are, and with some inputs or outputs missing.
 #[test]
 fn all_ways_lead_to_the_same_graph() {
     let (mut by_sweep, mut by_search, mut impossible) = (0, 0, 0);

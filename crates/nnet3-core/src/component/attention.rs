@@ -84,7 +84,7 @@ struct Io {
     output: Times,
 }
 
-/// The columns of one head.
+/// The columns that belong to one head.
 struct Columns {
     key: Range<usize>,
     value: Range<usize>,

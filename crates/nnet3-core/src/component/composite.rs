@@ -41,7 +41,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) struct Composite {
     settings: UpdatableSettings,
     max_rows_process: i32,
-    /// The components, at least one; the output dimension of each is the input dimension of the next.
+    /// The parts, at least one; the output dimension of each is the input dimension of the next.
     parts: Vec<Box<dyn Component>>,
 }
 
@@ -141,7 +141,7 @@ impl Composite {
         (0..rows).step_by(most).map(move |first| first..rows.min(first + most))
     }
 
-    /// Runs part `i`; scratch for its memo and output.
+    /// Runs part `i`. Returns scratch memory with its memo and output.
     fn run_part<'w>(&self, context: Context<'w>, i: usize, input: View<'_>) -> (Scratch<'w>, Scratch<'w>) {
         let (part, rows) = (&self.parts[i], input.rows());
         let mut output = match part.properties().contains(Properties::PROPAGATE_ADDS) {
@@ -454,7 +454,7 @@ mod tests {
         assert!(c.as_updatable().is_none());
     }
 
-    /// Each part's statistics go to the receiving object's part, once for each row.
+    /// Shows that each part's statistics go to the receiving object's part, once for each row.
     #[test]
     fn statistics_of_parts() {
         let mut c = component(

@@ -298,12 +298,12 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         None
     }
 
-    /// Statistics times `factor`; 0 gives exact zeros.
+    /// Multiplies statistics by `factor`; 0 gives exact zeros.
     fn scale_stats(&mut self, factor: f32) {
         let _ = factor;
     }
 
-    /// Statistics += `alpha` × those of `other`, which has the same type.
+    /// Adds `alpha` × the statistics of `other`, which has the same type.
     fn add_stats(&mut self, alpha: f32, other: &dyn Component) {
         let _ = (alpha, other);
     }
@@ -345,33 +345,34 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         None
     }
 
-    /// The linear part of the parameters and the orthonormal constraint, for Linear, Affine (and derived) and Tdnn.
+    /// The linear part of the parameters, and the orthonormal constraint on it, for the types that can have one: Linear,
+    /// Affine (and those derived of it) and Tdnn.
     fn orthonormal_constraint(&mut self) -> Option<(f32, &mut Matrix)> {
         None
     }
 
-    /// Dropout off (random components). Returns false if the type has no such mode.
+    /// Switches dropout off or on again (random components). Returns false if the type has no such mode.
     fn set_dropout_test_mode(&mut self, on: bool) -> bool {
         let _ = on;
         false
     }
-    /// Fixed statistics (batch normalisation). Returns false if the type has no such mode.
+    /// Switches to fixed statistics or back (batch normalisation). Returns false if the type has no such mode.
     fn set_batchnorm_test_mode(&mut self, on: bool) -> bool {
         let _ = on;
         false
     }
-    /// Batch-norm statistics × `factor`; nothing for other types.
+    /// Multiplies batch-norm statistics by `factor`; does nothing for other types.
     fn scale_batchnorm_stats(&mut self, factor: f32) {
         let _ = factor;
     }
-    /// The proportion of Dropout, DropoutMask, GeneralDropout. Returns false for other types.
+    /// Sets the proportion of Dropout, DropoutMask and GeneralDropout. Returns false for other types.
     fn set_dropout_proportion(&mut self, proportion: f32) -> bool {
         let _ = proportion;
         false
     }
 }
 
-/// Copies behind [`Component`], of all types that can be cloned.
+/// Copying of a [`Component`] whose type is not known, for all types that can be cloned.
 pub trait CloneComponent {
     fn clone_box(&self) -> Box<dyn Component>;
 }

@@ -14,8 +14,8 @@ use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace};
 
-/// Round trip in both modes, in-place and strided runs, and derivatives of the component that `config`
-/// (`type=T key=value …`) describes.
+/// Checks the component that `config` (`type=T key=value …`) describes: round trips in both modes, in-place and strided
+/// runs, and derivatives.
 pub(crate) fn check_component(config: &str) {
     Check::new(config).run();
 }
@@ -104,7 +104,7 @@ pub(crate) fn round_trip(component: &dyn Component) {
     truncated(component);
 }
 
-/// A file that ends early gives an error, wherever it ends.
+/// Checks that a file which ends early gives an error, wherever it ends.
 fn truncated(component: &dyn Component) {
     for binary in [true, false] {
         let bytes = written(component, binary);
@@ -380,7 +380,7 @@ impl Run<'_> {
         delta.as_updatable().expect("updatable").vectorize()
     }
 
-    /// In place, with strides, and adding to what is there: the same values.
+    /// Checks that runs in place, with strides, and adding to what is there give the same values.
     fn layouts(&self, component: &dyn Component) {
         let properties = component.properties();
         let plain = self.forward(component, &self.input);
@@ -503,7 +503,7 @@ fn differences(values: &[f32], step: f32, f: impl Fn(&[f32]) -> f64) -> Vec<f32>
         .collect()
 }
 
-/// Vectorize, unvectorize, scale, add, dot product, perturb agree with each other.
+/// Checks that vectorize, unvectorize, scale, add, dot product and perturb agree with each other.
 fn whole_object_operations(component: &dyn Component) {
     let name = component.type_name();
     let updatable = component.as_updatable().expect("updatable");

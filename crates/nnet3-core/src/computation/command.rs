@@ -37,7 +37,7 @@ pub struct Propagate {
     /// `None` for components that need no input.
     pub input: Option<SubmatrixId>,
     pub output: SubmatrixId,
-    /// Kept for the backprop of the same number.
+    /// Is kept for the backprop with the same number.
     pub memo: Option<MemoId>,
     pub store_stats: bool,
 }

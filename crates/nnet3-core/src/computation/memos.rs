@@ -2,7 +2,8 @@
 
 use super::MemoId;
 
-/// What is known of each memo from its propagate to its backprop. Ascending: usually they come so, and go in reverse.
+/// What is known of each memo from its propagate to its backprop, in ascending order: usually memos come so, and go in
+/// reverse.
 #[derive(Debug)]
 pub struct PendingMemos<T>(Vec<(MemoId, T)>);
 

@@ -224,7 +224,7 @@ fn write_submatrix(w: &mut KaldiWriter, s: &Submatrix) -> Result<()> {
     Ok(w.newline_in_text()?)
 }
 
-/// Entry 0 is not stored, though counted.
+/// Reads all entries but number 0, which is counted and not stored.
 fn read_all_precomputed(r: &mut KaldiReader) -> Result<Vec<Precomputed>> {
     let count = read_count(r, "<NumComponentPrecomputedIndexes>")?;
     let mut out = vec![Precomputed::default()];
@@ -283,7 +283,7 @@ mod tests {
         w.into_bytes()
     }
 
-    /// The 448 bytes that the reference wrote.
+    /// Compares with the 448 bytes that the reference wrote.
     #[test]
     fn minimal_computation_is_stored_like_the_reference() {
         let computation = Computation {

@@ -132,7 +132,7 @@ impl Sum {
         }
     }
 
-    /// Whether an index is computable exactly if all its dependencies are, and uses them all.
+    /// Whether an index is computable exactly if all its dependencies are, in which case it uses them all.
     pub(crate) fn needs_all(&self) -> bool {
         match self {
             Sum::Simple(_) | Sum::Const { .. } => true,

@@ -11,7 +11,7 @@ pub mod parse;
 use crate::index::NodeId;
 use crate::text::number;
 
-/// One part, or several appended column-wise.
+/// What a node reads: one part, or several appended column-wise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
     pub parts: Vec<Sum>,
@@ -21,9 +21,9 @@ pub struct Descriptor {
 pub enum Sum {
     Simple(Forward),
     Sum(Box<Sum>, Box<Sum>),
-    /// The first if computable, else the second.
+    /// The first child if it is computable, else the second.
     Failover(Box<Sum>, Box<Sum>),
-    /// The child if computable as a whole, else nothing.
+    /// The child if it is computable as a whole, else nothing.
     IfDefined(Box<Sum>),
     Const {
         value: f32,
@@ -44,9 +44,9 @@ pub enum Forward {
         t: i32,
         x: i32,
     },
-    /// Child number t mod k of k.
+    /// One of k children: number t mod k.
     Switch(Vec<Forward>),
-    /// t down to a multiple.
+    /// Rounds t down to a multiple.
     Round {
         child: Box<Forward>,
         modulus: i32,

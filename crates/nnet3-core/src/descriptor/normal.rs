@@ -65,7 +65,7 @@ fn term(expr: &Expr, i: usize) -> Expr {
     }
 }
 
-/// Rewrites until nothing changes.
+/// Rewrites until nothing changes any more.
 fn reduce(mut expr: Expr) -> Result<Expr, String> {
     loop {
         let (next, changed) = rewrite(expr)?;
@@ -76,7 +76,7 @@ fn reduce(mut expr: Expr) -> Result<Expr, String> {
     }
 }
 
-/// One change, as far outside as possible.
+/// Makes one change, as far outside as possible.
 fn rewrite(expr: Expr) -> Result<(Expr, bool), String> {
     let pushed = match expr {
         Expr::Offset(child, t, x) => match *child {
@@ -136,7 +136,7 @@ fn rewrite(expr: Expr) -> Result<(Expr, bool), String> {
     }
 }
 
-/// F(S(d1 … dk)) → S(F(d1) … F(dk)) for S = Sum, Failover, IfDefined; `Err` gives the unchanged F(child) back.
+/// Turns F(S(d1 … dk)) into S(F(d1) … F(dk)) for S = Sum, Failover, IfDefined; `Err` gives the unchanged F(child) back.
 fn push_inside(child: Expr, f: &dyn Fn(Expr) -> Expr) -> Result<Expr, Expr> {
     match child {
         Expr::Sum(list) => Ok(Expr::Sum(list.into_iter().map(f).collect())),

@@ -56,15 +56,15 @@ fn tokenize(text: &str) -> Result<Vec<&str>, String> {
     Ok(tokens)
 }
 
-/// Deeper nesting than any real descriptor; keeps hostile input off the stack's end. It holds for the normal form too,
-/// in which a sum of many terms is nested.
+/// No real descriptor is nested more deeply; the limit keeps hostile input off the stack's end. It holds for the normal
+/// form too, in which a sum of many terms is nested.
 const MAX_DEPTH: usize = 200;
 
 struct Parser<'a> {
     tokens: &'a [&'a str],
     position: usize,
     depth: usize,
-    /// Terms of sums beyond the second.
+    /// How many terms sums have beyond the second.
     more_terms: usize,
     node_of: &'a dyn Fn(&str) -> Option<NodeId>,
 }

@@ -42,7 +42,7 @@ pub struct Timing {
     pub optimize: Duration,
     pub expand: Duration,
     pub check: Duration,
-    /// Memory plan, lowering and index tables.
+    /// The time of the memory plan, of lowering and of making index tables.
     pub indexes: Duration,
     /// Reading and writing caches; not part of the total.
     pub io: Duration,
@@ -218,7 +218,7 @@ impl CachingCompiler {
         self.compile(nnet, request, observer)
     }
 
-    /// None if the computation for two sequences cannot be expanded.
+    /// Expands a computation for two sequences; `None` if it cannot be expanded.
     fn expand(
         &mut self,
         nnet: &Nnet,
@@ -323,8 +323,7 @@ impl CachingCompiler {
         self.timing
     }
 
-    /// Adds the computations of a cache file; none if it was made with other optimisation options. Returns their
-    /// number.
+    /// Adds the computations of a cache file, unless it was made with other optimisation options. Returns their number.
     pub fn read_cache(&mut self, nnet: &Nnet, r: &mut KaldiReader) -> Result<usize> {
         let start = Instant::now();
         if !self.optimize.agrees_with(&OptimizeOptions::read(r)?) {

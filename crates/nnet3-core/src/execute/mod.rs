@@ -33,9 +33,9 @@ use std::time::Instant;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
-    /// Forward only; nothing changes.
+    /// The network runs forward only, and nothing changes.
     Frozen(&'a Nnet),
-    /// Forward only; activation statistics go to the network.
+    /// The network runs forward only; activation statistics go to it.
     Statistics(&'a mut Nnet),
     /// Training: activation statistics go to `nnet`, parameter changes to `delta`.
     Train { nnet: &'a mut Nnet, delta: &'a mut Delta },
@@ -90,8 +90,8 @@ impl Executor {
         }
     }
 
-    /// Whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward pass; the
-    /// results are the same. On the host only, and not for an observer that wants commands as they are.
+    /// Says whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward
+    /// pass; the results are the same. Only the host does so, and not for an observer that wants commands as they are.
     pub fn update_on_second_thread(&mut self, when: SecondThread) {
         self.updates = if self.device.id() == 0 { UpdateThread::start(&self.device, when) } else { None };
     }
@@ -299,7 +299,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Which operations run is settled when a program begins.
+    /// Settles which operations run; this is done when a program begins.
     fn be_literal(&mut self, literal: bool) -> Result<()> {
         if literal != self.literal && self.next > 0 {
             let what = "whether the commands run as they are cannot change while a program runs";
@@ -326,8 +326,8 @@ impl Executor {
         observer.after(&Moment { program, op: self.next, nnet: model.nnet(), executor: self }, time);
     }
 
-    /// Where changes of parameters may be worked out: with [`Executor::update_on_second_thread`], and not if the
-    /// commands run as they are.
+    /// The thread on which changes of parameters may be worked out: there is one after
+    /// [`Executor::update_on_second_thread`], and none if the commands run as they are.
     fn second_thread(&self) -> Option<&UpdateThread> {
         self.updates.as_ref().filter(|_| !self.literal)
     }
@@ -396,7 +396,7 @@ impl Executor {
         }
     }
 
-    /// An operation that sets, copies to or adds to rows, for those rows of the destination's matrix only.
+    /// Executes an operation that sets, copies to or adds to rows, for these rows of the destination's matrix only.
     fn execute_on(&self, program: &Program, op: &Op, rows: Range<usize>) {
         let backend = &*self.device;
         let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {

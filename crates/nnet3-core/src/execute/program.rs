@@ -18,14 +18,14 @@ pub struct Program {
     offsets: Vec<OffsetTable>,
     ranges: Vec<IndexTable>,
     lowered: Lowered,
-    /// If somebody has asked for it.
+    /// Is made when somebody asks for it.
     literal: OnceLock<Lowered>,
     cached_elements: Option<usize>,
     sparse_takers: Vec<MatrixId>,
 }
 
 impl Program {
-    /// A program for the host: plans the memory, lowers the commands and makes the tables.
+    /// Makes a program for the host: plans the memory, lowers the commands and makes the tables.
     pub fn new(nnet: &Nnet, computation: Computation) -> Result<Program> {
         Program::for_device(nnet, computation, &nnet3_matrix::cpu(), &mut Watch::default())
     }
@@ -77,15 +77,15 @@ impl Program {
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
-    /// What runs.
+    /// The operations that run.
     pub fn lowered(&self) -> &Lowered {
         &self.lowered
     }
-    /// What runs for an observer that wants the commands as they are.
+    /// The operations that run for an observer that wants the commands as they are.
     pub fn literal(&self) -> &Lowered {
         self.literal.get_or_init(|| Lowered::literal(&self.computation))
     }
-    /// Inputs of which nothing is read but products of affine components.
+    /// The inputs that only products of affine components read.
     pub(super) fn sparse_takers(&self) -> &[MatrixId] {
         &self.sparse_takers
     }

@@ -1,5 +1,5 @@
-//! Inputs of sparse rows: affine components that alone read them multiply by what is not zero. Anything else that reads
-//! them gets them dense, in the place that the plan has for them.
+//! Inputs of sparse rows: if affine components alone read them, these multiply by what is not zero. For anything else
+//! that reads them they are made dense, in the place that the plan has for them.
 
 use super::{Executor, Model, Program};
 use crate::analysis::CommandAccesses;
@@ -14,8 +14,8 @@ use crate::random::Random;
 use kaldi_io::SparseMatrix;
 use nnet3_matrix::sparse::SparseRows;
 
-/// Elements for each that is not zero, from which on a sparse product is the faster one: it goes through a parameter matrix with
-/// large steps.
+/// A sparse product is the faster one if there are at least so many elements for each that is not zero: it goes through a
+/// parameter matrix with large steps.
 const LEAST_ELEMENTS: usize = 50;
 
 /// The matrices that a user supplies whole and that nothing but affine components reads, by whole rows.
@@ -116,7 +116,7 @@ impl Executor {
         self.device.upload(view, &rows.to_dense());
     }
 
-    /// The propagate of an affine component with sparse rows. False if the input is none.
+    /// Propagates an affine component with sparse rows. Returns false if its input is none.
     pub(super) fn propagate_sparse(
         &self,
         program: &Program,
@@ -142,8 +142,8 @@ impl Executor {
         true
     }
 
-    /// The gradients of an affine component's parameters from sparse rows. False, and nothing is done, if the input is none, or if
-    /// somebody wants to see its rows: natural gradient.
+    /// Adds the gradients of an affine component's parameters from sparse rows. Returns false, and does nothing, if its
+    /// input is none, or if somebody wants to see its rows, as natural gradient does.
     pub(super) fn update_sparse(
         &self,
         program: &Program,

@@ -62,7 +62,7 @@ impl<F: FnMut(&str) + Send> Observer for Trace<F> {
     }
 }
 
-/// Matrices by number, then parts, then parameters.
+/// What the command writes: matrices by number, then parts, then parameters.
 fn written(at: &Moment<'_>) -> Vec<Written> {
     let computation = at.program.computation();
     let command = &computation.commands[at.command()];
@@ -90,7 +90,7 @@ fn written(at: &Moment<'_>) -> Vec<Written> {
 }
 
 impl Written {
-    /// The root mean square.
+    /// The root mean square of what was written.
     fn size(&self, at: &Moment<'_>) -> f64 {
         let (square, count) = match *self {
             Written::Elements(_, s) => {

@@ -23,7 +23,7 @@ const MOST_MISSING_IVECTOR_FRAMES: usize = 20;
 pub struct BatchOptions {
     /// Chunks of a minibatch.
     pub minibatch_size: usize,
-    /// The same for chunks at the ends of utterances, where their context differs.
+    /// Chunks of a minibatch of those at the ends of utterances, whose context differs.
     pub edge_minibatch_size: usize,
     /// Utterances shorter than a chunk get a computation of their own length.
     pub ensure_exact_final_context: bool,
@@ -96,7 +96,7 @@ struct Task {
 
 struct Utterance {
     outputs: DenseMatrix<f32>,
-    /// Chunks that have not run.
+    /// How many chunks have not run.
     missing: usize,
 }
 
@@ -109,7 +109,7 @@ pub struct BatchForward<'a> {
     left_context: i32,
     right_context: i32,
     tasks: BTreeMap<Group, VecDeque<Task>>,
-    /// Those whose outputs have not been taken, in order.
+    /// The utterances whose outputs have not been taken, in order.
     utterances: VecDeque<Utterance>,
     /// Utterances whose outputs have been taken.
     taken: usize,
@@ -117,8 +117,8 @@ pub struct BatchForward<'a> {
 }
 
 impl<'a> BatchForward<'a> {
-    /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
-    /// `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
+    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,
@@ -303,7 +303,7 @@ impl BatchStats {
     }
 }
 
-/// The kinds that took longest.
+/// The kinds that took longest, as a table.
 impl fmt::Display for BatchStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST_SHOWN: usize = 10;
@@ -375,8 +375,8 @@ mod tests {
         }
     }
 
-    /// 7 chunks of 5 frames in minibatches of 4: one full, then 3 of them in 4 places, as 3 is not below 4/2. A factor of
-    /// 0 keeps the size.
+    /// There are 7 chunks of 5 frames in minibatches of 4: one is full, then come 3 in 4 places, as 3 is not below 4/2. A
+    /// factor of 0 keeps the size.
     #[test]
     fn sizes() {
         let options = |minibatch_size, partial_minibatch_factor| BatchOptions {

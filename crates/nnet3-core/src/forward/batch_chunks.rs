@@ -8,16 +8,16 @@ use super::runner::Shape;
 pub(super) struct BatchChunk {
     /// Output row of the utterance that the chunk's outputs begin with.
     pub first_row: usize,
-    /// Outputs that the chunk before has given already.
+    /// How many of its outputs the chunk before has given already.
     pub unused: usize,
-    /// Outputs after those that the utterance needs.
+    /// How many outputs, after the unused ones, the utterance takes.
     pub used: usize,
     /// Time of the first input frame; frames outside of the utterance repeat its first or last.
     pub first_input: i32,
     pub shape: Shape,
-    /// It has another context than chunks within an utterance.
+    /// Whether it has another context than chunks within an utterance.
     pub is_edge: bool,
-    /// It has a length of its own.
+    /// Whether it has a length of its own.
     pub is_irregular: bool,
 }
 

@@ -10,9 +10,9 @@ pub struct Chunking {
     /// Frames added to the network's own left context.
     pub extra_left_context: i32,
     pub extra_right_context: i32,
-    /// Instead of `extra_left_context` at the start of an utterance; negative: no exception there.
+    /// Takes the place of `extra_left_context` at the start of an utterance; negative: no exception there.
     pub extra_left_context_initial: i32,
-    /// Instead of `extra_right_context` at the end of an utterance; negative: no exception there.
+    /// Takes the place of `extra_right_context` at the end of an utterance; negative: no exception there.
     pub extra_right_context_final: i32,
     pub frame_subsampling_factor: i32,
     pub frames_per_chunk: i32,
@@ -48,7 +48,7 @@ pub struct Chunk {
 }
 
 impl Chunking {
-    /// Refuses what cannot be meant.
+    /// Refuses settings that cannot be meant.
     pub fn check(&self) -> Result<()> {
         let at_least = |name: &str, value: i32, least: i32| match value >= least {
             true => Ok(()),
@@ -113,7 +113,7 @@ impl Chunking {
 }
 
 impl Chunk {
-    /// This chunk and the one after it as one.
+    /// This chunk and the one after it, joined to one.
     pub fn joined(&self, next: &Chunk) -> Chunk {
         Chunk {
             rows: self.rows + next.rows,

@@ -20,24 +20,25 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Outputs of a thread's share of the chunks that wait, in elements (4 MiB), unless [`GroupedForward::let_wait`] says otherwise.
+/// A thread's share of the chunks that wait has outputs of so many elements (4 MiB), unless [`GroupedForward::let_wait`]
+/// says otherwise.
 const WAITING_ELEMENTS: usize = 1 << 20;
-/// Chunks of a thread's share.
+/// A thread's share has at most this many chunks.
 const WAITING_CHUNKS: usize = 256;
-/// Input frames that chunks are joined to at most.
+/// Chunks are joined to at most this many input frames.
 const JOINED_FRAMES: usize = 512;
-/// Input frames of a minibatch, at most.
+/// A minibatch has at most this many input frames.
 const MINIBATCH_FRAMES: usize = 4096;
-/// Input frames of a minibatch from which on products run at their full rate. (Those of a recurrent network have as many
-/// rows as there are chunks.)
+/// Products run at their full rate if a minibatch has at least this many input frames. (Those of a recurrent network have
+/// as many rows as there are chunks.)
 const ENOUGH_FRAMES: usize = 1024;
-/// Chunks of a minibatch. There are few different sizes, so that few programs are compiled.
+/// How many chunks a minibatch may have. There are few different sizes, so that few programs are compiled.
 const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
 /// Lengths that chunks are continued to are multiples of this many frames, where outputs are as frequent.
 const LENGTH_STEP: usize = 4;
 /// A chunk is not continued to more than this times its own length.
 const MOST_CONTINUED: f64 = 1.3;
-/// Once there are enough frames: to more than this.
+/// Once there are enough frames, a chunk is not continued to more than this times its own length.
 const HARDLY_CONTINUED: f64 = 1.02;
 
 /// Runs one network on utterances. The network should be in test mode.
@@ -54,7 +55,7 @@ pub struct GroupedForward<'a> {
     tasks: Vec<Task>,
     waiting_elements: usize,
     most_waiting: usize,
-    /// Those whose outputs have not been taken, in order.
+    /// The utterances whose outputs have not been taken, in order.
     utterances: VecDeque<Utterance>,
     /// Utterances whose outputs have been taken.
     taken: usize,
@@ -74,9 +75,9 @@ struct Task {
 }
 
 struct Utterance {
-    /// Without elements until the first are there.
+    /// The outputs so far; without elements until the first are there.
     outputs: DenseMatrix<f32>,
-    /// Chunks that have not run.
+    /// How many chunks have not run.
     missing: usize,
 }
 
@@ -88,8 +89,8 @@ struct Minibatch {
 }
 
 impl<'a> GroupedForward<'a> {
-    /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
-    /// `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`. `threads` is at least 1.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
+    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`. `threads` is at least 1.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,
@@ -286,7 +287,7 @@ impl<'a> GroupedForward<'a> {
     }
 }
 
-/// What lies on a device of its own, on the host: that device is waited for once for all chunks.
+/// Copies what lies on a device of its own to the host: that device is waited for once for all chunks.
 fn fetched(device: &Device, view: View<'_>) -> Option<Matrix> {
     (device.id() != 0).then(|| Matrix::from_vec(view.rows(), view.cols(), device.download(view)))
 }
@@ -308,7 +309,7 @@ impl Minibatch {
         run_program(nnet, executor, &self.program, &Random::new(0), &chunks)
     }
 
-    /// Each task's scaled outputs, of those of all, which lie on the host.
+    /// The scaled outputs of each task, from the outputs of all tasks, which lie on the host.
     fn scaled(&self, outputs: View<'_>, scaling: &OutputScaling) -> Vec<Vec<f32>> {
         let rows = outputs.rows() / self.tasks.len();
         let own = |(k, task): (usize, &Task)| {
@@ -319,7 +320,7 @@ impl Minibatch {
         self.tasks.iter().enumerate().map(own).collect()
     }
 
-    /// Outputs to the utterances that they belong to.
+    /// Hands outputs to the utterances that they belong to.
     fn hand_out(&self, outputs: Vec<Vec<f32>>, first_utterance: usize, utterances: &mut VecDeque<Utterance>) {
         for (task, own) in self.tasks.iter().zip(outputs) {
             let utterance = &mut utterances[task.utterance - first_utterance];
@@ -357,7 +358,7 @@ mod tests {
         GroupedForward::new(nnet, &nnet3_matrix::cpu(), chunking.clone(), 0.5, compiler, threads).unwrap()
     }
 
-    /// Utterances of many lengths, by themselves and together.
+    /// Compares utterances of many lengths, by themselves and together.
     #[test]
     fn outputs_are_those_of_utterances_by_themselves() {
         let ivector = [0.5, -2.0];

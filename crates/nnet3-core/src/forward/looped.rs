@@ -23,7 +23,7 @@ pub struct Streaming {
     /// New frames of each chunk, at least; see [`chunk_size`].
     pub frames_per_chunk: i32,
     pub frame_subsampling_factor: i32,
-    /// Frames before the utterance, besides the network's own left context: its first frame repeated.
+    /// How many frames come before the utterance, besides the network's own left context: its first frame is repeated.
     pub extra_left_context_initial: i32,
 }
 
@@ -71,7 +71,7 @@ impl LoopedForward {
         Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random, chunks: 0 })
     }
 
-    /// Another one, for another thread, which shares the network and the program. What it computes begins with
+    /// Makes another runner, for another thread, which shares the network and the program. What it computes begins with
     /// [`begin`](Self::begin).
     pub fn another(&self) -> LoopedForward {
         LoopedForward {
@@ -124,7 +124,7 @@ impl LoopedForward {
         Ok(outputs)
     }
 
-    /// What the network has to be given: features, and maybe i-vectors, of these dimensions. An error if it wants others.
+    /// Checks that the network takes features, and maybe i-vectors, of these dimensions.
     pub fn check_inputs(&self, feature_dim: usize, ivector_dim: Option<usize>) -> Result<()> {
         check_dim(&self.nnet, "input", Some(feature_dim))?;
         check_dim(&self.nnet, "ivector", ivector_dim)
@@ -217,7 +217,8 @@ mod tests {
          component-node name=tanh component=tanh input=c
          output-node name=output input=tanh";
 
-    /// Two that take turns do not see each other's state, and the second may be on another thread.
+    /// Shows that two runners which take turns do not see each other's state, and that the second may be on another
+    /// thread.
     #[test]
     fn another_one_has_its_own_state() {
         let mut first = looped(&network(RECURRENT), 4, 1, 3);
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(elsewhere.data, expected[0].data);
     }
 
-    /// A recurrence sees all that went before: the same as one chunk for the whole utterance.
+    /// Shows that a recurrence sees all that went before: the outputs are those of one chunk for the whole utterance.
     #[test]
     fn state_is_kept_between_chunks() {
         let nnet = network(RECURRENT);

@@ -42,13 +42,13 @@ pub enum Ivectors<'a> {
     },
 }
 
-/// What is given for the inputs `input` and `ivector` must be what the network has.
+/// Fails unless what is given for the inputs `input` and `ivector` is what the network has.
 fn check_dims(nnet: &Nnet, feature_dim: usize, ivectors: Ivectors<'_>) -> Result<()> {
     check_dim(nnet, "input", Some(feature_dim))?;
     check_dim(nnet, "ivector", ivectors.dim())
 }
 
-/// What is given (`None`: nothing) for the input node `node` must be what the network has.
+/// Fails unless what is given (`None`: nothing) for the input node `node` is what the network has.
 fn check_dim(nnet: &Nnet, node: &str, given: Option<usize>) -> Result<()> {
     let expected = nnet.input_dim(node);
     if expected == given {
@@ -77,14 +77,14 @@ impl<'a> Ivectors<'a> {
         }
     }
 
-    /// The i-vector for a chunk: of online ones, that of the chunk's middle.
+    /// The i-vector for a chunk: that of the utterance, or of online ones that of the chunk's middle.
     fn of_chunk(&self, chunk: &Chunk) -> Result<Option<&'a [f32]>> {
         let frame = (chunk.first_output + (chunk.last_output - chunk.first_output) / 2) as usize;
         self.check_enough(frame, MOST_MISSING_IVECTOR_FRAMES)?;
         self.at_frame(frame)
     }
 
-    /// An error if the last i-vector is more than this many frames too early for a frame.
+    /// Fails if the last i-vector is more than this many frames too early for a frame.
     fn check_enough(&self, frame: usize, most_missing: usize) -> Result<()> {
         match *self {
             Ivectors::Online { matrix, period }

@@ -1,4 +1,4 @@
-//! The slow, obvious way: one chunk at a time. Tests compare the others with it.
+//! The slow, obvious way to run a network: one chunk at a time. Tests compare the others with it.
 
 use super::runner::{Runner, Shape};
 use super::{Chunking, Ivectors, OutputScaling, check_dims};
@@ -18,8 +18,8 @@ pub struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    /// An error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no sense.
-    /// `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
+    /// Makes a runner. It is an error if the network is not simple (see [`Nnet::is_simple`]) or the settings make no
+    /// sense. `chunking` is used as it is; see [`Chunking::round_up`]. `nnet` lies on `device`.
     pub fn new(
         nnet: &'a Nnet,
         device: &Device,

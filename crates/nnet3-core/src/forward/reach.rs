@@ -11,14 +11,14 @@ use crate::index::NO_TIME;
 use crate::nnet::{Nnet, Node};
 use std::collections::HashMap;
 
-/// Outputs of the shortest chunk that is looked at.
+/// The shortest chunk that is looked at has so many outputs.
 const FEWEST_OUTPUTS: usize = 32;
 
 /// Knows of chunks which frames their outputs use.
 pub(super) struct Reach {
     frame_subsampling_factor: usize,
     with_ivectors: bool,
-    /// Of the longest chunk of each family that was looked at.
+    /// What the longest chunk of each family that was looked at uses.
     uses: HashMap<Family, Uses>,
 }
 
@@ -32,7 +32,7 @@ struct Family {
 
 /// Frames that the outputs of a chunk use.
 struct Uses {
-    /// The last frame that any of so many first outputs uses, and one more of them.
+    /// For each number of first outputs, the last frame that any of them uses; there is one item more than outputs.
     latest: Vec<i32>,
     /// The first frame that this output or any later one uses.
     earliest: Vec<i32>,
@@ -157,7 +157,7 @@ mod tests {
         component-node name=a component=a input=Append(input, IfDefined(Offset(a, DELAY)))
         output-node name=output input=Offset(a, 1)";
 
-    /// What frames more change in the first outputs, by the outputs themselves.
+    /// Shows by the outputs themselves what frames more change in the first outputs.
     fn continues(config: &str) -> bool {
         let nnet = network(config);
         let shape = |outputs: i32| Shape {
@@ -172,7 +172,7 @@ mod tests {
         reach.may_continue(&nnet, &short, &long).unwrap()
     }
 
-    /// Chunks of 5 outputs with their context, one behind the other.
+    /// Joins chunks of 5 outputs with their context, one behind the other.
     fn joins(config: &str) -> bool {
         let nnet = network(config);
         let shape = |outputs: usize| Shape { first_input: -3, inputs: outputs + 4, outputs };

@@ -17,7 +17,7 @@ impl From<f32> for OutputScaling {
 }
 
 impl OutputScaling {
-    /// An error unless the priors, if there are any, are as many as the columns of the output.
+    /// Fails unless the priors, if there are any, are as many as the columns of the output.
     pub(super) fn check(&self, cols: usize) -> Result<()> {
         match self.log_priors.len() {
             0 => Ok(()),

@@ -131,8 +131,8 @@ fn dimensions_are_checked() {
     assert!(forward_error(&ivector, &features, Ivectors::None).contains("nothing is given"));
 }
 
-/// All types whose weights are arranged, with remainders of panels and tiles; the TDNN's filter has enough rows in the longest
-/// utterance.
+/// A network of all types whose weights are arranged, with remainders of panels and tiles; the TDNN's filter has enough
+/// rows in the longest utterance.
 const ARRANGED: &str = "
     component name=a type=NaturalGradientAffineComponent input-dim=6 output-dim=70
     component name=f type=FixedAffineComponent input-dim=70 output-dim=66

@@ -20,8 +20,8 @@ struct Info {
     computable: Computable,
     queued: bool,
     dependencies_added: bool,
-    /// 1 if a requested output, plus the number of cindexes that depend on this one, are used themselves and are not
-    /// known to be not computable.
+    /// How many of those that depend on this cindex are used themselves and not known to be not computable; a requested
+    /// output counts one more.
     usable_count: u32,
     /// Where all dependencies are needed: the number of those whose computability is not known.
     waiting_for: u32,
@@ -298,7 +298,7 @@ impl<'n> GraphBuilder<'n> {
         }
     }
 
-    /// What is known of a cindex, given what is known of those it depends on.
+    /// What can be said of a cindex, given what is known of those it depends on.
     pub(super) fn computable(&self, id: CindexId) -> Computable {
         self.info[id as usize].computable
     }
@@ -434,7 +434,7 @@ impl<'n> GraphBuilder<'n> {
     }
 }
 
-/// For each id from `start` on whether it is an input or an output, or used by one that is.
+/// For each id from `start` on, whether it is an input or an output, or used by one that is.
 pub(super) fn required(nnet: &Nnet, graph: &ComputationGraph, start: usize) -> Vec<bool> {
     let mut keep: Vec<bool> = graph.is_input[start..].to_vec();
     let is_output =

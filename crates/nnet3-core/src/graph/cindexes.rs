@@ -37,7 +37,7 @@ impl ComputationGraph {
         self.table.get(cindex).filter(|&id| id < FIRST_MARK)
     }
 
-    /// As [`ComputationGraph::find`], or the mark of a cindex that is not in the graph.
+    /// Does what [`ComputationGraph::find`] does, or gives the mark of a cindex that is not in the graph.
     pub(super) fn find_or_mark(&self, cindex: Cindex) -> Option<CindexId> {
         self.table.get(cindex)
     }
@@ -52,7 +52,7 @@ impl ComputationGraph {
         self.table.change(cindex, mark);
     }
 
-    /// As [`ComputationGraph::add`], of a cindex that has a mark.
+    /// Does what [`ComputationGraph::add`] does, for a cindex that has a mark.
     pub(super) fn add_marked(&mut self, cindex: Cindex, dependencies: &[CindexId]) {
         self.table.change(cindex, Some(to_u32(self.cindexes.len())));
         self.push(cindex, false, dependencies);
@@ -110,7 +110,7 @@ impl ComputationGraph {
         self.dependencies.push(start..to_u32(self.edges.len()));
     }
 
-    /// Prepares for the cindexes of a request.
+    /// Makes room for the cindexes of a request.
     pub(super) fn expect(&mut self, request: &ComputationRequest) {
         let lists = || request.inputs.iter().chain(&request.outputs).map(|io| &io.indexes);
         let times = || lists().flatten().map(|index| index.t).filter(|&t| t != NO_TIME);

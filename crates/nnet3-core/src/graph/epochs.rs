@@ -26,7 +26,7 @@ pub fn recurrent_nodes(nnet: &Nnet) -> Vec<NodeId> {
     nnet.node_ids().filter(itself).collect()
 }
 
-/// Who reads each node: ascending, those that read it more than once as often.
+/// Who reads each node, in ascending order; a node that reads it several times occurs as often.
 struct Readers(Buckets<u32>);
 
 impl Readers {

@@ -155,8 +155,9 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// Breadth first from `id`: what is to be said of each cindex, and where to go from there. A line for those of a node
-    /// at the same distance of which the same is to be said. Gives the lines, and the inputs at the ends.
+    /// Goes breadth first from `id`: `step` says what is to be told of each cindex, and where to go from there. Cindexes
+    /// of a node at the same distance of which the same is told share a line. Returns the lines, and the inputs at the
+    /// ends.
     fn walk(
         &self,
         nnet: &Nnet,

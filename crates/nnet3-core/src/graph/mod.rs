@@ -26,8 +26,8 @@ use crate::request::ComputationRequest;
 use epochs::node_epochs;
 use steps::Steps;
 
-/// The graph and the steps of requests that follow each other in time; of their first sequence, where that can stand
-/// for all. `done` is called after each of the two with its name.
+/// The graph and the steps of requests that follow each other in time; where one sequence can stand for all, they are
+/// those of the first. `done` is called after each of the two with its name.
 pub(crate) fn graph_and_steps(
     nnet: &Nnet,
     requests: &[ComputationRequest],
@@ -99,7 +99,7 @@ pub(crate) fn of_all_sequences(
     with_steps(nnet, &node_epochs(nnet), requests, build_by_level(nnet, requests)?.0, 1)
 }
 
-/// What [`build`] makes of a request in each of its ways, those that can do it.
+/// The graphs that each of the ways makes of a request, as far as it can do so.
 #[cfg(test)]
 pub(crate) fn in_all_ways(
     nnet: &Nnet,

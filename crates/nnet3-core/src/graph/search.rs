@@ -49,11 +49,11 @@ struct Sources<'n> {
 }
 
 enum Kind<'n> {
-    /// Nothing: an input.
+    /// The node is an input, which depends on nothing.
     None,
-    /// The same index of another node.
+    /// The node reads the same index of another one.
     Same(NodeId),
-    /// What a component wants of its input node.
+    /// A component decides what it wants of its input node.
     Component(&'n dyn Component, NodeId),
     Descriptor(&'n Descriptor, Terms<'n>),
 }
@@ -131,9 +131,9 @@ struct Search<'n> {
     nnet: &'n Nnet,
     /// The sources of each node.
     sources: Vec<Sources<'n>>,
-    /// What can be computed.
+    /// What was found to be computable.
     graph: ComputationGraph,
-    /// Those that are marked as such.
+    /// The cindexes that are marked as not computable.
     not_computable: Vec<Cindex>,
     stays_in_sequence: bool,
     /// Whether some cindexes may be computable and yet not used.
@@ -217,7 +217,7 @@ impl Search<'_> {
         self.open.push(Open { cindex, start, next: start, end_of_required, end });
     }
 
-    /// The last open cindex lacks something.
+    /// Gives up the last open cindex, which lacks something.
     fn give_up(&mut self) {
         if let Some(Open { cindex, start, .. }) = self.open.pop() {
             self.pending.truncate(start);
@@ -226,7 +226,7 @@ impl Search<'_> {
         }
     }
 
-    /// All is known about what the last open cindex depends on.
+    /// Decides about the last open cindex: all is known about what it depends on.
     fn close(&mut self) {
         let Some(&Open { cindex, start, .. }) = self.open.last() else { return };
         let Cindex { node, index } = cindex;
@@ -265,7 +265,7 @@ impl Search<'_> {
         self.open.pop();
     }
 
-    /// Without what no output uses, as one segment.
+    /// The graph without what no output uses, as one segment.
     fn finish(mut self) -> (ComputationGraph, bool) {
         for &cindex in &self.not_computable {
             self.graph.change_mark(cindex, None);

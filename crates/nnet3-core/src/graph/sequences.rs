@@ -39,7 +39,7 @@ pub(crate) fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<Com
 /// What belongs to a sequence.
 pub(crate) trait OfSequence: Copy + PartialEq {
     fn sequence(self) -> i32;
-    /// The same of another sequence.
+    /// The same thing of another sequence.
     fn of_sequence(self, n: i32) -> Self;
 }
 
@@ -92,7 +92,7 @@ fn is_regular<T: OfSequence>(block: &[T], stride: usize) -> bool {
     firsts.iter().all(|first| first.sequence() == 0) && (1..).zip(rest.chunks_exact(stride)).all(is_sequence)
 }
 
-/// The list with `new` instead of `old` sequences.
+/// The list for `new` instead of `old` sequences.
 pub(crate) fn change_sequences(indexes: &[Index], stride: usize, old: usize, new: usize) -> Vec<Index> {
     let mut out = Vec::with_capacity(indexes.len() / old * new);
     if stride == 1 {

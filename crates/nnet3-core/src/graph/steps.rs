@@ -29,15 +29,15 @@ pub struct Step {
 /// Where the rows of a step's ids are.
 #[derive(Clone, Debug)]
 pub enum Layout {
-    /// Blocks of `stride` ids, each repeated for all sequences.
+    /// The rows are blocks of `stride` ids, each repeated for all sequences.
     Regular { stride: usize },
-    /// In a component's own order, with padding.
+    /// The rows are in a component's own order, with padding.
     Listed(Arc<Listed>),
 }
 
 #[derive(Debug)]
 pub struct Listed {
-    /// One a row.
+    /// The index of each row.
     pub indexes: Vec<Index>,
     /// The row of id number i of sequence n, at i × number of sequences + n.
     pub rows: Vec<u32>,
@@ -193,7 +193,7 @@ struct StepMaker<'a> {
     graph: &'a mut ComputationGraph,
     out: Steps,
     segment: usize,
-    /// Scratch space of [`StepMaker::add_listed`]: for each id `UNLISTED`.
+    /// Scratch space of [`StepMaker::add_listed`]: `UNLISTED` for each id.
     positions: Vec<u32>,
 }
 
@@ -240,12 +240,12 @@ impl StepMaker<'_> {
         self.out.steps.push(Step { node, ids, layout, segment: self.segment });
     }
 
-    /// A step whose rows are sorted, all sequences of an index together.
+    /// Adds a step whose rows are sorted, all sequences of an index together.
     fn add_sorted(&mut self, node: NodeId, ids: Vec<CindexId>) {
         self.add_step(node, ids, Layout::Regular { stride: 1 });
     }
 
-    /// Rows in the request's order.
+    /// Adds a step with rows in the request's order.
     fn add_io(&mut self, node: NodeId, io: Option<&IoSpecification>) -> Result<()> {
         let missing = || Error::Request(format!("'{}' is not part of it", self.nnet.node_name(node)));
         let io = io.ok_or_else(missing)?;
@@ -295,7 +295,7 @@ impl StepMaker<'_> {
         Ok(())
     }
 
-    /// Indexes of all sequences, in sorted order if the ids are.
+    /// The indexes of all sequences, in sorted order if the ids are.
     fn all_sequences(&self, ids: &[CindexId]) -> Vec<Index> {
         let of = |&id: &CindexId| self.graph.cindexes[id as usize].index;
         match self.out.num_sequences as i32 {
@@ -304,7 +304,7 @@ impl StepMaker<'_> {
         }
     }
 
-    /// A step with rows in the order of `indexes`, which may contain padding.
+    /// Adds a step with rows in the order of `indexes`, which may contain padding.
     fn add_listed(&mut self, node: NodeId, indexes: Vec<Index>) -> Result<()> {
         let all = self.out.num_sequences;
         let mut ids: Vec<CindexId> = Vec::with_capacity(indexes.len() / all);
@@ -340,7 +340,7 @@ impl StepMaker<'_> {
         Ok(())
     }
 
-    /// One step for each step of the source that is read, with all its rows.
+    /// Adds one step for each step of the source that is read, with all its rows.
     fn add_dim_range(&mut self, node: NodeId, ids: &[CindexId]) {
         let mut sources: Vec<StepId> = ids
             .iter()
@@ -368,7 +368,7 @@ impl StepMaker<'_> {
         }
     }
 
-    /// Every cindex must be where its location says.
+    /// Checks that every cindex is where its location says.
     fn check(&self) -> Result<()> {
         for (s, step) in self.out.steps.iter().enumerate() {
             if matches!(self.nnet.node(step.node), Node::ComponentInput { .. }) {
@@ -416,7 +416,7 @@ fn sort_by_time(ids: &mut Vec<CindexId>, cindex: impl Fn(CindexId) -> Cindex) ->
 mod tests {
     use super::*;
 
-    /// Against the sort that it stands for.
+    /// Compares with the sort that it stands for.
     #[test]
     fn sorts_by_time() {
         let mut random = fastrand::Rng::with_seed(5);

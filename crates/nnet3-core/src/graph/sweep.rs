@@ -128,7 +128,7 @@ fn sort_unique(list: &mut Vec<Index>, n: i32) -> bool {
 
 struct Sweep<'n> {
     nnet: &'n Nnet,
-    /// What can be computed, of the nodes done so far.
+    /// What can be computed of the nodes done so far.
     graph: ComputationGraph,
     /// For each node the cindexes that have been added, in the order of their indexes; inputs have none.
     added: Vec<Range<CindexId>>,
@@ -166,7 +166,7 @@ impl<'n> Sweep<'n> {
         self.may_have_unused |= added < indexes.len() || !needs_all(self.nnet, node);
     }
 
-    /// Where each index uses the same index of another node.
+    /// Adds the cindexes of a node of which each uses the same index of another node.
     fn add_same(&mut self, node: NodeId, source: NodeId, indexes: &[Index]) {
         let sources = self.added[source.index()].clone();
         let of_source = &self.graph.cindexes[sources.start as usize..sources.end as usize];
@@ -236,7 +236,7 @@ impl<'n> Sweep<'n> {
         self.graph.add(cindex, false, &self.ids);
     }
 
-    /// Without what no output uses, as one segment.
+    /// The graph without what no output uses, as one segment.
     fn finish(mut self) -> ComputationGraph {
         if self.may_have_unused {
             let keep = required(self.nnet, &self.graph, 0);

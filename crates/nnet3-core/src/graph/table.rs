@@ -14,7 +14,7 @@ pub(crate) struct CindexTable {
     /// The box's first time, and its number of times.
     first: i32,
     width: usize,
-    /// That of n, node and t is at (n · num_nodes + node) · width + t − first.
+    /// The id for n, node and t is at (n · num_nodes + node) · width + t − first.
     ids: Vec<CindexId>,
     others: FastMap<Cindex, CindexId>,
     /// How often something was added.
@@ -100,7 +100,7 @@ impl CindexTable {
         length <= 8 * self.num_nodes * (256 + self.added + expected)
     }
 
-    /// To hold these times, too.
+    /// Widens the box to hold these times, too.
     fn widen(&mut self, mut first: i64, mut last: i64, expected: usize) {
         if self.width > 0 {
             first = first.min(self.first as i64);
@@ -128,7 +128,7 @@ mod tests {
     use crate::index::{Index, NodeId};
     use std::collections::HashMap;
 
-    /// Against a plain hash map, with times and sequences near and far.
+    /// Compares with a plain hash map, with times and sequences near and far.
     #[test]
     fn finds_what_was_added() {
         let mut random = fastrand::Rng::with_seed(3);

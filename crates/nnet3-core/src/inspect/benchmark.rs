@@ -41,12 +41,12 @@ pub struct BenchmarkOptions {
 /// Seconds of each run.
 #[derive(Clone, Debug, Default)]
 pub struct Benchmark {
-    /// Of a large product by BLAS, and as the network's products are done.
+    /// Seconds of a large product by BLAS, and then as the network's products are done.
     sgemm: Vec<f64>,
     product: Vec<f64>,
     forward: Vec<f64>,
     backward: Vec<f64>,
-    /// Backward with natural gradient.
+    /// Seconds backward with natural gradient.
     natural: Vec<f64>,
     /// Rows and columns of the large matrices.
     side: usize,
@@ -159,7 +159,7 @@ impl Benchmark {
     pub fn sgemm_gflops(&self) -> f64 {
         2.0 * (self.side as f64).powi(3) / median(&self.sgemm) / 1e9
     }
-    /// The same for the products that networks use.
+    /// The same rate for the products that networks use.
     pub(crate) fn product_gflops(&self) -> f64 {
         2.0 * (self.side as f64).powi(3) / median(&self.product) / 1e9
     }
@@ -236,7 +236,7 @@ impl Product {
         }
     }
 
-    /// Of one product, by BLAS if that is asked for and the device is the host.
+    /// Seconds of one product, by BLAS if that is asked for and the device is the host.
     fn seconds(&mut self, by_blas: bool, wall_clock: bool) -> f64 {
         let ([a, b], no) = (&self.factors, Transpose::No);
         self.device.synchronize();

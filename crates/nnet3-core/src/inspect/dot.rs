@@ -43,7 +43,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// A cluster for each segment. Gives the numbers of the commands that are shown.
+    /// Writes a cluster for each segment. Returns the numbers of the commands that are shown.
     fn command_ellipses(&self, out: &mut String) -> Vec<usize> {
         let computation = self.program.computation();
         let extended = self.program.lowered().extended(computation);
@@ -87,7 +87,8 @@ impl Inspection<'_> {
         shown
     }
 
-    /// From what the command reads, to what it writes; one for each matrix, with the parts that are meant.
+    /// Writes arrows from what the command reads, and to what it writes; there is one for each matrix, with the parts
+    /// that are meant.
     fn arrows(&self, c: usize, out: &mut String) {
         let computation = self.program.computation();
         if let Command::Goto { target } = computation.commands[c] {

@@ -29,7 +29,7 @@ pub(super) fn to_text(value: &Value, lines: usize) -> String {
 struct Lines {
     lines: usize,
     depth: usize,
-    /// Nothing has been written of the list or object that was begun last.
+    /// Whether nothing has been written of the list or object that was begun last.
     empty: bool,
 }
 
@@ -94,7 +94,7 @@ impl Formatter for Lines {
 }
 
 impl Inspection<'_> {
-    /// One object: `summary`, `matrices`, `commands`, and `passes` if they were observed. Ends in a newline.
+    /// One object with `summary`, `matrices`, `commands`, and `passes` if they were observed. It ends in a newline.
     pub fn json(&self) -> String {
         let computation = self.program.computation();
         let extended = self.program.lowered().extended(computation);

@@ -25,7 +25,7 @@ use std::time::Duration;
 pub struct Times {
     /// The time from the request to the optimised and checked computation, which the reference calls compilation.
     pub compile: Duration,
-    /// Memory plan, index tables, lowering. The reference finds memory while it runs.
+    /// The time of the memory plan, of index tables and of lowering. The reference finds memory while it runs.
     pub plan: Duration,
 }
 
@@ -34,7 +34,7 @@ pub struct Times {
 pub struct Inspection<'a> {
     pub nnet: &'a Nnet,
     pub program: &'a Program,
-    /// If it was compiled here.
+    /// Is there if the program was compiled here.
     pub times: Option<Times>,
     /// What the stages of compiling did, if they were observed.
     pub passes: Option<&'a Passes>,
@@ -103,7 +103,7 @@ impl Inspection<'_> {
         nodes.into_iter().map(|node| self.nnet.node_name(node)).collect()
     }
 
-    /// The same of an operation; `computation` is [`crate::lower::Lowered::extended`].
+    /// The nodes that an operation works for; `computation` is [`crate::lower::Lowered::extended`].
     fn nodes_of_op(&self, computation: &Computation, op: &Op) -> Vec<&str> {
         let of_output =
             |component, output| self.named(self.of_component(component, rows_of(computation, output)));

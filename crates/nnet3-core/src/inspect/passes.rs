@@ -18,7 +18,7 @@ pub struct Size {
 #[derive(Clone, Debug)]
 pub struct Pass {
     pub name: &'static str,
-    /// Zero for the first.
+    /// The size before; zero for the first stage.
     pub before: Size,
     pub after: Size,
     pub time: Duration,

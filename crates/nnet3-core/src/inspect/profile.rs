@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
-    /// Backprop as in training, with natural gradient where components use it; else the plain gradient.
+    /// Backprop is as in training, with natural gradient where components use it; else it gives the plain gradient.
     pub natural_gradient: bool,
     /// Runs go on for this long, after one that is not counted.
     pub time: Duration,

@@ -16,7 +16,7 @@ pub(super) struct Work {
     pub time: Duration,
     /// The floating-point operations of matrix products.
     pub flops: u64,
-    /// Read and written.
+    /// Bytes that were read and written.
     pub bytes: u64,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Runs on `device`, with copies of `nnet`; backward with natural or with plain gradients.
+    /// Prepares runs on `device`, with copies of `nnet`; backward with natural or with plain gradients.
     pub fn new(nnet: &Nnet, device: &Device, natural_gradient: bool) -> Trial {
         let mut nnet = nnet.clone();
         nnet.to_device(device);

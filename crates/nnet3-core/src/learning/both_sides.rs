@@ -180,7 +180,7 @@ impl BothSides {
         }
     }
 
-    /// Of the input as it is, whose rows are those of a filter; then what is too much is taken away.
+    /// Adds the product with the input as it is, whose rows are those of a filter; then takes away what is too much.
     fn add_filtered<'a>(
         &mut self,
         context: Context<'_>,
@@ -297,7 +297,7 @@ pub(crate) mod tests {
         x.clone().insert_column(x.ncols(), 1.0)
     }
 
-    /// In each of the ways for output derivatives.
+    /// Compares affine updates in each of the ways for output derivatives.
     #[test]
     fn affine_updates() {
         for (input_dim, output_dim, expected) in [
@@ -335,8 +335,8 @@ pub(crate) mod tests {
         });
     }
 
-    /// The gradient through a filter is that of preconditioned copies, with a bias and without, over some updates of the
-    /// estimates.
+    /// Shows that the gradient through a filter is that of preconditioned copies, with a bias and without, over some
+    /// updates of the estimates.
     #[test]
     fn filtered_gradients_are_the_same() {
         const DIM: usize = 96;

@@ -24,7 +24,7 @@ impl ByRows {
 }
 
 impl Rule for ByRows {
-    /// Of the whole gradient, (linear, bias), the rows are preconditioned.
+    /// Preconditions the rows of the whole gradient, (linear, bias).
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
         let Affine { linear, bias: Some(bias), rate } = to else {
             return Plain.products(context, to, products);

@@ -35,7 +35,7 @@ impl Delta {
         Delta { nnet: changes, rules }
     }
 
-    /// As [`Delta::new`], but for what is collected of each component.
+    /// Does what [`Delta::new`] does, with a choice of what is collected of each component.
     pub fn collecting(nnet: &Nnet, what: impl Fn(ComponentId) -> Collected) -> Delta {
         let mut changes = nnet.clone();
         changes.scale(0.0);
@@ -53,7 +53,7 @@ impl Delta {
         Delta { nnet: changes, rules }
     }
 
-    /// As it was when it was new, with the learning rates that it has now.
+    /// Makes it what it was when it was new, with the learning rates that it has now.
     pub fn restart(&mut self) {
         self.nnet.scale(0.0);
         self.rules = self.nnet.components().map(Rules::of).collect();

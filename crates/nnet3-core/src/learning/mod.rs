@@ -66,7 +66,7 @@ pub struct Target<'a> {
     pub rate: f32,
 }
 
-/// The learning rate of the changes that `target` collects. None if there are none.
+/// The learning rate of the changes that `target` collects; `None` if there are none.
 fn rate(target: &dyn Component) -> Option<f32> {
     target.as_updatable().map(|updatable| updatable.settings().learning_rate).filter(|&rate| rate != 0.0)
 }

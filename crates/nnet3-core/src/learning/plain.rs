@@ -6,7 +6,7 @@ use crate::component::{Component, Context};
 use nnet3_matrix::sparse::{SparseProducts, SparseRows};
 use nnet3_matrix::{View, ViewMut};
 
-/// Has no state, and so is a sink for all components alike.
+/// The rule. It has no state, and so is a sink for all components alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 

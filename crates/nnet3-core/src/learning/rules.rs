@@ -14,7 +14,7 @@ use nnet3_matrix::ViewMut;
 
 /// The rules of one component.
 pub enum Rules {
-    /// None while the second thread has it.
+    /// The one rule of the component; `None` while the second thread has it.
     One(Option<Box<dyn Rule>>),
     /// The rules of a composite component's parts.
     Parts(Vec<Rules>),

@@ -24,8 +24,8 @@ use std::thread::JoinHandle;
 pub enum SecondThread {
     #[default]
     Never,
-    /// While a processor of the machine has nothing else to do. To take the processor of others, and to wait for what has been
-    /// begun there, would be lost labour.
+    /// The thread is used while a processor of the machine has nothing else to do. To take the processor of others, and
+    /// then to wait for what has been begun there, would be lost labour.
     WhereIdle,
     Always,
 }
@@ -45,7 +45,7 @@ struct Change {
     terms: Terms,
 }
 
-/// The same of [`Products`] without views.
+/// What [`Products`] has, without views.
 enum Terms {
     Rows { first: SmallVec<[usize; 8]>, stride: usize, taps: Option<Taps> },
     Patches(Plan),
@@ -119,7 +119,7 @@ pub(crate) struct UpdateThread {
 }
 
 impl UpdateThread {
-    /// None if it is never wanted, or if there can be no thread.
+    /// Starts the thread. `None` if it is never wanted, or if there can be no thread.
     pub fn start(device: &Device, when: SecondThread) -> Option<UpdateThread> {
         if when == SecondThread::Never {
             return None;
@@ -275,7 +275,7 @@ impl Drop for UpdateThread {
 
 /// What the thread does, first come first served.
 fn work(shared: &Shared, device: &Device) {
-    /// For those who wait, should this thread panic.
+    /// Tells those who wait that the thread has ended, should it panic.
     struct Ends<'a>(&'a Shared);
     impl Drop for Ends<'_> {
         fn drop(&mut self) {
@@ -312,7 +312,7 @@ mod tests {
     use crate::nnet::Nnet;
     use crate::optimize::{OptimizeOptions, optimize};
 
-    /// All types that work out their changes by themselves, one of them twice, and others.
+    /// A network of all types that work out their changes by themselves, one of them twice, and of others.
     const CONFIG: &str = "
         input-node name=input dim=12
         component name=a type=NaturalGradientAffineComponent input-dim=12 output-dim=16

@@ -149,7 +149,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         })
     }
 
-    /// None if the matrix does not stay where it is, or if the steps do not depend on each other.
+    /// The writes; `None` if the matrix does not stay where it is, or if the steps do not depend on each other.
     fn writes(&self, group: &Group, input: &Region) -> Option<Writes> {
         let (first_row, first_col) = (input.rect.rows.start, input.rect.cols.start);
         let first = group.steps[0].command;
@@ -225,7 +225,7 @@ impl Group {
         })
     }
 
-    /// After the first product and before the last.
+    /// The commands after the first product and before the last.
     fn between(&self) -> Range<usize> {
         self.steps[0].command + 1..self.steps[self.steps.len() - 1].command
     }
@@ -247,7 +247,7 @@ fn within(a: &Range<usize>, b: &Range<usize>) -> bool {
     b.start <= a.start && a.end <= b.end
 }
 
-/// The least range with both, of which the first may be empty.
+/// The least range that has both, of which the first may be empty.
 fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     if a.is_empty() { b.clone() } else { a.start.min(b.start)..a.end.max(b.end) }
 }

@@ -240,7 +240,7 @@ pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) 
 mod tests {
     use super::*;
 
-    /// Against the obvious: a set of elements.
+    /// Compares with the obvious way: a set of elements.
     #[test]
     fn parts_without_parts() {
         let elements = |parts: &[Rect]| {

@@ -89,7 +89,7 @@ pub struct Watch<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Lowered {
     ops: Vec<Op>,
-    /// For each of them the command at whose turn it runs.
+    /// For each operation, the command at whose turn it runs.
     commands: Vec<u32>,
     /// Parts of matrices that the computation has no sub-matrix for; numbered on from its own.
     parts: Vec<Submatrix>,
@@ -134,7 +134,7 @@ struct Lowering<'a> {
     computation: &'a Computation,
     device: &'a dyn Backend,
     events: Events,
-    /// At the position of each command; [`Op::Nothing`] where none is left.
+    /// The operation at the position of each command; [`Op::Nothing`] where none is left.
     ops: Vec<Op>,
     /// Whether the operation is no longer what the command says.
     changed: Vec<bool>,
@@ -247,7 +247,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// As they would run now, those that do nothing included.
+    /// The operations as they would run now, those that do nothing included.
     fn list(&self) -> Lowered {
         let (commands, ops) = self.in_order().map(|(c, op)| (c as u32, op.clone())).unzip();
         Lowered { ops, commands, parts: self.parts.clone() }
@@ -257,7 +257,7 @@ impl Lowering<'_> {
         Cost::of(self.nnet, self.computation, &self.list())
     }
 
-    /// Without those that do nothing, but for what parts an exchange with the user from the next one.
+    /// The operations without those that do nothing, except those that part an exchange with the user from the next one.
     fn finish(self) -> Lowered {
         let Lowering { ops, inserted, parts, computation, .. } = self;
         let count = ops.len() + inserted.len();

@@ -88,7 +88,7 @@ pub enum Op {
         share: usize,
         rows: Range<usize>,
         dest: SubmatrixId,
-        /// Nobody needs the share any more.
+        /// Whether nobody needs the share any more.
         last: bool,
     },
     Blocks(Blocks),
@@ -116,7 +116,7 @@ pub struct Propagate {
 pub struct Backprop {
     pub args: computation::Backprop,
     pub mode: Mode,
-    /// If the input of an affine component is made of one matrix at several times.
+    /// What is known of the input of an affine component, if it is made of one matrix at several times.
     pub taps: Option<Taps>,
 }
 
@@ -128,7 +128,7 @@ pub struct Affine {
     pub columns: Range<usize>,
     pub input: SubmatrixId,
     pub output: SubmatrixId,
-    /// Without the bias, which is there already.
+    /// Whether the product is added to the output, without the bias, which is there already.
     pub adds: bool,
 }
 

@@ -24,7 +24,7 @@ struct Precomputed {
     component: ComponentId,
     /// Commands, in order, and which rows of `source` they need.
     products: Vec<(usize, Range<usize>)>,
-    /// Nobody needs them.
+    /// The copies that nobody needs any more.
     copies: Vec<usize>,
     source: Region,
     /// Columns of the component's input. One of these ranges begins with 0, the other one follows.

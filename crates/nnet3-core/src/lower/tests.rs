@@ -112,7 +112,7 @@ pub fn training(config: &str, sequences: i32, frames: i32) -> (Nnet, Computation
     (nnet, computation)
 }
 
-/// The same for a network that is only run forward.
+/// Lowers a network that is only run forward.
 pub fn forward(config: &str, sequences: i32, frames: i32) -> (Nnet, Computation) {
     let (nnet, _) = nnet_and_request(config, sequences, frames);
     let request = nnet.ordinary_request(sequences, frames, 1, false).unwrap();
@@ -140,7 +140,7 @@ pub(crate) const SPLICED: &str = "
     component-node name=e component=e input=d
     output-node name=output input=e";
 
-/// The same, to be run forward only.
+/// A recurrent network that is only run forward.
 pub(crate) fn recurrent_forward(input: &str) -> (Nnet, Computation) {
     forward(&RECURRENT.replace("INPUT", input), 3, 7)
 }
@@ -189,7 +189,7 @@ pub fn compare(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Progr
     }
 }
 
-/// As [`compare`] for a network that is only run forward, and its outputs.
+/// Does what [`compare`] does, for a network that is only run forward; returns its outputs.
 pub(crate) fn compare_forward(config: &str, sequences: i32, frames: i32, enough: impl Fn(&Program) -> bool) {
     let (nnet, _) = nnet_and_request(config, sequences, frames);
     let request = nnet.ordinary_request(sequences, frames, 1, false).unwrap();

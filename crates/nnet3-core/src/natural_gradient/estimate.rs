@@ -21,7 +21,7 @@ pub(super) struct Estimate {
     pub dim: usize,
     pub d: Vec<f64>,
     pub rho: f64,
-    /// On a device that updates estimates by itself: what takes the place of `d` and `rho`.
+    /// What takes the place of `d` and `rho` on a device that updates estimates by itself.
     pub remote: Option<Remote>,
 }
 

@@ -7,7 +7,7 @@ use nnet3_matrix::{HostScratch, Workspace};
 pub(super) const EPSILON: f64 = 1e-10;
 /// Floor of ρ and d relative to the largest eigenvalue.
 const DELTA: f64 = 5e-4;
-/// Ratio of largest to smallest eigenvalue of Z from which on orthogonality is checked.
+/// Orthogonality is checked if the largest eigenvalue of Z is more than this times the smallest.
 const CONDITION: f64 = 1e6;
 
 /// What a minibatch X of N rows tells of the estimate, W being its directions, H = X Wᵀ, J = Hᵀ X.

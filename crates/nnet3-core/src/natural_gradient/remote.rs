@@ -60,7 +60,7 @@ pub(super) struct Postponed {
 }
 
 impl Postponed {
-    /// None if the estimate is to stay as it is.
+    /// Begins an update; `None` if the estimate is to stay as it is.
     pub(super) fn new(
         context: Context<'_>,
         estimate: &mut Estimate,

@@ -25,7 +25,7 @@ pub struct CollapseOptions {
     pub batchnorm: bool,
     /// An affine component, fixed or not, into the affine component that follows.
     pub affine: bool,
-    /// With `affine`, also where one of the two is linear or a TDNN.
+    /// Merges with `affine` also where one of the two is linear or a TDNN.
     pub linear: bool,
     /// A fixed scale, into the affine component before.
     pub scale: bool,
@@ -39,7 +39,7 @@ impl Default for CollapseOptions {
 }
 
 impl CollapseOptions {
-    /// All that there is, for a network in test mode that is run and not written.
+    /// All merges that there are, for a network in test mode that is run and not written.
     pub const ALL: CollapseOptions =
         CollapseOptions { dropout: true, batchnorm: true, affine: true, linear: true, scale: true };
 }
@@ -106,7 +106,7 @@ impl Nnet {
         Ok(changed)
     }
 
-    /// If `id` is the input of a component-node: merges the component that it reads into that node's.
+    /// Merges the component that the node `id` reads into that node's, if `id` is the input of a component-node.
     fn merge_into(&mut self, id: NodeId, options: &CollapseOptions) -> Result<bool> {
         let Node::ComponentInput { descriptor } = self.node(id) else { return Ok(false) };
         let Some((source, offsets)) = copies_of_one_node(descriptor) else { return Ok(false) };

@@ -19,7 +19,7 @@ impl Nnet {
         Ok(())
     }
 
-    /// As [`Nnet::read_config`], of a network that is not kept: its parameters are not copied.
+    /// Does what [`Nnet::read_config`] does, for a network that is not kept: its parameters are not copied.
     pub(super) fn with_config(self, lines: Vec<ConfigLine>, random: &Random) -> Result<Nnet> {
         let old = self.node_lines(false).join("\n");
         let old_lines = parse_config("(existing network)", old.lines())?;

@@ -35,7 +35,7 @@ pub fn matches_pattern(name: &str, pattern: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     pub done: String,
-    /// If its pattern matches nothing that it could have changed.
+    /// Is there if the pattern matches nothing that the line could have changed.
     pub warning: Option<String>,
 }
 

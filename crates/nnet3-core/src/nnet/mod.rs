@@ -314,8 +314,9 @@ impl Nnet {
         *self = copy;
     }
 
-    /// For a network on `device` that from now on is only run: where the device has products with arranged weights, these take
-    /// the place of the parameters of affine, linear and TDNN components, which are freed one after the other.
+    /// Prepares a network on `device` for being only run from now on: where the device has products with arranged
+    /// weights, these take the place of the parameters of affine, linear and TDNN components, which are freed one after
+    /// the other.
     pub fn arrange_weights(&mut self, device: &Device) {
         let Some(products) = device.panels() else { return };
         for component in &mut self.components {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::index::ComponentId;
 use crate::nnet::Nnet;
 
-/// Must run at most once.
+/// Runs the pass, which must be done at most once.
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     if !computation.need_model_derivative {
         return Ok(());

@@ -43,9 +43,9 @@ enum Inside {
 struct Limiter<'a> {
     times: (i32, i32),
     computation: &'a mut Computation,
-    /// For each matrix.
+    /// What of each matrix is inside.
     inside: Vec<Inside>,
-    /// For each sub-matrix, the part of it that is inside.
+    /// The part of each sub-matrix that is inside.
     part: Vec<Option<SubmatrixId>>,
     /// Memos whose backprop is gone.
     unused_memos: Vec<MemoId>,

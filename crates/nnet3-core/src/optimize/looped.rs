@@ -236,7 +236,7 @@ fn make_loop(computation: &mut Computation, first: usize, second: usize) {
     computation.commands.insert(first, Command::Label);
 }
 
-/// Such that nothing is overwritten that is still to be moved.
+/// The moves in an order in which nothing is overwritten that is still to be moved.
 fn swap_order(mut moved: Moved) -> Moved {
     let mut out = Vec::with_capacity(moved.len());
     while !moved.is_empty() {

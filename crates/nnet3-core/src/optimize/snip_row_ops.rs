@@ -66,7 +66,7 @@ fn snip(computation: &mut Computation, command: Command) -> Option<Command> {
     })
 }
 
-/// From the first to the last active item, empty if there is none; `None` if that is all of the list.
+/// The range from the first to the last active item, empty if there is none; `None` if that is all of the list.
 fn active<T>(list: &[T], is_active: impl Fn(&T) -> bool) -> Option<Range<usize>> {
     let kept = match list.iter().position(&is_active) {
         Some(first) => first..list.iter().rposition(&is_active).map_or(first, |last| last + 1),

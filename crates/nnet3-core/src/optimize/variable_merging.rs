@@ -158,7 +158,7 @@ impl Merger<'_> {
         }
     }
 
-    /// All of the discarded matrix becomes `keep`.
+    /// Makes all of the discarded matrix be `keep`.
     fn merge(&mut self, c: usize, keep: SubmatrixId, discard: SubmatrixId) {
         for s in [keep, discard] {
             self.analysis.variables.of(s).for_each(|v| self.changed[v] = true);

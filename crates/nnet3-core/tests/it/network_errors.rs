@@ -129,7 +129,7 @@ fn incomplete_networks_are_refused() {
     );
 }
 
-/// Both dimensions and both nodes are in the message.
+/// Shows that both dimensions and both nodes are in the message.
 #[test]
 fn dimensions_that_do_not_fit_are_refused() {
     let with_output = |lines: &str| with_lines(&format!("{lines}\noutput-node name=output input=a"));

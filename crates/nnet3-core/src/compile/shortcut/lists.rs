@@ -6,9 +6,9 @@ use crate::error::Result;
 
 /// What a list says of one row.
 pub trait Item: Copy + PartialEq {
-    /// Of a row that is left alone.
+    /// The item of a row that is left alone.
     const NONE: Self;
-    /// The same so many rows later.
+    /// This item so many rows later.
     fn later(self, rows: u32) -> Self;
 }
 
@@ -87,7 +87,7 @@ pub fn expand<T: Item>(
 mod tests {
     use super::*;
 
-    /// Against each row by itself.
+    /// Compares with each row expanded by itself.
     #[test]
     fn every_sequence_gets_the_items_of_the_first() {
         let mut random = fastrand::Rng::with_seed(3);

@@ -70,7 +70,7 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// An `AffineComponent`. Panics if the bias (1 × O) does not fit the linear part (O × I).
+    /// Makes an `AffineComponent`. Panics if the bias (1 × O) does not fit the linear part (O × I).
     pub fn new(settings: UpdatableSettings, linear: Matrix, bias: Matrix) -> Affine {
         let mut new = Affine {
             settings,
@@ -83,7 +83,7 @@ impl Affine {
         new
     }
 
-    /// A `NaturalGradientAffineComponent` with default rate, ranks 20 and 80, update period 4.
+    /// Makes a `NaturalGradientAffineComponent` with the default rate, ranks 20 and 80, and update period 4.
     pub(crate) fn with_natural_gradient(linear: Matrix, bias: Matrix) -> Affine {
         let natural_gradient = Some(Preconditioners::new(20, 80, 4, 2000.0, 4.0));
         Affine { natural_gradient, ..Affine::new(UpdatableSettings::default(), linear, bias) }
@@ -99,7 +99,7 @@ impl Affine {
         &self.bias
     }
 
-    /// Other parameters, of other dimensions perhaps. Panics if they do not fit each other.
+    /// Sets other parameters, perhaps of other dimensions. Panics if they do not fit each other.
     pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
         assert!(
             bias.rows() == 1 && bias.cols() == linear.rows() && !linear.is_empty(),

@@ -99,7 +99,7 @@ impl Repeated {
         Ok(Box::new(new))
     }
 
-    /// N rows of R blocks as N·R rows.
+    /// N rows of R blocks, seen as N·R rows.
     fn blocks<'a>(&self, view: View<'a>) -> View<'a> {
         view.reshape(view.rows() * self.num_repeats, view.cols() / self.num_repeats)
     }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(c.properties().bits(), 0xc63);
     }
 
-    /// The preconditioner sees the rows of each minibatch's gradient.
+    /// Shows that the preconditioner sees the rows of each minibatch's gradient.
     #[test]
     fn natural_gradient_updates() {
         let mut rows = Dense::new(2, 6, 4, 2000.0, 4.0);

@@ -114,7 +114,7 @@ impl Tdnn {
         Tdnn { linear, bias, ..self.without_params() }
     }
 
-    /// What is left to say which indexes the component needs.
+    /// The component without its parameters, which can still say which indexes it needs.
     fn without_params(&self) -> Tdnn {
         let (linear, bias, time_offsets) = (Matrix::empty(), Matrix::empty(), self.time_offsets.clone());
         Tdnn { settings: self.settings.clone(), linear, bias, time_offsets, ..*self }
@@ -241,7 +241,7 @@ impl Tdnn {
         }
     }
 
-    /// Sets `output`, or without a bias adds to it unless it is to be set.
+    /// Sets `output`; without a bias it adds to it, unless it is to be set.
     fn add_products(
         &self,
         context: Context<'_>,

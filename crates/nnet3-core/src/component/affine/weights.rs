@@ -9,7 +9,7 @@ use std::ops::Range;
 pub enum Weights<'w> {
     /// O × I.
     Plain(View<'w>),
-    /// Arranged for products, of a network that is only run.
+    /// The weights of a network that is only run, arranged for products.
     Panels(PanelView<'w>),
 }
 
@@ -28,7 +28,7 @@ impl<'w> Weights<'w> {
         }
     }
 
-    /// Those for some of the terms.
+    /// The weights for some of the terms.
     pub fn term_range(&self, terms: Range<usize>) -> Weights<'w> {
         match self {
             Weights::Plain(linear) => Weights::Plain(linear.col_range(terms)),
@@ -36,7 +36,7 @@ impl<'w> Weights<'w> {
         }
     }
 
-    /// Those of one of several taps of equal width.
+    /// The weights of one of several taps of equal width.
     pub fn tap(&self, k: usize, taps: usize) -> Weights<'w> {
         let dim = self.terms() / taps;
         self.term_range(k * dim..(k + 1) * dim)
@@ -50,7 +50,7 @@ impl<'w> Weights<'w> {
         }
     }
 
-    /// Weights in the arrangement of these, of other numbers, 1 × O · I.
+    /// Other numbers (1 × O · I) in the arrangement of these weights.
     pub(crate) fn like<'n>(&self, numbers: View<'n>) -> Weights<'n> {
         match self {
             Weights::Plain(linear) => Weights::Plain(numbers.reshape(linear.rows(), linear.cols())),

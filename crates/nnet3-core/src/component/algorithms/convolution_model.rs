@@ -59,7 +59,7 @@ pub struct ConvolutionModel {
     pub height_in: usize,
     pub height_out: usize,
     pub height_subsample: usize,
-    /// (time, height), sorted, none twice.
+    /// Pairs (time, height), sorted, none twice.
     pub offsets: Vec<(i32, i32)>,
     /// The distinct times of `offsets`, and whether an output needs them.
     pub time_offsets: Vec<(i32, bool)>,
@@ -126,7 +126,7 @@ impl ConvolutionModel {
         usize::try_from(height).ok().filter(|&height| height < self.height_in)
     }
 
-    /// Each offset is used, and each output height has input from a required time offset.
+    /// Checks that each offset is used, and that each output height has input from a required time offset.
     fn check_heights(&self) -> std::result::Result<(), String> {
         for &(time, height) in &self.offsets {
             if (0..self.height_out).all(|output| self.height(output, height).is_none()) {

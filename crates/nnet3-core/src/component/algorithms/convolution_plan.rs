@@ -264,7 +264,7 @@ impl Plan {
         }
     }
 
-    /// Rows of output heights.
+    /// The rows of the derivative, seen as rows of output heights.
     pub fn heights<'v>(&self, out_deriv: View<'v>) -> View<'v> {
         let filters = self.filters_out;
         out_deriv.reshape(out_deriv.rows() * out_deriv.cols() / filters, filters)
@@ -309,7 +309,7 @@ impl Plan {
         temporary.reshape(1, len).col_range(0..rows * cols).reshape(rows, cols)
     }
 
-    /// What the step reads of some input rows, output heights as rows.
+    /// What the step reads of some input rows, with output heights as rows.
     fn gather<'t>(
         &self,
         backend: &dyn Backend,
@@ -382,7 +382,7 @@ impl Plan {
     }
 }
 
-/// Of all steps in a file together; more would only exhaust memory.
+/// All steps in a file together may have so many columns; more would only exhaust memory.
 const MOST_COLUMNS: u64 = 1 << 22;
 
 pub(in crate::component) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>> {
@@ -437,13 +437,13 @@ pub(in crate::component) fn read_precomputed(r: &mut KaldiReader) -> Result<Box<
     }
 }
 
-/// A number that is not negative; `token` is for the message.
+/// Reads a number that is not negative; `token` is for the message.
 fn read_size(r: &mut KaldiReader, token: &str) -> Result<usize> {
     let value = r.read_i32()?;
     usize::try_from(value).map_err(|_| r.error(format!("{token}: expected a size, found {value}")).into())
 }
 
-/// `token` and two numbers greater than 0.
+/// Reads `token` and two numbers greater than 0.
 fn read_sizes(r: &mut KaldiReader, token: &str) -> Result<[usize; 2]> {
     r.expect_token(token)?;
     let sizes = [read_size(r, token)?, read_size(r, token)?];

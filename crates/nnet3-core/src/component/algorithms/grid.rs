@@ -8,7 +8,7 @@
 use crate::error::{Error, Result};
 use crate::index::{Index, NO_TIME};
 
-/// More rows than this cannot be meant: a request with two times very far from each other.
+/// A request with more rows than this, for two times very far from each other, cannot be meant.
 const MOST_ROWS: i64 = 1 << 24;
 
 /// `index` at a time offset.
@@ -60,7 +60,7 @@ impl Times {
         (self.step, self.count) = (step, 1 + (last - self.start).checked_div(step).unwrap_or(0));
     }
 
-    /// Which of the times `t` is, if any; may lie before the first or after the last.
+    /// The position of `t` among the times, if it is one; it may lie before the first or after the last.
     pub fn position(&self, t: i64) -> Option<i64> {
         let (distance, step) = (t - self.start, self.step.max(1));
         (distance % step == 0).then_some(distance.div_euclid(step))

@@ -9,7 +9,7 @@ use kaldi_io::writer::KaldiWriter;
 use nnet3_matrix::IndexTable;
 use std::ops::Range;
 
-/// Rows of one sum; more, for instance in a damaged file, would only exhaust memory.
+/// A sum has at most this many rows; more, for instance in a damaged file, would only exhaust memory.
 pub(crate) const MOST_ROWS: i64 = 1 << 22;
 
 /// Sorts by n, then x, then t: the rows of a sequence follow each other.
@@ -83,11 +83,11 @@ impl Ranges {
     pub fn count(&self) -> usize {
         self.table.len() / 2
     }
-    /// Whether no range goes beyond `rows`.
+    /// Whether no range goes beyond row `rows`.
     pub(crate) fn are_within(&self, rows: usize) -> bool {
         self.table.values().iter().all(|&row| row <= rows as i32)
     }
-    /// Each as a range, empty if there are no rows.
+    /// Each row's range, empty if there is none.
     pub fn iter(&self) -> impl Iterator<Item = Range<usize>> {
         self.table.values().chunks_exact(2).map(|range| range[0].max(0) as usize..range[1].max(0) as usize)
     }
@@ -95,7 +95,7 @@ impl Ranges {
         self.table.values().chunks_exact(2).map(|range| range[1] - range[0])
     }
 
-    /// The row of each range, -1 where there is none, unless some range has several.
+    /// The row of each range, -1 where there is none; `None` if some range has several rows.
     pub(crate) fn singles(&self) -> Option<Vec<i32>> {
         let ranges = self.table.values().chunks_exact(2);
         ranges
@@ -107,7 +107,7 @@ impl Ranges {
             .collect()
     }
 
-    /// `token` and pairs.
+    /// Reads `token` and pairs.
     pub fn read(r: &mut KaldiReader, token: &str) -> Result<Ranges> {
         r.expect_token(token)?;
         let pairs = r.read_i32_pairs()?;

@@ -20,15 +20,15 @@ use form::{FORMS, Form, MOST_INPUTS, Term};
 use nnet3_matrix::{Backend, Scratch, Start, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
-/// Fewer tiles do not make up for the mixing of weights, nor fewer columns for the sums of rows.
+/// With fewer tiles, the saving does not make up for the mixing of weights; with fewer columns, not for the sums of rows.
 const LEAST_TILES: usize = 128;
 const LEAST_COLUMNS: usize = 64;
 /// How many rows' product with the weights takes as long as mixing weights once.
 const ROWS_OF_A_MIXTURE: usize = 32;
 /// How many multiplications of a product take as long as an element of a sum.
 const WORK_OF_A_TERM: usize = 6;
-/// Tiles that are worked on at a time. Scratch memory is for as many always: few sizes, few pages that are touched for the first
-/// time.
+/// So many tiles are worked on at a time. Scratch memory is for as many always: then there are few sizes, and few pages
+/// that are touched for the first time.
 const MOST_TILES: usize = 256;
 
 /// What is known of an affine component's input: its columns are those of two or three taps side by side, and what tap k + 1
@@ -81,7 +81,7 @@ struct Run {
 }
 
 impl Run {
-    /// The rows that are `later` rows after those of the tiles' first outputs.
+    /// The rows that lie `later` rows behind those of the tiles' first outputs.
     fn after<'v>(&self, view: View<'v>, later: usize) -> View<'v> {
         view.every(self.row + later, self.stride, self.tiles)
     }
@@ -90,7 +90,7 @@ impl Run {
         view.every(self.row + later, self.stride, self.tiles)
     }
 
-    /// Numbers of its tiles in the portion.
+    /// The numbers of its tiles in the portion.
     fn numbers(&self) -> Range<usize> {
         self.first..self.first + self.tiles
     }
@@ -118,7 +118,7 @@ impl Filter {
             .filter(|filter| filter.cost(dim, out_dim) < rows * taps * dim * out_dim)
     }
 
-    /// In multiplications of a product.
+    /// What the filter costs, in multiplications of a product.
     fn cost(&self, dim: usize, out_dim: usize) -> usize {
         let (form, tiles) = (self.form, self.tiles());
         let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
@@ -127,14 +127,14 @@ impl Filter {
         products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
     }
 
-    /// Rows that are multiplied with the weights of one tap, or as many; obviously it is rows · taps.
+    /// How many rows are multiplied with the weights of one tap; without a filter it is rows · taps.
     pub fn products(&self) -> usize {
         let (form, tiles) = (self.form, self.tiles());
         let rest = self.rows - tiles * form.outputs.len();
         tiles * form.products() + rest * form.taps
     }
 
-    /// Rows that `step` tiles fill without gaps.
+    /// How many rows `step` tiles fill without gaps.
     fn block(&self) -> usize {
         self.form.outputs.len() * self.step
     }
@@ -165,13 +165,14 @@ impl Filter {
         (0..parts).map(part).filter(|rows| !rows.is_empty())
     }
 
-    /// The tap that reads input `k` of a tile as its first output or a later one, and rows from the first output to that one.
+    /// The tap by which the first output of a tile that reads input `k` reads it, and the rows from the tile's first
+    /// output to that one.
     fn reader(&self, k: usize) -> (usize, usize) {
         let tap = k.min(self.form.taps - 1);
         (tap, (k - tap) * self.step)
     }
 
-    /// The weights of the products that have not those of a tap, the numbers of each in a row.
+    /// The weights of the products that do not have those of a tap; the numbers of each are a row.
     fn mixed_weights<'w>(&self, context: Context<'w>, weights: Weights<'_>) -> Scratch<'w> {
         let form = self.form;
         let first = weights.tap(0, form.taps);
@@ -411,7 +412,8 @@ mod tests {
         }
     }
 
-    /// All that it does, against a product for each tap, in one matrix of inputs in which the taps are `step` rows apart.
+    /// Compares all that a filter does with a product for each tap, in one matrix of inputs in which the taps are `step`
+    /// rows apart.
     fn check(filter: Filter) {
         let (harness, random) = (Harness::new(), Random::new(filter.rows as i32));
         let context = harness.context();
@@ -482,7 +484,7 @@ mod tests {
         }
     }
 
-    /// Every row is in one tile, or in the rest.
+    /// Shows that every row is in one tile, or in the rest.
     #[test]
     fn tiles_and_rest_are_all_rows() {
         for form in FORMS.iter() {
@@ -508,7 +510,7 @@ mod tests {
         }
     }
 
-    /// The root mean squares of the errors are like those of a product for each tap.
+    /// Shows that the root mean squares of the errors are like those of a product for each tap.
     #[test]
     fn roundings_are_small() {
         const DIM: usize = 128;

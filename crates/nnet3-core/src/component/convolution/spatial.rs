@@ -100,7 +100,7 @@ fn positions(sizes: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
 
 // ---- ConvolutionComponent --------------------------------------------------------------------------------------
 
-/// Output columns: windows (x slowest, then y), filters fastest.
+/// Convolution over x and y. The output's columns are windows (x slowest, then y), with filters fastest.
 #[derive(Clone, Debug)]
 pub struct Convolution {
     settings: UpdatableSettings,

@@ -93,7 +93,7 @@ impl TimeHeightConvolution {
         &self.bias
     }
 
-    /// Other parameters of the same shapes. Panics on other shapes.
+    /// Sets other parameters of the same shapes. Panics on other shapes.
     pub(crate) fn set_params(&mut self, linear: Matrix, bias: Matrix) {
         let shape = |m: &Matrix| (m.rows(), m.cols());
         assert!(
@@ -178,7 +178,7 @@ impl TimeHeightConvolution {
     }
 }
 
-/// The identity in the block of offset (0, 0), else zeros.
+/// Parameters that are the identity in the block of offset (0, 0), and else zeros.
 fn unit(line: &ConfigLine, model: &ConvolutionModel) -> Result<Matrix> {
     let (filters, cols) = (model.filters_in, model.param_cols());
     if filters != model.filters_out {

@@ -50,7 +50,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("GeneralDropoutComponentPrecomputedIndexes", MaskIndexes::read)];
 
-/// More pieces than any band has.
+/// No band has more pieces than this.
 const MOST_REGIONS: i32 = 10_000;
 
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ impl GeneralDropout {
         self.specaugment_max_proportion != 0.0
     }
 
-    /// No masks: the output is the input.
+    /// Whether there are no masks, so that the output is the input.
     fn is_identity(&self) -> bool {
         self.test_mode || (self.proportion == 0.0 && !self.masks_bands())
     }
@@ -166,8 +166,8 @@ impl GeneralDropout {
         }
     }
 
-    /// Ones but for a band of zeros, on the circle of columns; then, to break it up, random halves of the circle are
-    /// turned around.
+    /// Fills a mask with ones but for a band of zeros on the circle of columns; then turns random halves of the circle
+    /// around, which breaks the band up.
     fn fill_band_mask(&self, random: &Random, mask: &mut [f32]) {
         mask.fill(1.0);
         let columns = mask.len();
@@ -193,7 +193,7 @@ impl GeneralDropout {
 /// Which mask each row (of a block) uses.
 #[derive(Clone, Debug)]
 struct MaskIndexes {
-    /// As the reference counts them: more than there are if the component has blocks.
+    /// The number of rows of masks as the reference counts them: more than there are if the component has blocks.
     num_mask_rows: i32,
     /// Masks in use.
     num_masks: usize,

@@ -93,7 +93,7 @@ impl TimeMask {
         (self.max_frames as f32 * (1.0 - z) / z) as i32
     }
 
-    /// One factor a row: alternating stretches of ones and zeros in each sequence.
+    /// Draws one factor a row: stretches of ones and of zeros take turns in each sequence.
     fn draw_mask(&self, random: &Random, sequences: &SequenceRows, mask: &mut [f32]) {
         mask.fill(0.0);
         for rows in &sequences.rows {

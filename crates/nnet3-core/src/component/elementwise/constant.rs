@@ -92,7 +92,7 @@ impl Component for Constant {
         if self.input_dim.is_some() { FUNCTION } else { CONSTANT }
     }
 
-    /// Of `ConstantComponent`, which has no input, the output's.
+    /// For `ConstantComponent`, which has no input, this is the output's dimension.
     fn input_dim(&self) -> usize {
         self.input_dim.unwrap_or(self.output.cols())
     }

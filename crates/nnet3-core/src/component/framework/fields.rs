@@ -12,13 +12,13 @@ pub const fn key(name: &'static str, kind: Kind, default: &'static str, meaning:
     Key { name, kind, default, meaning }
 }
 
-/// `token` and an integer greater than 0.
+/// Reads `token` and an integer greater than 0.
 pub(crate) fn read_dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
     r.expect_token(token)?;
     dim(r, token)
 }
 
-/// An integer greater than 0, the value of `token`, which has been read.
+/// Reads an integer greater than 0, the value of `token`, which has been read.
 pub fn dim(r: &mut KaldiReader, token: &str) -> Result<usize> {
     let value = r.read_i32()?;
     match usize::try_from(value) {
@@ -47,13 +47,13 @@ pub fn read_bool(r: &mut KaldiReader, token: &str) -> Result<bool> {
     Ok(r.read_bool()?)
 }
 
-/// `token` and a vector, as a matrix with one row.
+/// Reads `token` and a vector, as a matrix with one row.
 pub(crate) fn read_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
     r.expect_token(token)?;
     crate::component::read_row(r)
 }
 
-/// `token` and a vector of `dim` or no elements, in double precision.
+/// Reads `token` and a vector of `dim` or no elements, in double precision.
 pub fn read_stats(r: &mut KaldiReader, token: &str, dim: usize) -> Result<Vec<f64>> {
     r.expect_token(token)?;
     stats(r, token, dim)
@@ -83,12 +83,12 @@ pub fn check(r: &KaldiReader, good: bool, message: impl FnOnce() -> String) -> R
     if good { Ok(()) } else { Err(r.error(message()).into()) }
 }
 
-/// `block` divides `dim`.
+/// Fails unless `block` divides `dim`.
 pub(crate) fn check_block(r: &KaldiReader, dim: usize, block: usize) -> Result<()> {
     check(r, dim.is_multiple_of(block), || format!("the block dimension {block} does not divide {dim}"))
 }
 
-/// `value` lies in [0, 1].
+/// Fails unless `value` lies in [0, 1].
 pub(crate) fn check_proportion(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
     check(r, (0.0..=1.0).contains(&value), || {
         format!("{token}: expected a number from 0 to 1, found {value}")
@@ -100,7 +100,7 @@ pub fn write_i32(w: &mut KaldiWriter, token: &str, value: i32) -> Result<()> {
     Ok(w.write_i32(value)?)
 }
 
-/// `value` came from a 32-bit field or key.
+/// Writes `value`, which came from a 32-bit field or key.
 pub(crate) fn write_dim(w: &mut KaldiWriter, token: &str, value: usize) -> Result<()> {
     write_i32(w, token, value as i32)
 }
@@ -135,7 +135,7 @@ pub fn averages(sums: &Accumulator, count: f64) -> Vec<f32> {
     sums.values().iter().map(|&sum| sum as f32 * factor).collect()
 }
 
-/// `<InputDim>` and `<OutputDim>`, which divides it.
+/// Reads `<InputDim>` and `<OutputDim>`, which divides it.
 pub(crate) fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
     let input_dim = read_dim(r, "<InputDim>")?;
     let output_dim = read_dim(r, "<OutputDim>")?;
@@ -145,7 +145,7 @@ pub(crate) fn read_divided_dims(r: &mut KaldiReader) -> Result<(usize, usize)> {
     Ok((input_dim, output_dim))
 }
 
-/// `input-dim` and `output-dim`, which divides it.
+/// Takes `input-dim` and `output-dim`, which divides it.
 pub(crate) fn divided_dims(line: &mut ConfigLine) -> Result<(usize, usize)> {
     let (input_dim, output_dim) = (line.require_dim("input-dim")?, line.require_dim("output-dim")?);
     parameters::check_divides(line, "input-dim", input_dim, "output-dim", output_dim)?;
@@ -183,7 +183,7 @@ pub fn proportion(line: &ConfigLine, key: &str, value: f32) -> Result<f32> {
     }
 }
 
-/// A number greater than 0 from a file.
+/// Fails unless a number from a file is greater than 0.
 pub(crate) fn check_positive(r: &KaldiReader, token: &str, value: f32) -> Result<()> {
     check(r, value > 0.0 && value.is_finite(), || {
         format!("{token}: expected a number greater than 0, found {value}")

@@ -15,21 +15,21 @@ pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> F
     own.ok_or_else(|| "the precomputed indexes are those of another type of component".to_string())
 }
 
-/// `what` are counted, such as "input rows".
+/// Checks a count of `what`, such as "input rows".
 pub fn count(what: &str, for_many: usize, given: usize) -> Fit {
     require(for_many == given, || {
         format!("the precomputed indexes are for {for_many} {what}, but there are {given}")
     })
 }
 
-/// For components whose output rows are their input rows.
+/// Checks components whose output rows are their input rows.
 pub(crate) fn same_rows(input_rows: usize, output_rows: usize) -> Fit {
     require(input_rows == output_rows, || {
         format!("{input_rows} input rows and {output_rows} output rows of a component that treats row by row")
     })
 }
 
-/// `what` has a range for each of `count` rows, all of them within `rows` rows.
+/// Checks that `what` has a range for each of `count` rows, all of them within `rows` rows.
 pub fn ranges(what: &str, ranges: &Ranges, count: usize, rows: usize) -> Fit {
     self::count(what, ranges.count(), count)?;
     require(ranges.are_within(rows), || {

@@ -153,23 +153,23 @@ pub enum Rows<'a> {
 /// Who is told of gradients of the parameters of `target`, which collects their changes. Components call the methods of
 /// [`Update`].
 pub trait GradientSink {
-    /// Of the parameters `linear` and `bias`, if there is one.
+    /// Tells of the parameters `linear` and `bias`, if there is one.
     fn products(&mut self, context: Context<'_>, target: &mut dyn Component, products: &Products<'_>);
-    /// Rows whose sum is the gradient of the parameter `name`.
+    /// Tells of rows whose sum is the gradient of the parameter `name`.
     fn rows(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, rows: Rows<'_>);
-    /// Of the parameter of this name: its gradient, which may be overwritten.
+    /// Tells of the parameter of this name: its gradient, which may be overwritten.
     fn dense(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, gradient: ViewMut<'_>);
-    /// Who is told of those of a composite component's part.
+    /// The sink for a composite component's part.
     fn part(&mut self, i: usize) -> &mut dyn GradientSink;
 }
 
 /// Who receives what a backprop has beside the derivative of the input: gradients of parameters, and statistics.
 pub enum Update<'a> {
-    /// Nobody.
+    /// Nobody receives anything.
     None,
-    /// The component itself, statistics only.
+    /// The component itself receives statistics; nobody receives gradients.
     Own,
-    /// The same component of another copy of the network. Gradients go through `gradients`.
+    /// The same component of another copy of the network receives statistics, and `gradients` is told of gradients.
     Other { target: &'a mut dyn Component, gradients: &'a mut dyn GradientSink },
 }
 
@@ -209,21 +209,21 @@ impl<'a> Update<'a> {
         }
     }
 
-    /// The gradients of the parameters `linear` and `bias`.
+    /// Tells of the gradients of the parameters `linear` and `bias`.
     pub fn products(&mut self, context: Context<'_>, products: Products<'_>) {
         if let Update::Other { target, gradients } = self {
             gradients.products(context, &mut **target, &products);
         }
     }
 
-    /// The gradient of the parameter of this name, a row.
+    /// Tells of the gradient of the parameter of this name, a row.
     pub fn rows(&mut self, context: Context<'_>, name: &str, rows: Rows<'_>) {
         if let Update::Other { target, gradients } = self {
             gradients.rows(context, &mut **target, name, rows);
         }
     }
 
-    /// The gradient of the parameter of this name, which may be overwritten.
+    /// Tells of the gradient of the parameter of this name, which may be overwritten.
     pub fn dense(&mut self, context: Context<'_>, name: &str, gradient: ViewMut<'_>) {
         if let Update::Other { target, gradients } = self {
             gradients.dense(context, &mut **target, name, gradient);

@@ -44,8 +44,8 @@ pub fn named<M, const N: usize>(parameters: [(&'static str, M); N]) -> SmallVec<
     parameters.into_iter().map(named).collect()
 }
 
-/// Corresponding parameters of two components. Panics if they have others: callers combine networks of one structure
-/// (checked before).
+/// Pairs corresponding parameters of two components. Panics if these have not the same ones: callers combine networks of
+/// one structure, which has been checked.
 pub(in crate::component) fn same_parameters<M>(
     own: SmallVec<[Parameter<M>; 2]>,
     others: Parameters<'_>,
@@ -102,8 +102,8 @@ impl dyn Component {
         self.constants_mut().into_iter().for_each(moved);
     }
 
-    /// Moves all matrices to where those of `other` are, which are left without use. `other` has the same type and
-    /// the same parameters, of any dimensions.
+    /// Moves all matrices to where those of `other` are, which is of no use afterwards. `other` has the same type and the
+    /// same parameters, of any dimensions.
     pub(crate) fn take_place_of(&mut self, other: &mut dyn Component) {
         let put = |own: &mut Matrix, other: &mut Matrix| {
             let device = other.device().clone();

@@ -48,7 +48,7 @@ pub(in crate::component) const fn stddev_key(name: &'static str, default: &'stat
     Key { name, kind: Kind::Float, default, meaning: "standard deviation of these initial parameters" }
 }
 
-/// A number that must not be negative.
+/// Takes a number that must not be negative.
 pub(crate) fn get_stddev(line: &mut ConfigLine, key: &str, default: f32) -> Result<f32> {
     let value = line.get_f32(key)?.unwrap_or(default);
     match value >= 0.0 {
@@ -78,7 +78,7 @@ pub(crate) fn normal_matrix(
     Ok(Matrix::from_vec(rows, cols, random.normal_rows(rows, cols, mean, stddev)))
 }
 
-/// `key` must be absent or equal to `actual`, the dimension of the matrix from a file.
+/// Fails unless `key` is absent or equal to `actual`, the dimension of the matrix from a file.
 pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> {
     match line.get_dim(key)? {
         Some(given) if given != actual => {
@@ -88,7 +88,7 @@ pub fn check_dim(line: &mut ConfigLine, key: &str, actual: usize) -> Result<()> 
     }
 }
 
-/// `parts` must divide `whole`, the value of `key`.
+/// Fails unless `parts` divides `whole`, the value of `key`.
 pub(crate) fn check_divides(
     line: &ConfigLine,
     key: &str,
@@ -102,7 +102,7 @@ pub(crate) fn check_divides(
     }
 }
 
-/// `dim` and `block-dim`, which divides it.
+/// Takes `dim` and `block-dim`, which divides it.
 pub(crate) fn get_dim_and_block_dim(line: &mut ConfigLine) -> Result<(usize, usize)> {
     let dim = line.require_dim("dim")?;
     let block_dim = line.get_dim("block-dim")?.unwrap_or(dim);
@@ -137,14 +137,14 @@ pub(crate) fn random_linear_and_bias(
 
 // ---- files -----------------------------------------------------------------------------------------------------
 
-/// `token` and a vector that is not empty.
+/// Reads `token` and a vector that is not empty.
 pub(crate) fn read_parameter_row(r: &mut KaldiReader, token: &str) -> Result<Matrix> {
     let row = fields::read_row(r, token)?;
     fields::check(r, !row.is_empty(), || format!("{token} must not be empty"))?;
     Ok(row)
 }
 
-/// `<LinearParams>` and `<BiasParams>`, which fit each other.
+/// Reads `<LinearParams>` and `<BiasParams>`, which fit each other.
 pub(crate) fn read_linear_and_bias(r: &mut KaldiReader) -> Result<(Matrix, Matrix)> {
     r.expect_token("<LinearParams>")?;
     let linear = read_matrix(r)?;
@@ -162,7 +162,7 @@ pub(crate) fn write_linear_and_bias(w: &mut KaldiWriter, linear: &Matrix, bias: 
     fields::write_row(w, "<BiasParams>", bias)
 }
 
-/// Files of an older form have `<IsGradient>` after the parameters.
+/// Reads `<IsGradient>`, which files of an older form have after the parameters.
 pub(crate) fn read_old_is_gradient(r: &mut KaldiReader, settings: &mut UpdatableSettings) -> Result<()> {
     if r.accept_token("<IsGradient>")? {
         settings.is_gradient = r.read_bool()?;

@@ -67,7 +67,7 @@ pub enum Preconditioning {
     None,
     /// Inputs and output derivatives of a linear part are both preconditioned.
     BothSides(Preconditioners),
-    /// Of the rows whose sum a gradient is, or of the gradient's rows: an estimate for each parameter.
+    /// The rows whose sum a gradient is, or the gradient's rows, are preconditioned, by an estimate for each parameter.
     Rows {
         settings: NaturalGradientSettings,
         /// Whether the estimate stays as it is where training asks for that.

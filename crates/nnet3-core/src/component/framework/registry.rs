@@ -88,7 +88,7 @@ pub fn find(name: &str) -> Option<&'static ComponentType> {
     types().find(|t| t.name == name)
 }
 
-/// The component of a config line whose `name` and `type` keys have been consumed.
+/// Makes the component of a config line whose `name` and `type` keys have been consumed.
 pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
     let Some(component_type) = find(type_name) else {
         return Err(line.error(unknown_type(type_name)));
@@ -107,7 +107,7 @@ fn in_line(component_type: &ComponentType, line: &ConfigLine, error: Error) -> E
     line.error(format!("{}: {}", names.join(", "), error.chain()))
 }
 
-/// A component from its opening token on.
+/// Reads a component from its opening token on.
 pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
     let token = r.read_token()?;
     let name = token.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&token);
@@ -117,7 +117,7 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
     }
 }
 
-/// What a component precomputed, from its opening token on; for stored computations.
+/// Reads what a component precomputed, from its opening token on; for stored computations.
 pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
     const READERS: &[&[PrecomputedReader]] = &[
         crate::component::attention::PRECOMPUTED,

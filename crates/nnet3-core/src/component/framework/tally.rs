@@ -27,7 +27,7 @@ impl Tally {
         (!self.is_there).then_some(self.here)
     }
 
-    /// Whether it is 0 for sure. A part on the device may be 0, too: where a factor was.
+    /// Whether the count is 0 for sure. A part on the device may be 0 too, if a factor was.
     pub fn is_zero(&self) -> bool {
         self.known() == Some(0.0)
     }
@@ -45,7 +45,7 @@ impl Tally {
         self.here += by;
     }
 
-    /// 0 gives exactly zero.
+    /// Multiplies the count; a factor of 0 gives exactly zero.
     pub fn scale(&mut self, factor: f64) {
         self.here = if factor == 0.0 { 0.0 } else { self.here * factor };
         self.there.scale(factor);

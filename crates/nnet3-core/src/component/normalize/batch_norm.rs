@@ -31,7 +31,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: BatchNorm::read,
 }];
 
-/// Rows of `dim` columns, seen as `dim / block_dim` times as many rows of `block_dim` columns.
+/// Normalisation of rows of `dim` columns, seen as `dim / block_dim` times as many rows of `block_dim` columns.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchNorm {
     dim: usize,
@@ -153,8 +153,8 @@ impl BatchNorm {
         self.offset = Matrix::from_slice(&device, 1, self.block_dim, &offset);
     }
 
-    /// The transform of test mode, tiled over the blocks: output = scale ⊙ input + offset, each of `input_dim`
-    /// elements; none outside of test mode.
+    /// The transform of test mode, repeated over the blocks: output = scale ⊙ input + offset, each of `input_dim`
+    /// elements; `None` outside of test mode.
     pub(crate) fn test_transform(&self) -> Option<(Vec<f32>, Vec<f32>)> {
         let blocks = self.dim / self.block_dim;
         self.test_mode.then(|| (self.scale.to_vec().repeat(blocks), self.offset.to_vec().repeat(blocks)))
@@ -280,7 +280,7 @@ impl Component for BatchNorm {
         }
     }
 
-    /// Nothing in test mode: the statistics are the transform.
+    /// Does nothing in test mode: there the statistics are the transform.
     fn zero_stats(&mut self) {
         if !self.test_mode {
             self.scale_stats(0.0);

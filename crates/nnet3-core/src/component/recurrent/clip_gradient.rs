@@ -49,13 +49,13 @@ struct ClipGradient {
     repair_threshold: f32,
     repair_target: f32,
     repair_scale: f32,
-    /// Rows clipped (row norms only), at [`CLIPPED`], of `count` and of what is at [`COUNT`]. Integers in files; a device adds
-    /// and scales without rounding.
+    /// The number of rows that were clipped (row norms only) is at [`CLIPPED`]; at [`COUNT`] are those of the rows that
+    /// `count` does not have. Both are integers in files; a device adds and scales without rounding.
     totals: Accumulator,
     count: i32,
     /// Whether a device has changed the totals by a factor of its own, so that the host knows only `count` of the rows.
     counts_there: bool,
-    /// Backward passes with self-repair, of `num_backpropped`.
+    /// In how many of `num_backpropped` backward passes there was self-repair.
     repaired: Accumulator,
     num_backpropped: i32,
     /// Scratch of self-repair: sums of row norms.
@@ -133,7 +133,7 @@ impl ClipGradient {
         (self.count, self.counts_there) = (count, false);
     }
 
-    /// Rows clipped, and all rows, as files have them. Waits for the device.
+    /// How many rows were clipped, and how many there were, as files have them. Waits for the device.
     fn totals(&self) -> (i32, i32) {
         let totals = self.totals.values();
         (totals[CLIPPED] as i32, self.count.saturating_add(totals[COUNT] as i32))
@@ -358,7 +358,7 @@ impl Component for ClipGradient {
         self.repaired.scale(0.0);
         (self.count, self.counts_there, self.num_backpropped) = (0, false, 0);
     }
-    /// Integers, so rounded towards zero; the counts of self-repair stay.
+    /// Scales the counts of rows, which are integers and so rounded towards zero; the counts of self-repair stay.
     fn scale_stats(&mut self, factor: f32) {
         if factor == 0.0 {
             self.totals.scale(0.0);

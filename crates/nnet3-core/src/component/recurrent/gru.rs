@@ -18,7 +18,7 @@ use std::ops::Range;
 
 const GRU: &str = "GruNonlinearityComponent";
 const OUTPUT_GRU: &str = "OutputGruNonlinearityComponent";
-/// Rows after which a minibatch's weight has fallen to 1/e; no key, not in files.
+/// So many rows later, a minibatch's weight has fallen to 1/e; this is no key, and not in files.
 const NUM_SAMPLES_HISTORY: f32 = 2000.0;
 
 const CELL_DIM: Key = key("cell-dim", Kind::Int, "", "number of cells");
@@ -120,7 +120,7 @@ fn get_rank(line: &mut ConfigLine, key: &str, default: usize) -> Result<usize> {
     Ok(line.get_dim(key)?.unwrap_or(default))
 }
 
-/// `<CellDim>` and the like, then `<w_h>`.
+/// Checks the shape of `w`, after `<CellDim>` and the like and `<w_h>` have been read.
 fn check_shape(r: &KaldiReader, w: &Matrix, rows: usize, cols: usize) -> Result<()> {
     let found = (w.rows(), w.cols());
     fields::check(r, found == (rows, cols), || {
@@ -128,7 +128,7 @@ fn check_shape(r: &KaldiReader, w: &Matrix, rows: usize, cols: usize) -> Result<
     })
 }
 
-/// `<Alpha>`, then `rank_token` and N ranks, then `<UpdatePeriod>`.
+/// Reads `<Alpha>`, then `rank_token` and N ranks, then `<UpdatePeriod>`.
 fn read_natural_gradients<const N: usize>(
     r: &mut KaldiReader,
     rank_token: &str,

@@ -46,7 +46,8 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 /// The nonlinearities, in the order of all statistics: i, f, g = tanh(c part), o, h = tanh(c).
 const UNITS: [&str; 5] = ["i_t_sigmoid", "f_t_sigmoid", "c_t_tanh", "o_t_sigmoid", "m_t_tanh"];
 
-/// Columns i, f, c, o, previous cell (C each), and three factors with dropout, to columns cell, m (C each).
+/// A function of columns i, f, c, o and previous cell (C each), and with dropout of three factors, to columns cell and m
+/// (C each).
 #[derive(Clone, Debug)]
 pub(crate) struct LstmNonlinearity {
     settings: UpdatableSettings,
@@ -62,7 +63,7 @@ pub(crate) struct LstmNonlinearity {
     totals: Accumulator,
 }
 
-/// No keys, and not in files.
+/// The settings have no keys, and are not in files.
 const NATURAL_GRADIENT: NaturalGradientSettings = NaturalGradientSettings {
     rank: 20,
     update_period: 2,
@@ -71,7 +72,7 @@ const NATURAL_GRADIENT: NaturalGradientSettings = NaturalGradientSettings {
     alpha: 4.0,
 };
 
-/// Place in [`LstmNonlinearity::totals`], after those of the units.
+/// The place in [`LstmNonlinearity::totals`] after those of the units.
 const COUNT: usize = UNITS.len();
 
 impl LstmNonlinearity {
@@ -189,7 +190,7 @@ impl LstmNonlinearity {
     }
 }
 
-/// 5 × C averages, row by row.
+/// Reads 5 × C averages, row by row.
 fn read_averages(r: &mut KaldiReader, token: &str, cells: usize) -> Result<Accumulator> {
     r.expect_token(token)?;
     let m = kaldi_io::matrix::DenseMatrix::<f64>::read(r)?;
@@ -395,7 +396,7 @@ mod tests {
         }
     }
 
-    /// The same sums, from the formulas of the cell in double precision.
+    /// Works out the same sums from the formulas of the cell, in double precision.
     fn values_and_derivs(input: &[f32], params: &[f32]) -> ([f64; 5], [f64; 5], [f64; 2]) {
         let x: Vec<f64> = input.iter().map(|&v| v as f64).collect();
         let w: Vec<f64> = params.iter().map(|&v| v as f64).collect();

@@ -106,7 +106,7 @@ impl TanhStats {
             )
     }
 
-    /// Units under repair and rows.
+    /// The number of units under repair, summed over minibatches, and the number of rows.
     fn totals(&self) -> [f64; 2] {
         let totals = self.totals.values();
         [totals[REPAIRED], totals[COUNT]]
@@ -141,7 +141,7 @@ impl TanhStats {
         self.all_mut().into_iter().zip([dim, dim, 2]).try_for_each(|(sums, len)| keeper.sums(sums, len))
     }
 
-    /// 0 gives exact zeros.
+    /// Multiplies all sums; 0 gives exact zeros.
     pub fn scale(&mut self, factor: f32) {
         self.all_mut().into_iter().for_each(|sums| sums.scale(factor as f64));
     }

@@ -60,7 +60,7 @@ struct Truncation {
 
 #[derive(Clone, Debug)]
 struct Stats {
-    /// Rows that were clipped, and those (of `boundaries`) that were zeroed.
+    /// How many rows were clipped, and how many (of `boundaries`) were zeroed.
     changed: Accumulator,
     /// The number of all rows.
     count: Tally,
@@ -124,7 +124,7 @@ impl Truncation {
     }
 }
 
-/// Rows at boundaries.
+/// The rows that are at boundaries.
 #[derive(Clone, Debug)]
 struct Zeroing {
     /// -1 for a row at a boundary, else 0.

@@ -35,7 +35,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsExtractionComponentPrecomputedIndexes", Groups::read)];
 
-/// Output: the count, the sum of x and, if wanted, that of x².
+/// Statistics of groups of frames. The output has the count, the sum of x and, if wanted, that of x².
 #[derive(Clone, Debug)]
 pub(in crate::component) struct Extraction {
     input_dim: usize,
@@ -79,7 +79,7 @@ impl Extraction {
     pub(in crate::component) fn include_variance(&self) -> bool {
         self.include_variance
     }
-    /// Output columns of sums, and of sums of squares.
+    /// The output columns that hold sums, and perhaps sums of squares.
     pub(in crate::component) fn sums(&self) -> std::ops::Range<usize> {
         1..1 + self.input_dim
     }
@@ -88,10 +88,10 @@ impl Extraction {
     }
 }
 
-/// Rows of groups.
+/// The rows that belong together in groups.
 #[derive(Debug)]
 pub(in crate::component) struct Groups {
-    /// Input rows of each output row, and how many they are.
+    /// The input rows of each output row, and how many they are.
     forward: Ranges,
     counts: Vec<f32>,
     /// The output row of each input row; empty if there is no backprop.
@@ -145,13 +145,13 @@ impl Extraction {
 }
 
 impl Groups {
-    /// Whether each output row is of the one input row, of `inputs`, with its number.
+    /// Whether each of `inputs` output rows belongs to the one input row with its number.
     pub(in crate::component) fn one_by_one(&self, inputs: usize) -> bool {
         let mut ranges = self.forward.table().values().chunks(2).zip(0..);
         self.forward.count() == inputs && ranges.all(|(range, i)| range == [i, i + 1])
     }
 
-    /// How many input rows each output row is of.
+    /// How many input rows each output row belongs to.
     pub(in crate::component) fn counts(&self) -> &[f32] {
         &self.counts
     }
@@ -294,7 +294,7 @@ impl Component for Extraction {
         self.add_statistics(context, precomputed(indexes), input, output, true);
     }
 
-    /// The count has no derivative.
+    /// The count has no derivative, so its column is ignored.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
         let groups = precomputed::<Groups>(args.indexes);
@@ -329,7 +329,7 @@ fn wrong_periods(input: i32, output: i32) -> Option<String> {
     }
 }
 
-/// The lists are not those that the compiler makes for this component.
+/// The error for lists that are not those which the compiler makes for this component.
 pub(in crate::component) fn unsorted(type_name: &str) -> Error {
     Error::network(format!("{type_name}: the input rows do not fit the output rows"))
 }

@@ -50,7 +50,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("StatisticsPoolingComponentPrecomputedIndexes", Windows::read)];
 
-/// Output: log-counts, means, and mean squares or standard deviations.
+/// Pooling over windows. The output has log-counts, means, and mean squares or standard deviations.
 #[derive(Clone, Debug)]
 pub(in crate::component) struct Pooling {
     input_dim: usize,
@@ -111,7 +111,7 @@ impl Pooling {
         }
     }
 
-    /// What is wrong with the values.
+    /// What is wrong with the settings, if anything.
     fn wrong(&self) -> Option<String> {
         let (left, right, period) = (self.left_context, self.right_context, self.input_period);
         if left < 0 || right < 0 || (left, right) == (0, 0) {
@@ -150,7 +150,7 @@ impl Pooling {
         times.filter_map(move |t| Some(Index { t: i32::try_from(t).ok()?, ..output }))
     }
 
-    /// Output columns of all statistics.
+    /// The output columns of all statistics.
     pub(in crate::component) fn statistics(&self) -> Range<usize> {
         self.log_counts..self.output_dim()
     }
@@ -230,14 +230,14 @@ impl Pooling {
     }
 }
 
-/// Rows of windows.
+/// The rows that belong together in windows.
 #[derive(Debug)]
 pub(in crate::component) struct Windows {
-    /// Input rows of each output row.
+    /// The input rows of each output row.
     pub(in crate::component) forward: Ranges,
-    /// Output rows that use each input row; empty if there is no backprop.
+    /// The output rows that use each input row; empty if there is no backprop.
     backward: Ranges,
-    /// The same, if it is at most one for each.
+    /// The same as `backward`, if each input row is used at most once.
     single: Option<IndexTable>,
 }
 
@@ -370,7 +370,7 @@ impl Component for Pooling {
         true
     }
 
-    /// Counts have no derivative.
+    /// Counts have no derivative, so their columns are ignored.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };
         let (backend, windows) = (context.backend, precomputed::<Windows>(args.indexes));
@@ -427,7 +427,8 @@ mod tests {
         read_refused(&format!("{start}{end}"), "multiples of 2");
     }
 
-    /// Mean and deviation of each window by their definitions, and the derivative with fixed counts.
+    /// Compares with the mean and the deviation of each window by their definitions, and with the derivative for fixed
+    /// counts.
     #[test]
     fn windows_by_definition() {
         let (random, harness) = (Random::new(1), Harness::new());
@@ -485,7 +486,7 @@ mod tests {
         }
     }
 
-    /// Written and read again.
+    /// Writes and reads the indexes, and returns what was read.
     fn stored(indexes: &dyn PrecomputedIndexes) -> Box<dyn PrecomputedIndexes> {
         let mut w = KaldiWriter::in_memory(true);
         indexes.write(&mut w).unwrap();

@@ -12,7 +12,7 @@ use crate::component::{Backprop, Component, Context, PrecomputedIndexes, precomp
 use nnet3_matrix::{View, ViewMut};
 use std::any::Any;
 
-/// Frames of a window, on average, from which on a call for each window is worth it.
+/// If windows have at least this many frames on average, a call for each window is worth it.
 const SHORTEST: usize = 8;
 
 /// Whether these are an extraction with one frame a row, of `frames` frames, and a pooling of what it extracts in windows
@@ -37,7 +37,7 @@ pub(crate) fn is_pooling(component: &dyn Component) -> bool {
     component.is::<Pooling>()
 }
 
-/// Whether each of `frames` is in one window.
+/// Whether each of `frames` is in exactly one window.
 fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
     let mut end = 0;
     windows
@@ -46,7 +46,8 @@ fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
         && end == frames
 }
 
-/// As [`Component::propagate_setting`] of an extraction or a pooling for which [`can_sum`] holds, with the pooling's indexes.
+/// Does what [`Component::propagate_setting`] does, for an extraction or a pooling of which [`can_sum`] is true, with the
+/// pooling's indexes.
 pub fn propagate(
     component: &dyn Component,
     context: Context<'_>,
@@ -66,7 +67,7 @@ pub fn propagate(
     }
 }
 
-/// As [`Component::backprop`] that sets its input derivative.
+/// Does what a [`Component::backprop`] does that sets its input derivative.
 pub fn backprop(
     component: &dyn Component,
     context: Context<'_>,

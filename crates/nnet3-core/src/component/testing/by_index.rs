@@ -84,7 +84,7 @@ pub fn run(
     }
 }
 
-/// Written and read again, in both modes.
+/// Writes and reads the indexes in both modes, and returns what was read.
 fn stored(indexes: &dyn PrecomputedIndexes, read: ReadPrecomputed) -> Box<dyn PrecomputedIndexes> {
     let through = |indexes: &dyn PrecomputedIndexes, binary: bool| {
         let mut w = KaldiWriter::in_memory(binary);
@@ -101,7 +101,7 @@ fn stored(indexes: &dyn PrecomputedIndexes, read: ReadPrecomputed) -> Box<dyn Pr
     through(&*through(indexes, true), false)
 }
 
-/// Zeros in the rows of blank indexes.
+/// The matrix with zeros in the rows of blank indexes.
 fn blanked(matrix: Matrix, indexes: &[Index]) -> Matrix {
     let (cols, mut data) = (matrix.cols(), matrix.to_vec());
     for (row, _) in indexes.iter().enumerate().filter(|(_, index)| index.t == NO_TIME) {
@@ -117,7 +117,7 @@ fn rows(indexes: &[Index], matrix: &Matrix) -> Rows {
     known.map(|(r, &index)| (index, row(r))).collect()
 }
 
-/// Zeros of the same indexes and size.
+/// Zeros with the same indexes and sizes.
 pub(crate) fn zeros_like(rows: &Rows) -> Rows {
     rows.iter().map(|(&index, row)| (index, vec![0.0; row.len()])).collect()
 }

@@ -61,7 +61,7 @@ struct Run<'a> {
     accepted: usize,
     /// The symbols that the user gets.
     provided: Vec<(NodeId, Symbol)>,
-    /// By component, all that has been stored in it or has changed its parameters.
+    /// For each component, all that has been stored in it or has changed its parameters.
     effects: Vec<Symbol>,
 }
 

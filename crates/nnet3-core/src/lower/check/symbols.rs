@@ -26,9 +26,9 @@ pub fn factor(alpha: f32) -> Symbol {
 
 /// One storage: that of a matrix, or of several that hand it on by swaps.
 struct Storage {
-    /// Where pieces of columns begin, and the number of columns.
+    /// Where pieces of columns begin, and at the end the number of columns.
     cuts: Vec<usize>,
-    /// By row, then by piece; none where nobody has written.
+    /// The symbols by row, then by piece; `None` where nobody has written.
     symbols: Vec<Option<Symbol>>,
     has_memory: bool,
 }
@@ -134,7 +134,8 @@ fn storages(computation: &Computation) -> Vec<usize> {
     of
 }
 
-/// By storage, where columns have to be told apart: at the ends of sub-matrices, and where copies bring such ends to.
+/// For each storage, where columns have to be told apart: at the ends of sub-matrices, and where copies bring such ends
+/// to.
 fn cuts(nnet: &Nnet, computation: &Computation, storage_of: &[usize]) -> Vec<BTreeSet<usize>> {
     let mut cuts = vec![BTreeSet::new(); computation.matrices.len()];
     let of = |m: MatrixId| storage_of[m.index()];

@@ -46,7 +46,7 @@ fn pairs(keys: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// `keys` with `key` set to `value`, or without `key`.
+/// The line `keys` with `key` set to `value`, or without `key`.
 fn with(keys: &str, key: &str, value: Option<&str>) -> String {
     let mut list = pairs(keys);
     let place = list.iter().position(|(k, _)| k == key);

@@ -126,7 +126,7 @@ fn check_read_back(component: &dyn Component, binary: bool, exact: bool) {
     }
 }
 
-/// The same words, up to the last digits of numbers.
+/// Whether both have the same words, up to the last digits of numbers.
 fn nearly_same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
     let pairs: Vec<(&str, &str)> = a.split_whitespace().zip(b.split_whitespace()).collect();
@@ -220,7 +220,7 @@ fn tried(findings: &mut Findings, t: &ComponentType, bytes: &[u8], binary: bool)
     }
 }
 
-/// All that programs do with a component must work.
+/// Does with a component all that programs do, which must work.
 fn works(component: &dyn Component) {
     written(component, false);
     component.info(false);

@@ -98,7 +98,7 @@ fn sorted_lines(listing: &str) -> Vec<String> {
     lines
 }
 
-/// All readable cases whose name contains `$NNET3_CASE`; none if the folder is not given.
+/// All readable cases whose name contains `$NNET3_CASE`; there are none if the folder is not given.
 pub fn cases() -> impl Iterator<Item = Case> {
     let root = std::env::var_os("NNET3_CONFORMANCE_DIR");
     if root.is_none() {

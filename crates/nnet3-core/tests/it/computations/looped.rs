@@ -83,7 +83,7 @@ fn run_whole(nnet: &Nnet, requests: &[ComputationRequest; 3], chunk: i32) -> Vec
     run(nnet, &whole, &computation, &(inputs, NamedMatrices::new())).unwrap().outputs["output"].data.clone()
 }
 
-/// `sequences` at a time, about `advised` frames a chunk.
+/// Compares with `sequences` at a time, and about `advised` frames a chunk.
 fn check_looped(nnet: &Nnet, advised: i32, subsampling: i32, sequences: i32) -> Result<(), String> {
     let mut nnet = nnet.clone();
     nnet.set_dropout_test_mode(true);
@@ -156,7 +156,7 @@ fn small_networks() {
     }
 }
 
-/// Those architectures whose recurrences all go forward in time.
+/// Checks the architectures whose recurrences all go forward in time.
 #[test]
 fn architectures() {
     for case in cases().filter(|case| case.name.starts_with("arch/")) {

@@ -255,7 +255,7 @@ impl Generator {
     }
 }
 
-/// None if the request cannot be computed on this network.
+/// Tries one network; `None` if the request cannot be computed on it.
 fn try_network(seed: u64) -> Result<Option<()>, String> {
     let mut generator = Generator::new(seed);
     for _ in 0..generator.rng.usize(1..8) {

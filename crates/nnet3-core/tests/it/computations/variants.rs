@@ -86,7 +86,7 @@ fn every_option_leaves_the_figures_alone() {
     });
 }
 
-/// The same request for `count` sequences, n slowest or fastest.
+/// The request for `count` sequences, with n slowest or fastest.
 fn with_sequences(request: &ComputationRequest, count: i32, n_slowest: bool) -> ComputationRequest {
     let mut out = request.clone();
     for io in out.inputs.iter_mut().chain(&mut out.outputs) {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// A number and what it is a factor of.
+/// A factor, and the number of what it multiplies.
 pub(super) type Term = (f32, usize);
 
 const MOST_TAPS: usize = 3;
@@ -16,11 +16,11 @@ const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 
 #[derive(Debug, PartialEq)]
 pub(super) struct Form {
     pub taps: usize,
-    /// What of the tile's inputs each product reads: B.
+    /// B: for each product, the sum of the tile's inputs that it reads.
     pub inputs: Vec<Vec<Term>>,
-    /// What of the products each output of the tile is: A.
+    /// A: for each output of the tile, the sum of products that it is.
     pub outputs: Vec<Vec<Term>>,
-    /// What of each tap's weights is in those of the other products: G.
+    /// G: for each of the products without weights of their own, how much of each tap's weights is in its weights.
     pub mixtures: Vec<[f32; MOST_TAPS]>,
 }
 

@@ -25,7 +25,7 @@ pub(super) const TYPE: ComponentType = ComponentType {
     read: Maxpooling::read,
 };
 
-/// Output columns: boxes, z fastest, as in the input.
+/// Maximum over boxes. The output's columns are boxes, z fastest, as in the input.
 #[derive(Clone, Debug)]
 pub(crate) struct Maxpooling {
     axes: [Axis; 3],

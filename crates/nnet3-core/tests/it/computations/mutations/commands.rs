@@ -72,7 +72,7 @@ fn compress(matrix: SubmatrixId, kind: Compression, range: f32) -> Command {
     Command::Compress { matrix, kind, truncate: true, range }
 }
 
-/// On a part of a matrix, a command that needs the whole.
+/// Gives a part of a matrix to a command that needs the whole.
 fn on_a_part(c: &mut Computation, command: fn(SubmatrixId) -> Command) {
     let at = find!(c, Command::Allocate { .. });
     let Command::Allocate { matrix } = c.commands[at] else { unreachable!() };
