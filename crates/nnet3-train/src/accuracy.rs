@@ -7,7 +7,7 @@ use kaldi_io::{GeneralMatrix, SparseVector};
 pub struct Accuracy {
     pub correct: f64,
     pub weight: f64,
-    /// The same for the frames with each value of the target; empty if not wanted.
+    /// The accuracy for the frames with each value of the target; empty if not wanted.
     pub per_dim: Vec<DimAccuracy>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn first_largest(values: &[f32]) -> usize {
     best
 }
 
-/// The same; elements that are not stored are zero.
+/// The column of the largest element of a sparse row; elements that are not stored are zero.
 fn best_of_sparse(row: &SparseVector) -> usize {
     let stored = row.pairs.iter().fold(None, |best: Option<(i32, f32)>, &(index, value)| match best {
         Some((_, largest)) if value <= largest => best,

@@ -62,7 +62,7 @@ impl AmNnet {
     pub fn num_pdfs(&self) -> usize {
         self.nnet.output_dim("output").unwrap_or(0)
     }
-    /// By pdf; empty if they are not known.
+    /// The prior of each pdf; empty if they are not known.
     pub fn priors(&self) -> &[f32] {
         &self.priors
     }
@@ -92,7 +92,8 @@ impl AmNnet {
         Ok(Some(PriorsRemoved { num_priors, num_pdfs }))
     }
 
-    /// Makes the priors proportional to average or summed posteriors of the pdfs. None if there were no priors before.
+    /// Makes the priors proportional to average or summed posteriors of the pdfs. Returns `None` if there were no priors
+    /// before.
     pub fn adjust_priors(&mut self, mut posteriors: Vec<f32>) -> Result<Option<PriorChange>> {
         self.check_dim("posteriors", posteriors.len())?;
         normalize("posteriors", &mut posteriors)?;

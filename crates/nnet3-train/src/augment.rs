@@ -107,10 +107,10 @@ fn uniform(rand: &mut CRand) -> f32 {
 /// One change: where the pixels of the new image come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Change {
-    /// In pixels, to the right and down, of what is looked at.
+    /// How many pixels what is looked at is shifted by, to the right and down.
     shift: [f32; 2],
     flip: bool,
-    /// In radians.
+    /// The angle of the rotation, in radians.
     angle: f32,
 }
 
@@ -124,7 +124,7 @@ impl Change {
         [[cos * sign, -sin, cos * x - sin * y], [sin * sign, cos, sin * x + cos * y]]
     }
 
-    /// Each new pixel is interpolated between the four old ones around the place it comes from.
+    /// Makes the changed image. Each new pixel is interpolated between the four old ones around the place it comes from.
     fn apply(&self, image: &DenseMatrix<f32>, channels: usize, fill: FillMode) -> DenseMatrix<f32> {
         let (width, height) = (image.rows, image.cols / channels);
         let matrix = self.matrix();
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// Every pixel counts as much as a hat of width 1 over it reaches the place that is looked at; the image is laid out
-    /// over the plane beforehand.
+    /// Compares with sums over the whole plane: every pixel counts as much as a hat of width 1 over it reaches the place
+    /// that is looked at, and the image is laid out over the plane beforehand.
     #[test]
     fn against_sums_over_the_whole_plane() {
         let (width, height, channels) = (6, 4, 3);

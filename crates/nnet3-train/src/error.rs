@@ -39,7 +39,7 @@ impl Error {
     pub fn data(message: impl Into<String>) -> Error {
         Error::Data(message.into())
     }
-    /// The same error, with the entry that it is about.
+    /// The error, with the entry that it is about.
     pub fn entry(self, table: &str, key: &str) -> Error {
         Error::Entry { table: table.to_owned(), key: key.to_owned(), source: Box::new(self) }
     }

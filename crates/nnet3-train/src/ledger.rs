@@ -15,7 +15,7 @@ const ROOM: usize = 4096;
 pub enum Entry {
     /// What an output was worth.
     Objective { minibatch: u64, output: String, value: ObjectiveValue },
-    /// The same where the device knows the objective: one number.
+    /// The objective of an output where the device knows it: one number.
     Sum { minibatch: u64, output: String, weight: f64 },
     /// What an objective has to say about a minibatch.
     Remark { minibatch: u64, remark: Remark },
@@ -40,7 +40,7 @@ pub struct Place<'s> {
     pub index: usize,
 }
 
-/// Where an objective notes what the outputs of a minibatch are worth.
+/// The place where an objective notes what the outputs of a minibatch are worth.
 pub struct Tally<'l> {
     ledger: &'l mut Ledger,
     minibatch: u64,

@@ -15,7 +15,7 @@ pub struct MinibatchSizes {
 struct Rule {
     /// The size of examples that the rule is for; 0 if not given.
     example_size: i32,
-    /// Both ends included.
+    /// Ranges of sizes, with both ends.
     ranges: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! Averages of the objective over phases of a training run, and over all of it .
+//! Averages of the objective over phases of a training run, and over all of it.
 
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl PhaseStats {
 }
 
 impl Phase {
-    /// Every minibatch of the phase had the output.
+    /// Whether every minibatch of the phase had the output.
     pub fn is_complete(&self) -> bool {
         self.minibatches == self.last - self.first + 1
     }

@@ -16,7 +16,7 @@ pub struct PerComponent {
     pub values: Vec<(String, f64)>,
 }
 
-/// `[ name:value name:value ]`, as scripts parse it.
+/// Prints `[ name:value name:value ]`, as scripts parse it.
 impl std::fmt::Display for PerComponent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "[ ")?;

@@ -42,7 +42,8 @@ pub struct ReplicaOptions<O = FrameObjective> {
     pub rules: Option<ReplicaRules>,
 }
 
-/// By which rules replicas learn. Each keeps a state of its own, which begins here; at the end there is the mean of all.
+/// The rules by which replicas learn. Each replica keeps a state of its own, which begins here; at the end there is the
+/// mean of all.
 #[derive(Clone)]
 pub struct ReplicaRules {
     pub plan: Arc<Plan>,
@@ -159,7 +160,7 @@ impl<O: Objective + 'static> Replicas<O> {
         self.train_at(None, key, minibatch, report)
     }
 
-    /// The same where schedules look at how far the training is.
+    /// Trains on a minibatch where schedules look at how far the training is.
     pub fn train_at(
         &mut self,
         progress: Option<Progress>,

@@ -80,7 +80,8 @@ impl<'e> MinibatchRequest<'e> {
         &self.outputs
     }
 
-    /// As the compiler takes it. With `derivatives`, those of all outputs will be supplied and the parameters' are wanted.
+    /// The request as the compiler takes it. With `derivatives`, those of all outputs will be supplied and the
+    /// parameters' are wanted.
     pub fn computation_request(
         &self,
         derivatives: bool,

@@ -8,7 +8,7 @@ use nnet3_core::CRand;
 #[derive(Debug)]
 pub struct ShuffleBuffer<T> {
     slots: usize,
-    /// By slot. (There may be more slots than memory.)
+    /// The entries by slot. (There may be more slots than memory.)
     full: BTreeMap<usize, T>,
     rand: CRand,
 }

@@ -48,7 +48,7 @@ pub struct Chunk {
     /// Frames of input before and after it.
     pub left_context: usize,
     pub right_context: usize,
-    /// For each output frame, 1 / the number of chunks of the utterance that have it.
+    /// For each output frame, 1 divided by the number of chunks of the utterance that have it.
     pub output_weights: Vec<f32>,
 }
 
@@ -141,7 +141,7 @@ impl UtteranceSplitter {
         length.div_ceil(self.subsampling)
     }
 
-    /// `None` if a target list of `found` frames fits an utterance of `length` input frames, otherwise a message.
+    /// A message if a target list of `found` frames does not fit an utterance of `length` input frames, else `None`.
     pub fn length_mismatch(
         &self,
         utterance: &str,

@@ -50,7 +50,7 @@ pub struct TrainerOptions {
     pub backstitch_training_scale: f32,
     /// Backstitch is done once in so many minibatches.
     pub backstitch_training_interval: u64,
-    /// For changes of parameters, where the device is the host; the results are the same.
+    /// How a second thread is used for changes of parameters, where the device is the host; the results are the same.
     pub second_thread: SecondThread,
     /// So many minibatches make one step.
     pub accumulate: u64,
@@ -192,7 +192,7 @@ pub struct Trained {
     pub max_change: MaxChangeCounts,
     /// What rules have kept, if there are any.
     pub learner: Option<LearnerState>,
-    /// With all that has been compiled.
+    /// The compiler, with all that it has compiled.
     pub compiler: CachingCompiler,
 }
 
@@ -223,7 +223,7 @@ impl<O: Objective> Trainer<O> {
         Trainer::with_rules(objective, nnet, options, None, device, seed)
     }
 
-    /// The same by the rules of a plan for this network.
+    /// Makes a trainer that learns by the rules of a plan for this network.
     pub fn with_rules(
         objective: O,
         mut nnet: Nnet,
@@ -294,7 +294,7 @@ impl<O: Objective> Trainer<O> {
         Ok(())
     }
 
-    /// Both steps of backstitch see the same random numbers.
+    /// Makes both steps of backstitch see the same random numbers.
     fn restart_random_numbers(&mut self) {
         self.random.reseed(self.seed.wrapping_add(self.minibatches as i32));
     }
@@ -492,7 +492,7 @@ impl<O: Objective> Trainer<O> {
         self.objectives.iter().map(|(name, stats)| stats.total(name)).collect()
     }
 
-    /// Of all minibatches that are settled.
+    /// What limits did in all minibatches that are settled.
     pub fn max_change(&self) -> &MaxChangeCounts {
         &self.max_change
     }
@@ -539,7 +539,7 @@ impl<O: Objective> Trainer<O> {
         Ok(snapshot)
     }
 
-    /// Goes on from there, as the trainer of which the snapshot was taken would.
+    /// Goes on from a snapshot, as the trainer of which it was taken would.
     pub fn resume(&mut self, snapshot: &Snapshot) -> Result<()> {
         let device = self.runner.executor().device().clone();
         let mut keeper = Keeper::giving(snapshot, &device);

@@ -170,7 +170,7 @@ impl ObjectiveFunction for SmoothL1 {
     fn name(&self) -> &'static str {
         "smooth-l1"
     }
-    /// With c = d limited to ±1 / σ² the cost is σ² (c d - ½ c²), and its derivative σ² c.
+    /// Evaluates the cost, which with c = d limited to ±1 / σ² is σ² (c d - ½ c²), and its derivative σ² c.
     fn evaluate(&self, workspace: &Workspace, output: View<'_>, deriv: ViewMut<'_>, place: Place<'_>) {
         let backend = workspace.device();
         let Place { sums, index } = place;

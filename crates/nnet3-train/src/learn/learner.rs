@@ -115,7 +115,7 @@ pub struct Pending {
 
 /// A component that learns by gradients.
 struct Collector {
-    /// Those of the plan that are its own.
+    /// The parts of the plan that are its own.
     parts: Range<usize>,
     limit: Option<ChangeLimit>,
 }
@@ -143,7 +143,7 @@ pub struct Learner {
     options: LearnerOptions,
     device: Device,
     collectors: Vec<Collector>,
-    /// As many for each part as its rule keeps.
+    /// For each part, as many matrices as its rule keeps.
     states: Vec<Vec<Matrix>>,
     /// Steps so far.
     steps: u64,
@@ -161,7 +161,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// For networks like this one, whose parameters are on `device`.
+    /// Makes a learner for networks like this one, whose parameters are on `device`.
     pub fn new(plan: Arc<Plan>, options: LearnerOptions, nnet: &Nnet, device: &Device) -> Learner {
         let zeros = |part: &Part| Matrix::zeros(device, part.rows, part.cols);
         let states = plan.parts.iter().map(|part| (0..plan.states(part)).map(|_| zeros(part)).collect());
@@ -211,7 +211,7 @@ impl Learner {
         &self.plan
     }
 
-    /// Where the training is from now on: schedules look at it.
+    /// Says where the training is from now on: schedules look at it.
     pub fn set_progress(&mut self, progress: Progress) {
         self.progress = progress;
     }
@@ -416,7 +416,7 @@ impl Learner {
         }
     }
 
-    /// Goes on from a state; that of another network or plan is an error, and changes nothing.
+    /// Goes on from a state. That of another network or plan is an error, and changes nothing.
     pub fn set_state(&mut self, state: &LearnerState) -> Result<()> {
         let wrong = |message: String| Err(Error::data(format!("the checkpoint does not fit: {message}")));
         if (state.parts.len(), state.plateaus.len()) != (self.plan.parts.len(), self.plateaus.len()) {

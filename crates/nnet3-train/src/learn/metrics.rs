@@ -21,7 +21,7 @@ pub enum Metric {
     LogLoss,
     /// How often the target is not among the K largest outputs; ties count in part.
     Top(usize),
-    /// Of the rows said to be of a class, those that are: averaged over classes.
+    /// The share of the rows said to be of a class that are of it, averaged over classes.
     Precision,
     /// The share of a class's rows that are recognised as such, averaged over classes.
     Recall,
@@ -98,7 +98,7 @@ pub struct Sums {
     log_loss: f64,
     /// Errors of each top-K.
     top: Vec<(usize, f64)>,
-    /// For each class: rows of it, rows said to be of it, and rows that are both.
+    /// For each class: the rows of it, the rows said to be of it, and the rows that are both.
     classes: Vec<[f64; 3]>,
 }
 
@@ -145,7 +145,7 @@ impl Sums {
         self.weight
     }
 
-    /// Not a number if there were no rows.
+    /// The value of a metric, which is not a number if there were no rows.
     pub fn value(&self, metric: Metric) -> f64 {
         let hits: f64 = self.classes.iter().map(|class| class[2]).sum();
         let mean = |of: usize| {

@@ -2,7 +2,7 @@
 //! rates, costs of outputs, metrics.
 //!
 //! [`rules`] reads the lines in which users say so, [`plan`] applies them to a network, [`learner`] makes the steps.
-//! An optimiser is in [`optimizer`], and its arithmetic is `Backend::learn`; what needs more is a file ([`muon`]).
+//! An optimiser is in [`optimizer`], and its arithmetic is the primitive `learn`; what needs more is a file ([`muon`]).
 
 pub mod cost;
 mod keys;

@@ -7,7 +7,7 @@ use crate::learn::keys::{Keys, below_one, not_negative, positive};
 use nnet3_core::config::ConfigLine;
 use nnet3_matrix::{Share, StepRule};
 
-/// Every type, for messages.
+/// All types, for messages.
 pub const TYPES: &[&str] = &[
     "kaldi",
     "sgd",
@@ -32,7 +32,7 @@ pub struct Optimizer {
     /// The name of its type, as in the rules.
     pub type_name: String,
     pub rule: OptimizerRule,
-    /// `None` for `kaldi` with the rates of the model.
+    /// The learning rate; `None` for `kaldi` with the rates of the model.
     pub rate: Option<f64>,
     pub decay: Decay,
     /// Natural gradient is kept on below the rule.
@@ -97,7 +97,7 @@ pub struct Muon {
     pub iterations: u32,
     /// The size of a step of R × C is 0.2 · √max(R, C), as Adam's is; otherwise √max(1, R / C).
     pub match_adam: bool,
-    /// For parameters that are no matrices: rate, betas and epsilon.
+    /// Rate, betas and epsilon for parameters that are no matrices.
     pub vector_rate: f64,
     pub vector_betas: [f64; 2],
     pub vector_epsilon: f64,

@@ -22,7 +22,7 @@ pub struct Rules {
     pub schedules: Vec<ScheduleLine>,
     pub clip: Clip,
     pub costs: Vec<CostLine>,
-    /// In order, as [`nnet3_core::nnet::Nnet::edit`] takes them.
+    /// The lines in order, as [`nnet3_core::nnet::Nnet::edit`] takes them.
     pub initialize: Vec<ConfigLine>,
     /// The lines as they were written, for comparison.
     pub text: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Rules {
 /// Limits on gradients and parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clip {
-    /// Of the 2-norm of all gradients together; 0 is none.
+    /// The limit of the 2-norm of all gradients together; 0 is none.
     pub norm: f64,
     /// The limit on each element of the gradient; infinite if there is none.
     pub value: f64,

@@ -72,7 +72,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// After an evaluation: whether it was better than the best by more than `min_delta`.
+    /// Takes note of an evaluation. Returns whether it was better than the best by more than `min_delta`.
     pub fn evaluated(&mut self, value: f64, min_delta: f64) -> bool {
         let better = value < self.best - min_delta;
         match better {
@@ -83,7 +83,7 @@ impl Watch {
     }
 }
 
-/// Where a plateau schedule is.
+/// How far a plateau schedule has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlateauState {
     pub watch: Watch,
@@ -97,7 +97,7 @@ impl Default for PlateauState {
 }
 
 impl PlateauState {
-    /// After an evaluation; `loss` is to fall.
+    /// Takes note of an evaluation; `loss` is to fall.
     pub fn evaluated(&mut self, loss: f64, plateau: Plateau) {
         self.watch.evaluated(loss, 0.0);
         if self.watch.without_improvement > plateau.patience {
@@ -164,7 +164,7 @@ impl Schedule {
         Ok(Schedule { kind, warm_up, by_epoch })
     }
 
-    /// If it is one that looks at evaluations.
+    /// The plateau schedule, if it is one: it looks at evaluations.
     pub fn plateau(&self) -> Option<Plateau> {
         match self.kind {
             Kind::Plateau(plateau) => Some(plateau),

@@ -21,7 +21,7 @@ pub struct LearningState {
     pub settings: Vec<(String, String)>,
     /// Epochs that are done.
     pub epochs: u64,
-    /// Where the training is within the next epoch; `None` between epochs.
+    /// How far the training is within the next epoch; `None` between epochs.
     pub within: Option<Within>,
     pub watch: Watch,
     pub learner: LearnerState,
@@ -43,7 +43,7 @@ pub struct Within {
 pub struct LearnerState {
     /// Steps so far.
     pub steps: u64,
-    /// Where the plateau schedule of each group is.
+    /// How far the plateau schedule of each group has come.
     pub plateaus: Vec<PlateauState>,
     /// How often the running average was made.
     pub averaged: u64,

@@ -16,7 +16,7 @@ pub struct Exchange<'e> {
 }
 
 impl<'e> Exchange<'e> {
-    /// At the present stop of the executor, which waits for derivatives if there are to be any.
+    /// The exchange at the present stop of the executor, which waits for derivatives if there are to be any.
     pub fn new(
         executor: &'e Executor,
         nnet: &'e Nnet,
@@ -49,12 +49,12 @@ impl<'e> Exchange<'e> {
         self.executor.device()
     }
 
-    /// For matrices that are needed during the evaluation.
+    /// Scratch memory for matrices that are needed during the evaluation.
     pub fn workspace(&self) -> &'e Workspace {
         self.executor.workspace()
     }
 
-    /// Where the run's random numbers come from.
+    /// The source of the run's random numbers.
     pub fn random(&self) -> &'e Random {
         self.random
     }

@@ -103,7 +103,7 @@ pub fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn ObjectiveFu
 pub struct FrameObjective {
     wanted: AccuracyOptions,
     accuracy: BTreeMap<String, Accuracy>,
-    /// For targets that are not stored row by row.
+    /// Scratch space for targets that are not stored row by row.
     dense: Vec<f32>,
     /// Functions in place of those that the nodes name.
     costs: Costs,
@@ -126,7 +126,7 @@ impl FrameObjective {
         FrameObjective { wanted, ..FrameObjective::default() }
     }
 
-    /// With costs in place of what the nodes say, and metrics besides.
+    /// Uses these costs in place of what the nodes say, and these metrics besides.
     pub fn with_costs(self, costs: Costs, metrics: Vec<Metric>) -> FrameObjective {
         FrameObjective { costs, metrics, ..self }
     }
@@ -192,8 +192,8 @@ impl FrameObjective {
 impl Objective for FrameObjective {
     type Example = NnetExample;
 
-    /// Every output in the example, from every input in it. Names that the network does not have and dimensions that differ
-    /// are errors.
+    /// Requests every output in the example, from every input in it. Names that the network does not have and dimensions
+    /// that differ are errors.
     fn request<'e>(&self, nnet: &Nnet, example: &'e NnetExample) -> Result<MinibatchRequest<'e>> {
         let mut request = MinibatchRequest::default();
         for io in &example.ios {

@@ -39,7 +39,7 @@ impl ObjectiveValue {
         self.objective / self.weight
     }
 
-    /// All of what is maximised, per frame.
+    /// The average of all that is maximised, per frame.
     pub fn total_average(&self) -> f64 {
         (self.objective + self.auxiliary) / self.weight
     }

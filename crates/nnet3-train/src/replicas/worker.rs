@@ -50,7 +50,7 @@ enum Answer {
 pub(super) struct Finished {
     pub trained: Trained,
     pub times: ReplicaTimes,
-    /// Those that had not been reported.
+    /// The events that had not been reported.
     pub events: Vec<Event>,
 }
 

@@ -80,7 +80,7 @@ fn together(
     replicas.finish(&mut report).unwrap().0
 }
 
-/// The same bytes as from trainers one after another, and phases over all minibatches.
+/// Asserts that the bytes are those from trainers one after another, and that phases go over all minibatches.
 pub fn compare(devices: &[Device], options: TrainerOptions, average_period: u64, count: usize) {
     let options = TrainerOptions { print_interval: 4, ..options };
     let mut events = Vec::new();
