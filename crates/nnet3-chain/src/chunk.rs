@@ -23,9 +23,9 @@ pub struct ChainChunks<'m> {
     pub options: ChunkOptions,
     /// Keys say how many frames there are.
     pub long_keys: bool,
-    /// Without it examples are to be normalized later.
+    /// Without this, examples are to be normalized later.
     pub normalization: Option<Normalization>,
-    /// With it supervision, whose labels are transition-ids, loses its times within chunks.
+    /// With this, supervision, whose labels are transition-ids, loses its times within chunks.
     pub transitions: Option<&'m TransitionModel>,
     /// Chooses what statistics take for the alignment of such supervision.
     pub seed: i32,

@@ -21,7 +21,7 @@ const MOST_FRAMES_OFF: usize = 4;
 pub struct EndToEnd<'m> {
     options: ChunkOptions,
     transitions: &'m TransitionModel,
-    /// Without it examples are to be normalized later.
+    /// Without this, examples are to be normalized later.
     normalization: Option<Normalization>,
     /// Frames that an example may have.
     lengths: Vec<usize>,
@@ -45,7 +45,7 @@ pub struct EndToEndUtterance<'a> {
 /// What became of an utterance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EndToEndMade {
-    /// None if it is left out; then the last warning says why.
+    /// `None` if the utterance is left out; then the last warning says why.
     pub example: Option<NnetChainExample>,
     pub warnings: Vec<String>,
 }

@@ -149,7 +149,7 @@ impl Example for NnetChainExample {
         }
     }
 
-    /// As its inputs have them.
+    /// The number of sequences that its inputs have.
     fn num_sequences(&self) -> Result<usize> {
         num_sequences(&self.inputs)
     }

@@ -21,13 +21,13 @@ pub struct ChainOptions {
     pub l2_regularize: f32,
     /// How probable it is, more than 0 and less than 1, to go on from any state to any other.
     pub leaky_hmm_coefficient: f32,
-    /// For whoever trains an output for cross-entropy beside this: what its derivative is multiplied by.
+    /// What the derivative for cross-entropy is multiplied by, for whoever trains an output for that beside this one.
     pub xent_regularize: f32,
     /// How much is taken off the derivative for each unit by which the output is beyond ±30, and as much again.
     pub out_of_range_regularize: f32,
-    /// For whoever adds posteriors of another model to the derivative: what they are multiplied by.
+    /// What posteriors of another model are multiplied by, for whoever adds them to the derivative.
     pub lwf_scale: f32,
-    /// The same for end-to-end examples, where the derivative of the denominator is multiplied by 1 + this.
+    /// The same for end-to-end examples, where the derivative of the denominator is multiplied by 1 plus this.
     pub lwf_den_scale: f32,
     /// Threads for the numerator of end-to-end examples; 0 means as many as there are processors.
     pub numerator_graph_threads: usize,

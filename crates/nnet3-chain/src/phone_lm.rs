@@ -75,7 +75,7 @@ struct LmState {
     counts: BTreeMap<i32, u64>,
     /// The sum of `counts`.
     total: u64,
-    /// With the counts of all states that could still be merged into it.
+    /// The total with the counts of all states that could still be merged into this one.
     total_with_parents: u64,
     backoff: Option<usize>,
     backoff_allowed: bool,

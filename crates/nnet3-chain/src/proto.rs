@@ -60,7 +60,7 @@ impl SupervisionOptions {
 /// What may be said, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtoSupervision {
-    /// For each frame after subsampling the phones that may be there, sorted.
+    /// For each frame after subsampling, the phones that may be there, sorted.
     pub allowed: Vec<Vec<i32>>,
     /// Acceptor of the phones.
     pub phones: Fst,
@@ -111,7 +111,7 @@ impl ProtoSupervision {
         Ok(proto)
     }
 
-    /// Of a lattice that has phones as labels, and a transition-id for each frame of a phone on its arc.
+    /// Makes it of a lattice that has phones as labels, and on each arc a transition-id for each frame of the phone.
     pub fn from_lattice(
         mut lattice: CompactLattice,
         options: &SupervisionOptions,
@@ -178,7 +178,7 @@ impl ProtoSupervision {
         }))
     }
 
-    /// Those paths of a graph of transition-ids that have a transition-id of an allowed phone for each frame.
+    /// The paths of a graph of transition-ids that have a transition-id of an allowed phone for each frame.
     fn timed(&self, graph: &Fst, model: PhoneModel<'_>, convert_to_pdfs: bool) -> Result<Fst> {
         let Some(start) = graph.start else { return Ok(Fst::default()) };
         let mut out = Fst { start: Some(0), ..Fst::default() };

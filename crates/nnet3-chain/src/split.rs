@@ -12,9 +12,9 @@ use crate::transition_graph::fst_error;
 pub struct SupervisionSplitter<'s> {
     supervision: &'s Supervision,
     fst: &'s Fst,
-    /// By state: the frame that the arcs from it are for; none if it cannot be reached.
+    /// For each state, the frame that the arcs from it are for; `None` if it cannot be reached.
     times: Vec<Option<usize>>,
-    /// By state: whether an arc with a label leads to it, or it is the start.
+    /// For each state, whether an arc with a label leads to it, or it is the start.
     entered: Vec<bool>,
 }
 

@@ -22,9 +22,10 @@ pub struct Supervision {
 /// FSTs are acceptors whose labels are pdfs plus 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Graph {
-    /// Without cycles; every path has one label for each frame of all sequences, one sequence after the other.
+    /// An FST without cycles in which every path has one label for each frame of all sequences, one sequence after the
+    /// other.
     Constrained(Fst),
-    /// For each sequence an FST that says nothing about times and may have cycles.
+    /// An FST for each sequence, which says nothing about times and may have cycles.
     EndToEnd(Vec<Fst>),
 }
 

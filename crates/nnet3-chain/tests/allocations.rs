@@ -14,7 +14,8 @@ const PDFS: usize = 6;
 const SEQUENCES: usize = 40;
 const FRAMES: usize = 7;
 
-/// From every state to the next two, and to itself, with a pdf of each state for loops and one for what leads there.
+/// A graph in which arcs lead from every state to the next two, and to itself; each state has a pdf for loops and one for
+/// what leads there.
 fn denominator() -> DenominatorGraph {
     let states = PDFS / 2;
     let arcs = |s: usize| {

@@ -13,8 +13,8 @@ pub(crate) const OUTPUT_LIMIT: f32 = 30.0;
 pub(crate) struct Result {
     /// The sum over sequences.
     pub log_probability: f64,
-    /// At the first frame, summed over sequences, each should be their number: Σ α β, and Σ of the posteriors of pdfs.
-    /// Only where posteriors were asked for.
+    /// Σ α β, and the sum of the posteriors of pdfs, each at the first frame and summed over sequences: both should be
+    /// the number of sequences. They are there if posteriors were asked for.
     pub checks: Option<[f64; 2]>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) const OCCUPIED: usize = 1;
 
 /// A minibatch that the device works on, or has: nothing of it has been fetched.
 pub(crate) struct Begun<'w> {
-    /// Of some sequences each: Σ α, frames × sequences.
+    /// Σ α for some sequences each, frames × sequences.
     totals: Vec<Scratch<'w>>,
     /// What each sequence has in the end besides, for what has leaked.
     last: f64,

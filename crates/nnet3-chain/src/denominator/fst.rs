@@ -58,8 +58,8 @@ fn busiest_first(mut fst: Fst) -> Fst {
     Fst { start: fst.start.map(|s| numbers[s as usize]), states }
 }
 
-/// What supervision is composed with: the denominator FST begun in any state, at the cost of that state's initial probability,
-/// and ended in any state.
+/// Makes what supervision is composed with: the denominator FST begun in any state, at the cost of that state's initial
+/// probability, and ended in any state.
 pub fn make_normalization_fst(denominator: &Fst) -> Result<Fst> {
     let initial = initial_probabilities(denominator)?;
     let mut fst = denominator.clone();
@@ -73,7 +73,7 @@ pub fn make_normalization_fst(denominator: &Fst) -> Result<Fst> {
     Ok(fst)
 }
 
-/// For each pdf that no arc has, its number.
+/// The numbers of the pdfs that no arc has.
 pub fn missing_pdfs(fst: &Fst, num_pdfs: usize) -> Vec<usize> {
     let mut seen = vec![false; num_pdfs];
     for arc in fst.states.iter().flat_map(|state| &state.arcs) {

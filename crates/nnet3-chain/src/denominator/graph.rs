@@ -18,8 +18,9 @@ pub struct DenominatorGraph {
 }
 
 impl DenominatorGraph {
-    /// Of an FST whose labels are pdfs plus 1. All states are final with probability 1, whatever the FST says. An error if it is
-    /// no acceptor, has empty arcs, or labels above `num_pdfs`, or if a state's probabilities are out of range.
+    /// Makes the graph of an FST whose labels are pdfs plus 1. All states are final with probability 1, whatever the FST
+    /// says. It is an error if the FST is no acceptor, has empty arcs or labels above `num_pdfs`, or if a state's
+    /// probabilities are out of range.
     pub fn new(fst: &Fst, num_pdfs: usize) -> Result<DenominatorGraph> {
         let initial = initial_probabilities(fst)?;
         let mut arcs = Vec::with_capacity(fst.num_arcs());

@@ -11,9 +11,9 @@ pub(super) struct Scratch {
     /// States by the number of labels that lead to them; those that cannot be reached are left out.
     order: Vec<u32>,
     times: Vec<u32>,
-    /// Where in the list of places each arc reads, in the order of the arcs of the states in `order`.
+    /// For each arc its place in the list of places, in the order of the arcs of the states in `order`.
     arc_places: Vec<u32>,
-    /// For each pdf the place of its last mention, and at which time plus 1 that was.
+    /// For each pdf the place of its last mention, and 1 plus the time of that mention.
     mentions: Vec<[u32; 2]>,
     alpha: Vec<f64>,
     beta: Vec<f64>,
@@ -71,7 +71,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Where the states are in the order of time, as programs write them, finds the times; else says so.
+    /// Finds the times if the states are in the order of time, as programs write them; otherwise says that they are not.
     fn sorted_already(&mut self, fst: &Fst) -> bool {
         let Scratch { order, times, .. } = self;
         times.clear();

@@ -9,14 +9,15 @@ use super::{ChainOptions, ChainScratch, evaluate};
 use crate::denominator::DenominatorGraph;
 use crate::supervision::Supervision;
 
-/// Times of one thread of the host, of which other programs take nothing; each is the median of some rounds.
+/// Times of one thread of the host, without what other programs took of the processor; each is the median of some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveTimes {
     /// The forward pass of the denominator, with the exponentials of the output and the numerator.
     pub forward: Duration,
     /// What the derivative takes on top of that.
     pub backward: Duration,
-    /// All there is in training: the penalty of the output's range, l2 regularisation, and the derivative for cross-entropy.
+    /// What everything takes that there is in training: the penalty of the output's range, l2 regularisation, and the
+    /// derivative for cross-entropy.
     pub whole: Duration,
     /// Arcs of the graph times frames of all sequences.
     pub products: f64,

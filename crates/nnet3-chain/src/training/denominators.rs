@@ -12,7 +12,7 @@ use crate::language::language_of_output;
 /// Where denominator graphs come from.
 #[derive(Clone)]
 pub enum Denominators {
-    /// The same for all outputs.
+    /// All outputs have the same one.
     One(Arc<DenominatorGraph>),
     /// A folder with `LANGUAGE.den.fst` for each output `output-LANGUAGE`, read when an example first has that output.
     Folder(PathBuf),

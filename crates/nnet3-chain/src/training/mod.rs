@@ -209,7 +209,7 @@ fn log_derivatives(exchange: &Exchange<'_>, deriv: ViewMut<'_>, sequences: usize
 impl Objective for ChainTraining {
     type Example = NnetChainExample;
 
-    /// Every output in the example, its cross-entropy output if there is to be one, from every input.
+    /// Requests every output in the example, and its cross-entropy output if there is to be one, from every input.
     fn request<'e>(&self, nnet: &Nnet, example: &'e NnetChainExample) -> Result<MinibatchRequest<'e>> {
         self.options.chain.check()?;
         let mut request = MinibatchRequest::default();

@@ -31,7 +31,7 @@ fn random<H: Holder>(folder: &Path, name: &str) -> RandomReader<H> {
     RandomReader::open(&format!("ark:{}", file(folder, name))).unwrap()
 }
 
-/// Everything but FSTs, and which i-vector of the utterance it is: that is drawn at random.
+/// The example without FSTs, and without which i-vector of the utterance it has: that is drawn at random.
 fn around(example: &NnetChainExample) -> NnetChainExample {
     let mut example = example.clone();
     for ivector in example.inputs.iter_mut().filter(|io| io.name == "ivector") {

@@ -182,7 +182,7 @@ fn cases_of_the_reference() {
     check_initial(folder);
 }
 
-/// By the kernels for GPUs; and where work is sent as graphs the second time.
+/// Runs the cases by the kernels for GPUs; work is sent as graphs the second time.
 #[test]
 fn cases_of_the_reference_on_a_device() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chain"));

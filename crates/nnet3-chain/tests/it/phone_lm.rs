@@ -49,7 +49,7 @@ fn check_all(folder: &Path) -> usize {
     count
 }
 
-/// The same states and arcs; costs may differ a little.
+/// Asserts that states and arcs are the same; costs may differ a little.
 fn same(name: &str, found: &Fst, expected: &Fst) {
     assert_eq!((found.start, found.states.len()), (expected.start, expected.states.len()), "{name}");
     let close = |a: f32, b: f32| a == b || (a - b).abs() <= 1e-6;

@@ -68,15 +68,15 @@ fn two_minibatches_of_the_reference() {
     two_minibatches(trainer(options()));
 }
 
-/// By the kernels for GPUs.
+/// Trains by the kernels for GPUs.
 #[test]
 fn two_minibatches_of_the_reference_on_a_device() {
     two_minibatches(trainer_on(&nnet3_cuda_twin::device(), options(), 1));
 }
 
-/// Of what a minibatch needs a device has all memory after a few of them. Beside the inputs go up: the initial probabilities, the places
-/// that the supervision reads, and twice, for each derivative, places and posteriors. Down come the output at these places, Σ α, and
-/// three sums.
+/// Shows that after a few minibatches a device has all memory that a minibatch needs. Beside the inputs, these go up: the
+/// initial probabilities, the places that the supervision reads, and for each of the two derivatives places and
+/// posteriors. The output at these places, Σ α, and three sums come down.
 #[test]
 fn what_crosses_to_a_device() {
     let device = Arc::new(GpuBackend::new(Twin::new(true)).unwrap());
