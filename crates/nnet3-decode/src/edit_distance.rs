@@ -14,7 +14,7 @@ impl Errors {
     }
 }
 
-/// The fewest errors that make the hypothesis of the reference. Of ways with equally many, that counts which has an
+/// The fewest errors that make the hypothesis of the reference. Among ways with equally many, the one counts that has an
 /// insertion last, or else a deletion.
 pub fn errors<T: PartialEq>(reference: &[T], hypothesis: &[T]) -> Errors {
     let mut row: Vec<Errors> =
@@ -40,8 +40,8 @@ pub fn errors<T: PartialEq>(reference: &[T], hypothesis: &[T]) -> Errors {
     row[reference.len()]
 }
 
-/// Words of both, side by side; `None` where one has nothing. Of ways with equally few errors, that counts which has, from
-/// the end, a match or substitution, or else a deletion.
+/// The words of both, side by side; `None` where one has nothing. Among ways with equally few errors, the one counts that
+/// has, from the end, a match or substitution, or else a deletion.
 pub fn align<'t, T: PartialEq>(a: &'t [T], b: &'t [T]) -> Vec<(Option<&'t T>, Option<&'t T>)> {
     let width = b.len() + 1;
     let mut costs: Vec<usize> = vec![0; (a.len() + 1) * width];

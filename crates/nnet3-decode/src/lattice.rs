@@ -100,8 +100,8 @@ pub fn add_word_penalty(lattice: &mut CompactLattice, penalty: f32) {
     }
 }
 
-/// The same lattice with an arc for each transition-id. States keep their numbers; those between the new arcs come after
-/// them. The first arc has word and costs.
+/// The lattice with an arc for each transition-id. States keep their numbers; those between the new arcs come after them.
+/// The first of these arcs has word and costs.
 pub fn expand(compact: &CompactLattice) -> Lattice {
     let mut out = Lattice { start: compact.start, states: Vec::with_capacity(compact.states.len()) };
     out.states.resize_with(compact.states.len(), State::default);
@@ -139,7 +139,7 @@ fn chain(
     })
 }
 
-/// The same lattice with chains of arcs made one: a state goes that has one arc in and one out, without a word, and is
+/// The lattice with each chain of arcs made one: a state goes if it has one arc in and one out, without a word, and is
 /// neither start nor final. The result is topologically sorted, if that can be.
 pub fn compact(lattice: &Lattice) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };

@@ -15,7 +15,7 @@ pub use build::{BuildError, Builder};
 /// place of the longer n-gram, plus 1; if it is odd and negative, twice the number of a place in a list, plus 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConstArpa {
-    /// `<s>` and `</s>`.
+    /// The numbers of `<s>` and `</s>`.
     begin: i32,
     end: i32,
     /// What words become that the model does not have.

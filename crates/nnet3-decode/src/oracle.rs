@@ -10,7 +10,7 @@ use crate::order;
 /// The words of the path with the fewest errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oracle {
-    /// Without those that do not count.
+    /// The words of the path, without those that do not count.
     pub words: Vec<i32>,
     pub errors: Errors,
     /// How many words of the reference count.

@@ -29,7 +29,7 @@ pub fn is_sorted<W: Weight>(fst: &Fst<W>) -> bool {
     fst.numbered().all(|(s, state)| state.arcs.iter().all(|arc| arc.next > s))
 }
 
-/// The same as an error if there is a cycle.
+/// Sorts, or fails if there is a cycle.
 pub fn sort<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     if top_sort(fst) { Ok(()) } else { Err(Error::Cyclic) }
 }

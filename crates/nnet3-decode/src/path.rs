@@ -7,8 +7,8 @@ use crate::lattice::{AnyLattice, CompactLattice, Lattice};
 use crate::order;
 use crate::weight::{CompactLatticeWeight, LatticeWeight};
 
-/// The best path of a lattice that is sorted topologically, as a lattice; an empty one if no path ends. Of paths that cost
-/// the same, that counts which was there first.
+/// The best path of a lattice that is sorted topologically, as a lattice; an empty one if no path ends. Among paths that
+/// cost the same, the one counts which was there first.
 pub fn best_path<W: AnyLattice>(lattice: &Fst<W>) -> Fst<W> {
     let Some(start) = lattice.start else { return Fst::default() };
     /// The cost of the best way to a state; its last arc: the state before, and the position there.

@@ -78,7 +78,7 @@ impl Weight for LatticeWeight {
         Self::ZERO
     }
 
-    /// Both costs are finite, or both infinite.
+    /// Whether both costs are finite, or both infinite.
     fn is_member(&self) -> bool {
         (self.graph.is_finite() && self.acoustic.is_finite()) || *self == Self::ZERO
     }
@@ -125,7 +125,8 @@ impl CompactLatticeWeight {
         CompactLatticeWeight { weight, string }
     }
 
-    /// As [`LatticeWeight::compare`]; then the shorter list is better, then the one that is larger where they first differ.
+    /// Compares as [`LatticeWeight::compare`] does; after that the shorter list is better, then the one that is larger
+    /// where they first differ.
     pub fn compare(&self, other: &CompactLatticeWeight) -> Ordering {
         self.weight.compare(&other.weight).then_with(|| compare_strings(&self.string, &other.string))
     }

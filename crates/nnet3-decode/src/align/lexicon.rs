@@ -103,7 +103,7 @@ enum Fresh {
     No,
     /// The last phone is.
     Last,
-    /// All of them are, since something in front of them has gone.
+    /// All entries are possible, since something in front of them has gone.
     All,
 }
 

@@ -14,7 +14,7 @@ use crate::phones::Ids;
 /// Where in a word a phone can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhoneType {
-    /// In no word, such as silence.
+    /// The phone is in no word, such as silence.
     Nonword,
     Begin,
     End,

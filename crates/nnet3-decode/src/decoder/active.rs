@@ -106,7 +106,7 @@ impl ActiveStates {
         (self.head, self.tail) = (NONE, NONE);
     }
 
-    /// Makes more buckets, if there are fewer. Nothing may be there.
+    /// Makes more buckets, if there are fewer. There must be no states yet.
     pub fn grow(&mut self, buckets: usize) {
         debug_assert!(self.is_empty());
         if buckets > self.last_of_bucket.len() {

@@ -321,7 +321,7 @@ impl Graph for ComposedGraph<'_> {
 /// Sums of probabilities of words that follow each other in a state of G.
 #[derive(Debug, Default)]
 struct Sums {
-    /// For states with many words: the sums over all words before each.
+    /// The sums over all words before each word, for states with many words.
     before: FxHashMap<StateId, Box<[f64]>>,
 }
 

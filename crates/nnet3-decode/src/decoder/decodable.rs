@@ -15,7 +15,7 @@ pub trait Decodable {
 /// Rows are frames, columns are pdfs; transition-ids are mapped to pdfs.
 pub struct MatrixDecodable<'a> {
     matrix: &'a DenseMatrix<f32>,
-    /// By transition-id; the first element is not used.
+    /// The pdf of each transition-id; the first element is not used.
     pdfs: &'a [u32],
     scale: f32,
 }

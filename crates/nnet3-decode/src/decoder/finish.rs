@@ -70,8 +70,8 @@ impl<G: Graph> LatticeDecoder<G> {
         }
     }
 
-    /// All paths that were kept, as a lattice that is connected and sorted: a state for a token, and acoustic costs scaled as the
-    /// log-likelihoods are. Empty if no path is left.
+    /// All paths that were kept, as a lattice that is connected and sorted. It has a state for each token, and acoustic
+    /// costs scaled as the log-likelihoods are; it is empty if no path is left.
     pub fn raw_lattice(&self) -> Result<Lattice> {
         let mut numbers: FxHashMap<u32, StateId> = FxHashMap::default();
         let mut lattice = Lattice::default();

@@ -14,7 +14,7 @@ pub enum Grammar {
 #[derive(Debug, Clone)]
 pub struct SortedFst {
     fst: FlatFst,
-    /// Of all arcs.
+    /// The labels of all arcs.
     labels: Vec<i32>,
     costs: Vec<f32>,
 }

@@ -64,13 +64,13 @@ impl Arcs<'_> {
         (0..self.len()).map(move |i| self.get(i))
     }
 
-    /// Those that consume a frame.
+    /// The arcs that consume a frame.
     #[inline]
     pub fn with_input(self) -> impl Iterator<Item = Arc> {
         self.iter().filter(|arc| arc.ilabel != EPSILON)
     }
 
-    /// Those that consume nothing.
+    /// The arcs that consume nothing.
     #[inline]
     pub fn without_input(self) -> impl Iterator<Item = Arc> {
         self.iter().filter(|arc| arc.ilabel == EPSILON)

@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 pub struct Pruning {
     /// What costs this much more than the best hypothesis of the frame is dropped.
     pub beam: f32,
-    /// At most so many hypotheses are followed.
+    /// Not more hypotheses than these are followed.
     pub max_active: usize,
-    /// At least so many are followed, whatever the beam says.
+    /// At least so many hypotheses are followed, whatever the beam says.
     pub min_active: usize,
     /// Added to the beam of the next frame where the number of hypotheses determines it.
     pub beam_delta: f32,
@@ -68,7 +68,7 @@ pub struct SearchOptions {
     pub pruning: Pruning,
     /// What is not on a path within this of the best one is not in the lattice.
     pub lattice_beam: f32,
-    /// Every so many frames what lies behind is pruned.
+    /// After so many frames each time, what lies behind is pruned.
     pub prune_interval: usize,
 }
 

@@ -55,8 +55,8 @@ impl<G: Graph> LatticeDecoder<G> {
 }
 
 impl<G: Graph> BestPath<'_, G> {
-    /// A token after `frame` frames from which a token gets its cost: by a link with a transition-id or without, as `emitting`
-    /// says.
+    /// A token after `frame` frames from which the token `to` gets its cost: by a link with a transition-id or by one
+    /// without, as `emitting` says.
     fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = Step> {
         let tokens = &self.decoder.tokens;
         let cost = tokens.get(to).cost;

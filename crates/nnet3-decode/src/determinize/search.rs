@@ -43,7 +43,7 @@ struct OutState {
 struct Task {
     /// The cost of the best path through it.
     priority: f64,
-    /// Of equal tasks the first is done first.
+    /// The number of the task: among equal tasks the one with the lowest is done first.
     number: usize,
     state: StateId,
     word: i32,
@@ -93,7 +93,7 @@ impl Hasher for Identity {
 struct Known<T> {
     /// The last entry with a hash value.
     heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// Where the set is in the pool, what is known, the entry before with the same hash value.
+    /// For each set: where it is in the pool, what is known of it, and the entry before with the same hash value.
     entries: Vec<(Range<usize>, T, u32)>,
 }
 

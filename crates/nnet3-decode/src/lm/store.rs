@@ -102,7 +102,7 @@ fn read_old(r: &mut KaldiReader) -> kaldi_io::Result<ConstArpa> {
     Ok(lm)
 }
 
-/// Everything that is looked up later must be there. The error says what is not.
+/// Checks that everything is there which is looked up later. The error says what is not.
 fn check(lm: &ConstArpa) -> Result<(), String> {
     let in_list = |place: i64| {
         let at = usize::try_from(place).ok();

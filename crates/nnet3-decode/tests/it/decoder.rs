@@ -25,7 +25,7 @@ fn graph_and_pdfs() -> (SearchGraph, Vec<u32>) {
     (SearchGraph::new(fst, model.num_transition_ids()).unwrap(), decodable::pdf_table(&model))
 }
 
-/// The same graph, left in its file.
+/// The graph of the tests, left in its file.
 fn mapped_graph() -> SearchGraph {
     let model: TransitionModel = read_object(&file("mono.mdl")).unwrap();
     let mut r = KaldiReader::open_raw(&file("decode/HCLG.fst")).unwrap();
@@ -158,7 +158,8 @@ fn circles_at_no_cost() {
     assert_eq!((decoder.best_path().next(), decoder.finish()), (None, false));
 }
 
-/// Every path of a search without pruning is in the lattice: its sum over paths is that of the forward algorithm.
+/// Shows that every path of a search without pruning is in the lattice: its sum over paths is that of the forward
+/// algorithm.
 #[test]
 fn all_paths_of_a_wide_beam() {
     let (graph, pdfs) = graph_and_pdfs();

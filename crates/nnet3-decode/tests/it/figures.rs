@@ -102,7 +102,8 @@ fn determinization_with_phones() {
     assert_same_paths(&unscaled(out), "determinized-phones.txt", 1000);
 }
 
-/// With little memory the search stops early, and is done again with less of the lattice; the best path stays.
+/// Shows that with little memory the search stops early, and is done again with less of the lattice, and that the best
+/// path stays.
 #[test]
 fn determinization_within_limits() {
     use determinize::Event;
