@@ -19,7 +19,7 @@ use coding::{Quantiles, Scale};
 /// How to compress; the numbers are those of `--compression-method`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompressionMethod {
-    /// `SpeechFeature` for more than 8 rows, else `TwoByteAuto`.
+    /// Stands for `SpeechFeature` if there are more than 8 rows, else for `TwoByteAuto`.
     #[default]
     Automatic = 1,
     /// One byte a number, with quantiles of each column.

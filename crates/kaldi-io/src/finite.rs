@@ -9,7 +9,7 @@ use crate::matrix::{DenseMatrix, Real};
 /// A value of a matrix that is not a finite number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NotFinite {
-    /// From 0; the frame, where rows are frames.
+    /// The row, from 0; where rows are frames, the frame.
     pub row: usize,
     pub column: usize,
     pub value: f64,

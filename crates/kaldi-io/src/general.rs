@@ -64,7 +64,7 @@ impl GeneralMatrix {
         }
     }
 
-    /// As [`to_dense`](Self::to_dense), without a copy if it is full already.
+    /// Does what [`to_dense`](Self::to_dense) does, without a copy if the matrix is full already.
     pub fn into_dense(self) -> DenseMatrix<f32> {
         match self {
             GeneralMatrix::Full(m) => m,

@@ -19,7 +19,7 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// `f32` or `f64`: Kaldi's `float` and `double` matrices.
+/// The types of numbers that matrices have, `f32` and `f64`: Kaldi's `float` and `double`.
 pub trait Real:
     sealed::Sealed + Copy + Default + PartialEq + PartialOrd + std::fmt::Debug + Send + Sync + 'static
 {
@@ -102,7 +102,7 @@ impl<T: Real> DenseMatrix<T> {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// The same numbers in the other (or the same) precision.
+    /// The numbers in the other (or the same) precision.
     pub fn convert<U: Real>(&self) -> DenseMatrix<U> {
         DenseMatrix { rows: self.rows, cols: self.cols, data: convert(&self.data) }
     }

@@ -13,7 +13,7 @@ use crate::writer::KaldiWriter;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PackedMatrix<T> {
     pub dim: usize,
-    /// `dim * (dim + 1) / 2` values.
+    /// The `dim * (dim + 1) / 2` values.
     pub data: Vec<T>,
 }
 

@@ -34,7 +34,7 @@ fn is_pipe(end: impl AsFd) -> bool {
     metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Has this done around all that is printed from now on, or nothing.
+/// Has this done around all that is printed from now on; with `None`, nothing.
 pub fn set_around(around: Option<Box<Around>>) {
     *AROUND.write().unwrap_or_else(PoisonError::into_inner) = around;
 }

@@ -280,7 +280,7 @@ impl KaldiWriter {
         }
     }
 
-    /// `WriteIntegerVector` of bytes.
+    /// Writes a list of bytes, as `WriteIntegerVector` does.
     pub fn write_u8_vector(&mut self, values: &[u8]) -> Result<()> {
         if self.binary {
             self.write_bytes(&[1])?;

@@ -214,7 +214,7 @@ impl Normalizer<'_> {
         Stop { text, ..Stop::refuses(message) }
     }
 
-    /// `--name=value` or `--name` as normal name and value.
+    /// Splits `--name=value` or `--name` into the normal name and the value.
     fn split<'a>(&self, arg: &'a str) -> Result<(String, Option<&'a str>), Stop> {
         let body = arg.strip_prefix("--").unwrap_or(arg);
         let (name, value) = body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)));

@@ -146,7 +146,7 @@ where
     run_with(command_line(), program)
 }
 
-/// As [`run`], for a command line that is not the process's own as it is.
+/// Does what [`run`] does, for a command line that is not the process's own as it is.
 pub fn run_with<A, E, F>(argv: Vec<OsString>, program: F) -> ExitCode
 where
     A: clap::Parser,
@@ -219,8 +219,8 @@ fn end(stop: &Stop) -> u8 {
     if stop.shown.is_empty() { stop.status } else { show(stop.shown.as_bytes()) }
 }
 
-/// For a program whose arguments are wrong in a way that only it can see: prints `message` and the synopsis and returns the
-/// exit status, as in `return Ok(usage_error::<Options>("…"))`.
+/// Serves a program whose arguments are wrong in a way that only it can see: prints `message` and the synopsis and
+/// returns the exit status, as in `return Ok(usage_error::<Options>("…"))`.
 pub fn usage_error<A: clap::Parser>(message: &str) -> u8 {
     let mut command = command::<A>().bin_name(log::program());
     command.build();

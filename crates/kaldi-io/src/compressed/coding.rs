@@ -194,7 +194,7 @@ pub(super) fn decode_columns(
     codes: &[u8],
     out: &mut [f32],
 ) {
-    /// With more rows than this, a table of all 256 values of a column is cheaper.
+    /// If there are more rows than this, a table of all 256 values of a column is cheaper.
     const TABLE_ROWS: usize = 512;
     let cols = quantiles.len();
     if rows == 0 {

@@ -235,7 +235,7 @@ pair_vector_holder!(
     F32PairVectorHolder, "numbers", f32, read_f32, write_f32
 );
 
-/// Words, such as the speaker of an utterance. The same in both modes.
+/// Words, such as the speaker of an utterance. They are the same in both modes.
 pub struct TokenHolder;
 
 fn check_token(token: &str) -> Result<()> {
@@ -269,7 +269,7 @@ impl Holder for TokenHolder {
     }
 }
 
-/// Lists of words, such as the utterances of a speaker. The same in both modes.
+/// Lists of words, such as the utterances of a speaker. They are the same in both modes.
 pub struct TokenVectorHolder;
 
 impl Holder for TokenVectorHolder {

@@ -43,7 +43,7 @@ fn read_opening(r: &mut KaldiReader, what: &str) -> Result<bool> {
     }
 }
 
-/// After `]`: one line end, which the writer would have written.
+/// Skips one line end after `]`, which the writer would have written.
 fn skip_line_end(r: &mut KaldiReader) -> Result<()> {
     if r.peek_byte()? == Some(b'\r') {
         r.next_byte()?;

@@ -77,7 +77,8 @@ pub(crate) struct PipeOutput {
 }
 
 impl PipeOutput {
-    /// From now on writing where nobody reads is an error of the writer and does not end the process.
+    /// Starts the command. From now on, writing where nobody reads is an error of the writer and does not end the
+    /// process.
     pub(crate) fn open(command: &str) -> io::Result<Self> {
         static SIGNAL: Once = Once::new();
         // A handler is all that it takes. Commands that are started get the default action back.

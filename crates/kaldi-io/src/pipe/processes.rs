@@ -70,8 +70,8 @@ impl Processes {
         &self.command
     }
 
-    /// Waits for all. The first part that failed is the error. To be stopped by a reader that has enough is no failure: that
-    /// reader is a later part, or, if `all_read` is false, our end.
+    /// Waits for all processes. The first part that failed is the error. To be stopped by a reader that has enough is no
+    /// failure: that reader is a later part, or, if `all_read` is false, our end.
     pub(super) fn wait(mut self, all_read: bool) -> Result<()> {
         let last = self.parts.len() - 1;
         let mut failed = None;

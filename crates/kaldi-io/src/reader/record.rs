@@ -21,14 +21,14 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Real {
     pub value: f64,
-    /// Where it is in the file, in bytes without the one that says its size: four of a float, eight of a double.
+    /// Where the number is in the file, in bytes without the one that says its size: four of a float, eight of a double.
     pub bytes: Range<u64>,
 }
 
 /// The numbers of a full matrix or vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// Where they are in the file, in bytes: row after row, little-endian.
+    /// Where the numbers are in the file, in bytes: row after row, little-endian.
     pub bytes: Range<u64>,
     /// `None` for a vector.
     pub rows: Option<usize>,
@@ -63,8 +63,8 @@ pub(super) struct Recorder {
 }
 
 impl KaldiReader {
-    /// From here on, what is read of binary objects is recorded. (Compressed and sparse matrices, and what is read byte by
-    /// byte or line by line, are not.)
+    /// Records what is read of binary objects from here on. (Compressed and sparse matrices, and what is read byte by
+    /// byte or line by line, are not recorded.)
     pub fn start_record(&mut self) {
         self.recorder = Some(Box::default());
     }

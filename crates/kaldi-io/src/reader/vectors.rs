@@ -100,7 +100,7 @@ impl KaldiReader {
         self.read_bracketed(|r| r.read_text_integer("an integer"))
     }
 
-    /// `[ element element … ]`; what follows the bracket stays.
+    /// Reads `[ element element … ]`; what follows the bracket stays.
     fn read_bracketed<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.skip_whitespace()?;
         if self.peek_byte()? != Some(b'[') {

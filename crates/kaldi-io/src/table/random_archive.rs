@@ -14,13 +14,13 @@ pub(super) struct RandomArchive<H: Holder> {
     archive: Option<ArchiveReader<H>>,
     name: String,
     sorted: bool,
-    /// With `s,cs`: only the last object read is kept.
+    /// Whether only the last object read is kept, as with `s,cs`.
     called_sorted: bool,
     once: bool,
     permissive: bool,
     /// Objects read and not dropped.
     kept: HashMap<String, H::T>,
-    /// With `o`, or `s,cs`: the keys whose objects were dropped after use.
+    /// The keys whose objects were dropped after use, with `o` or `s,cs`.
     dropped: HashSet<String>,
     /// With the option `o`, the key that the next call drops.
     in_use: Option<String>,

@@ -76,7 +76,8 @@ fn a_file_is_complete_or_not_there() {
     assert!(message(KaldiWriter::create("/nonexistent/x", true).map(drop)).contains("/nonexistent/x"));
 }
 
-/// Those of other targets, of other programs and of programs that may still run stay.
+/// Shows that temporary files are removed, but not those of other targets, of other programs, and of programs that may
+/// still run.
 #[test]
 fn abandoned_temporary_files_are_removed() {
     let folder = Folder::new();
