@@ -15,7 +15,7 @@ pub struct Counts {
     pub epsilons: usize,
     pub input_epsilons: usize,
     pub output_epsilons: usize,
-    /// Of how many arcs with the same label, from the same state, an arc is one, on average over all arcs.
+    /// How many arcs of its state have the same label as an arc, itself included: the average over all arcs.
     pub input_multiplicity: f64,
     pub output_multiplicity: f64,
     /// States that the start leads to, that lead to a final state, and both.

@@ -21,7 +21,7 @@ pub struct LookAheadFst {
 pub struct Reach {
     /// The label that stands for the end of a path.
     pub final_label: i32,
-    /// Where the intervals of each state begin; one more entry ends those of the last.
+    /// Where the intervals of each state begin, and behind that where those of the last one end.
     pub first_intervals: Vec<u32>,
     /// Labels from the first number to the one before the second; in ascending order for each state.
     pub intervals: Vec<[i32; 2]>,

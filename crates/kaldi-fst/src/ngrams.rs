@@ -23,7 +23,7 @@ pub struct NgramFst {
     pub backoff: Vec<f32>,
     /// The cost of ending in each state; infinite if it is not final.
     pub finals: Vec<f32>,
-    /// Where the words that a state knows begin; one more entry ends those of the last.
+    /// Where the words that each state knows begin, and behind that where those of the last one end.
     pub first_futures: Vec<u32>,
     /// In ascending order for each state.
     pub words: Vec<i32>,
@@ -64,7 +64,8 @@ impl NgramFst {
         &self.costs[self.futures(state)]
     }
 
-    /// Where an arc with a word leads: to the longest history that is the word and, before it, what the state remembers.
+    /// The state to which an arc with a word leads: the longest history that is the word and, before it, what the state
+    /// remembers.
     pub fn next(&self, state: StateId, word: i32) -> StateId {
         let Some(mut node) = self.child(0, word) else { return 0 };
         // The words of the history from the latest one back are those on the way from the root to the state.

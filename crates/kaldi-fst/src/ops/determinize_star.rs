@@ -30,7 +30,7 @@ pub struct DeterminizeStar {
     pub semiring: Semiring,
     /// Sets of states whose costs differ by at most this are one.
     pub delta: f32,
-    /// If given: an error as soon as there are more states.
+    /// If this is given, more states are an error as soon as there are as many.
     pub most_states: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ struct StringArc {
     ilabel: i32,
     string: StringId,
     weight: f32,
-    /// None: it is the end.
+    /// `None` at the end of a path.
     next: Option<StateId>,
 }
 
@@ -84,13 +84,13 @@ struct Subsets<'f> {
     options: DeterminizeStar,
     strings: Strings,
     closure: Closure,
-    /// All sets one after the other.
+    /// The elements of all sets, one set after the other.
     elements: Vec<Element>,
-    /// By state of the result: its set.
+    /// For each state of the result, where its set is.
     ranges: Vec<Range<usize>>,
-    /// By hash of states and strings: the state that was found last.
+    /// For each hash of states and strings, the state that was found last.
     last_found: FxHashMap<u64, StateId>,
-    /// By state of the result: the one with the same hash that was found before.
+    /// For each state of the result, the one with the same hash that was found before.
     found_before: Vec<Option<StateId>>,
     /// States whose arcs are not known yet; the last one is the next.
     waiting: Vec<StateId>,

@@ -80,8 +80,8 @@ pub fn topological_order<W: Weight>(fst: &Fst<W>) -> Result<Vec<StateId>> {
     filtered_order(fst, |_| true).map_err(|state| Error::Cyclic { state })
 }
 
-/// How many labels lead from the start to each state, and to the final states, where all paths must have equally many.
-/// Of states that cannot be reached it says `None`. The FST must be acyclic.
+/// How many labels lead from the start to each state, and to the final states; all paths to one place must have equally
+/// many. The number is `None` for states that cannot be reached. The FST must be acyclic.
 pub fn state_times<W: Weight>(fst: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut times = vec![None; fst.states.len()];

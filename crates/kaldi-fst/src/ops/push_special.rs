@@ -8,7 +8,7 @@
 use crate::fst::{Fst, StateId};
 
 const MOST_ROUNDS: usize = 200;
-/// Every so many rounds it is seen whether the states' sums are equal.
+/// After so many rounds each time, it is checked whether the states' sums are equal.
 const TEST_INTERVAL: usize = 5;
 /// What of the old vector is kept: without it there would be no convergence where the arcs form a single cycle.
 const KEPT: f64 = 0.1;

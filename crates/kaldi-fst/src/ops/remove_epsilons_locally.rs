@@ -39,9 +39,9 @@ struct Removal<'f> {
     fst: &'f mut Fst,
     alternatives: Semiring,
     sums: Semiring,
-    /// By state; the start has one more.
+    /// How many arcs lead into each state; the start has one more.
     arcs_in: Vec<u32>,
-    /// By state; final states have one more.
+    /// How many arcs lead out of each state; final states have one more.
     arcs_out: Vec<u32>,
 }
 

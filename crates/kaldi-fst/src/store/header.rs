@@ -36,7 +36,7 @@ pub struct Header {
     properties: u64,
     pub(super) arcs: i64,
     pub(super) aligned: bool,
-    /// Of input and output labels, if the file has them.
+    /// The symbols of input and of output labels, if the file has them.
     pub symbols: [Option<Symbols>; 2],
 }
 

@@ -14,14 +14,14 @@ use rustfst::prelude::{ILabelCompare, SerializableFst, TropicalWeight, VectorFst
 
 type Other = VectorFst<TropicalWeight>;
 
-/// The same FST there, by way of a binary file that we write and rustfst reads.
+/// Our FST as one of rustfst, by way of a binary file that we write and rustfst reads.
 fn there(fst: &Fst) -> Other {
     let mut w = KaldiWriter::in_memory(true);
     store::write_vector(&mut w, fst).unwrap();
     Other::load(&w.into_bytes()).unwrap()
 }
 
-/// The same FST here, by way of a binary file that rustfst writes and we read.
+/// An FST of rustfst as ours, by way of a binary file that rustfst writes and we read.
 fn here(fst: &Other) -> Fst {
     let mut bytes = Vec::new();
     fst.store(&mut bytes).unwrap();

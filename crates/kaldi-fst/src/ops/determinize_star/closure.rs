@@ -17,7 +17,7 @@ struct Entry {
 
 /// Scratch memory of the search.
 pub(super) struct Closure {
-    /// By state: where it may be among the entries. It is there only if the entry says so.
+    /// For each state, where it may be among the entries. It is there only if the entry says so.
     positions: Vec<u32>,
     entries: Vec<Entry>,
     queue: VecDeque<usize>,

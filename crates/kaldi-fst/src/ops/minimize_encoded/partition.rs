@@ -34,13 +34,13 @@ struct Refinement<'f> {
     fst: &'f Fst,
     /// States by class.
     order: Vec<StateId>,
-    /// By state: where it is in `order`.
+    /// For each state, where it is in `order`.
     position: Vec<usize>,
     class_of: Vec<u32>,
     classes: Vec<Class>,
     /// Classes with marked states.
     queue: VecDeque<u32>,
-    /// By state: where its predecessors are.
+    /// For each state, where its predecessors are.
     first_before: Vec<usize>,
     before: Vec<StateId>,
     signatures: Signatures,
@@ -136,13 +136,13 @@ impl Refinement<'_> {
 /// What states can do: final cost, then pairs of label and class, sorted and none twice.
 #[derive(Default)]
 struct Signatures {
-    /// Of all states at hand, one after the other.
+    /// The signatures of all states at hand, one after the other.
     parts: Vec<u64>,
     own: Vec<u64>,
     /// The group found last for each hash.
     last: FxHashMap<u64, u32>,
     groups: Vec<Group>,
-    /// By state at hand.
+    /// For each state at hand, its group.
     group_of: Vec<u32>,
 }
 
