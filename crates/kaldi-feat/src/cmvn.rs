@@ -27,7 +27,7 @@ impl CmvnStats {
         self.sums.len()
     }
 
-    /// From the form that files have.
+    /// Takes statistics from the form that files have.
     pub fn from_matrix(m: &DenseMatrix<f64>) -> Result<Self> {
         if !(1..=2).contains(&m.rows) || m.cols < 2 {
             return Err(Error::data(format!(
@@ -132,8 +132,8 @@ impl CmvnStats {
         Some(DenseMatrix { rows: 2, cols: self.dim(), data })
     }
 
-    /// What brings frames with these statistics to zero mean and, if `variances`, unit variance. At least one frame must
-    /// have been counted.
+    /// The transform that brings frames with these statistics to zero mean and, if `variances`, unit variance. At least
+    /// one frame must have been counted.
     pub fn normalization(&self, variances: bool) -> Result<Normalization> {
         self.check_count()?;
         if !variances {

@@ -39,7 +39,7 @@ impl Deltas {
         Ok(Deltas { windows })
     }
 
-    /// Each frame with its derivatives behind it; outside the utterance its first and last frame are repeated.
+    /// Puts its derivatives behind each frame; outside the utterance its first and last frame are repeated.
     pub fn apply(&self, features: &DenseMatrix<f32>) -> DenseMatrix<f32> {
         let dim = features.cols;
         let mut out = DenseMatrix::new(features.rows, dim * self.windows.len());

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
 
-/// Each frame with `left` frames before and `right` frames after it; outside the utterance its first and last frame
-/// are repeated. An utterance without frames is an error.
+/// Puts `left` frames before each frame and `right` frames after it; outside the utterance its first and last frame are
+/// repeated. An utterance without frames is an error.
 pub fn splice(features: &DenseMatrix<f32>, left: usize, right: usize) -> Result<DenseMatrix<f32>> {
     if features.data.is_empty() {
         return Err(Error::data("there are no frames to be spliced"));
@@ -29,7 +29,7 @@ pub enum Subsampling {
 }
 
 impl Subsampling {
-    /// From the options `n`, which is negative for repetitions, and `offset`.
+    /// Takes the options `n`, which is negative for repetitions, and `offset`.
     pub fn new(n: i32, offset: i32) -> Result<Self> {
         let Ok(offset) = usize::try_from(offset) else {
             return Err(Error::options(format!("--offset={offset}: expected a number that is not negative")));

@@ -88,7 +88,7 @@ impl Directions {
         out
     }
 
-    /// In single precision, with an offset in a last column that makes means zero if `remove_offset`.
+    /// The transform in single precision; with `remove_offset` it has an offset in a last column that makes means zero.
     fn finish(&self, transform: &DMatrix<f64>, remove_offset: bool) -> DenseMatrix<f32> {
         let offset = remove_offset.then(|| -(transform * &self.mean));
         let mut data = Vec::new();
@@ -169,7 +169,7 @@ pub struct FeatureTransformOptions {
     pub remove_offset: bool,
     /// Below 1, directions that tell little about the classes are scaled down.
     pub within_class_factor: f64,
-    /// If above 0, larger singular values are reduced to it.
+    /// If this is above 0, larger singular values are reduced to it.
     pub max_singular_value: f64,
 }
 

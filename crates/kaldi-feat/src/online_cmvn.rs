@@ -65,7 +65,7 @@ pub struct OnlineCmvnState {
 }
 
 impl OnlineCmvnState {
-    /// Nothing is known of the speaker.
+    /// Begins with nothing known of the speaker.
     pub fn new(global: CmvnStats) -> Self {
         OnlineCmvnState { speaker: None, global, frozen: None }
     }

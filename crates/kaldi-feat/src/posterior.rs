@@ -30,7 +30,7 @@ pub fn to_matrix(posterior: &Posterior, dim: usize) -> Result<DenseMatrix<f32>> 
     Ok(m)
 }
 
-/// As [`to_matrix`], but sparse, and probabilities of the same id are added up.
+/// Does what [`to_matrix`] does, but sparsely; probabilities of the same id are added up.
 pub fn to_sparse(posterior: &Posterior, dim: usize) -> Result<SparseMatrix> {
     let row = |(t, frame): (usize, &Vec<(i32, f32)>)| {
         SparseVector::new(dim, frame.clone()).map_err(|e| Error::data(format!("frame {t}: {e}")))

@@ -16,7 +16,7 @@ pub struct Segment {
     pub start: f64,
     /// In seconds; after `start`. Infinite for the end of the recording.
     pub end: f64,
-    /// From 0, where the recording has several.
+    /// The channel, counted from 0, where the recording has several.
     pub channel: Option<u16>,
 }
 
@@ -27,7 +27,7 @@ impl Segment {
         if segment.end.is_infinite() { Err(EMPTY) } else { Ok(segment) }
     }
 
-    /// As [`Segment::parse`], of a line whose end may be -1 for that of the recording.
+    /// Does what [`Segment::parse`] does, for a line whose end may be -1, which stands for that of the recording.
     pub fn parse_open(line: &str) -> std::result::Result<Self, &'static str> {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (name, recording, start, end, channel) = match fields[..] {

@@ -6,9 +6,9 @@ use kaldi_io::{DenseMatrix, KaldiObject};
 
 /// What can be added up.
 pub trait Summand: KaldiObject + Clone + Send + 'static {
-    /// The same numbers in double precision.
+    /// The same kind of numbers in double precision.
     type Double: Default;
-    /// In tables.
+    /// How values of this type are kept in tables.
     type Holder: Holder<T = Self>;
     /// The name that messages use.
     const NAME: &'static str;

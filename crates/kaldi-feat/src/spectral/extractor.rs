@@ -33,7 +33,7 @@ pub struct EnergyOptions {
     pub used: bool,
     /// A lower limit of the energy, if above 0.
     pub floor: f32,
-    /// Before preemphasis and weights.
+    /// Whether the energy is that of the frame before preemphasis and weights.
     pub raw: bool,
     /// Energy or zeroth cepstrum (with a scale of √2) come last.
     pub htk_compat: bool,
@@ -206,7 +206,7 @@ impl Extractor {
         }))
     }
 
-    /// Features of frame `t`, which must lie in the signal, of which so many samples are gone already.
+    /// Makes the features of frame `t`, which must lie in the signal, of which so many samples are gone already.
     pub(super) fn frame(
         &mut self,
         bank: Option<usize>,

@@ -61,7 +61,7 @@ pub struct FrameOptions {
     pub blackman_coefficient: f32,
     /// Pad frames with zeros to a power of two for the Fourier transform.
     pub round_to_power_of_two: bool,
-    /// Only frames that lie completely in the signal; otherwise the signal is reflected at its ends.
+    /// Whether there are only frames that lie completely in the signal; otherwise the signal is reflected at its ends.
     pub snip_edges: bool,
     /// Take signals of a higher rate, by resampling.
     pub allow_downsample: bool,

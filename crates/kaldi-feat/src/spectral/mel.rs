@@ -9,11 +9,11 @@ pub struct MelOptions {
     pub bins: usize,
     /// In Hz.
     pub low: f32,
-    /// In Hz; not above 0: an offset from half the sample rate.
+    /// In Hz; if not above 0, an offset from half the sample rate.
     pub high: f32,
     /// Where the warping of vocal tract length normalisation has its first bend, in Hz.
     pub vtln_low: f32,
-    /// Where it has the second one, in Hz; below 0: an offset from half the sample rate.
+    /// Where it has the second one, in Hz; if below 0, an offset from half the sample rate.
     pub vtln_high: f32,
 }
 

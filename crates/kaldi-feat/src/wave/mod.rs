@@ -27,7 +27,7 @@ const PCM_GUID: [u8; 16] = [1, 0, 0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38
 pub struct WaveInfo {
     /// In Hz.
     pub sample_rate: u32,
-    /// Of each channel; unknown if the header does not say it and the data were not read.
+    /// How many samples each channel has; unknown if the header does not say it and the data were not read.
     pub samples: Option<u64>,
 }
 
