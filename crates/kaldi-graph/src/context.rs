@@ -88,7 +88,8 @@ pub struct WindowContext {
     phones: FxHashSet<i32>,
     disambiguation: FxHashSet<i32>,
     subsequential: i32,
-    /// By state: the last phones, 0 where there is none yet; as many as the window has besides the newest one.
+    /// For each state the last phones, 0 where there is none yet; they are as many as the window has besides the newest
+    /// one.
     histories: Vec<Vec<i32>>,
     states: FxHashMap<Vec<i32>, StateId>,
     labels: Labels,

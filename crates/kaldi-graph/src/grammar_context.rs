@@ -71,7 +71,7 @@ impl GrammarContext {
         self.first_symbol + which
     }
 
-    /// Out of a state in which the last phone is known, or that there is none.
+    /// Leaves a state in which the last phone is known, or in which it is known that there is none.
     fn step_from_phone(&mut self, phone: i32, symbol: i32) -> Option<(i32, i32)> {
         let beside = if phone == 0 { self.special(BEGIN_OF_SENTENCE) } else { phone };
         if self.phones.contains(&symbol) {
@@ -89,7 +89,7 @@ impl GrammarContext {
         }
     }
 
-    /// Out of a state in which a nonterminal has just begun or ended: the phone before is not known.
+    /// Leaves a state in which a nonterminal has just begun or ended, so that the phone before is not known.
     fn step_from_nonterminal(&mut self, nonterminal: i32, symbol: i32) -> Option<(i32, i32)> {
         let is_beginning = symbol == self.special(BEGIN_OF_SENTENCE);
         if !is_beginning && !self.phones.contains(&symbol) {

@@ -72,7 +72,7 @@ struct Adder<'a> {
 }
 
 impl Adder<'_> {
-    /// After the labels have been checked.
+    /// The class of a label, after the labels have been checked.
     fn class(&self, label: i32) -> Class {
         self.model.transition_id(label).map_or(NO_STATE, |id| self.model.state_index(id) as Class + 1)
     }
@@ -105,8 +105,8 @@ impl Adder<'_> {
         Ok(())
     }
 
-    /// Afterwards all arcs into a state have one class. Where they had several, arcs with labels lead to new states, one
-    /// a class, from which an empty arc leads on.
+    /// Splits states so that all arcs into a state have one class. Where they had several, arcs with labels lead to new
+    /// states, one a class, from which an empty arc leads on.
     fn split_states_by_entry(&self, fst: &mut Fst, start: StateId) {
         let mut classes = vec![UNKNOWN; fst.states.len()];
         let mut mixed = vec![false; fst.states.len()];

@@ -42,7 +42,7 @@ fn assert_same(found: &Fst, expected: &Fst) {
     }
 }
 
-/// The same but for the numbers of states: arcs are followed from both starts.
+/// Asserts that both are the same but for the numbers of states: arcs are followed from both starts.
 fn assert_equivalent(found: &Fst, expected: &Fst) {
     assert_eq!((found.states.len(), found.num_arcs()), (expected.states.len(), expected.num_arcs()));
     let starts = (found.start.unwrap(), expected.start.unwrap());

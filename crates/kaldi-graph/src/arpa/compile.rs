@@ -47,7 +47,7 @@ pub fn compile(
     Ok(Compiled { fst, states_before })
 }
 
-/// States from which one can only back off need no symbol for that, and then mostly no state.
+/// Removes states from which one can only back off: they need no symbol for that, and then mostly no state.
 fn remove_states_that_back_off(fst: &mut Fst, disambiguation: i32) {
     for state in &mut fst.states {
         if let ([arc], false) = (&mut state.arcs[..], state.final_weight != f32::INFINITY)
@@ -70,9 +70,9 @@ struct Compiler {
     disambiguation: i32,
     /// Longer histories: by a history and the word behind it.
     longer: FxHashMap<(Node, i32), Node>,
-    /// By node; nodes without state are only on the way to others.
+    /// The state of each node; nodes without state are only on the way to others.
     states: Vec<Option<StateId>>,
-    /// Where sentences end if the end is a word.
+    /// Where sentences end, if the end is a word.
     end_state: Option<StateId>,
 }
 

@@ -20,13 +20,13 @@ pub struct Ngram {
 /// What to do with words that the symbol table does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownWords {
-    /// They get numbers.
+    /// Unknown words get numbers.
     Add,
     /// Their n-grams are left out.
     Skip,
-    /// They become this word.
+    /// Unknown words become this one.
     Replace(i32),
-    /// They are errors.
+    /// Unknown words are errors.
     Refuse,
 }
 
@@ -41,7 +41,7 @@ pub enum Words {
 #[derive(Debug)]
 pub struct ArpaOptions {
     pub words: Words,
-    /// `<s>` and `</s>`.
+    /// The numbers of `<s>` and `</s>`.
     pub begin: i32,
     pub end: i32,
     /// How many warnings are given; `None`: all.
@@ -75,7 +75,7 @@ impl std::fmt::Display for Line<'_> {
 
 /// Takes what a file says.
 pub trait NgramConsumer {
-    /// By order, from 1: how many n-grams the file says that it has. `words` are the words known so far.
+    /// Is told how many n-grams of each order, from 1, the file says that it has. `words` are the words known so far.
     fn header(&mut self, counts: &[i32], words: &Words);
 
     /// An n-gram whose words are known, and whose placing of `<s>` and `</s>` makes sense. Something wrong with it is
@@ -217,7 +217,7 @@ impl Reader<'_> {
         Ok(counts)
     }
 
-    /// `ngram ORDER = COUNT`; `None` if the line does not look like that.
+    /// The two numbers of `ngram ORDER = COUNT`; `None` if the line does not look like that.
     fn parse_count(&self) -> Option<std::result::Result<(usize, i32), ()>> {
         /// Larger orders are nonsense, and their counts would take memory.
         const HIGHEST_ORDER: i32 = 1000;
