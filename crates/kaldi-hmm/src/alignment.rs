@@ -63,7 +63,8 @@ impl TransitionModel {
         Ok(segments)
     }
 
-    /// As [`TransitionModel::split_to_phones`], but an alignment in which a phone has no beginning or no end is an error.
+    /// Does what [`TransitionModel::split_to_phones`] does, but an alignment in which a phone has no beginning or no end
+    /// is an error.
     pub fn split_to_complete_phones(&self, alignment: &[TransitionId]) -> Result<Vec<PhoneSegment>> {
         let segments = self.split_to_phones(alignment)?;
         for segment in &segments {

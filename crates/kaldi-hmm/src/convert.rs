@@ -150,7 +150,7 @@ impl Conversion<'_> {
         self.to.find_state(&state).ok_or_else(missing)
     }
 
-    /// The same transition of the new model; the topologies are the same.
+    /// The same transition of the new model, whose topologies are the same.
     fn transfer(&self, id: TransitionId, phone: i32, pdfs: &[i32]) -> Result<TransitionId> {
         let state = self.state(phone, self.from.state(id).hmm_state, pdfs)?;
         let id = self.to.ids_of_state(state).nth(self.from.transition_index(id));
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(phones, [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1]);
     }
 
-    /// Where all three states must have a frame, phones take frames from their neighbours.
+    /// Shows that phones take frames from their neighbours where all three states must have a frame.
     #[test]
     fn too_few_frames_for_a_phone() {
         let target = model(LEFT, THREE_STATES);

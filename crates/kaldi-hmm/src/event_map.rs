@@ -61,7 +61,7 @@ impl EventMap {
         EventMap::Table { key, children }
     }
 
-    /// The same tree with something else in the place of each leaf.
+    /// The tree with something else in the place of each leaf.
     pub fn map_leaves(&self, f: &mut dyn FnMut(i32) -> EventMap) -> EventMap {
         match self {
             EventMap::Constant(answer) => f(*answer),

@@ -43,7 +43,8 @@ fn map_frames(posterior: &Posterior, add: impl Fn(i32, f32, &mut Sums) -> Result
 pub struct PhonesOfPdfs(Vec<Sums>);
 
 impl PhonesOfPdfs {
-    /// From counts of transition-ids (the first element means nothing). Phones of a pdf without counts are equally likely.
+    /// Takes counts of transition-ids (the first element means nothing). Phones of a pdf without counts are equally
+    /// likely.
     pub fn new(model: &TransitionModel, counts: &[f32]) -> Result<PhonesOfPdfs> {
         let expected = model.num_transition_ids() + 1;
         if counts.len() != expected {

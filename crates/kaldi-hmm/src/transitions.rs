@@ -45,7 +45,7 @@ pub struct TransitionModel {
     first_id: Vec<usize>,
     /// Index of the state that a transition leaves, by transition-id; [0] means nothing.
     state_of: Vec<usize>,
-    /// By transition-id; [0] means nothing.
+    /// The pdf of each transition-id; the first element means nothing.
     pdf_of: Vec<i32>,
     num_pdfs: usize,
 }
@@ -116,7 +116,7 @@ impl TransitionModel {
     pub fn num_pdfs(&self) -> usize {
         self.num_pdfs
     }
-    /// By transition-id; the first element means nothing.
+    /// The logarithm of each transition-id's probability; the first element means nothing.
     pub fn log_probs(&self) -> &[f32] {
         &self.log_probs
     }

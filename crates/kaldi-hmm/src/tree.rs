@@ -55,8 +55,8 @@ impl ContextDependency {
         &self.to_pdf
     }
 
-    /// The pdf-id of a pdf class of the central phone of `window`, which has as many phones as the context is wide; 0 is
-    /// beyond the utterance. None if the tree does not know the phone or class.
+    /// The pdf-id of a pdf class of the central phone of `window`, which has as many phones as the context is wide; a 0
+    /// in it is beyond the utterance. `None` if the tree does not know the phone or class.
     pub fn pdf(&self, window: &[i32], pdf_class: i32) -> Option<i32> {
         assert_eq!(window.len(), self.context_width, "as many phones as the context is wide");
         let phones = (0..).zip(window.iter().copied());
@@ -84,8 +84,8 @@ impl ContextDependency {
         pairs
     }
 
-    /// Where one of the two pdfs is certain, all combinations are possible. Otherwise the nearest unknown phone decides:
-    /// tries all that it can be.
+    /// Collects combinations of pdfs: all of them where one of the two pdfs is certain. Otherwise the nearest unknown
+    /// phone decides, and all that it can be is tried.
     fn collect_pairs(
         &self,
         phones: &[i32],

@@ -60,7 +60,7 @@ impl TransitionCounts {
         self.0[id.get()]
     }
 
-    /// By transition-id; the first element is 0.
+    /// The counts of each transition-id; the first element is 0.
     pub fn as_slice(&self) -> &[f64] {
         &self.0
     }
