@@ -8,7 +8,7 @@ use crate::{Message, Report};
 use kaldi_hmm::event_map::EventMap;
 use kaldi_io::log::num;
 
-/// The same tree with leaves mapped to other numbers; those that are beyond the list or None stay.
+/// The tree with leaves mapped to other numbers; those that are beyond the list or `None` stay.
 pub fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
     tree.map_leaves(&mut |leaf| {
         let name = usize::try_from(leaf).ok().and_then(|leaf| *names.get(leaf)?);
@@ -16,7 +16,7 @@ pub fn renamed(tree: &EventMap, names: &[Option<usize>]) -> EventMap {
     })
 }
 
-/// The same tree with its leaves numbered from 0 without gaps, in the order that they have; and how many there are.
+/// The tree with its leaves numbered from 0 without gaps, in the order that they have; and how many there are.
 pub fn renumber(tree: &EventMap) -> (EventMap, usize) {
     let leaves = tree.all_answers(&[]);
     let number = |leaf| leaves.binary_search(&leaf).unwrap_or_default() as i32;

@@ -207,7 +207,7 @@ impl<'a, C: Clusterable + 'a> Splitting<'_, C> {
         Ok((improvement, yes_set))
     }
 
-    /// The set of values, of which there are the statistics `sums`, that it helps most to separate from the others.
+    /// The set of values that it helps most to separate from the others; `sums` has the statistics of each value.
     ///
     /// The sum of the smaller side is that of its values; the other is what is left of `total`, as in the reference. If
     /// both have as many values, both are added up.
@@ -298,7 +298,7 @@ mod tests {
         EventMap::table(1, [(1, EventMap::Constant(0)), (2, EventMap::Constant(1))])
     }
 
-    /// Always the best split of any leaf by any question, with all sums anew.
+    /// Makes the best split of any leaf by any question, again and again, with all sums anew.
     fn slow_splits(stats: &Part<Scalar>, questions: &Questions, max_leaves: usize) -> (EventMap, f32) {
         let mut tree = roots();
         let mut num_leaves = 2;

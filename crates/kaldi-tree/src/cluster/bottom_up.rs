@@ -100,7 +100,7 @@ impl<C: Clusterable> Merging<C> {
         }
     }
 
-    /// As `for_all_pairs`, with distances that are known already.
+    /// Does what `for_all_pairs` does, with distances that are known already.
     pub fn for_known_pairs(&self, mut f: impl FnMut(usize, usize, f32)) {
         for i in 0..self.len() {
             for j in 0..i {
@@ -111,7 +111,7 @@ impl<C: Clusterable> Merging<C> {
         }
     }
 
-    /// Works out the distance of two clusters, of which j < i.
+    /// Works out the distance of two clusters i and j, j < i.
     pub fn update_distance(&mut self, i: usize, j: usize) -> f32 {
         let (Some(a), Some(b)) = (&self.clusters[i], &self.clusters[j]) else { return f32::INFINITY };
         let distance = a.distance(self.objf[i], b, self.objf[j]);

@@ -31,7 +31,7 @@ pub fn sum<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> O
     stats.into_iter().fold(None, |sum: Option<C>, stats| add_to(sum, stats))
 }
 
-/// `sum` and `stats` together.
+/// The sum of `sum` and `stats`.
 pub(crate) fn add_to<C: Clusterable>(sum: Option<C>, stats: &C) -> Option<C> {
     match sum {
         None => Some(stats.clone()),

@@ -4,7 +4,7 @@ use super::order::nth_element;
 use crate::clusterable::Clusterable;
 
 /// How often all points are visited, and how many clusters each point considers: its own and those that are nearest in
-/// the beginning. With 0 iterations nothing is done.
+/// the beginning. Nothing is done with 0 iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefineOptions {
     pub num_iters: i32,

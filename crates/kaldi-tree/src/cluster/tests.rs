@@ -22,7 +22,7 @@ fn objf_of(points: &[Scalar], assignments: &[usize]) -> f32 {
     sum_objf(&clusters.collect::<Vec<_>>())
 }
 
-/// Always the two nearest clusters, all distances anew each time.
+/// Merges the two nearest clusters, again and again, with all distances anew each time.
 fn slow_bottom_up(points: &[Scalar], max_distance: f32, min_clusters: usize) -> Vec<Vec<usize>> {
     let mut clusters: Vec<Vec<usize>> = (0..points.len()).map(|i| vec![i]).collect();
     let stats = |cluster: &[usize]| sum(cluster.iter().map(|&i| &points[i])).unwrap();

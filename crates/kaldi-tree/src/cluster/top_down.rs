@@ -117,7 +117,7 @@ impl<C: Clusterable> Growing<'_, C> {
         }
     }
 
-    /// The largest improvement, and where. Of equal ones the node that was made last.
+    /// The largest improvement, and where it is. Among equal ones the node counts that was made last.
     fn best_division(&self) -> Option<(f32, usize)> {
         let divisions = self.leaves.iter().filter_map(|&n| Some((self.nodes[n].division.as_ref()?.0, n)));
         divisions.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
