@@ -24,9 +24,9 @@ pub struct PipelineModel {
 /// What is known of a speaker; of one that is new, nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Speaker {
-    /// For i-vectors.
+    /// What i-vectors begin with.
     pub adaptation: Option<AdaptationState>,
-    /// For the normalisation of what the network reads.
+    /// What the normalisation of the network's features begins with.
     pub cmvn: Option<OnlineCmvnState>,
 }
 
@@ -62,7 +62,7 @@ impl PipelineModel {
     pub fn dim(&self) -> usize {
         self.features.dim()
     }
-    /// If there are i-vectors, their dimension.
+    /// The dimension of i-vectors, if there are any.
     pub fn ivector_dim(&self) -> Option<usize> {
         self.ivectors.as_ref().map(|model| model.ivector_dim())
     }
@@ -331,7 +331,7 @@ mod tests {
         assert!(pipeline.ivector(12).unwrap().unwrap().iter().any(|&x| x != 0.0));
     }
 
-    /// Of a long sound that comes at once only the last frames are kept, but all are used.
+    /// Shows that of a long sound which comes at once only the last frames are kept, but all are used.
     #[test]
     fn few_frames_are_kept() {
         let samples = signal(160_000, 4);

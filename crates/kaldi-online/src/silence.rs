@@ -13,7 +13,7 @@ pub struct SilenceWeightingOptions {
     pub silence_phones: BTreeSet<i32>,
     /// What a frame of silence counts; others count 1.
     pub silence_weight: f32,
-    /// If above 0: so many frames of one transition-id, or more, count as silence.
+    /// If this is above 0, so many frames of one transition-id, or more, count as silence.
     pub max_state_duration: i32,
 }
 

@@ -27,11 +27,11 @@ pub struct IvectorOptions {
     pub min_post: f32,
     /// What a frame counts.
     pub posterior_scale: f32,
-    /// If not 0: a larger count has no more weight against the prior than this one.
+    /// If this is not 0, a larger count has no more weight against the prior than this one.
     pub max_count: f32,
     /// Whatever frame is asked for, the answer is the latest estimate.
     pub most_recent: bool,
-    /// All frames that there are make part of an estimate, not only those up to the one that is asked for.
+    /// Whether all frames that there are make part of an estimate, not only those up to the one that is asked for.
     pub greedy: bool,
     /// What is carried from utterance to utterance counts at most so many frames.
     pub max_remembered_frames: f32,
@@ -182,7 +182,7 @@ impl IvectorModel {
         self.terms.ivector_dim()
     }
 
-    /// Of a speaker of whom nothing is known.
+    /// The state of a speaker of whom nothing is known.
     pub fn new_speaker(&self) -> AdaptationState {
         let (offset, max_count) = (self.terms.prior_offset(), f64::from(self.options.max_count));
         AdaptationState {

@@ -7,9 +7,9 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 /// How equations were solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Solution {
-    /// By steps of conjugate gradients.
+    /// It was found by steps of conjugate gradients.
     Approximate,
-    /// By eigenvalues, since the steps had led away from the solution.
+    /// It was found by eigenvalues, since the steps had led away from the solution.
     Exact,
 }
 

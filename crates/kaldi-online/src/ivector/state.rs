@@ -8,7 +8,7 @@ use super::stats::IvectorStats;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdaptationState {
-    /// Of the normalisation of the features that posteriors come from.
+    /// The state of the normalisation of the features that posteriors come from.
     pub cmvn: OnlineCmvnState,
     pub stats: IvectorStats,
 }

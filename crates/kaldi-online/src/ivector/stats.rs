@@ -5,12 +5,12 @@ use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vect
 use super::extractor::{IvectorTerms, add_scaled};
 use super::solve::{Solution, conjugate_gradients};
 
-/// The log-likelihood of data as a function of the i-vector x is xᵀ·`linear` − ½ xᵀ·`quadratic`·x plus a constant, with the
-/// prior in it. In `f64`.
+/// The log-likelihood of data as a function of the i-vector x: it is xᵀ·`linear` − ½ xᵀ·`quadratic`·x plus a constant,
+/// with the prior in it, in `f64`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IvectorStats {
     prior_offset: f64,
-    /// If not 0: where the count is larger, the prior is scaled up as if the count were no larger.
+    /// If this is not 0 and the count is larger, the prior is scaled up as if the count were no larger.
     max_count: f64,
     /// The sum of the posteriors.
     count: f64,

@@ -39,7 +39,7 @@ pub struct IvectorStream {
 /// What frames count.
 #[derive(Debug)]
 enum Weights {
-    /// Nothing was said of weights; frames may have been counted.
+    /// All frames weigh one: nothing was said of weights. Frames may have been counted.
     Ones,
     /// Changes of weights, by frame, that are not yet part of the statistics.
     Changes(BTreeMap<usize, f32>),
