@@ -75,7 +75,7 @@ impl Fields {
         self.after(token).is_some()
     }
 
-    /// `count` integers in sequence.
+    /// Reads `count` integers in sequence.
     pub fn sizes(&self, token: &str, count: usize) -> Result<Vec<usize>> {
         let size = |entry: &Entry| match entry {
             Entry::Int(value) => usize::try_from(*value).ok(),

@@ -114,13 +114,13 @@ impl Pool {
 #[derive(Default)]
 pub struct Graph {
     pub items: Vec<Item>,
-    /// Where new items belong.
+    /// The segment to which new items belong.
     pub segment: usize,
     pub node: String,
     /// Whether it is to serve all lengths, so that no operator may have a constant for each row.
     pub any_length: bool,
     pool: Rc<RefCell<Pool>>,
-    /// By dimensions and address of the list.
+    /// The constants so far, by dimensions and address of the list.
     floats: HashMap<(Vec<i64>, *const f32), Value>,
     ints: HashMap<Vec<i64>, Value>,
 }
@@ -274,7 +274,7 @@ impl Graph {
         self.standard("Gather", &[x, list], &[("axis", Attribute::Int(2))], shape)
     }
 
-    /// The same numbers in rows of `cols` columns.
+    /// The numbers of a tensor in rows of `cols` columns.
     pub fn reshaped(&mut self, x: Value, cols: usize) -> Value {
         if cols == self.cols(x) {
             return x;

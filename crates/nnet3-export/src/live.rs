@@ -57,7 +57,7 @@ fn is_earlier(item: &Item, segment: usize) -> bool {
     item.segment < segment && !matches!(item.op, Op::Constant(_) | Op::Fill(_))
 }
 
-/// Only lists of rows may read what other requests have left.
+/// Fails if anything but a list of rows reads what other requests have left.
 fn check_operands(graph: &Graph, item: &Item) -> Result<()> {
     match item.op.operands().iter().find(|&&operand| is_earlier(graph.item(operand), item.segment)) {
         None => Ok(()),
@@ -97,7 +97,7 @@ pub fn shifted(live: &Live, shift: i32) -> BTreeMap<Columns, BTreeSet<Index>> {
 /// How states come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum States {
-    /// For each node a tensor [sequences, rows, columns].
+    /// There is a tensor [sequences, rows, columns] for each node.
     Apart,
     /// One tensor [sequences, numbers]; in the graph it counts as one row.
     Packed,
@@ -111,7 +111,7 @@ pub struct Extracted {
     /// One row, if the requests want i-vectors.
     pub ivector: Option<Value>,
     pub states_in: Vec<Value>,
-    /// By name; the rows of all the requests, behind each other.
+    /// The outputs by name; the rows of all the requests are behind each other.
     pub outputs: Vec<(String, Value)>,
     pub states_out: Vec<Value>,
 }

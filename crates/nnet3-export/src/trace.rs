@@ -25,7 +25,7 @@ pub struct Traced {
 /// What graphs of the same network have in common.
 #[derive(Clone, Default)]
 pub struct Tracing {
-    /// As in [`Graph`].
+    /// Has the meaning that it has in [`Graph`].
     pub any_length: bool,
     /// Whether each request gets one i-vector, for all the rows that it wants.
     pub one_ivector: bool,
@@ -134,7 +134,7 @@ impl Tracer<'_> {
         self.outputs.push(Vec::new());
     }
 
-    /// All columns of a matrix. What nothing has written is zero.
+    /// Puts all columns of a matrix together. What nothing has written is zero.
     fn assemble(&mut self, whole: Cell, rows: usize) -> Value {
         let written = self.parts.remove(&whole.matrix).unwrap_or_default();
         let mut columns = Vec::new();

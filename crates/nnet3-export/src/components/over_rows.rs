@@ -23,7 +23,7 @@ pub(super) fn extraction(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     Ok(graph.sum_ranges(rows, &ranges))
 }
 
-/// From sums over windows: the logarithm of the number of rows, means, and standard deviations or mean squares.
+/// Makes of sums over windows the logarithm of the number of rows, means, and standard deviations or mean squares.
 pub(super) fn pooling(graph: &mut Graph, run: &Use<'_>) -> Result<Value> {
     let (x, ranges) = (run.input()?, ranges(run.indexes()?)?);
     let dim = graph.cols(x) - 1;

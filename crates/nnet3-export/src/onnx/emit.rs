@@ -23,7 +23,7 @@ pub struct Lengths {
 
 /// A graph, for one length or several of them, on the way to ONNX.
 pub struct Emitter<'a> {
-    /// The same graph for each length.
+    /// The graph for each of the lengths.
     pub(super) graphs: Vec<&'a Graph>,
     pub(super) lengths: Option<&'a Lengths>,
     /// The graphs of other lengths, in units, which tell where what the first graphs have in common does not hold.
@@ -224,14 +224,14 @@ impl<'a> Emitter<'a> {
         })
     }
 
-    /// Without `rows` the tensor is [sequences, columns].
+    /// Adds an input. Without `rows` the tensor is [sequences, columns].
     pub fn add_input(&mut self, value: Value, name: &str, rows: Option<Dimension>) {
         let info = self.info(value, name, rows);
         self.proto.input.push(info);
         self.names.insert(value, name.to_string());
     }
 
-    /// As [`add_input`](Self::add_input).
+    /// Adds an output, as [`add_input`](Self::add_input) adds an input.
     pub fn add_output(&mut self, value: Value, name: &str, rows: Option<Dimension>) -> Result<()> {
         let source = self.emit(value)?;
         self.node_to(name, "Identity", &[&source], vec![]);

@@ -43,7 +43,7 @@ pub(super) struct Lists<'e, 'a> {
     pub emitter: &'e mut Emitter<'a>,
     pub value: Value,
     pub sources: &'a [Value],
-    /// Of the sources.
+    /// The names of the sources.
     pub names: Vec<String>,
 }
 

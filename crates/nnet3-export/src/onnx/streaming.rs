@@ -38,9 +38,9 @@ pub struct Streaming {
 
 /// Models that refer to [`WEIGHTS_FILE`] in their folder.
 pub struct StreamingModels {
-    /// For the first chunk, with the frames before it.
+    /// The model for the first chunk, with the frames before it.
     pub first: Vec<u8>,
-    /// For each later one.
+    /// The model for each later chunk.
     pub step: Vec<u8>,
     pub weights: Vec<u8>,
 }

@@ -177,7 +177,7 @@ fn letters(token: &str) -> &str {
     token.trim_start_matches('<').trim_end_matches('>')
 }
 
-/// `LinearParams` as `linear_params`.
+/// A name such as `LinearParams`, written as `linear_params`.
 fn snake_case(name: &str) -> String {
     let mut out = String::new();
     let mut before = '_';

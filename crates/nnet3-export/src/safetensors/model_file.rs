@@ -18,14 +18,14 @@ pub(super) struct Place {
     pub name: String,
     /// Where its numbers are, row after row, little-endian.
     pub bytes: Range<usize>,
-    /// `F32` or `F64`.
+    /// The type of its numbers, `F32` or `F64`.
     pub dtype: Dtype,
     /// Rows and columns of a matrix, the length of a vector, nothing for a single number.
     pub shape: Vec<usize>,
 }
 
 impl Place {
-    /// Only matrices and vectors become tensors. Single numbers can be set, though.
+    /// Whether this becomes a tensor: only matrices and vectors do. Single numbers can be set, though.
     pub(super) fn is_tensor(&self) -> bool {
         !self.shape.is_empty()
     }
@@ -36,7 +36,7 @@ pub struct ModelFile {
     pub(super) bytes: Vec<u8>,
     pub(super) node_lines: Vec<String>,
     pub(super) components: Vec<Value>,
-    /// In the order of the file.
+    /// The places, in the order of the file.
     pub(super) places: Vec<Place>,
 }
 

@@ -48,7 +48,7 @@ impl Array {
         Array { data: self.data.iter().map(|&v| f(v)).collect(), ..self.clone() }
     }
 
-    /// As numpy broadcasts.
+    /// Repeats numbers as numpy does when it broadcasts.
     fn expand(&self, dims: &[usize]) -> Array {
         let rank = dims.len().max(self.dims.len());
         let ones = |list: &[usize]| [vec![1; rank - list.len()], list.to_vec()].concat();
