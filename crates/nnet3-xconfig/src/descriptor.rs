@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         Ok(if t == 0 { layer } else { Descriptor::Offset { of: Box::new(layer), t, x: None } })
     }
 
-    /// `@t` if it follows, else 0.
+    /// The number of `@t` if that follows, else 0.
     fn at(&mut self) -> Result<i64, String> {
         if self.tokens.get(self.next) != Some(&"@") {
             return Ok(0);

@@ -235,7 +235,7 @@ impl Layer {
 pub enum Target {
     /// The whole network: `ref` and `final`.
     Network,
-    /// `init`, `ref` and `final`.
+    /// All configs: `init`, `ref` and `final`.
     All,
     Init,
     Reference,

@@ -20,7 +20,8 @@ impl Value {
     }
 }
 
-/// As in expanded xconfigs and config lines: numbers by the shortest digits that give them back, `True`, `False`.
+/// Prints values as expanded xconfigs and config lines have them: numbers by the shortest digits that give them back,
+/// `True`, `False`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -105,7 +105,7 @@ fn fast_norm_pgru(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(output, dims.output))
 }
 
-/// From the node `y_t_tmp` to the state `s_t` and the output, which is returned.
+/// Writes the lines from the node `y_t_tmp` to the state `s_t` and the output, which is returned.
 pub(super) fn normalized_recurrence(
     layer: &Layer,
     b: &mut Builder,

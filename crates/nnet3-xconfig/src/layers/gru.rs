@@ -10,7 +10,7 @@ use crate::layer::{Builder, Built, Default, Key, Layer, LayerType, key};
 /// Keys of all GRUs.
 pub(super) const AFFINE_OPTIONS: Key =
     key("ng-affine-options", Default::Text(" max-change=0.75 "), "of all matrices");
-/// For layers without such a component: the key is in their expansion all the same.
+/// The note of a key that layers without such a component have in their expansion all the same.
 pub(super) const UNUSED_SCALE_OPTIONS: &str = "not used: this layer has no diagonal matrix";
 pub(super) const PROJECTED_EXAMPLE: &str =
     "cell-dim=128 recurrent-projection-dim=32 non-recurrent-projection-dim=32 delay=-3";

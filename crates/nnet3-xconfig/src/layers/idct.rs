@@ -32,7 +32,7 @@ fn build(layer: &mut Layer) -> Result<Built, Problem> {
     Ok(b.finish(node, dim))
 }
 
-/// `outputs` rows of `inputs` values.
+/// A matrix of `outputs` rows of `inputs` values.
 fn idct_matrix(inputs: i64, outputs: i64, lifter: f64) -> Vec<Vec<f64>> {
     let rows = outputs as f64;
     let element = |n: i64, k: i64| {

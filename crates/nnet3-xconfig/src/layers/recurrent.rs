@@ -123,7 +123,7 @@ pub(super) fn scale_options(layer: &Layer) -> String {
     }
 }
 
-/// `self-repair-scale=…` of nonlinearities.
+/// The key `self-repair-scale=…` of nonlinearities.
 pub(super) fn self_repair(layer: &Layer) -> Result<String, Problem> {
     Ok(format!("self-repair-scale={:.10}", layer.proportion("self-repair-scale-nonlinearity")?))
 }
