@@ -43,7 +43,7 @@ pub struct Aligner<'a> {
     options: &'a AlignOptions,
     model: &'a TransitionModel,
     pdfs: Vec<u32>,
-    /// With what log-likelihoods have been multiplied when the search sees them.
+    /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
     alignments: TableWriter<I32VectorHolder>,
     scores: Option<TableWriter<FloatHolder>>,

@@ -23,7 +23,7 @@ use crate::training::{Output, Sites, Training};
 use crate::{models, training_log};
 
 const OUTPUT: &str = "output";
-/// For statistics of a network with cross-entropy outputs, where none is given.
+/// The value of the option for statistics of a network with cross-entropy outputs, where none is given.
 const XENT_REGULARIZE: f32 = 0.1;
 
 // Options of the programs that train.

@@ -42,7 +42,7 @@ fn tolerate(message: &str, permissive: bool) -> Result<()> {
 pub struct GetChainEgs<'a> {
     pub input: &'a InputOptions,
     pub seed: i32,
-    /// Of supervision, in frames of the output.
+    /// By how many frames of the output the length of supervision may be off.
     pub length_tolerance: i32,
     pub long_keys: bool,
     pub normalization: Option<Normalization>,

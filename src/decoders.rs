@@ -159,7 +159,7 @@ pub fn decode_with(
 /// An utterance with its i-vectors; without features, if it cannot be decoded.
 type Job = (Utterance, Option<OwnedIvectors>);
 
-/// Decodes all utterances: for each of the networks `compute` there is a thread that runs it and searches. At most `most`
+/// Decodes all utterances, on a thread for each of the networks `compute`, which runs it and searches. At most `most`
 /// utterances are on their way.
 pub fn decode_in_parallel(
     tables: &Tables,

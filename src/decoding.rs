@@ -135,7 +135,7 @@ pub struct Decoding<'a> {
     options: &'a LatticeOptions,
     model: &'a TransitionModel,
     pdfs: Vec<u32>,
-    /// With what log-likelihoods have been multiplied when the search sees them.
+    /// The factor by which log-likelihoods have been multiplied when the search sees them.
     acoustic_scale: f32,
 }
 
@@ -253,7 +253,7 @@ impl<'a> Decoding<'a> {
 pub struct Decoder<'d> {
     decoding: &'d Decoding<'d>,
     search: SearchOptions,
-    /// With the graph of all utterances, if there is one.
+    /// The decoder of the graph of all utterances, if there is one.
     shared: Option<SharedDecoder<'d>>,
 }
 
@@ -308,7 +308,7 @@ pub struct Outputs {
     alignments: Option<TableWriter<I32VectorHolder>>,
     done: u64,
     failed: u64,
-    /// Of the utterances that are done.
+    /// The frames of the utterances that are done.
     frames: usize,
     log_likelihood: f64,
 }

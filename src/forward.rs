@@ -76,9 +76,9 @@ impl ForwardOptions {
 /// An acoustic model whose network is only run.
 pub struct AcousticNetwork {
     pub transitions: TransitionModel,
-    /// In test mode on the device, with components merged where that changes nothing.
+    /// The network, in test mode on the device, with components merged where that changes nothing.
     pub nnet: Nnet,
-    /// From outputs to scaled log-likelihoods, with the priors if the model has some.
+    /// The way from outputs to scaled log-likelihoods, with the priors if the model has some.
     pub scaling: OutputScaling,
 }
 
@@ -180,7 +180,7 @@ pub struct Output {
 /// Whether outputs of utterances may wait for others, with which chunks then are computed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Together {
-    /// They are there as soon as the utterance was read, and nothing depends on what comes before or after.
+    /// Outputs are there as soon as the utterance was read, and do not depend on what comes before or after.
     No,
     Yes,
 }
@@ -243,14 +243,14 @@ fn give_finished(
 pub struct Counts {
     pub done: usize,
     pub failed: usize,
-    /// Of the utterances that are done.
+    /// The frames of the utterances that are done.
     pub frames: usize,
 }
 
 /// What is written of an utterance's output; `None` if nothing is, because it failed.
 pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option<DenseMatrix<f32>>>;
 
-/// All utterances of the features, in their order; those that cannot be computed are left out with a warning.
+/// Computes all utterances of the features, in their order; those that cannot be computed are left out with a warning.
 pub fn compute(
     site: Site,
     ivectors: &IvectorOptions,
@@ -294,7 +294,7 @@ pub fn compute(
     Ok(counts)
 }
 
-/// Where an output is not a number, if that is anywhere. (-inf can be the logarithm of a probability.)
+/// The place of an output that is not a number, if there is one. (-inf can be the logarithm of a probability.)
 pub fn not_a_number(output: &DenseMatrix<f32>) -> Option<NotFinite> {
     let nan = output.data.iter().any(|value| value.is_nan());
     output.not_finite().filter(|_| nan)

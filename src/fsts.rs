@@ -61,7 +61,7 @@ pub fn symbols(rxfilename: &str) -> Result<Option<Symbols>> {
     if rxfilename.is_empty() { Ok(None) } else { Ok(Some(Symbols::load(rxfilename)?)) }
 }
 
-/// Integers, separated by blanks or lines.
+/// Reads integers that are separated by blanks or lines.
 pub fn read_integers(rxfilename: &str) -> Result<Vec<i32>> {
     let mut r = KaldiReader::open_raw(rxfilename)?;
     let mut integers = Vec::new();
@@ -88,7 +88,7 @@ pub fn read_disambiguation(rxfilename: &str) -> Result<Vec<i32>> {
     Ok(symbols)
 }
 
-/// As [`read_integers`], for labels, which are larger than 0.
+/// Does what [`read_integers`] does, for labels, which are larger than 0.
 pub fn read_labels(rxfilename: &str) -> Result<Vec<i32>> {
     let labels = read_integers(rxfilename)?;
     match labels.iter().find(|&&label| label <= 0) {
@@ -110,7 +110,7 @@ pub fn write_integers(wxfilename: &str, integers: &[i32]) -> Result<()> {
     Ok(w.finish()?)
 }
 
-/// `input` or `output`.
+/// The side of arcs that the name `input` or `output` means.
 pub fn side(name: &str) -> Option<ops::Side> {
     match name {
         "input" => Some(ops::Side::Input),

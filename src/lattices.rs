@@ -132,7 +132,7 @@ impl Depths {
 /// Determinized lattices, in the form that an option asks for.
 pub enum LatticeOutput {
     Compact(Output<CompactLatticeHolder>),
-    /// With an arc for each frame; acoustic costs are those of the input.
+    /// A lattice with an arc for each frame; acoustic costs are those of the input.
     Plain(Output<LatticeHolder>),
 }
 

@@ -13,7 +13,7 @@ use kaldi_io::shell;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command<'t> {
     pub words: Vec<String>,
-    /// As it is written.
+    /// The command as it is written.
     pub text: &'t str,
 }
 

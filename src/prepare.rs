@@ -15,13 +15,13 @@ pub fn for_test(nnet: &mut Nnet) -> Result<()> {
     collapse(nnet, &CollapseOptions::default())
 }
 
-/// The same for networks that are only run: all is merged that makes less work.
+/// Prepares networks that are only run: all is merged that makes less work.
 pub fn for_running(nnet: &mut Nnet) -> Result<()> {
     test_mode(nnet);
     collapse(nnet, &CollapseOptions::ALL)
 }
 
-/// As [`for_running`], for networks that are evaluated again and again: nothing is logged.
+/// Does what [`for_running`] does, for networks that are evaluated again and again: nothing is logged.
 pub fn for_evaluation(nnet: &mut Nnet) -> Result<()> {
     test_mode(nnet);
     nnet.collapse(&CollapseOptions::ALL).map(drop)

@@ -20,7 +20,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 /// logged.
 pub struct Counter {
     state: Arc<State>,
-    /// If the bar is shown.
+    /// The thread that draws, if the bar is shown.
     drawing: Option<JoinHandle<()>>,
 }
 

@@ -7,11 +7,11 @@ use anyhow::bail;
 /// What becomes of references without a hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// They are errors.
+    /// References without a hypothesis are errors.
     Strict,
-    /// They are left out.
+    /// References without a hypothesis are left out.
     Present,
-    /// All their words are missing.
+    /// All words of references without a hypothesis count as missing.
     All,
 }
 

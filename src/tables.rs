@@ -99,7 +99,7 @@ impl<H: Holder> Output<H> {
         Ok(Output::new(wspecifier, Writer::Table(TableWriter::open(wspecifier)?)))
     }
 
-    /// With `--format=json`, lines of JSON in the place of an archive: the fields of each value.
+    /// Opens the output. With `--format=json` it gets lines of JSON in the place of an archive: the fields of each value.
     pub fn open_as(
         format: FormatOption,
         wspecifier: &str,
@@ -171,7 +171,7 @@ pub fn map<I: Holder, O: Holder>(
     map_into::<I, O>(from, || Output::open(to), f)
 }
 
-/// As [`map`], to a table that is opened in some other way, once the first one is open.
+/// Does what [`map`] does, into a table that is opened in some other way, once the first one is open.
 pub fn map_into<I: Holder, O: Holder>(
     from: &str,
     open: impl FnOnce() -> Result<Output<O>>,

@@ -38,9 +38,9 @@ const MOST_STATES: usize = 1_000_000;
 /// How many threads there are.
 #[derive(Debug, Clone, Copy)]
 pub struct Threads {
-    /// For what i-vectors need, at the beginning.
+    /// Threads for what i-vectors need, at the beginning.
     pub at_startup: NonZero<usize>,
-    /// For files.
+    /// Threads for files.
     pub files: NonZero<usize>,
 }
 
@@ -136,7 +136,7 @@ impl<G: Graph> Session<'_, G> {
         Ok(if printed { String::new() } else { output::write(format, &name(path), &segments) })
     }
 
-    /// The text of a file, of which nothing is known before. `each` is told of each segment when it ends.
+    /// Gives the text of a file, of whose speaker nothing is known before. `each` is told of each segment when it ends.
     fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
         let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
         if wave.channels() > 1 {

@@ -60,7 +60,7 @@ fn run(options: Options) -> Result<u8> {
     output.finish()
 }
 
-/// At most `limit` warnings about floored variances, unless it is negative.
+/// Prints at most `limit` warnings about floored variances, or all if it is negative.
 fn warn(key: &str, floored: &[Floored], limit: i32) {
     let shown = usize::try_from(limit).unwrap_or(floored.len());
     for Floored { dims, window_frames } in floored.iter().take(shown) {

@@ -88,7 +88,7 @@ fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// As many sentences at random as there are.
+/// As many sentences as there are, drawn at random.
 fn draw(count: usize, random: &mut CRand) -> impl Iterator<Item = usize> {
     (0..count).map(move |_| random.int(0, count as i32 - 1) as usize)
 }

@@ -87,7 +87,7 @@ fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-/// In percent; of nothing at all there is none.
+/// A share in percent; null if it is a share of nothing.
 fn rate(part: usize, whole: usize) -> Value {
     Value::from(100.0 * part as f64 / whole as f64)
 }

@@ -39,7 +39,7 @@ struct Options {
 /// Which lattices are copied.
 enum Filter {
     All,
-    /// Those in the list, or those that are not.
+    /// The lattices in the list, or those that are not in it.
     Listed(HashSet<String>, bool),
 }
 

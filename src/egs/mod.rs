@@ -36,7 +36,7 @@ pub trait Stage<E: Example>: Send {
         0
     }
 
-    /// At the end, after the outputs: says what was done with the examples that were read, and gives the exit status.
+    /// Says at the end, after the outputs, what was done with the examples that were read, and gives the exit status.
     fn summarize(&self, read: u64) -> u8;
 }
 

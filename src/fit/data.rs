@@ -33,7 +33,7 @@ pub fn sizes(text: &str) -> Result<MinibatchSizes> {
     Ok(text.parse()?)
 }
 
-/// All examples, or where they come from.
+/// All examples of a training, or the places that they come from.
 pub struct Data {
     rspecifier: String,
     options: DataOptions,

@@ -36,7 +36,7 @@ const STATISTICS_MINIBATCHES: usize = 100;
 pub(super) struct Run<'d> {
     pub fit: Fit,
     pub plan: Arc<Plan>,
-    /// With several replicas it has the network between epochs.
+    /// The trainer, which has the network between epochs even where there are several replicas.
     pub trainer: Trainer,
     pub together: Together,
     pub data: Data,
@@ -265,7 +265,7 @@ impl Run<'_> {
         Ok(anyhow!("the loss of '{output}' is not a finite number in {place}: {}", self.what_is_kept()?))
     }
 
-    /// Where a training that ends now can be taken up again.
+    /// Says where a training that ends now can be taken up again.
     fn what_is_kept(&self) -> Result<String> {
         let last = match &self.checkpoints {
             None => "there is no checkpoint, for --checkpoint-dir was not given".to_owned(),

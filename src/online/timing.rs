@@ -10,9 +10,9 @@ use crate::messages;
 pub struct OnlineTimer {
     key: String,
     start: Instant,
-    /// In seconds.
+    /// How long users waited, in seconds.
     waited: f64,
-    /// Of the sound so far, in seconds.
+    /// The length of the sound so far, in seconds.
     length: f64,
 }
 

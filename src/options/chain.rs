@@ -32,7 +32,7 @@ pub struct ChainTrainingOptions {
 }
 
 impl ChainTrainingOptions {
-    /// As the library takes them. An error if a number makes no sense.
+    /// The options as the library takes them. It is an error if a number makes no sense.
     pub fn chain_options(&self) -> anyhow::Result<ChainOptions> {
         let options = ChainOptions {
             l2_regularize: self.l2_regularize,

@@ -33,12 +33,12 @@ pub struct CombineArgs {
 }
 
 impl CombineArgs {
-    /// Where to compute.
+    /// The device that is to compute.
     pub fn select_device(&self) -> Result<Device> {
         self.device.select(&self.use_gpu)
     }
 
-    /// As the library takes them.
+    /// The options as the library takes them.
     pub fn combine_options(&self, device: &Device) -> Result<CombineOptions> {
         let Some(evaluations) = usize::try_from(self.max_objective_evaluations).ok().filter(|&n| n > 0)
         else {

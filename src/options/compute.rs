@@ -92,7 +92,7 @@ pub struct ComputationOptions {
 }
 
 impl OptimizationOptions {
-    /// As the library takes them.
+    /// The options as the library takes them.
     pub fn optimize_options(&self) -> Result<OptimizeOptions> {
         if !(0..=2).contains(&self.memory_compression_level) {
             let level = self.memory_compression_level;
@@ -102,14 +102,14 @@ impl OptimizationOptions {
     }
 }
 
-/// With `--verbose=3` computations are checked after every pass.
+/// The defaults, with which computations are checked after every pass if there is `--verbose=3`.
 pub fn compiler_defaults() -> CompilerOptions {
     let defaults = CompilerOptions::default();
     CompilerOptions { check_all: defaults.check_all || log::verbose() >= 3, ..defaults }
 }
 
 impl CachingOptions {
-    /// As the library takes them.
+    /// The options as the library takes them.
     pub fn compiler_options(&self) -> CompilerOptions {
         CompilerOptions {
             use_shortcut: self.use_shortcut,

@@ -210,7 +210,7 @@ fn debug() -> Result<Debug> {
     Debug::parse(&text).map_err(|e| anyhow::anyhow!("the environment variable {GPU_DEBUG}: {e}"))
 }
 
-/// Where compiled kernels are kept: `nnet3` in the user's cache folder.
+/// The folder in which compiled kernels are kept: `nnet3` in the user's cache folder.
 fn cache_folder() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());

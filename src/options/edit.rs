@@ -71,7 +71,7 @@ impl EditOptions {
         }
     }
 
-    /// `--edits-config`, then `--edits`
+    /// Applies `--edits-config`, then `--edits`.
     pub fn apply_edits(&self, nnet: &mut Nnet) -> Result<()> {
         let random = Random::new(self.srand);
         if !self.edits_config.is_empty() {

@@ -195,7 +195,7 @@ impl LoopedOptions {
         ComputationOptions { debug }.observe(forward.executor());
     }
 
-    /// The same for another thread.
+    /// Makes another runner like this one, for another thread.
     pub fn another(&self, forward: &LoopedForward) -> LoopedForward {
         let mut another = forward.another();
         self.observe(&mut another);

@@ -47,7 +47,7 @@ impl ComputeProbOptions {
         })
     }
 
-    /// As the library takes them.
+    /// The options as the library takes them.
     pub fn prob_options(&self) -> Result<ProbOptions> {
         let debug = self.computation.debug || self.debug_computation;
         Ok(ProbOptions {

@@ -68,7 +68,7 @@ fn positive(name: &str, value: i32) -> Result<u64> {
 }
 
 impl TrainingOptions {
-    /// As the library takes them, for each of so many replicas.
+    /// The options as the library takes them, for each of so many replicas.
     pub fn trainer_options(&self, replicas: usize) -> Result<TrainerOptions> {
         let second_thread = match self.num_threads {
             1 => SecondThread::Never,

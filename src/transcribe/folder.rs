@@ -32,7 +32,7 @@ use crate::search_graph::{self, PairFiles, SharedGraph};
 const MAX_COUNT: f32 = 100.0;
 const SILENCE_WEIGHT: f32 = 1e-3;
 
-/// Where a folder has its pieces.
+/// The names of the pieces in a folder of one form.
 struct Layout {
     mdl: &'static str,
     /// What stands before the names of the files with options of features, of the graph, and of the classes of phones.
@@ -120,7 +120,7 @@ struct Pieces {
     settings: RecognizerArgs,
     ivectors: Option<IvectorArgs>,
     global_cmvn: Option<String>,
-    /// Options of a running mean, in the place of that of the global statistics.
+    /// The options of a running mean, in the place of the mean of the global statistics.
     online_cmvn: Option<String>,
     word_boundary: Option<String>,
 }
@@ -135,7 +135,7 @@ pub struct Loaded {
     pub names: Names,
     /// Options of search, network and end pointing.
     pub settings: RecognizerArgs,
-    /// If the speaker's pauses end a piece of text.
+    /// The rules of end pointing, if the speaker's pauses end a piece of text.
     pub endpoint: Option<EndpointOptions>,
     pub boundaries: Option<WordBoundaries>,
 }

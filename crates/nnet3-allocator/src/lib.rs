@@ -20,7 +20,7 @@ pub struct ProgramAllocator {
     choice: AtomicU8,
     /// Whether a process with this name and first argument handles examples.
     handles_examples: fn(&[u8], &[u8]) -> bool,
-    /// Told of a block, of so many bytes, that is not to be had.
+    /// Is told of a block, of so many bytes, that is not to be had.
     no_memory: fn(usize),
 }
 

@@ -38,7 +38,8 @@ pub struct Recognizer<G> {
 }
 
 impl<G: Graph> Recognizer<G> {
-    /// Is ready for an utterance of a speaker of whom nothing is known. An error if features, network and search do not fit.
+    /// Makes a recogniser that is ready for an utterance of a speaker of whom nothing is known. It is an error if
+    /// features, network and search do not fit.
     pub fn new(
         model: RecognizerModel,
         network: LoopedForward,
@@ -185,7 +186,7 @@ impl<G: Graph> Recognizer<G> {
         self.search.finish()
     }
 
-    /// For the lattice of an utterance that is finished.
+    /// The search, for the lattice of an utterance that is finished.
     pub fn decoder(&self) -> &LatticeDecoder<G> {
         &self.search
     }

@@ -35,7 +35,7 @@ fn transitions() -> TransitionModel {
     TransitionModel::new(&tree, topology).unwrap()
 }
 
-/// Each phone is a word, one after another; only after phone 1 an utterance can end.
+/// A graph in which each phone is a word, one after another; only after phone 1 an utterance can end.
 fn graph(model: &TransitionModel) -> SearchGraph {
     let mut fst = Fst::default();
     let between = fst.add_state();

@@ -55,7 +55,7 @@ pub struct Figures {
     pub objective: f64,
     /// Part of the frames that are recognised.
     pub accuracy: Option<f64>,
-    /// Of a chain model's output for regularisation: mean log-likelihood of a frame.
+    /// The mean log-likelihood of a frame for a chain model's output for regularisation.
     pub cross_entropy: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ pub struct Job {
     pub learning_rate: Option<f64>,
     pub objective: Option<f64>,
     pub frames: Option<f64>,
-    /// From start to end of the job, in seconds.
+    /// The time from start to end of the job, in seconds.
     pub elapsed: Option<f64>,
     pub times: Option<Times>,
 }
@@ -223,7 +223,7 @@ fn changes(log: &str) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// Of all nonlinearities of which `nnet3-info` prints the mean of the derivatives.
+/// The saturations of all nonlinearities of which `nnet3-info` prints the mean of the derivatives.
 fn saturations(log: &str) -> Vec<(String, f64)> {
     let mut out = Vec::new();
     for line in log.lines() {

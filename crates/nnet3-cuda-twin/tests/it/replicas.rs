@@ -7,7 +7,7 @@ use nnet3_cuda_twin::device;
 use nnet3_train::trainer::TrainerOptions;
 use replica_runs::compare;
 
-/// The same bytes as from devices that are used one after another.
+/// Compares with the bytes from devices that are used one after another.
 #[test]
 fn two_devices() {
     compare(&[device(), device()], TrainerOptions::default(), 2, 6);
