@@ -14,7 +14,7 @@ pub struct PhoneSegment {
 impl TransitionModel {
     /// Whether, in this alignment, a state is left before its self-loops are taken, as decoding graphs have it, and not
     /// after. False if nothing tells.
-    pub fn is_reordered(&self, alignment: &[TransitionId]) -> Result<bool> {
+    pub(crate) fn is_reordered(&self, alignment: &[TransitionId]) -> Result<bool> {
         for (t, pair) in alignment.windows(2).enumerate() {
             if self.state_index(pair[0]) == self.state_index(pair[1]) {
                 continue;

@@ -88,7 +88,7 @@ impl HmmTopology {
 
     /// Whether the pdf classes of each state's self-loop and its other transitions are the same. Otherwise files are in
     /// the extended form.
-    pub fn is_hmm(&self) -> bool {
+    pub(crate) fn is_hmm(&self) -> bool {
         self.entries.iter().flatten().all(|state| state.forward_pdf_class == state.self_loop_pdf_class)
     }
 

@@ -117,7 +117,7 @@ impl TransitionModel {
         self.num_pdfs
     }
     /// The logarithm of each transition-id's probability; the first element means nothing.
-    pub fn log_probs(&self) -> &[f32] {
+    pub(crate) fn log_probs(&self) -> &[f32] {
         &self.log_probs
     }
     pub(crate) fn log_probs_mut(&mut self) -> &mut [f32] {
@@ -183,7 +183,7 @@ impl TransitionModel {
         phones
     }
     /// Which of its state's transitions this is, from 0, in the order of the topology.
-    pub fn transition_index(&self, id: TransitionId) -> usize {
+    pub(crate) fn transition_index(&self, id: TransitionId) -> usize {
         id.0 - self.first_id[self.state_of[id.0]]
     }
     /// The state of the phone that a transition leads to.

@@ -70,7 +70,7 @@ impl ContextDependency {
 
     /// All combinations of pdfs that a state of a phone with these two pdf classes can have. `phones` are all phones that
     /// may surround it.
-    pub fn pdf_pairs(
+    pub(crate) fn pdf_pairs(
         &self,
         phones: &[i32],
         phone: i32,

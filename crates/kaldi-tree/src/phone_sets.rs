@@ -9,7 +9,7 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 pub(crate) const MOST_PHONES: i32 = 1 << 20;
 
 /// An error if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
-pub fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {
+pub(crate) fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {
     let mut phones = Vec::new();
     for set in sets {
         if set.is_empty() {

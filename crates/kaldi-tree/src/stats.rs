@@ -95,7 +95,7 @@ fn by_number<'a, C>(
 const MOST_LEAVES: usize = 1 << 24;
 
 /// Entries by the value of a key, which all must have.
-pub fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>>> {
+pub(crate) fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>>> {
     by_number(stats, |(event, _)| match value_of(event, key) {
         Some(value) if (0..MOST_PHONES).contains(&value) => Ok(value as usize),
         Some(value) => Err(Error::stats(format!("the value {value} of key {key} is not possible"))),
@@ -104,7 +104,7 @@ pub fn by_key<'a, C>(stats: &[&'a Entry<C>], key: i32) -> Result<Vec<Part<'a, C>
 }
 
 /// Entries by the leaf of a tree, which must have one for each.
-pub fn by_leaf<'a, C>(stats: &[&'a Entry<C>], tree: &EventMap) -> Result<Vec<Part<'a, C>>> {
+pub(crate) fn by_leaf<'a, C>(stats: &[&'a Entry<C>], tree: &EventMap) -> Result<Vec<Part<'a, C>>> {
     by_number(stats, |(event, _)| {
         let leaf = tree.map(event).and_then(|leaf| usize::try_from(leaf).ok());
         leaf.filter(|&leaf| leaf < MOST_LEAVES).ok_or_else(|| {
@@ -132,7 +132,7 @@ pub fn filter<'a, C>(stats: &[&'a Entry<C>], key: i32, values: &[i32], is_in: bo
 }
 
 /// All values of a key, sorted, each once; entries without it are passed over.
-pub fn values_of<C>(stats: &[&Entry<C>], key: i32) -> Vec<i32> {
+pub(crate) fn values_of<C>(stats: &[&Entry<C>], key: i32) -> Vec<i32> {
     let mut values: Vec<i32> = stats.iter().filter_map(|(event, _)| value_of(event, key)).collect();
     values.sort_unstable();
     values.dedup();
@@ -144,19 +144,19 @@ pub fn sum<C: Clusterable>(stats: &[&Entry<C>]) -> Option<C> {
     cluster::sum(stats.iter().map(|entry| &entry.1))
 }
 
-pub fn sum_normalizers<C: Clusterable>(stats: &[&Entry<C>]) -> f32 {
+pub(crate) fn sum_normalizers<C: Clusterable>(stats: &[&Entry<C>]) -> f32 {
     cluster::sum_normalizers(stats.iter().map(|entry| &entry.1))
 }
 
 /// The sum of the objective functions of a tree's leaves.
-pub fn objf_of_tree<C: Clusterable>(stats: &[&Entry<C>], tree: &EventMap) -> Result<f32> {
+pub(crate) fn objf_of_tree<C: Clusterable>(stats: &[&Entry<C>], tree: &EventMap) -> Result<f32> {
     let sums: Vec<C> = by_leaf(stats, tree)?.iter().filter_map(|part| sum(part)).collect();
     Ok(cluster::sum_objf(&sums))
 }
 
 /// The part of an event in a window of `old` width and central position that a narrower window `new` sees. Keys that are
 /// no positions stay.
-pub fn convert_context(
+pub(crate) fn convert_context(
     event: &[(i32, i32)],
     (old_width, old_central): (usize, usize),
     (new_width, new_central): (usize, usize),

@@ -79,7 +79,7 @@ impl NnetChainSupervision {
     }
 
     /// How far apart in time the frames are.
-    pub fn frame_step(&self) -> Option<i32> {
+    pub(crate) fn frame_step(&self) -> Option<i32> {
         let first = self.indexes.first()?.t;
         self.indexes.iter().map(|index| index.t).find(|&t| t != first).map(|t| t - first)
     }

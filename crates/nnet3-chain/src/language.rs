@@ -21,7 +21,7 @@ pub fn rename_output(key: &str, example: &mut NnetChainExample) -> Result<()> {
 }
 
 /// The language of an output that is named after it, `output-LANGUAGE`.
-pub fn language_of_output(name: &str) -> Option<&str> {
+pub(crate) fn language_of_output(name: &str) -> Option<&str> {
     name.strip_prefix("output-").filter(|language| is_language(language))
 }
 

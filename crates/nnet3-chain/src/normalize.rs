@@ -100,7 +100,7 @@ impl Normalization {
 }
 
 /// The acceptor of pdfs plus 1 of a training graph, without empty arcs.
-pub fn pdf_graph(graph: &Fst, transitions: &TransitionModel) -> Result<Fst> {
+pub(crate) fn pdf_graph(graph: &Fst, transitions: &TransitionModel) -> Result<Fst> {
     let mut fst = graph.clone();
     ops::project(&mut fst, ops::Side::Input);
     ops::remove_epsilons(&mut fst).map_err(fst_error)?;

@@ -60,13 +60,13 @@ impl<'a> PhoneModel<'a> {
     }
 
     /// Makes labels that are transition-ids pdfs plus 1.
-    pub fn to_pdfs(&self, fst: &mut Fst) -> Result<()> {
+    pub(crate) fn to_pdfs(self, fst: &mut Fst) -> Result<()> {
         to_pdfs(self.transitions, fst)
     }
 }
 
 /// Makes an acceptor of the input labels, transition-ids, whose labels are pdfs plus 1.
-pub fn to_pdfs(transitions: &TransitionModel, fst: &mut Fst) -> Result<()> {
+pub(crate) fn to_pdfs(transitions: &TransitionModel, fst: &mut Fst) -> Result<()> {
     for arc in fst.states.iter_mut().flat_map(|state| &mut state.arcs) {
         if arc.ilabel != EPSILON {
             arc.ilabel = 1 + transitions.pdf(transitions.transition_id(arc.ilabel)?);

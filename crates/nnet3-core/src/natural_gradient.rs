@@ -214,7 +214,7 @@ impl NaturalGradient {
     }
 
     /// The variant that takes the least work, for rows whose products with `others` columns are wanted.
-    pub fn preconditioning(
+    pub(crate) fn preconditioning(
         &self,
         context: Context<'_>,
         rows: usize,

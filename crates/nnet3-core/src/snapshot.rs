@@ -153,7 +153,7 @@ impl<'s> Keeper<'s> {
     }
 
     /// A matrix that gets the shape of what is put back.
-    pub fn any_matrix(&mut self, x: &mut Matrix) -> Result<()> {
+    pub(crate) fn any_matrix(&mut self, x: &mut Matrix) -> Result<()> {
         match &mut self.mode {
             Mode::Takes(snapshot) => snapshot.matrices.push(on_host(x)),
             Mode::Gives { snapshot, matrices, device, .. } => {

@@ -202,7 +202,7 @@ pub fn best_paths(lattice: &Lattice, n: usize) -> Result<Vec<Lattice>> {
 }
 
 /// The cost of the best way from each state of a sorted lattice to an end.
-pub fn costs_to_end<W: AnyLattice>(lattice: &Fst<W>) -> Vec<f64> {
+pub(crate) fn costs_to_end<W: AnyLattice>(lattice: &Fst<W>) -> Vec<f64> {
     let mut costs = vec![f64::INFINITY; lattice.states.len()];
     for (s, state) in lattice.numbered().collect::<Vec<_>>().into_iter().rev() {
         let ways = state.arcs.iter().map(|arc| arc.weight.costs().cost() + costs[arc.next as usize]);

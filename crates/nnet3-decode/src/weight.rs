@@ -45,7 +45,7 @@ impl LatticeWeight {
     }
 
     /// Whether both sums of costs are the same but for `delta`.
-    pub fn approx_equal(&self, other: &LatticeWeight, delta: f32) -> bool {
+    pub(crate) fn approx_equal(&self, other: &LatticeWeight, delta: f32) -> bool {
         self == other || ((self.graph + self.acoustic) - (other.graph + other.acoustic)).abs() <= delta
     }
 }
@@ -133,7 +133,7 @@ impl CompactLatticeWeight {
 }
 
 /// The better string is the greater one: the shorter, or else the one that is larger where they first differ.
-pub fn compare_strings(a: &[i32], b: &[i32]) -> Ordering {
+pub(crate) fn compare_strings(a: &[i32], b: &[i32]) -> Ordering {
     b.len().cmp(&a.len()).then_with(|| a.cmp(b))
 }
 

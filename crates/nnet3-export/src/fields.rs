@@ -35,7 +35,7 @@ impl Fields {
         Fields::parse(component.type_name(), w.into_bytes(), |r| registry::read(r).map(|_| ()))
     }
 
-    pub fn of_indexes(type_name: &str, indexes: &dyn PrecomputedIndexes) -> Result<Fields> {
+    pub(crate) fn of_indexes(type_name: &str, indexes: &dyn PrecomputedIndexes) -> Result<Fields> {
         let mut w = KaldiWriter::in_memory(true);
         indexes.write(&mut w)?;
         Fields::parse(type_name, w.into_bytes(), |r| registry::read_precomputed(r).map(|_| ()))

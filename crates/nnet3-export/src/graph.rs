@@ -248,7 +248,7 @@ impl Graph {
         self.standard("MatMul", &[x, w], &[], shape)
     }
 
-    pub fn concat_cols(&mut self, parts: &[Value]) -> Value {
+    pub(crate) fn concat_cols(&mut self, parts: &[Value]) -> Value {
         if let [only] = parts {
             return *only;
         }
@@ -258,7 +258,7 @@ impl Graph {
     }
 
     /// Columns `first` to `first + cols` of `x`; they belong where `x` belongs.
-    pub fn slice_cols(&mut self, x: Value, first: usize, cols: usize) -> Value {
+    pub(crate) fn slice_cols(&mut self, x: Value, first: usize, cols: usize) -> Value {
         if (first, cols) == (0, self.cols(x)) {
             return x;
         }
@@ -268,7 +268,7 @@ impl Graph {
         self.push_in(segment, op, rows, cols)
     }
 
-    pub fn gather_cols(&mut self, x: Value, columns: &[i64]) -> Value {
+    pub(crate) fn gather_cols(&mut self, x: Value, columns: &[i64]) -> Value {
         let list = self.ints(columns);
         let shape = (self.rows(x), columns.len());
         self.standard("Gather", &[x, list], &[("axis", Attribute::Int(2))], shape)
@@ -311,7 +311,7 @@ impl Graph {
     }
 
     /// Sums of ranges of rows.
-    pub fn sum_ranges(&mut self, x: Value, ranges: &[(u32, u32)]) -> Value {
+    pub(crate) fn sum_ranges(&mut self, x: Value, ranges: &[(u32, u32)]) -> Value {
         /// Longer sums of a fixed length are not written out for graphs of any length.
         const LONGEST: u32 = 64;
         let (rows, cols) = (self.rows(x) as u32, self.cols(x));

@@ -48,7 +48,7 @@ where
 }
 
 /// Does what [`average`] does; `load` gets the networks' numbers, and messages use the names.
-pub fn average_numbered<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
+pub(crate) fn average_numbered<L>(names: &[String], weights: &[f32], threads: usize, load: L) -> Result<Nnet>
 where
     L: Fn(usize) -> Result<Nnet> + Sync,
 {
@@ -91,7 +91,7 @@ fn same_structure(a: &Nnet, a_name: &str, b: &Nnet, b_name: &str) -> Result<()> 
 }
 
 /// Makes `mean`, the mean of `count - 1` networks, the mean of those and `next`.
-pub fn add_to_mean(mean: &mut Nnet, next: &Nnet, count: usize) -> Result<()> {
+pub(crate) fn add_to_mean(mean: &mut Nnet, next: &Nnet, count: usize) -> Result<()> {
     mean.check_same_structure(next)?;
     mean.scale((count as f32 - 1.0) / count as f32);
     mean.add(1.0 / count as f32, next);

@@ -131,7 +131,7 @@ impl NnetExample {
     pub fn io(&self, name: &str) -> Option<&NnetIo> {
         self.ios.iter().find(|io| io.name == name)
     }
-    pub fn io_mut(&mut self, name: &str) -> Option<&mut NnetIo> {
+    pub(crate) fn io_mut(&mut self, name: &str) -> Option<&mut NnetIo> {
         self.ios.iter_mut().find(|io| io.name == name)
     }
 

@@ -79,7 +79,7 @@ impl MinibatchSizes {
     }
 
     /// The largest allowed minibatch of at most `available` such examples; 0 if none is allowed.
-    pub fn largest_up_to(&self, example_size: usize, available: usize) -> usize {
+    pub(crate) fn largest_up_to(&self, example_size: usize, available: usize) -> usize {
         let fit = |&(low, high): &(usize, usize)| if available < low { 0 } else { high.min(available) };
         self.rule(example_size).ranges.iter().map(fit).max().unwrap_or(0)
     }

@@ -42,7 +42,7 @@ impl Runner {
     pub fn compiler(&mut self) -> &mut CachingCompiler {
         &mut self.compiler
     }
-    pub fn into_compiler(self) -> CachingCompiler {
+    pub(crate) fn into_compiler(self) -> CachingCompiler {
         self.compiler
     }
 

@@ -32,7 +32,7 @@ impl<'e> OutputRequest<'e> {
 impl<'e> MinibatchRequest<'e> {
     /// Adds what the network has an input for; false if it has an output of this name. Other names, and features of another
     /// dimension, are errors.
-    pub fn try_input(&mut self, nnet: &Nnet, io: &'e NnetIo) -> Result<bool> {
+    pub(crate) fn try_input(&mut self, nnet: &Nnet, io: &'e NnetIo) -> Result<bool> {
         let (node, is_input) = find(nnet, &io.name)?;
         if is_input {
             let (expected, found) = (nnet.node_dim(node), io.features.cols());
@@ -82,7 +82,7 @@ impl<'e> MinibatchRequest<'e> {
 
     /// The request as the compiler takes it. With `derivatives`, those of all outputs will be supplied and the
     /// parameters' are wanted.
-    pub fn computation_request(
+    pub(crate) fn computation_request(
         &self,
         derivatives: bool,
         store_component_stats: bool,
@@ -116,7 +116,7 @@ impl<'e> MinibatchRequest<'e> {
 
 /// A request for one output at the indexes that the example has for it, whatever its targets are, from every input in the
 /// example. Names that the network does not have and inputs of another dimension are errors.
-pub fn forward_request<'e>(
+pub(crate) fn forward_request<'e>(
     nnet: &Nnet,
     example: &'e NnetExample,
     output: &str,

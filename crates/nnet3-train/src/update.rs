@@ -13,7 +13,7 @@ use nnet3_core::orthonormal::{Norms, constrain};
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
 /// delta -= 2 · `scale` · (learning rate) · (l2 constant) · parameters, component by component.
-pub fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
+pub(crate) fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
     for id in nnet.updatable_components() {
         let component = delta.nnet_mut().component_mut(id);
         let Some(settings) = component.as_updatable().map(|u| u.settings()) else { continue };
@@ -53,7 +53,7 @@ impl Stepper {
     }
 
     /// Makes a stepper for these components of networks like this one.
-    pub fn of_components(nnet: &Nnet, ids: Vec<ComponentId>, device: &Device) -> Stepper {
+    pub(crate) fn of_components(nnet: &Nnet, ids: Vec<ComponentId>, device: &Device) -> Stepper {
         let max_change = |id| nnet.component(id).as_updatable().map_or(0.0, |u| u.settings().max_change);
         let components = ids.iter().map(|&id| (nnet.component_name(id).to_owned(), max_change(id))).collect();
         let factors = Matrix::zeros(device, 1, ids.len() + 1);
@@ -118,11 +118,16 @@ impl Stepper {
 }
 
 /// Numbers that a step of an orthonormal constraint takes in the ledger.
-pub const CONSTRAINT_ENTRIES: usize = 2;
+pub(crate) const CONSTRAINT_ENTRIES: usize = 2;
 
 /// Moves each matrix with an orthonormal constraint, one time in four, towards it. The ledger gets the norms by which warnings
 /// are given; it has room for each component.
-pub fn constrain_orthonormal(nnet: &mut Nnet, context: Context<'_>, minibatch: u64, ledger: &mut Ledger) {
+pub(crate) fn constrain_orthonormal(
+    nnet: &mut Nnet,
+    context: Context<'_>,
+    minibatch: u64,
+    ledger: &mut Ledger,
+) {
     for id in nnet.updatable_components() {
         let (component, name) = nnet.component_and_name(id);
         let Some((constraint, matrix)) = component.orthonormal_constraint() else { continue };

@@ -97,17 +97,17 @@ impl FrameOptions {
     }
 
     /// Samples from the beginning of a frame to that of the next.
-    pub fn shift_samples(&self) -> usize {
+    pub(crate) fn shift_samples(&self) -> usize {
         self.samples(self.shift)
     }
 
     /// Samples of a frame.
-    pub fn length_samples(&self) -> usize {
+    pub(crate) fn length_samples(&self) -> usize {
         self.samples(self.length)
     }
 
     /// Samples of a frame with its padding.
-    pub fn padded_samples(&self) -> usize {
+    pub(crate) fn padded_samples(&self) -> usize {
         let length = self.length_samples();
         if self.round_to_power_of_two { length.next_power_of_two() } else { length }
     }

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command};
 
-use super::escape::shell_escape;
+use super::shell_escape;
 use super::{StandardOptions, Stop, help};
 use crate::text::{parse_integer, parse_real, trim};
 

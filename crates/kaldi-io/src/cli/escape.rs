@@ -2,7 +2,7 @@
 
 /// Unchanged if it consists of letters, digits and ``[]~#^_-+=:.,/``; otherwise in single quotes, or in double quotes
 /// if it contains single quotes but nothing that double quotes would not protect.
-pub fn shell_escape(word: &str) -> String {
+pub(crate) fn shell_escape(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "[]~#^_-+=:.,/".contains(c);
     if !word.is_empty() && word.chars().all(harmless) {
         word.to_owned()

@@ -58,8 +58,8 @@ use clap::{Args, FromArgMatches};
 use crate::log::{self, Site};
 use crate::terminal;
 pub use arguments::command;
-pub use escape::shell_escape;
-pub use signal::restore_sigpipe;
+pub(crate) use escape::shell_escape;
+pub(crate) use signal::restore_sigpipe;
 
 /// Status of a program that failed.
 pub const FAILED: u8 = 255;

@@ -21,7 +21,12 @@ const CONDITION: f64 = 1e4;
 const MOST_ROTATIONS: usize = 100_000;
 
 /// Solves A x = b by at most `steps` steps from where `x` is.
-pub fn conjugate_gradients(a: &SymmetricMatrix<f64>, b: &[f64], steps: usize, x: &mut [f64]) -> Solution {
+pub(crate) fn conjugate_gradients(
+    a: &SymmetricMatrix<f64>,
+    b: &[f64],
+    steps: usize,
+    x: &mut [f64],
+) -> Solution {
     let before = x.to_vec();
     let a = Full::new(a);
     // Residuals are A x − b, directions lead away from them.

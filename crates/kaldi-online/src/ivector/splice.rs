@@ -101,7 +101,7 @@ impl SplicedFrames {
     }
 
     /// Forgets frames before `t`.
-    pub fn drop_before(&mut self, t: usize) {
+    pub(crate) fn drop_before(&mut self, t: usize) {
         while self.dropped < t && self.out.pop_front().is_some() {
             self.dropped += 1;
         }

@@ -84,12 +84,12 @@ impl<C: Clusterable> Merging<C> {
         self.clusters.len()
     }
 
-    pub fn is_alive(&self, i: usize) -> bool {
+    pub(crate) fn is_alive(&self, i: usize) -> bool {
         self.clusters[i].is_some()
     }
 
     /// Works out the distances of all pairs of clusters, and tells them: i, j < i, distance.
-    pub fn for_all_pairs(&mut self, mut f: impl FnMut(usize, usize, f32)) {
+    pub(crate) fn for_all_pairs(&mut self, mut f: impl FnMut(usize, usize, f32)) {
         for i in 0..self.len() {
             for j in 0..i {
                 if self.is_alive(i) && self.is_alive(j) {
@@ -101,7 +101,7 @@ impl<C: Clusterable> Merging<C> {
     }
 
     /// Does what `for_all_pairs` does, with distances that are known already.
-    pub fn for_known_pairs(&self, mut f: impl FnMut(usize, usize, f32)) {
+    pub(crate) fn for_known_pairs(&self, mut f: impl FnMut(usize, usize, f32)) {
         for i in 0..self.len() {
             for j in 0..i {
                 if self.is_alive(i) && self.is_alive(j) {
@@ -112,7 +112,7 @@ impl<C: Clusterable> Merging<C> {
     }
 
     /// Works out the distance of two clusters i and j, j < i.
-    pub fn update_distance(&mut self, i: usize, j: usize) -> f32 {
+    pub(crate) fn update_distance(&mut self, i: usize, j: usize) -> f32 {
         let (Some(a), Some(b)) = (&self.clusters[i], &self.clusters[j]) else { return f32::INFINITY };
         let distance = a.distance(self.objf[i], b, self.objf[j]);
         self.distances[index(i, j)] = distance;
@@ -120,7 +120,7 @@ impl<C: Clusterable> Merging<C> {
     }
 
     /// Whether both are clusters still, and this is their distance.
-    pub fn can_merge(&self, i: usize, j: usize, distance: f32) -> bool {
+    pub(crate) fn can_merge(&self, i: usize, j: usize, distance: f32) -> bool {
         let known = self.distances[index(i, j)];
         self.is_alive(i)
             && self.is_alive(j)

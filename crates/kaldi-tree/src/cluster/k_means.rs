@@ -29,7 +29,7 @@ pub type KMeans<C> = (f32, Vec<C>, Vec<usize>);
 ///
 /// # Panics
 /// If there are fewer points than clusters, or no clusters.
-pub fn k_means<C: Clusterable>(
+pub(crate) fn k_means<C: Clusterable>(
     points: &[C],
     num_clusters: usize,
     options: &KMeansOptions,

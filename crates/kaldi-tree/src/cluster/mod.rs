@@ -10,19 +10,20 @@ mod tests;
 mod top_down;
 
 pub use bottom_up::bottom_up;
-pub use k_means::{KMeansOptions, k_means};
+pub use k_means::KMeansOptions;
+pub(crate) use k_means::k_means;
 pub use refine::{RefineOptions, refine};
-pub use top_down::{Hierarchy, TreeClusterOptions, top_down, tree_cluster};
+pub use top_down::{Hierarchy, TreeClusterOptions, tree_cluster};
 
 use crate::clusterable::Clusterable;
 
 /// The sum of objective functions, in this order and in single precision as in the reference.
-pub fn sum_objf<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> f32 {
+pub(crate) fn sum_objf<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> f32 {
     stats.into_iter().fold(0.0, |sum, stats| sum + stats.objf())
 }
 
 /// The sum of normalizers, in this order and in single precision as in the reference.
-pub fn sum_normalizers<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> f32 {
+pub(crate) fn sum_normalizers<'a, C: Clusterable + 'a>(stats: impl IntoIterator<Item = &'a C>) -> f32 {
     stats.into_iter().fold(0.0, |sum, stats| sum + stats.normalizer())
 }
 

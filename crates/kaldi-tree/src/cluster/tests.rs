@@ -133,8 +133,9 @@ fn a_hierarchy() {
         assert_eq!((children.len(), sum), (2, tree.clusters[inner].normalizer()));
     }
     assert!((tree.improvement + objf_of(&points, &[0; 6])).abs() < 1e-3);
-    let (_, clusters, assignments) = top_down(&points, 3, &options, &mut rand(), &mut |_| {}).unwrap();
-    assert_eq!(clusters.len(), 3);
+    let tree = tree_cluster(&points, 3, &options, &mut rand(), &mut |_| {}).unwrap();
+    let assignments = tree.assignments;
+    assert_eq!(tree.num_leaves, 3);
     assert!(
         assignments[0] == assignments[1]
             && assignments[0] == assignments[3]

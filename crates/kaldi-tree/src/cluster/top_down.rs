@@ -60,20 +60,6 @@ pub fn tree_cluster<C: Clusterable>(
     Some(growing.finish(improvement))
 }
 
-/// Does what [`tree_cluster`] does, without the hierarchy. Returns the improvement, the clusters, and the cluster of
-/// each point.
-pub fn top_down<C: Clusterable>(
-    points: &[C],
-    max_clusters: usize,
-    options: &TreeClusterOptions,
-    rand: Rand,
-    report: Report,
-) -> Option<(f32, Vec<C>, Vec<usize>)> {
-    let mut tree = tree_cluster(points, max_clusters, options, rand, report)?;
-    tree.clusters.truncate(tree.num_leaves);
-    Some((tree.improvement, tree.clusters, tree.assignments))
-}
-
 struct Node<C> {
     total: C,
     parent: Option<usize>,

@@ -28,7 +28,8 @@ use nnet3_matrix::{Backend, Factor, Matrix, PanelProducts, View, ViewMut, Worksp
 use std::any::Any;
 use std::fmt;
 
-pub use affine::{Weights, as_sparse_affine, block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
+pub(crate) use affine::as_sparse_affine;
+pub use affine::{Weights, block_affine, fixed, linear, repeated, tdnn, tdnn_keys};
 pub use algorithms::{convolution_model, convolution_plan, grid, row_ranges, winograd};
 pub use convolution::time_height;
 pub use dropout::{general_dropout, spec_augment};

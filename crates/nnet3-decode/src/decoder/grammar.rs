@@ -70,12 +70,12 @@ impl Grammar {
         one.into_iter().chain(many.iter().copied())
     }
 
-    pub fn has_epsilons(&self, state: StateId) -> bool {
+    pub(crate) fn has_epsilons(&self, state: StateId) -> bool {
         self.epsilons(state).next().is_some()
     }
 
     /// The input labels of the other arcs, in ascending order, and the costs of those arcs.
-    pub fn labels_and_costs(&self, state: StateId) -> (&[i32], &[f32]) {
+    pub(crate) fn labels_and_costs(&self, state: StateId) -> (&[i32], &[f32]) {
         match self {
             Grammar::Ngrams(fst) => (fst.words(state), fst.costs(state)),
             Grammar::Fst(fst) => {

@@ -191,7 +191,7 @@ impl SearchGraph {
     }
 
     #[inline]
-    pub fn has_epsilons(&self, state: StateId) -> bool {
+    pub(crate) fn has_epsilons(&self, state: StateId) -> bool {
         let Bounds { first, emitting } = self.states[state as usize];
         first != emitting
     }

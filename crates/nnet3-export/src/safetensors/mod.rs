@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use safetensors::SafeTensors;
 
 /// The tensor with the bytes that belong to no other.
-pub const REST: &str = "nnet3.rest";
+pub(crate) const REST: &str = "nnet3.rest";
 
 /// The key of the metadata.
 const METADATA: &str = "nnet3";

@@ -119,7 +119,7 @@ impl Launch {
         launch
     }
 
-    pub fn with_block_memory(self, bytes: u32) -> Launch {
+    pub(crate) fn with_block_memory(self, bytes: u32) -> Launch {
         Launch { block_memory: bytes, ..self }
     }
 

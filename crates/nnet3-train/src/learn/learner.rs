@@ -65,7 +65,7 @@ impl AverageOptions {
     }
 
     /// The decay at step t, which counts from 1.
-    pub fn decay_at(&self, t: u64) -> f64 {
+    pub(crate) fn decay_at(&self, t: u64) -> f64 {
         let t = t as f64;
         if self.warm_up { self.decay.min((1.0 + t) / (10.0 + t)) } else { self.decay }
     }

@@ -167,7 +167,7 @@ impl Optimizer {
         Ok(Optimizer { name, type_name, rule, rate, decay, precondition })
     }
 
-    pub fn is_kaldi(&self) -> bool {
+    pub(crate) fn is_kaldi(&self) -> bool {
         matches!(self.rule, OptimizerRule::Kaldi { .. })
     }
 
@@ -231,7 +231,7 @@ impl Optimizer {
     }
 
     /// The rate of parameters that are matrices or not, before schedules; 0 for `kaldi` with the rates of the model.
-    pub fn base_rate(&self, is_matrix: bool) -> f64 {
+    pub(crate) fn base_rate(&self, is_matrix: bool) -> f64 {
         match self.rule {
             OptimizerRule::Muon(muon) if !is_matrix => muon.vector_rate,
             _ => self.rate.unwrap_or(0.0),

@@ -55,7 +55,7 @@ pub struct Part {
 
 impl Part {
     /// A linear part that is neither a row nor a column.
-    pub fn is_matrix(&self) -> bool {
+    pub(crate) fn is_matrix(&self) -> bool {
         kind_of_parameter(&self.name) == "linear" && self.rows > 1 && self.cols > 1
     }
 
@@ -133,17 +133,17 @@ impl Plan {
     }
 
     /// Components whose changes are made as without rules.
-    pub fn kaldi_components(&self) -> Vec<ComponentId> {
+    pub(crate) fn kaldi_components(&self) -> Vec<ComponentId> {
         self.components(|part| self.is_kaldi(part))
     }
 
     /// Components some part of which learns by another rule, or whose parts are all frozen.
-    pub fn gradient_components(&self) -> Vec<ComponentId> {
+    pub(crate) fn gradient_components(&self) -> Vec<ComponentId> {
         self.components(|part| !self.is_kaldi(part))
     }
 
     /// The parts of a component, which follow each other.
-    pub fn parts_of(&self, id: ComponentId) -> Range<usize> {
+    pub(crate) fn parts_of(&self, id: ComponentId) -> Range<usize> {
         let of_component = |part: &&Part| part.component == id;
         let first = self.parts.iter().take_while(|part| part.component != id).count();
         first..first + self.parts[first..].iter().take_while(of_component).count()
@@ -172,7 +172,7 @@ impl Plan {
         part.group.map(|group| &self.groups[group].optimizer)
     }
 
-    pub fn is_kaldi(&self, part: &Part) -> bool {
+    pub(crate) fn is_kaldi(&self, part: &Part) -> bool {
         self.optimizer(part).is_some_and(Optimizer::is_kaldi)
     }
 

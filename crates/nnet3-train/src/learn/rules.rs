@@ -12,7 +12,7 @@ use nnet3_core::config::ConfigLine;
 use nnet3_core::nnet::edit::matches_pattern;
 
 /// The name of a part's optimiser that leaves it as it is.
-pub const FROZEN: &str = "none";
+pub(crate) const FROZEN: &str = "none";
 
 /// The lines of a rules file, understood but not yet applied to a network.
 #[derive(Debug, Clone, Default)]

@@ -42,7 +42,7 @@ pub trait ObjectiveFunction: Send + Sync {
 }
 
 /// The objective functions that there are.
-pub static FUNCTIONS: &[&dyn ObjectiveFunction] = &[&Linear, &Quadratic];
+pub(crate) static FUNCTIONS: &[&dyn ObjectiveFunction] = &[&Linear, &Quadratic];
 
 /// Σ output ⊙ target. With a log-softmax output and targets that sum to one this is the log-likelihood.
 pub(crate) struct Linear;
@@ -90,7 +90,7 @@ pub fn sum(matrix: &GeneralMatrix) -> f64 {
 }
 
 /// The function of an output of the network.
-pub fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn ObjectiveFunction> {
+pub(crate) fn function_of(nnet: &Nnet, output: &str) -> Result<&'static dyn ObjectiveFunction> {
     let Some(Node::Output { objective, .. }) = nnet.find_output(output).map(|id| nnet.node(id)) else {
         return Err(Error::data(format!("the network has no output '{output}'")));
     };

@@ -8,7 +8,8 @@ mod exchange;
 mod frame;
 
 pub use exchange::Exchange;
-pub use frame::{AccuracyOptions, FUNCTIONS, FrameObjective, ObjectiveFunction, function_of, sum};
+pub(crate) use frame::function_of;
+pub use frame::{AccuracyOptions, FrameObjective, ObjectiveFunction, sum};
 pub(crate) use frame::{Linear, Quadratic};
 
 use crate::error::Result;

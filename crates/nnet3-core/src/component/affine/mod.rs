@@ -18,7 +18,7 @@ use nnet3_matrix::View;
 
 /// The linear part and the bias of a component that does nothing but multiply by the one and add the other: such a
 /// component can take rows that are sparse.
-pub fn as_sparse_affine(component: &dyn Component) -> Option<(View<'_>, Option<View<'_>>)> {
+pub(crate) fn as_sparse_affine(component: &dyn Component) -> Option<(View<'_>, Option<View<'_>>)> {
     match component.as_affine() {
         Some((Weights::Plain(linear), bias)) => Some((linear, Some(bias))),
         Some((Weights::Panels(_), _)) => None,
