@@ -14,7 +14,6 @@ use crate::computation::{
 use crate::error::{Error, Result};
 use crate::index::Cindex;
 use crate::nnet::Nnet;
-use crate::optimize::{EXTEND_MIN_PROPORTION, is_looped};
 
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
@@ -30,11 +29,15 @@ impl Default for CheckOptions {
     }
 }
 
+/// A pass may append rows to a matrix so that all rows of another one can be copied to its end, if at least this part of them was
+/// copied before. The rest may stay unused.
+pub(crate) const LEAST_COPIED: f64 = 0.8;
+
 /// An error that names the first command at fault, or the matrix if no command mentions it.
 pub fn check(nnet: &Nnet, computation: &Computation, options: CheckOptions) -> Result<()> {
     check_sizes(computation)?;
     commands::check(nnet, computation)?;
-    if !is_looped(computation) {
+    if !computation.is_looped() {
         return check_lives(nnet, computation, options);
     }
     // The swaps before the goto give storage to matrices that had some before: for the lives of matrices they only
@@ -256,7 +259,7 @@ impl Lives<'_> {
     fn may_be_unused(&self, v: usize) -> bool {
         let matrix = self.computation.matrix(self.variables.matrix(v));
         let (rows, cols) = self.variables.area(v);
-        rows.start as f64 >= EXTEND_MIN_PROPORTION * matrix.rows as f64 && cols.len() < matrix.cols
+        rows.start as f64 >= LEAST_COPIED * matrix.rows as f64 && cols.len() < matrix.cols
     }
 
     fn check_rewrite(&self, v: usize) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::computation::Computation;
 use crate::config::parse_config;
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
-use crate::optimize::{OptimizeOptions, is_looped, optimize};
+use crate::optimize::{OptimizeOptions, optimize};
 use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 use std::collections::BTreeSet;
@@ -123,7 +123,7 @@ pub fn compile_looped(
         let all = extrapolate(requests, count)?;
         let mut computation = compile(nnet, &all)?;
         optimize(&options, nnet, requests[2].max_output_time()?, &mut computation)?;
-        if is_looped(&computation) {
+        if computation.is_looped() {
             return Ok(computation);
         }
     }

@@ -225,6 +225,11 @@ impl Computation {
         whole
     }
 
+    /// Whether the computation ends by jumping back.
+    pub(crate) fn is_looped(&self) -> bool {
+        matches!(self.commands.last(), Some(Command::Goto { .. }))
+    }
+
     /// The largest sum of the sizes of matrices allocated at one time, in bytes: the reference's measure (memory
     /// compression counts as if it were done).
     pub fn peak_bytes(&self) -> usize {

@@ -2,10 +2,9 @@
 
 use super::op::{Backprop, Mode, Op, Propagate};
 use crate::computation::{Command, Computation};
-use crate::optimize::is_looped;
 
 pub(super) fn ops(computation: &Computation) -> Vec<Op> {
-    let looped = is_looped(computation);
+    let looped = computation.is_looped();
     computation.commands.iter().map(|command| op(command, looped)).collect()
 }
 

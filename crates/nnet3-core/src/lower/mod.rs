@@ -29,7 +29,6 @@ pub use op::{Affine, Backprop, Blocks, FilterProduct, Mode, Op, Propagate, Share
 use crate::computation::{self, Computation, MatrixId, Submatrix, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
-use crate::optimize::is_looped;
 use dataflow::{Events, Rect, Region, events};
 use nnet3_matrix::Backend;
 use std::ops::Range;
@@ -150,7 +149,7 @@ pub fn lower(
     device: &dyn Backend,
     watch: &mut Watch<'_>,
 ) -> Result<Lowered> {
-    let looped = is_looped(computation);
+    let looped = computation.is_looped();
     let mut lowering = Lowering {
         nnet,
         computation,

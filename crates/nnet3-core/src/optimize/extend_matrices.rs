@@ -2,11 +2,9 @@
 //! then a merge can remove them.
 
 use crate::analysis::is_zeroing;
+use crate::check::LEAST_COPIED;
 use crate::computation::{Command, Computation, Submatrix, SubmatrixId};
 use crate::index::NO_TIME;
-
-/// Part of the source's rows that must be copied already. The checker knows that the rest may stay unused.
-pub const MIN_PROPORTION: f64 = 0.8;
 
 /// Returns whether anything changed.
 pub fn run(computation: &mut Computation) -> bool {
@@ -43,7 +41,7 @@ fn may_extend(
     let source = computation.matrix(src.matrix);
     src.matrix != dest.matrix
         && !exchanged[dest.matrix.index()]
-        && src.rows as f64 >= MIN_PROPORTION * original_rows[src.matrix.index()] as f64
+        && src.rows as f64 >= LEAST_COPIED * original_rows[src.matrix.index()] as f64
         && (src.row_offset, src.col_offset, src.cols) == (0, 0, source.cols)
         && src.rows < source.rows
         && dest.row_offset + dest.rows == original_rows[dest.matrix.index()]

@@ -20,11 +20,10 @@ mod snip_row_ops;
 mod split_row_ops;
 mod variable_merging;
 
-pub use extend_matrices::MIN_PROPORTION as EXTEND_MIN_PROPORTION;
 pub use options::OptimizeOptions;
 
 use crate::check;
-use crate::computation::{Command, Computation};
+use crate::computation::Computation;
 use crate::error::{Error, Result};
 use crate::nnet::Nnet;
 use std::time::{Duration, Instant};
@@ -148,9 +147,4 @@ fn after_pass(name: &str, error: Error) -> Error {
         }
         other => other,
     }
-}
-
-/// Whether the computation ends by jumping back.
-pub(crate) fn is_looped(computation: &Computation) -> bool {
-    matches!(computation.commands.last(), Some(Command::Goto { .. }))
 }

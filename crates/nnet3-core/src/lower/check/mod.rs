@@ -20,7 +20,6 @@ use crate::computation::{self, Command, Computation, MemoId, SubmatrixId};
 use crate::fast_hash::FastMap;
 use crate::index::{ComponentId, NodeId};
 use crate::nnet::Nnet;
-use crate::optimize::is_looped;
 use std::ops::Range;
 use symbols::{Cells, Memory, Symbol, factor, mix};
 
@@ -79,7 +78,7 @@ impl<'a> Run<'a> {
             provided: Vec::new(),
             effects: vec![0; nnet.num_components()],
         };
-        let looped = is_looped(computation);
+        let looped = computation.is_looped();
         let mut passed = 0;
         for (i, op) in list.ops.iter().enumerate() {
             let turn = list.command(i);
@@ -174,7 +173,7 @@ impl<'a> Run<'a> {
     }
 
     fn accept(&mut self, matrix: SubmatrixId, node: NodeId) -> Done {
-        if !is_looped(self.computation) {
+        if !self.computation.is_looped() {
             self.memory.set_memory(matrix, true);
         }
         self.accepted += 1;

@@ -3,7 +3,6 @@
 use crate::component::summed::is_pooling;
 use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, SubmatrixId};
 use crate::nnet::Nnet;
-use crate::optimize::is_looped;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -65,7 +64,7 @@ impl<'a> Memory<'a> {
             .map(|(cuts, matrix)| {
                 let cuts: Vec<usize> = cuts.into_iter().collect();
                 let symbols = vec![None; matrix.rows * cuts.len().saturating_sub(1)];
-                Storage { cuts, symbols, has_memory: is_looped(computation) }
+                Storage { cuts, symbols, has_memory: computation.is_looped() }
             })
             .collect();
         Memory { computation, storage_of, storages }
@@ -123,7 +122,7 @@ impl<'a> Memory<'a> {
 /// The storage of each matrix. In a loop each has its own.
 fn storages(computation: &Computation) -> Vec<usize> {
     let mut of: Vec<usize> = (0..computation.matrices.len()).collect();
-    if !is_looped(computation) {
+    if !computation.is_looped() {
         for command in &computation.commands {
             if let Command::Swap { first, second } = *command {
                 let [a, b] = [first, second].map(|s| of[computation.matrix_of(s).index()]);
