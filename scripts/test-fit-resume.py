@@ -4,7 +4,7 @@
 usage: test-fit-resume.py [--kills=50] [--seed=1] [--nnet3=PROGRAM] [<working folder>]
 
 Half of the kills are SIGKILL, half SIGTERM, five to a training; trainings take turns in rules with and without state, schedules,
-running averages, accumulation, random components, data in memory and not. Ends with the line `N passed, N failed`, and exit status
+running averages, accumulation, random components, replicas, data in memory and not. Ends with the line `N passed, N failed`, and exit status
 1 if a training failed.
 """
 import math, os, random, shutil, signal, subprocess, sys, tempfile, time
@@ -58,6 +58,8 @@ TRAININGS = [
     ["--optimizer=rmsprop", "--shuffle=false", "--checkpoint-every=3"],
     ["--optimizer=adagrad learning-rate=.1", "--clip-value=.1", "--average=decay=.9"],
     ["--optimizer=lion learning-rate=.001", "--normalize=sequences", "--num-threads=2"],
+    ["--rules=mixed.rules", "--average=decay=.99", "--accumulate=2", "--num-replicas=3", "--average-period=4"],
+    ["--optimizer=kaldi", "--momentum=0.9", "--num-replicas=2"],
 ]
 
 

@@ -56,9 +56,6 @@ impl Fit {
     /// Runs the whole training, from this network on, with a replica on each of the devices. Returns the program's exit status.
     pub fn run(self, mut nnet: Nnet, devices: &[Device]) -> Result<u8> {
         let device = devices.first().context("expected at least one device")?;
-        if devices.len() > 1 && self.callbacks.checkpoint_minibatches > 0 {
-            bail!("--checkpoint-minibatches and --num-replicas cannot be used together");
-        }
         let rules = self.rules.rules()?;
         if self.num_epochs == 0 {
             bail!("--num-epochs=0: expected a number above 0");
@@ -139,7 +136,8 @@ impl Fit {
                 .set_state(&std::mem::take(&mut state.learner))
                 .with_context(|| cannot_go_on(&checkpoints))?;
         }
-        if let Some(within) = &state.within {
+        // What replicas had goes to them when they are there.
+        if let (Some(within), 1) = (&state.within, devices.len()) {
             trainer.resume(&within.trainer).with_context(|| cannot_go_on(&checkpoints))?;
         }
         let logs = match &checkpoints {

@@ -139,7 +139,7 @@ impl Run<'_> {
         )?;
         let end = self.is_patience_over().then_some(End::NoImprovement);
         if last || end.is_some() || self.state.epochs.is_multiple_of(self.fit.callbacks.checkpoint_every) {
-            self.write_checkpoint()?;
+            self.write_checkpoint(None)?;
         }
         Ok(end)
     }
@@ -154,7 +154,8 @@ impl Run<'_> {
         let mut minibatches = self.data.epoch(epoch)?;
         let count = minibatches.count();
         let mut done = 0u64;
-        if let Some(within) = self.state.within.take() {
+        let within = self.state.within.take();
+        if let Some(within) = &within {
             let mut keeper = Keeper::giving(&within.happened, self.device);
             let put_back = happened.keep(&mut keeper).and_then(|()| keeper.finish());
             put_back.with_context(|| cannot_go_on(&self.checkpoints))?;
@@ -169,12 +170,16 @@ impl Run<'_> {
             }
         }
         let mut replicas = self.replicas(epoch)?;
+        if let (Some(replicas), Some(Within { trainer: common, replicas: own, .. })) = (&mut replicas, within) {
+            let state = replicas::State { common, replicas: own };
+            replicas.resume(state).with_context(|| cannot_go_on(&self.checkpoints))?;
+        }
         let (started, every) = (done, self.fit.callbacks.checkpoint_minibatches);
         loop {
             let signal = if done < count { self.signals.received() } else { None };
             let due = every > 0 && done > started && done < count && done.is_multiple_of(every);
-            if (signal.is_some() || due) && replicas.is_none() {
-                self.write_within(done, &mut happened)?;
+            if signal.is_some() || due {
+                self.write_within(done, &mut happened, replicas.as_mut())?;
             }
             if let Some(signal) = signal {
                 drop(bar);
@@ -284,21 +289,35 @@ impl Run<'_> {
     }
 
     /// A checkpoint after so many minibatches of the epoch; none where the one after the last epoch says the same.
-    fn write_within(&mut self, done: u64, happened: &mut Happened) -> Result<()> {
+    fn write_within(
+        &mut self,
+        done: u64,
+        happened: &mut Happened,
+        replicas: Option<&mut Replicas>,
+    ) -> Result<()> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
         let moment = (self.state.epochs, done);
         if moment == (0, 0) || checkpoints.last()?.is_some_and(|(last, _)| last == moment) {
             return Ok(());
         }
-        let trainer = self.trainer.snapshot(&mut |event: Event| happened.event(&event))?;
+        let mut report = |event: Event| happened.event(&event);
+        let (average, trainer, own) = match replicas {
+            None => (None, self.trainer.snapshot(&mut report)?, Vec::new()),
+            Some(replicas) => {
+                let place = |key: &str| format!("epoch {}, minibatch {key}", self.state.epochs + 1);
+                let (average, state) =
+                    replicas.state(&mut report).map_err(|failure| of_replica(failure, place))?;
+                (Some(average), state.common, state.replicas)
+            }
+        };
         // A device tells of the last minibatches only now.
         if let Some(output) = &happened.not_finite {
             return Err(self.not_finite(output, &format!("epoch {}", self.state.epochs + 1))?);
         }
         let mut so_far = Snapshot::default();
         happened.keep(&mut Keeper::taking(&mut so_far))?;
-        self.state.within = Some(Within { minibatches: done, trainer, happened: so_far });
-        let written = self.write_checkpoint();
+        self.state.within = Some(Within { minibatches: done, trainer, replicas: own, happened: so_far });
+        let written = self.write_checkpoint(average.as_ref());
         self.state.within = None;
         written
     }
@@ -350,10 +369,11 @@ impl Run<'_> {
         Ok(evaluation)
     }
 
-    fn write_checkpoint(&mut self) -> Result<()> {
+    /// A checkpoint of the trainer's network, or of this one.
+    fn write_checkpoint(&mut self, nnet: Option<&Nnet>) -> Result<()> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
         self.state.learner = self.trainer.learner().map(|learner| learner.state()).unwrap_or_default();
-        checkpoints.write(self.trainer.nnet(), &self.state)?;
+        checkpoints.write(nnet.unwrap_or(self.trainer.nnet()), &self.state)?;
         // On the host these are as large as the parameters, and nobody asks for them before the next checkpoint.
         self.state.learner = LearnerState::default();
         Ok(())

@@ -141,7 +141,16 @@ fn a_training_goes_on_from_its_checkpoint() {
 /// (`scripts/test-fit-resume.py` kills at 50 random moments.)
 #[test]
 fn a_killed_training_goes_on_where_it_was() {
-    let folder = Folder::new("fit-killed");
+    kill_and_resume("fit-killed", &[]);
+}
+
+#[test]
+fn killed_replicas_go_on_where_they_were() {
+    kill_and_resume("fit-killed-replicas", &["--num-replicas=3", "--average-period=2"]);
+}
+
+fn kill_and_resume(folder: &str, options: &[&str]) {
+    let folder = Folder::new(folder);
     let (network, egs) = prepare(&folder);
     let rules = format!("--rules={}", folder.write("rules", RULES));
     let valid = format!("--valid={egs}");
@@ -150,7 +159,7 @@ fn a_killed_training_goes_on_where_it_was() {
         let own = ["--num-epochs=60", "--average=decay=.8", "--accumulate=2", "--checkpoint-minibatches=3"];
         let more =
             [&rules, &valid, &dir, "--resume=true", &network, &egs, &folder.path(&format!("{name}.raw"))];
-        [&FIXED[..], &["--minibatch-size=8"], &own, &more]
+        [&FIXED[..], &["--minibatch-size=8"], &own, options, &more]
             .concat()
             .iter()
             .map(|x| x.to_string())
@@ -254,16 +263,6 @@ fn replicas() {
     std::fs::create_dir(folder.path("resumed")).unwrap();
     std::fs::copy(folder.path("first/checkpoint.2.raw"), folder.path("resumed/checkpoint.2.raw")).unwrap();
     assert!(first == fit("resumed", "--num-epochs=4", &["--resume=true"]).0);
-
-    let mixed = [
-        "--checkpoint-minibatches=2",
-        &format!("--checkpoint-dir={}", folder.path("none")),
-        &network,
-        &egs,
-        &fitted,
-    ];
-    let refused = run("nnet3-fit", &[&together[..], &mixed].concat());
-    assert!(refused.status != 0 && refused.stderr.contains("cannot be used together"), "{}", refused.stderr);
 }
 
 #[test]

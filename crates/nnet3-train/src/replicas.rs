@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use crate::average::{average_numbered, default_threads};
 use crate::error::{Error, Result};
-use crate::learn::state::LearnerState;
+use crate::learn::state::{LearnerState, ReplicaState};
 use crate::learn::{LearnerOptions, Plan, Progress};
 use crate::max_change::MaxChangeCounts;
 use crate::objective::{FrameObjective, Objective};
 use crate::phase_stats::PhaseStats;
-use crate::trainer::{Event, Report, Trained, Trainer, TrainerOptions};
+use crate::trainer::{Event, Report, Trained, Trainer, TrainerOptions, keep_by_name};
 use nnet3_core::nnet::Nnet;
+use nnet3_core::snapshot::{Keeper, Snapshot};
 use nnet3_matrix::Device;
 use worker::{Finished, Setup, Worker};
 
@@ -97,6 +98,13 @@ pub struct ReplicaTimes {
     pub waiting: Duration,
     /// The time spent in the trainer, compilation included.
     pub training: Duration,
+}
+
+/// What several replicas go on from.
+#[derive(Debug, Default)]
+pub struct State {
+    pub common: Snapshot,
+    pub replicas: Vec<ReplicaState>,
 }
 
 /// Trainers on threads of their own.
@@ -250,15 +258,67 @@ impl<O: Objective + 'static> Replicas<O> {
 
     /// Waits for all minibatches, and gives the average to all replicas.
     fn average(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
-        while !self.keys.is_empty() {
-            self.take_report(report)?;
-        }
-        self.workers.iter().for_each(Worker::ask_nnet);
-        let nnets = self.workers.iter().map(Worker::nnet).collect::<Result<_>>()?;
-        let average = Arc::new(mean(nnets, &self.changed)?);
+        self.wait(report)?;
+        let average = Arc::new(self.present_average()?);
         self.workers.iter().for_each(|worker| worker.set_nnet(average.clone()));
         self.changed.fill(false);
         Ok(())
+    }
+
+    /// Waits for all minibatches.
+    fn wait(&mut self, report: &mut dyn Report) -> std::result::Result<(), Failure> {
+        while !self.keys.is_empty() {
+            self.take_report(report)?;
+        }
+        Ok(())
+    }
+
+    /// The average of the networks as they are, on the host.
+    fn present_average(&self) -> Result<Nnet> {
+        self.workers.iter().for_each(Worker::ask_nnet);
+        let nnets = self.workers.iter().map(Worker::nnet).collect::<Result<_>>()?;
+        mean(nnets, &self.changed)
+    }
+
+    /// Waits for all minibatches, and reports all of them. The result is the average of the networks, and what replicas that are
+    /// made alike need to go on from here.
+    pub fn state(&mut self, report: &mut dyn Report) -> std::result::Result<(Nnet, State), Failure> {
+        self.wait(report)?;
+        self.workers.iter().for_each(Worker::ask_state);
+        let mut state = State::default();
+        for (worker, (events, settled)) in self.workers.iter().zip(&mut self.news) {
+            let (own, news) = worker.state()?;
+            events.extend(news.events);
+            *settled = news.settled;
+            state.replicas.push(own);
+        }
+        self.pass_on(report);
+        self.keep(&mut Keeper::taking(&mut state.common)).map_err(Error::from)?;
+        Ok((self.present_average()?, state))
+    }
+
+    /// Goes on from there. Nothing has been trained yet.
+    pub fn resume(&mut self, state: State) -> Result<()> {
+        let (found, expected) = (state.replicas.len(), self.workers.len());
+        if found != expected {
+            return Err(Error::data(format!("expected the states of {expected} replicas, found {found}")));
+        }
+        let mut keeper = Keeper::giving(&state.common, &nnet3_matrix::cpu());
+        self.keep(&mut keeper)?;
+        keeper.finish()?;
+        for (worker, own) in self.workers.iter().zip(state.replicas) {
+            worker.set_state(own);
+        }
+        self.workers.iter().try_for_each(Worker::ready)
+    }
+
+    /// Takes or puts back what replicas have in common, where all minibatches are reported.
+    fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+        keeper.count(&mut self.minibatches)?;
+        self.next = self.minibatches;
+        self.changed.iter_mut().try_for_each(|changed| keeper.flag(changed))?;
+        let interval = self.print_interval;
+        keep_by_name(keeper, &mut self.objectives, || PhaseStats::new(interval), PhaseStats::keep)
     }
 
     /// Waits for all minibatches; the network is the average, on the host.
@@ -266,9 +326,7 @@ impl<O: Objective + 'static> Replicas<O> {
         mut self,
         report: &mut dyn Report,
     ) -> std::result::Result<(Trained, ReplicaTimes), Failure> {
-        while !self.keys.is_empty() {
-            self.take_report(report)?;
-        }
+        self.wait(report)?;
         let count = self.workers.len() as u32;
         let (mut nnets, mut learners) = (Vec::new(), Vec::new());
         let all = !self.changed.contains(&true);

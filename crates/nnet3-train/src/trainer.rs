@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::example::Example;
 use crate::learn::learner::Pending;
-use crate::learn::state::LearnerState;
+use crate::learn::state::{LearnerState, ReplicaState};
 use crate::learn::{GradientNorm, Learner, LearnerOptions, Plan};
 use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
@@ -195,6 +195,9 @@ pub struct Trained {
     /// The compiler, with all that it has compiled.
     pub compiler: CachingCompiler,
 }
+
+/// What of the network is kept.
+type KeepNetwork = fn(&mut Nnet, &mut Keeper<'_>) -> nnet3_core::Result<()>;
 
 /// One of the two steps of backstitch, or an ordinary one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -535,19 +538,40 @@ impl<O: Objective> Trainer<O> {
     pub fn snapshot(&mut self, report: &mut dyn Report) -> Result<Snapshot> {
         self.settle(report);
         let mut snapshot = Snapshot::default();
-        self.keep(&mut Keeper::taking(&mut snapshot))?;
+        self.keep(&mut Keeper::taking(&mut snapshot), Nnet::keep_stats)?;
         Ok(snapshot)
+    }
+
+    /// As [`snapshot`](Self::snapshot), with the parameters and what the learner has.
+    pub fn whole_state(&mut self, report: &mut dyn Report) -> Result<ReplicaState> {
+        self.settle(report);
+        let mut state = ReplicaState::default();
+        self.keep(&mut Keeper::taking(&mut state.trainer), Nnet::keep)?;
+        state.learner = self.learner.as_ref().map(Learner::state).unwrap_or_default();
+        Ok(state)
     }
 
     /// Goes on from a snapshot, as the trainer of which it was taken would.
     pub fn resume(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.put_back(snapshot, Nnet::keep_stats)
+    }
+
+    /// As [`resume`](Self::resume), with the parameters and what the learner had.
+    pub fn resume_whole(&mut self, state: &ReplicaState) -> Result<()> {
+        if let Some(learner) = &mut self.learner {
+            learner.set_state(&state.learner)?;
+        }
+        self.put_back(&state.trainer, Nnet::keep)
+    }
+
+    fn put_back(&mut self, snapshot: &Snapshot, network: KeepNetwork) -> Result<()> {
         let device = self.runner.executor().device().clone();
         let mut keeper = Keeper::giving(snapshot, &device);
-        self.keep(&mut keeper)?;
+        self.keep(&mut keeper, network)?;
         Ok(keeper.finish()?)
     }
 
-    fn keep(&mut self, keeper: &mut Keeper<'_>) -> Result<()> {
+    fn keep(&mut self, keeper: &mut Keeper<'_>, network: KeepNetwork) -> Result<()> {
         self.random.keep(keeper)?;
         let mut seed = f64::from(self.seed);
         keeper.number(&mut seed)?;
@@ -557,7 +581,7 @@ impl<O: Objective> Trainer<O> {
         keeper.count(minibatches)?;
         keeper.number(weight)?;
         keeper.number(sequences)?;
-        self.nnet.keep_stats(keeper)?;
+        network(&mut self.nnet, keeper)?;
         self.delta.keep(keeper)?;
         let interval = self.options.print_interval;
         Ok(keep_by_name(keeper, &mut self.objectives, || PhaseStats::new(interval), PhaseStats::keep)?)

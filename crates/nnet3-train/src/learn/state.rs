@@ -8,7 +8,7 @@ use kaldi_io::matrix::{read_vector, write_vector};
 use kaldi_io::{DenseMatrix, IoError, KaldiReader, KaldiWriter};
 use nnet3_core::snapshot::Snapshot;
 
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 /// More settings, groups or parts than a training has.
 const MOST: i32 = 1_000_000;
 /// Counts go through `f64`, which has all of these.
@@ -32,10 +32,20 @@ pub struct LearningState {
 pub struct Within {
     /// Minibatches of the epoch that are done.
     pub minibatches: u64,
-    /// What [`crate::Trainer::snapshot`] has taken.
+    /// What [`crate::Trainer::snapshot`] has taken; if there are several replicas, what is common to them.
     pub trainer: Snapshot,
+    /// What each replica has of its own, if there are several.
+    pub replicas: Vec<ReplicaState>,
     /// What is to be reported of the epoch.
     pub happened: Snapshot,
+}
+
+/// All that one of several trainers goes on from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReplicaState {
+    /// With the parameters of its network.
+    pub trainer: Snapshot,
+    pub learner: LearnerState,
 }
 
 /// What optimisers keep.
@@ -70,6 +80,53 @@ impl LearnerState {
         sums.flat_map(|sum| &mut sum.data).for_each(|sum| *sum *= factor);
         Some(mean)
     }
+
+    fn write(&self, w: &mut KaldiWriter) -> Result<()> {
+        w.write_token("<Steps>")?;
+        w.write_f64(self.steps as f64)?;
+        w.write_token("<Plateaus>")?;
+        count_of(w, self.plateaus.len())?;
+        for plateau in &self.plateaus {
+            write_watch(w, plateau.watch)?;
+            w.write_f64(plateau.factor)?;
+        }
+        w.write_token("<Averaged>")?;
+        w.write_f64(self.averaged as f64)?;
+        w.write_token("<Parts>")?;
+        count_of(w, self.parts.len())?;
+        for part in &self.parts {
+            w.write_token("<Part>")?;
+            text(w, &part.component)?;
+            text(w, &part.part)?;
+            text(w, &part.optimizer)?;
+            count_of(w, part.matrices.len())?;
+            part.matrices.iter().try_for_each(|matrix| matrix.write(w))?;
+        }
+        Ok(())
+    }
+
+    fn read(r: &mut KaldiReader) -> Result<LearnerState> {
+        let mut state = LearnerState::default();
+        r.expect_token("<Steps>")?;
+        state.steps = read_count(r)?;
+        r.expect_token("<Plateaus>")?;
+        for _ in 0..read_count_of(r)? {
+            state.plateaus.push(PlateauState { watch: read_watch(r)?, factor: r.read_f64()? });
+        }
+        r.expect_token("<Averaged>")?;
+        state.averaged = read_count(r)?;
+        r.expect_token("<Parts>")?;
+        for _ in 0..read_count_of(r)? {
+            r.expect_token("<Part>")?;
+            let (component, part, optimizer) = (read_text(r)?, read_text(r)?, read_text(r)?);
+            let mut matrices = Vec::new();
+            for _ in 0..read_count_of(r)? {
+                matrices.push(DenseMatrix::read(r)?);
+            }
+            state.parts.push(PartState { component, part, optimizer, matrices });
+        }
+        Ok(state)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -100,30 +157,16 @@ impl LearningState {
         if let Some(within) = &self.within {
             w.write_f64(within.minibatches as f64)?;
             write_snapshot(w, &within.trainer)?;
+            count_of(w, within.replicas.len())?;
+            for replica in &within.replicas {
+                write_snapshot(w, &replica.trainer)?;
+                replica.learner.write(w)?;
+            }
             write_snapshot(w, &within.happened)?;
         }
         w.write_token("<Watch>")?;
         write_watch(w, self.watch)?;
-        w.write_token("<Steps>")?;
-        w.write_f64(self.learner.steps as f64)?;
-        w.write_token("<Plateaus>")?;
-        count_of(w, self.learner.plateaus.len())?;
-        for plateau in &self.learner.plateaus {
-            write_watch(w, plateau.watch)?;
-            w.write_f64(plateau.factor)?;
-        }
-        w.write_token("<Averaged>")?;
-        w.write_f64(self.learner.averaged as f64)?;
-        w.write_token("<Parts>")?;
-        count_of(w, self.learner.parts.len())?;
-        for part in &self.learner.parts {
-            w.write_token("<Part>")?;
-            text(w, &part.component)?;
-            text(w, &part.part)?;
-            text(w, &part.optimizer)?;
-            count_of(w, part.matrices.len())?;
-            part.matrices.iter().try_for_each(|matrix| matrix.write(w))?;
-        }
+        self.learner.write(w)?;
         w.write_token("</LearningState>")?;
         Ok(())
     }
@@ -147,29 +190,17 @@ impl LearningState {
         r.expect_token("<Within>")?;
         if r.read_bool()? {
             let minibatches = read_count(r)?;
-            let (trainer, happened) = (read_snapshot(r)?, read_snapshot(r)?);
-            state.within = Some(Within { minibatches, trainer, happened });
+            let trainer = read_snapshot(r)?;
+            let mut replicas = Vec::new();
+            for _ in 0..read_count_of(r)? {
+                replicas.push(ReplicaState { trainer: read_snapshot(r)?, learner: LearnerState::read(r)? });
+            }
+            let happened = read_snapshot(r)?;
+            state.within = Some(Within { minibatches, trainer, replicas, happened });
         }
         r.expect_token("<Watch>")?;
         state.watch = read_watch(r)?;
-        r.expect_token("<Steps>")?;
-        state.learner.steps = read_count(r)?;
-        r.expect_token("<Plateaus>")?;
-        for _ in 0..read_count_of(r)? {
-            state.learner.plateaus.push(PlateauState { watch: read_watch(r)?, factor: r.read_f64()? });
-        }
-        r.expect_token("<Averaged>")?;
-        state.learner.averaged = read_count(r)?;
-        r.expect_token("<Parts>")?;
-        for _ in 0..read_count_of(r)? {
-            r.expect_token("<Part>")?;
-            let (component, part, optimizer) = (read_text(r)?, read_text(r)?, read_text(r)?);
-            let mut matrices = Vec::new();
-            for _ in 0..read_count_of(r)? {
-                matrices.push(DenseMatrix::read(r)?);
-            }
-            state.learner.parts.push(PartState { component, part, optimizer, matrices });
-        }
+        state.learner = LearnerState::read(r)?;
         r.expect_token("</LearningState>")?;
         Ok(state)
     }
@@ -262,8 +293,31 @@ fn read_text(r: &mut KaldiReader) -> Result<String> {
 mod tests {
     use super::*;
 
+    fn learner(matrix: &DenseMatrix<f32>) -> LearnerState {
+        LearnerState {
+            steps: 123_456_789_012,
+            plateaus: vec![PlateauState {
+                watch: Watch { best: 0.25, without_improvement: 2 },
+                factor: 0.1,
+            }],
+            averaged: 5,
+            parts: vec![PartState {
+                component: "a".into(),
+                part: "linear".into(),
+                optimizer: "adam".into(),
+                matrices: vec![matrix.clone(), matrix.clone()],
+            }],
+        }
+    }
+
     fn state() -> LearningState {
         let matrix = DenseMatrix::from_rows(&[[0.1f32, -2.5, 3e-20]]);
+        let snapshot = Snapshot {
+            numbers: vec![0.1, -1e300, f64::INFINITY],
+            texts: vec!["output".into()],
+            matrices: vec![matrix.clone()],
+        };
+        let replica = ReplicaState { trainer: snapshot.clone(), learner: learner(&matrix) };
         LearningState {
             settings: vec![
                 ("srand".into(), "3".into()),
@@ -272,28 +326,12 @@ mod tests {
             epochs: 7,
             within: Some(Within {
                 minibatches: 3,
-                trainer: Snapshot {
-                    numbers: vec![0.1, -1e300, f64::INFINITY],
-                    texts: vec!["output".into()],
-                    matrices: vec![matrix.clone()],
-                },
+                trainer: snapshot,
+                replicas: vec![replica.clone(), ReplicaState::default(), replica],
                 happened: Snapshot { numbers: vec![2.0], ..Snapshot::default() },
             }),
             watch: Watch::default(),
-            learner: LearnerState {
-                steps: 123_456_789_012,
-                plateaus: vec![PlateauState {
-                    watch: Watch { best: 0.25, without_improvement: 2 },
-                    factor: 0.1,
-                }],
-                averaged: 5,
-                parts: vec![PartState {
-                    component: "a".into(),
-                    part: "linear".into(),
-                    optimizer: "adam".into(),
-                    matrices: vec![matrix.clone(), matrix],
-                }],
-            },
+            learner: learner(&matrix),
         }
     }
 

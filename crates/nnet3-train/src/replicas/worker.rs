@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::{ReplicaOptions, ReplicaTimes};
 use crate::error::{Error, Result};
 use crate::learn::Progress;
+use crate::learn::state::ReplicaState;
 use crate::objective::Objective;
 use crate::trainer::{Event, Trained, Trainer};
 use nnet3_core::nnet::Nnet;
@@ -31,9 +32,11 @@ enum Job<E> {
     Train(Box<E>, Option<Progress>),
     GiveNnet,
     TakeNnet(Arc<Nnet>),
+    GiveState,
+    TakeState(Box<ReplicaState>),
 }
 
-/// What a replica says after the start, and after each minibatch.
+/// What a replica says after the start, after each minibatch, and with its state.
 #[derive(Default)]
 pub(super) struct News {
     pub events: Vec<Event>,
@@ -44,6 +47,7 @@ pub(super) struct News {
 enum Answer {
     Done(Result<News>),
     Nnet(Box<Nnet>),
+    State(Result<Box<(ReplicaState, News)>>),
 }
 
 /// What a replica ends with.
@@ -86,7 +90,7 @@ impl<E: Send + 'static> Worker<E> {
     pub fn trained(&self) -> Result<News> {
         match self.answers.recv() {
             Ok(Answer::Done(news)) => news,
-            Ok(Answer::Nnet(_)) | Err(_) => Err(gone()),
+            Ok(Answer::Nnet(_) | Answer::State(_)) | Err(_) => Err(gone()),
         }
     }
 
@@ -99,8 +103,26 @@ impl<E: Send + 'static> Worker<E> {
     pub fn nnet(&self) -> Result<Nnet> {
         match self.answers.recv() {
             Ok(Answer::Nnet(nnet)) => Ok(*nnet),
-            Ok(Answer::Done(_)) | Err(_) => Err(gone()),
+            Ok(Answer::Done(_) | Answer::State(_)) | Err(_) => Err(gone()),
         }
+    }
+
+    /// Asks for all that the replica would go on from; all minibatches have been waited for.
+    pub fn ask_state(&self) {
+        self.send(Job::GiveState);
+    }
+
+    /// The state that has been asked for, and what had not been reported.
+    pub fn state(&self) -> Result<(ReplicaState, News)> {
+        match self.answers.recv() {
+            Ok(Answer::State(state)) => Ok(*state?),
+            Ok(Answer::Done(_) | Answer::Nnet(_)) | Err(_) => Err(gone()),
+        }
+    }
+
+    /// Goes on from there; [`ready`](Self::ready) says whether it can.
+    pub fn set_state(&self, state: ReplicaState) {
+        self.send(Job::TakeState(Box::new(state)));
     }
 
     pub fn set_nnet(&self, nnet: Arc<Nnet>) {
@@ -175,6 +197,16 @@ fn work<O: Objective>(
                 answer(Answer::Nnet(Box::new(nnet)));
             }
             Job::TakeNnet(nnet) => trainer.set_nnet(&nnet),
+            Job::GiveState => {
+                let mut events = Vec::new();
+                let state = trainer.whole_state(&mut |event: Event| events.push(event));
+                let news = News { events, settled: trainer.settled() };
+                answer(Answer::State(state.map(|state| Box::new((state, news)))));
+            }
+            Job::TakeState(state) => {
+                let done = trainer.resume_whole(&state);
+                answer(Answer::Done(done.map(|()| News::default())));
+            }
         }
         idle = Instant::now();
     }
