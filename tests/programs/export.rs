@@ -53,6 +53,17 @@ fn options_that_would_do_nothing_are_errors() {
         (&["--outputs=output,other"], &file, "'other'"),
         (&["--fixed-frames=true", "--frames-per-chunk=0"], &file, "at least 1"),
         (&["--use-priors=true"], &file, "model.raw"),
+        (&["--sherpa=words"], &file, "--sherpa=words: expected speaker"),
+        (&["--sherpa=speaker", "--streaming=true"], &place, "only one of"),
+        (
+            &["--sherpa=speaker", "--frame-subsampling-factor=3"],
+            &file,
+            "cannot be given with --sherpa=speaker",
+        ),
+        (&["--sherpa=speaker", "--sample-rate=0"], &file, "expected a number above 0"),
+        (&["--sherpa=speaker", "--language="], &file, "expected the name of a language"),
+        (&["--sherpa=speaker"], &file, "3 columns; sherpa-onnx gives 80"),
+        (&["--sample-rate=8000"], &file, "can only be given with --sherpa"),
     ] {
         let output = run("nnet3-export", &[options, &[&model, out]].concat());
         assert_eq!(output.status, 255, "{options:?}");

@@ -37,6 +37,8 @@ pub struct Emitter<'a> {
     names: HashMap<Value, String>,
     ints: HashMap<Vec<i64>, String>,
     affine: HashMap<(i64, i64), String>,
+    /// The tensor whose rows tell the length, if it is not the input itself.
+    padded: Option<String>,
 }
 
 impl<'a> Emitter<'a> {
@@ -57,6 +59,7 @@ impl<'a> Emitter<'a> {
             names: HashMap::new(),
             ints: HashMap::new(),
             affine: HashMap::new(),
+            padded: None,
         }
     }
 
@@ -187,12 +190,8 @@ impl<'a> Emitter<'a> {
     fn units(&mut self, lengths: &Lengths) -> String {
         let rows = lengths.input_rows;
         let fewest = rows.at(lengths.fewest);
-        let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
-        let total = self.node("length", "Shape", &[&lengths.input], shape);
-        let [zero, one] = [0, 1].map(|i| self.ints(&[i]));
-        let [zero, end, one] =
-            [zero, total.clone(), one].map(|x| self.node("length", "Squeeze", &[&x], vec![]));
-        let places = self.node("length", "Range", &[&zero, &end, &one], vec![]);
+        let total = self.rows_of_input(lengths);
+        let places = self.count_up_to(&total);
         // The last frame that must be there: its number, or an error.
         let last = self.ints(&[fewest - 1]);
         let axis = vec![AttributeProto::int("axis", 0)];
@@ -204,13 +203,51 @@ impl<'a> Emitter<'a> {
         self.node("length", "Div", &[&beyond, &step], vec![])
     }
 
+    fn source<'s>(&'s self, lengths: &'s Lengths) -> &'s str {
+        self.padded.as_deref().unwrap_or(&lengths.input)
+    }
+
+    /// The number of rows of the input, as a tensor of one number.
+    fn rows_of_input(&mut self, lengths: &Lengths) -> String {
+        let shape = vec![AttributeProto::int("start", 1), AttributeProto::int("end", 2)];
+        let source = self.source(lengths).to_string();
+        self.node("length", "Shape", &[&source], shape)
+    }
+
+    /// 0, 1 … below a number.
+    fn count_up_to(&mut self, end: &str) -> String {
+        let [zero, one] = [0, 1].map(|i| self.ints(&[i]));
+        let [zero, end, one] =
+            [zero.as_str(), end, one.as_str()].map(|x| self.node("length", "Squeeze", &[x], vec![]));
+        self.node("length", "Range", &[&zero, &end, &one], vec![])
+    }
+
+    /// An input of fewer rows gets so many copies of its first and its last one, of the last one more if not as many.
+    pub fn pad_input(&mut self, fewest: i64) {
+        let Some(lengths) = self.lengths else { return };
+        let total = self.rows_of_input(lengths);
+        let [fewest, one, two] = [fewest, 1, 2].map(|i| self.ints(&[i]));
+        let [zero, last] = [self.ints(&[0]), self.node("length", "Sub", &[&total, &one], vec![])];
+        let rows = self.node("length", "Max", &[&total, &fewest], vec![]);
+        let missing = self.node("length", "Sub", &[&rows, &total], vec![]);
+        let before = self.node("length", "Div", &[&missing, &two], vec![]);
+        let places = self.count_up_to(&rows);
+        let places = self.node("length", "Sub", &[&places, &before], vec![]);
+        let places = self.node("length", "Max", &[&places, &zero], vec![]);
+        let places = self.node("length", "Min", &[&places, &last], vec![]);
+        let base = format!("{}/padded", lengths.input);
+        let axis = vec![AttributeProto::int("axis", 1)];
+        self.padded = Some(self.node(&base, "Gather", &[&lengths.input, &places], axis));
+    }
+
     /// Frames of the input that are no whole unit more are cut off.
     pub fn cut_input(&mut self, value: Value) -> Result<()> {
         let Some(lengths) = self.lengths else { return Ok(()) };
         let end = self.affine(lengths.input_rows)?;
         let [start, axis] = [0, 1].map(|i| self.ints(&[i]));
         let base = format!("{}/whole", lengths.input);
-        let cut = self.node(&base, "Slice", &[&lengths.input, &start, &end, &axis], vec![]);
+        let source = self.source(lengths).to_string();
+        let cut = self.node(&base, "Slice", &[&source, &start, &end, &axis], vec![]);
         self.names.insert(value, cut);
         Ok(())
     }
@@ -236,6 +273,15 @@ impl<'a> Emitter<'a> {
         let source = self.emit(value)?;
         self.node_to(name, "Identity", &[&source], vec![]);
         let info = self.info(value, name, rows);
+        self.proto.output.push(info);
+        Ok(())
+    }
+
+    /// The only row of a value as an output [sequences, columns].
+    pub fn add_vector(&mut self, value: Value, name: &str) -> Result<()> {
+        let (source, shape) = (self.emit(value)?, self.ints(&[0, -1]));
+        self.node_to(name, "Reshape", &[&source, &shape], vec![]);
+        let info = self.info(value, name, None);
         self.proto.output.push(info);
         Ok(())
     }

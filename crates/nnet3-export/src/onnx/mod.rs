@@ -1,5 +1,6 @@
 //! ONNX models: opset 17, IR version 8, operators of the standard only.
 
+pub mod embedding;
 mod emit;
 mod lists;
 mod pattern;
@@ -116,82 +117,116 @@ pub fn export_chunk(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
 pub fn export_any_length(nnet: &Nnet, options: &Options) -> Result<Vec<u8>> {
     let unit = check_simple(nnet, options)?;
     let context = nnet.context()?;
-    let tracing = Tracing { any_length: true, ..Tracing::default() };
-    let traced = |units: i64| -> Result<Traced> {
-        let request = chunk_request(nnet, options, context, unit * units as i32);
-        let mut traced = trace(nnet, &[request], &tracing)?;
-        finish_outputs(&mut traced, options)?;
-        Ok(traced)
-    };
-    let mut all = vec![traced(UNITS[0])?];
-    no_recurrence(nnet, &all[0])?;
-    for units in &UNITS[1..] {
-        all.push(traced(*units)?);
-    }
-    same_structure(&all)?;
-    let mut checks = Vec::new();
-    let mut fewest = 1;
-    for units in CHECKED {
-        let traced = traced(units)?;
-        match differing(&all[0].graph, &traced.graph) {
-            None => checks.push((units, traced)),
-            Some(_) => fewest = units + 1,
-        }
-    }
-    let rows = all.iter().map(|traced| {
-        let input = self::inputs(&traced.graph).into_iter().find(|(name, _)| name == "input");
-        input.map_or(0, |(_, value)| traced.graph.rows(value) as i64)
-    });
-    let Some(input_rows) = Affine::fit(&UNITS, rows) else {
-        return Err(Error::unsupported("the rows of the input do not grow evenly with the length"));
-    };
-    let mut lengths = Lengths {
-        input: "input".to_string(),
-        units: UNITS.to_vec(),
-        input_rows,
-        longest_period: (input_rows.b as usize).clamp(1, 8),
-        fewest,
-    };
-    let failed = emit_any_length(&all, &checks, &lengths, options)?.fails_at();
-    lengths.fewest = match fewest.max(failed + 1) {
-        fewest if CHECKED.contains(&fewest) => fewest,
-        _ => UNITS[0],
-    };
+    let request = |units: i64| chunk_request(nnet, options, context, unit * units as i32);
+    let model = AnyLength::new(nnet, options, Shape::Rows, request)?;
     let mut entries = metadata(nnet, options);
+    let fewest = i64::from(unit) * model.lengths.fewest;
     entries.push(StringEntry::new("output_frames_multiple", unit.to_string()));
-    entries.push(StringEntry::new("fewest_output_frames", (i64::from(unit) * lengths.fewest).to_string()));
-    encode(emit_any_length(&all, &checks, &lengths, options)?, entries, None)
+    entries.push(StringEntry::new("fewest_output_frames", fewest.to_string()));
+    encode(model.emit(options)?, entries, None)
 }
 
-/// A graph for all lengths, from those for some.
-fn emit_any_length<'a>(
-    all: &'a [Traced],
-    checks: &'a [(i64, Traced)],
-    lengths: &'a Lengths,
-    options: &Options,
-) -> Result<Emitter<'a>> {
-    let graphs = all.iter().map(|traced| &traced.graph).collect();
-    let checks = checks.iter().map(|(units, traced)| (*units, &traced.graph)).collect();
-    let mut emitter = Emitter::new(graphs, Some(lengths), options.batch_size).with_checks(checks);
-    let (inputs, outputs) = (inputs(&all[0].graph), &all[0].outputs[0]);
-    for (name, _) in inputs.iter().chain(outputs) {
-        emitter.reserve(name)?;
+/// What becomes of the input's rows.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// Rows of outputs; an input that is too short is an error.
+    Rows,
+    /// A vector for each sequence; an input that is too short gets copies of its first and last row.
+    Vector,
+}
+
+/// The computations of several lengths, of which a model for all lengths is made.
+struct AnyLength {
+    all: Vec<Traced>,
+    checks: Vec<(i64, Traced)>,
+    lengths: Lengths,
+    shape: Shape,
+}
+
+impl AnyLength {
+    /// `request` is what is computed at a length of so many units.
+    fn new(
+        nnet: &Nnet,
+        options: &Options,
+        shape: Shape,
+        request: impl Fn(i64) -> ComputationRequest,
+    ) -> Result<AnyLength> {
+        let tracing = Tracing { any_length: true, ..Tracing::default() };
+        let traced = |units: i64| -> Result<Traced> {
+            let mut traced = trace(nnet, &[request(units)], &tracing)?;
+            finish_outputs(&mut traced, options)?;
+            Ok(traced)
+        };
+        let mut all = vec![traced(UNITS[0])?];
+        no_recurrence(nnet, &all[0])?;
+        for units in &UNITS[1..] {
+            all.push(traced(*units)?);
+        }
+        same_structure(&all)?;
+        let mut checks = Vec::new();
+        let mut fewest = 1;
+        for units in CHECKED {
+            let traced = traced(units)?;
+            match differing(&all[0].graph, &traced.graph) {
+                None => checks.push((units, traced)),
+                Some(_) => fewest = units + 1,
+            }
+        }
+        let rows = all.iter().map(|traced| {
+            let input = inputs(&traced.graph).into_iter().find(|(name, _)| name == "input");
+            input.map_or(0, |(_, value)| traced.graph.rows(value) as i64)
+        });
+        let Some(input_rows) = Affine::fit(&UNITS, rows) else {
+            return Err(Error::unsupported("the rows of the input do not grow evenly with the length"));
+        };
+        let lengths = Lengths {
+            input: "input".to_string(),
+            units: UNITS.to_vec(),
+            input_rows,
+            longest_period: (input_rows.b as usize).clamp(1, 8),
+            fewest,
+        };
+        let mut model = AnyLength { all, checks, lengths, shape };
+        let failed = model.emit(options)?.fails_at();
+        model.lengths.fewest = match fewest.max(failed + 1) {
+            fewest if CHECKED.contains(&fewest) => fewest,
+            _ => UNITS[0],
+        };
+        Ok(model)
     }
-    let dimension = |name: &str| match name {
-        "ivector" => Dimension::fixed(1),
-        "input" => Dimension::named("T"),
-        _ => Dimension::named("T_out"),
-    };
-    for (name, value) in &inputs {
-        emitter.add_input(*value, name, Some(dimension(name)));
+
+    /// A graph for all lengths, from those for some.
+    fn emit(&self, options: &Options) -> Result<Emitter<'_>> {
+        let AnyLength { all, checks, lengths, shape } = self;
+        let graphs = all.iter().map(|traced| &traced.graph).collect();
+        let checks = checks.iter().map(|(units, traced)| (*units, &traced.graph)).collect();
+        let mut emitter = Emitter::new(graphs, Some(lengths), options.batch_size).with_checks(checks);
+        let (inputs, outputs) = (inputs(&all[0].graph), &all[0].outputs[0]);
+        for (name, _) in inputs.iter().chain(outputs) {
+            emitter.reserve(name)?;
+        }
+        let dimension = |name: &str| match name {
+            "ivector" => Dimension::fixed(1),
+            "input" => Dimension::named("T"),
+            _ => Dimension::named("T_out"),
+        };
+        for (name, value) in &inputs {
+            emitter.add_input(*value, name, Some(dimension(name)));
+        }
+        for (_, value) in inputs.iter().filter(|(name, _)| *name == lengths.input) {
+            if *shape == Shape::Vector {
+                emitter.pad_input(lengths.input_rows.at(lengths.fewest));
+            }
+            emitter.cut_input(*value)?;
+        }
+        for (name, value) in outputs {
+            match shape {
+                Shape::Rows => emitter.add_output(*value, name, Some(dimension(name)))?,
+                Shape::Vector => emitter.add_vector(*value, name)?,
+            }
+        }
+        Ok(emitter)
     }
-    for (_, value) in inputs.iter().filter(|(name, _)| *name == lengths.input) {
-        emitter.cut_input(*value)?;
-    }
-    for (name, value) in outputs {
-        emitter.add_output(*value, name, Some(dimension(name)))?;
-    }
-    Ok(emitter)
 }
 
 /// A recurrence goes on for as many steps as there are frames, which needs a loop.

@@ -178,6 +178,15 @@ fn compute(node: &NodeProto, inputs: &[&Array]) -> Option<Array> {
         "Div" => x.with(inputs[1], |a, b| a / b),
         "Mod" => x.with(inputs[1], f64::rem_euclid),
         "Max" => x.with(inputs[1], f64::max),
+        "Min" => x.with(inputs[1], f64::min),
+        "Sqrt" => x.map(f64::sqrt),
+        "ReduceSum" => {
+            let (before, size, behind) = x.around(inputs[1].ints()[0] as usize);
+            let sum = |i: usize, j: usize| (0..size).map(|k| x.data[(i * size + k) * behind + j]).sum();
+            let mut dims = x.dims.clone();
+            dims[inputs[1].ints()[0] as usize] = 1;
+            Array::floats(&dims, (0..before * behind).map(|i| sum(i / behind, i % behind)).collect())
+        }
         "Expand" => x.expand(&inputs[1].ints().iter().map(|&d| d as usize).collect::<Vec<_>>()),
         "Shape" => {
             let end =

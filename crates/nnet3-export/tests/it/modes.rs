@@ -2,11 +2,16 @@
 
 use crate::evaluator::{Array, Evaluator, Values};
 use kaldi_io::DenseMatrix;
+use nnet3_core::compile::compile;
 use nnet3_core::config::parse_config;
+use nnet3_core::execute::{Executor, Program};
 use nnet3_core::forward::{Ivectors, LoopedForward, Streaming as Chunks};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
+use nnet3_core::request::{ComputationRequest, IoSpecification};
+use nnet3_core::run_request::{NamedMatrices, run_request};
+use nnet3_export::onnx::embedding::{Speaker, export_speaker};
 use nnet3_export::onnx::streaming::{Streaming, StreamingModels, export_single_graph, export_streaming};
 use nnet3_export::onnx::{Options, export_any_length, export_chunk};
 
@@ -268,4 +273,97 @@ fn what_has_no_form_is_named() {
     let message = result.err().expect("an error").to_string();
     assert!(message.contains("node 'extract'") && message.contains("rows after"), "{message}");
     assert!(message.contains("--fixed-frames=true"), "{message}");
+}
+
+/// Statistics of all frames between layers.
+const XVECTOR: &str = "
+component name=c1 type=AffineComponent input-dim=160 output-dim=6
+component name=relu type=RectifiedLinearComponent dim=6
+component name=extraction type=StatisticsExtractionComponent input-dim=6 input-period=1 output-period=1 include-variance=true
+component name=pooling type=StatisticsPoolingComponent input-dim=13 input-period=1 left-context=0 right-context=10000 \
+num-log-count-features=0 output-stddevs=true
+component name=c2 type=AffineComponent input-dim=12 output-dim=4
+input-node name=input dim=80
+component-node name=c1 component=c1 input=Append(Offset(input, -3), Offset(input, 2))
+component-node name=relu component=relu input=c1
+component-node name=extraction component=extraction input=relu
+component-node name=pooling component=pooling input=extraction
+component-node name=c2 component=c2 input=pooling
+output-node name=embedding input=c2";
+
+/// What this repository computes of all rows.
+fn embedding(nnet: &Nnet, features: &DenseMatrix<f32>) -> Vec<f32> {
+    let io = |name: &str, rows: i32| IoSpecification::new(name, 1, 0..rows, false);
+    let request = ComputationRequest {
+        inputs: vec![io("input", features.rows as i32)],
+        outputs: vec![io("embedding", 1)],
+        ..ComputationRequest::default()
+    };
+    let device = nnet3_matrix::cpu();
+    let computation = compile(nnet, std::slice::from_ref(&request)).unwrap();
+    let program = std::sync::Arc::new(Program::new(nnet, computation).unwrap());
+    let inputs: NamedMatrices = [("input".to_string(), features.clone())].into();
+    let (mut executor, none, random) = (Executor::new(&device), NamedMatrices::new(), Random::new(0));
+    let results = run_request(nnet, &request, &program, &mut executor, &inputs, &none, &random).unwrap();
+    results.outputs["embedding"].data.clone()
+}
+
+#[test]
+fn a_recording_has_one_embedding() {
+    let nnet = network(&XVECTOR.replace("\\\n", ""));
+    let options = Options { outputs: vec!["embedding".to_string()], ..options(1, 1) };
+    let speaker = Speaker { sample_rate: 16000, language: "Latin".to_string(), subtract_mean: true };
+    let bytes = export_speaker(&nnet, &options, &speaker).unwrap();
+    assert_eq!(bytes, export_speaker(&nnet, &options, &speaker).unwrap());
+    let model = Evaluator::new(&bytes, &[]);
+    assert_eq!((model.dims("input"), model.dims("embedding")), (vec![0, 0, 80], vec![0, 4]));
+    for (key, value) in [
+        ("framework", "wespeaker"),
+        ("output_dim", "4"),
+        ("sample_rate", "16000"),
+        ("normalize_samples", "0"),
+        ("language", "Latin"),
+        ("feature_normalize_type", "global-mean"),
+    ] {
+        assert_eq!(model.metadata[key], value);
+    }
+    let fewest = model.fact("fewest_frames");
+    assert!(fewest >= 6, "{fewest}");
+    for frames in [1, 2, 5, 6, 7, 8, fewest, fewest + 1, 100] {
+        let sequences = [1, 2].map(|seed| features(frames, 80, seed));
+        let found = model.run(&feeds(&model, rows(&sequences, 0, frames as i64))).unwrap();
+        assert_eq!(found["embedding"].dims, [2, 4]);
+        // Too short ones get copies of the first and the last row.
+        let missing = fewest.saturating_sub(frames) as i64;
+        let (begin, end) = (-(missing / 2), frames as i64 + missing - missing / 2);
+        let whole = |sequence: &DenseMatrix<f32>| {
+            let data = rows(std::slice::from_ref(sequence), begin, end).data;
+            DenseMatrix {
+                rows: (end - begin) as usize,
+                cols: 80,
+                data: data.iter().map(|&x| x as f32).collect(),
+            }
+        };
+        let both = sequences.each_ref().map(|sequence| embedding(&nnet, &whole(sequence))).concat();
+        assert_close(&found["embedding"].data, &both);
+    }
+}
+
+#[test]
+fn networks_that_give_no_embedding_are_refused() {
+    let speaker = Speaker { sample_rate: 16000, language: "Latin".to_string(), subtract_mean: false };
+    let refused = |text: &str, outputs: &[&str], expected: &str| {
+        let outputs = outputs.iter().map(|name| name.to_string()).collect();
+        let options = Options { outputs, ..options(1, 1) };
+        let error = export_speaker(&network(text), &options, &speaker).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let xvector = XVECTOR.replace("\\\n", "");
+    refused(&xvector, &["output"], "no output node 'output'");
+    refused(&xvector, &["embedding", "embedding"], "one output");
+    refused(LAYERS, &["output"], "i-vectors");
+    refused(RECURRENT, &["output"], "5 columns");
+    // A window that does not end with the recording.
+    let narrow = xvector.replace("input=pooling", "input=Offset(pooling, 5000)");
+    refused(&narrow, &["embedding"], "");
 }
