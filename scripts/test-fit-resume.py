@@ -78,7 +78,7 @@ def main():
         prepare(nnet3)
         while left > 0:
             kills = min(left, KILLS_OF_A_TRAINING)
-            problem = training(nnet3, TRAININGS[number % len(TRAININGS)], number, kills, draw)
+            problem, kills = training(nnet3, TRAININGS[number % len(TRAININGS)], number, kills, draw)
             passed, failed = passed + (problem is None), failed + (problem is not None)
             print(f"{' '.join(TRAININGS[number % len(TRAININGS)])}: {problem or f'the same bytes after {kills} kills'}", flush=True)
             left, number = left - kills, number + 1
@@ -113,28 +113,30 @@ def command(nnet3, options, name, seed, *more):
 
 
 def training(nnet3, options, number, kills, draw):
-    """None, or what is wrong."""
+    """None, or what is wrong; and the number of kills: fewer if it ended before one, as when other work has slowed down the first run."""
     for name in ("whole", "killed"):
         shutil.rmtree(name, ignore_errors=True)
     began = time.monotonic()
     run(*command(nnet3, options, "whole", number))
     duration = time.monotonic() - began
-    for kill in range(kills):
+    done = 0
+    while done < kills:
         process = subprocess.Popen(command(nnet3, options, "killed", number, "--resume=true"), stderr=subprocess.PIPE, text=True)
         # On the whole the kills go through the training; the last ones come early enough to be kills.
         time.sleep(draw.uniform(0, 1.3 * duration / kills))
-        sent = signal.SIGKILL if kill % 2 == 0 else signal.SIGTERM
+        sent = signal.SIGKILL if done % 2 == 0 else signal.SIGTERM
         process.send_signal(sent)
         errors = process.communicate()[1]
         if process.returncode == 0:
-            return f"ended before kill {kill + 1}"
+            break
         if process.returncode not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM):
-            return f"status {process.returncode} after signal {sent}: {errors}"
+            return f"status {process.returncode} after signal {sent}: {errors}", done
+        done += 1
     run(*command(nnet3, options, "killed", number, "--resume=true"))
     if open("whole.raw", "rb").read() != open("killed.raw", "rb").read():
-        return "other bytes"
+        return "other bytes", done
     events = [strip_times(os.path.join(name, "events.jsonl")) for name in ("whole", "killed")]
-    return None if events[0] == events[1] else "other events"
+    return None if events[0] == events[1] else "other events", done
 
 
 def strip_times(path):

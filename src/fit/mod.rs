@@ -155,6 +155,7 @@ impl Fit {
             data,
             valid,
             state,
+            resumed,
             checkpoints,
             logs,
             monitor,

@@ -43,6 +43,8 @@ pub(super) struct Run<'d> {
     /// Minibatches.
     pub valid: Vec<NnetExample>,
     pub state: LearningState,
+    /// Whether the state is that of a checkpoint.
+    pub resumed: bool,
     pub checkpoints: Option<Checkpoints>,
     pub logs: Option<LogFiles>,
     pub monitor: Monitor,
@@ -84,6 +86,12 @@ impl Run<'_> {
         let first = self.state.epochs;
         // An evaluation that was made before a checkpoint may have been the last.
         let mut end = self.is_patience_over().then_some(End::NoImprovement);
+        let is_over = first >= self.fit.num_epochs || end.is_some();
+        if self.resumed && is_over {
+            // A trainer has begun with none, as an epoch does.
+            let put_back = self.trainer.set_statistics(&self.state.statistics);
+            put_back.with_context(|| cannot_go_on(&self.checkpoints))?;
+        }
         for epoch in first..self.fit.num_epochs {
             if end.is_some() {
                 break;
@@ -170,7 +178,8 @@ impl Run<'_> {
             }
         }
         let mut replicas = self.replicas(epoch)?;
-        if let (Some(replicas), Some(Within { trainer: common, replicas: own, .. })) = (&mut replicas, within) {
+        if let (Some(replicas), Some(Within { trainer: common, replicas: own, .. })) = (&mut replicas, within)
+        {
             let state = replicas::State { common, replicas: own };
             replicas.resume(state).with_context(|| cannot_go_on(&self.checkpoints))?;
         }
@@ -373,6 +382,10 @@ impl Run<'_> {
     fn write_checkpoint(&mut self, nnet: Option<&Nnet>) -> Result<()> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
         self.state.learner = self.trainer.learner().map(|learner| learner.state()).unwrap_or_default();
+        self.state.statistics = match &self.state.within {
+            None => self.trainer.statistics()?,
+            Some(_) => Snapshot::default(),
+        };
         checkpoints.write(nnet.unwrap_or(self.trainer.nnet()), &self.state)?;
         // On the host these are as large as the parameters, and nobody asks for them before the next checkpoint.
         self.state.learner = LearnerState::default();

@@ -542,6 +542,20 @@ impl<O: Objective> Trainer<O> {
         Ok(snapshot)
     }
 
+    /// Statistics of the network's components, to the last bit.
+    pub fn statistics(&mut self) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::default();
+        self.nnet.keep_stats(&mut Keeper::taking(&mut snapshot))?;
+        Ok(snapshot)
+    }
+
+    pub fn set_statistics(&mut self, statistics: &Snapshot) -> Result<()> {
+        let device = self.runner.executor().device().clone();
+        let mut keeper = Keeper::giving(statistics, &device);
+        self.nnet.keep_stats(&mut keeper)?;
+        Ok(keeper.finish()?)
+    }
+
     /// As [`snapshot`](Self::snapshot), with the parameters and what the learner has.
     pub fn whole_state(&mut self, report: &mut dyn Report) -> Result<ReplicaState> {
         self.settle(report);

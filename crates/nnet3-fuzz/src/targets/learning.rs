@@ -7,7 +7,7 @@ use nnet3_core::config::parse_config;
 use nnet3_core::snapshot::Snapshot;
 use nnet3_train::learn::Rules;
 use nnet3_train::learn::schedule::{PlateauState, Watch};
-use nnet3_train::learn::state::{LearnerState, LearningState, PartState, Within};
+use nnet3_train::learn::state::{LearnerState, LearningState, PartState, ReplicaState, Within};
 
 use super::{both, reader};
 
@@ -42,25 +42,25 @@ pub fn corpus_states() -> Vec<Vec<u8>> {
         optimizer: "adam".into(),
         matrices: vec![DenseMatrix::from_rows(&[[0.5f32, -1.0]]); 2],
     };
+    let learner =
+        LearnerState { steps: 7, plateaus: vec![PlateauState::default()], averaged: 7, parts: vec![part] };
+    let snapshot = Snapshot {
+        numbers: vec![0.5, 3.0],
+        texts: vec!["output".into()],
+        matrices: vec![DenseMatrix::from_rows(&[[0.5f32, -1.0]])],
+    };
     let state = LearningState {
         settings: vec![("rule".into(), "optimizer name=a type=adam".into())],
         epochs: 3,
         within: Some(Within {
             minibatches: 2,
-            trainer: Snapshot {
-                numbers: vec![0.5, 3.0],
-                texts: vec!["output".into()],
-                matrices: vec![DenseMatrix::from_rows(&[[0.5f32, -1.0]])],
-            },
+            trainer: snapshot.clone(),
+            replicas: vec![ReplicaState { trainer: snapshot, learner: learner.clone() }],
             happened: Snapshot::default(),
         }),
+        statistics: Snapshot { numbers: vec![1.5], ..Snapshot::default() },
         watch: Watch::default(),
-        learner: LearnerState {
-            steps: 7,
-            plateaus: vec![PlateauState::default()],
-            averaged: 7,
-            parts: vec![part],
-        },
+        learner,
     };
     both(|w| state.write(w).expect("memory"))
 }

@@ -23,6 +23,8 @@ pub struct LearningState {
     pub epochs: u64,
     /// How far the training is within the next epoch; `None` between epochs.
     pub within: Option<Within>,
+    /// Statistics of the model between epochs, as [`crate::Trainer::statistics`] takes them: a file of the model has averages of them.
+    pub statistics: Snapshot,
     pub watch: Watch,
     pub learner: LearnerState,
 }
@@ -164,6 +166,8 @@ impl LearningState {
             }
             write_snapshot(w, &within.happened)?;
         }
+        w.write_token("<Statistics>")?;
+        write_snapshot(w, &self.statistics)?;
         w.write_token("<Watch>")?;
         write_watch(w, self.watch)?;
         self.learner.write(w)?;
@@ -198,6 +202,8 @@ impl LearningState {
             let happened = read_snapshot(r)?;
             state.within = Some(Within { minibatches, trainer, replicas, happened });
         }
+        r.expect_token("<Statistics>")?;
+        state.statistics = read_snapshot(r)?;
         r.expect_token("<Watch>")?;
         state.watch = read_watch(r)?;
         state.learner = LearnerState::read(r)?;
@@ -296,10 +302,7 @@ mod tests {
     fn learner(matrix: &DenseMatrix<f32>) -> LearnerState {
         LearnerState {
             steps: 123_456_789_012,
-            plateaus: vec![PlateauState {
-                watch: Watch { best: 0.25, without_improvement: 2 },
-                factor: 0.1,
-            }],
+            plateaus: vec![PlateauState { watch: Watch { best: 0.25, without_improvement: 2 }, factor: 0.1 }],
             averaged: 5,
             parts: vec![PartState {
                 component: "a".into(),
@@ -330,6 +333,7 @@ mod tests {
                 replicas: vec![replica.clone(), ReplicaState::default(), replica],
                 happened: Snapshot { numbers: vec![2.0], ..Snapshot::default() },
             }),
+            statistics: Snapshot { numbers: vec![7.0], ..Snapshot::default() },
             watch: Watch::default(),
             learner: learner(&matrix),
         }
