@@ -605,6 +605,12 @@ impl<O: Objective> Trainer<O> {
     /// state of natural gradient stay.
     pub fn set_nnet(&mut self, nnet: &Nnet) {
         self.nnet.assign(nnet);
+        if self.runner.executor().device().id() != 0 {
+            // A device would add to sums of its own, and the host would add these to those that it has: rounded twice. What goes on from a
+            // snapshot has all in one place.
+            let moved = self.statistics().and_then(|statistics| self.set_statistics(&statistics));
+            moved.expect("statistics of the same network");
+        }
     }
 
     pub fn nnet(&self) -> &Nnet {

@@ -4,6 +4,7 @@ mod conformance;
 mod natural_gradient;
 mod replay;
 mod replicas;
+mod resumed;
 mod suite;
 mod training;
 mod transfers;

@@ -6,6 +6,9 @@ mod reference;
 #[path = "../support/replica_runs.rs"]
 mod replica_runs;
 mod replicas;
+mod resumed;
+#[path = "../support/resumed_runs.rs"]
+mod resumed_runs;
 #[path = "../support/runs.rs"]
 mod runs;
 mod second_thread;
