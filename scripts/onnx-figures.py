@@ -379,9 +379,10 @@ relu-batchnorm-layer name=tdnn1 input=Append(-2,-1,0,1,2) dim=32
 relu-batchnorm-layer name=tdnn2 input=Append(-2,0,2) dim=32
 relu-batchnorm-layer name=tdnn3 input=Append(-3,0,3) dim=48
 stats-layer name=stats config=mean+stddev(0:1:1:10000)
-relu-batchnorm-layer name=tdnn6 dim=16 input=stats
+affine-layer name=tdnn6 dim=16 input=stats
+relu-batchnorm-layer name=tdnn7 dim=16
 output-layer name=output dim=30
-output name=embedding input=tdnn6.affine
+output name=embedding input=tdnn6
 """
 
 
@@ -413,7 +414,8 @@ def check_speaker(programs, folder):
     programs.run("nnet3-copy", "--prepare-for-test=true", network, test)
     model = session(models / "model.onnx")
     fewest, worst = int(facts(model)["fewest_frames"]), 0.0
-    lengths = sorted({1, 7, fewest - 1, fewest, fewest + 1, 64, 200, 3000})
+    # Not 1: of frames that are all alike, deviations are the roots of roundings.
+    lengths = sorted({2, 7, fewest - 1, fewest, fewest + 1, 64, 200, 3000})
     for frames in lengths:
         features = np.random.default_rng(frames).standard_normal((2, frames, 80)).astype("f4")
         (found,) = model.run(None, {"input": features})
