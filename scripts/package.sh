@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: package.sh [--debug] [--offline] wheel|deb|check [PART ...]
+# Usage: package.sh [--debug] [--offline] [--kaldi S5] wheel|deb|check [PART ...]
 # Packages of the programs, in target/package:
 #   wheel   nnet3-*.whl for pip: the binary, a short script of each program's name, the Python module. Linked by zig, so that it
 #           runs with glibc 2.28 or later; installs maturin and zig (packaging/requirements.txt) with pip into packaging/.venv
@@ -7,14 +7,21 @@
 #           drivers of trainings and recognisers in /usr/share/nnet3/scripts
 #   check   tests the packages that are there in empty environments; PARTs: wheel, deb, image (all)
 # --debug packs the debug build, which is there after the tests: for testing what is around the binary. --offline: what is missing
-# is an error instead of a download.
+# is an error instead of a download. --kaldi: check also runs a training driver of Kaldi from the packages; S5 is egs/wsj/s5 of a checkout, which
+# need not be built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/usage.sh"
 export LC_ALL=C.UTF-8
-debug=false offline=false
-while [[ ${1-} == --debug || ${1-} == --offline ]]; do
-  printf -v "${1#--}" true
+debug=false offline=false kaldi=
+while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --kaldi ]]; do
+  if [[ $1 == --kaldi ]]; then
+    [[ -f ${2-}/steps/nnet3/train_raw_dnn.py ]] || refuse_usage "--kaldi: '${2-}' has no steps/nnet3/train_raw_dnn.py"
+    kaldi=$(realpath "$2")
+    shift
+  else
+    printf -v "${1#--}" true
+  fi
   shift
 done
 plain_usage 1 4 "$@"

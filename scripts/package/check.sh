@@ -36,6 +36,12 @@ copy_tests() { # <folder>
     tar -x --no-same-owner -C "$1"
 }
 
+# A training driver of Kaldi in such a folder.
+copy_kaldi() { # <folder>
+  mkdir -p "$1"
+  tar -C "$kaldi" -ch steps utils | tar -x --no-same-owner -C "$1"
+}
+
 # ---- the wheel: a new virtual environment, and a PATH with it and what every system has -------------------------------------
 system_commands=(awk basename bash cat cksum cmp cp cut date diff dirname du env find flock grep gzip gunzip head hostname id ln ls mkdir
   mktemp mv nproc paste printf ps pwd readlink realpath rm rmdir sed seq setpriv sh sleep sort stat tail tee test touch tr true uname uniq
@@ -65,6 +71,11 @@ check_wheel() {
 
   copy_tests "$work/repository"
   "${alone[@]}" "$work/repository/tests/package/acceptance.sh" "$work/acceptance"
+  if [[ $kaldi ]]; then
+    copy_kaldi "$work/kaldi"
+    ln -s "$(realpath "$(type -P perl)")" "$work/commands/perl"
+    "${alone[@]}" "$work/repository/tests/package/stock_driver.sh" "$work/driver" "$work/kaldi"
+  fi
   "${pip[@]}" install --quiet --no-index --find-links "$wheels" numpy
   "${alone[@]}" "$work/venv/bin/python" packaging/python/tests/test_module.py "$work/acceptance"
   "${pip[@]}" uninstall --quiet --yes nnet3
@@ -118,6 +129,14 @@ check_deb() {
   rm -r "$root/repository/scripts"
   cp -r "$root/usr/share/nnet3/scripts" "$root/repository/"
   inside "$root" /repository/tests/package/acceptance.sh /tmp/acceptance
+  if [[ $kaldi ]]; then
+    # What the driver is written in.
+    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+    inside "$root" sh -ec 'apt-get update && apt-get install -y --no-install-recommends python3 perl' >"$work/apt.log" 2>&1 ||
+      fail "apt-get: $(tail -n 3 "$work/apt.log")"
+    copy_kaldi "$root/kaldi"
+    inside "$root" /repository/tests/package/stock_driver.sh /tmp/driver /kaldi
+  fi
   inside "$root" dpkg --purge nnet3 >/dev/null
   ! compgen -G "$root/usr/bin/nnet3*" || fail "dpkg --purge leaves programs"
 }

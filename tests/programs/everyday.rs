@@ -270,6 +270,7 @@ fn scripts() -> Vec<PathBuf> {
         "egs/drivers/local",
         "egs/published",
         "egs/published/local",
+        "tests/package",
         "tests/train",
     ] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
