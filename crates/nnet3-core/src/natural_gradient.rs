@@ -12,7 +12,7 @@ mod orthogonal;
 mod remote;
 
 use crate::component::Context;
-use crate::component::gradient::Piece;
+use crate::component::gradient::{Piece, PieceRows};
 use crate::component::preconditioners::NaturalGradientSettings;
 use crate::error::Result;
 use crate::snapshot::Keeper;
@@ -136,7 +136,7 @@ impl NaturalGradient {
         self.catch_up(context);
         let Some(estimate) = self.estimate.take() else {
             fill(x, 0..x.rows());
-            let whole = Piece { x: x.as_view(), columns: 0..x.cols() };
+            let whole = Piece { x: PieceRows::Dense(x.as_view()), columns: 0..x.cols() };
             self.estimate = Some(self.initial_estimate_of(context, std::iter::once(whole)));
             return self.precondition(context, x);
         };
@@ -149,7 +149,7 @@ impl NaturalGradient {
         for rows in row_blocks(context, x.rows(), x.cols()) {
             let block = x.row_range(rows.clone());
             fill(block, rows.clone());
-            let whole = Piece { x: block.as_view(), columns: 0..x.cols() };
+            let whole = Piece { x: PieceRows::Dense(block.as_view()), columns: 0..x.cols() };
             let h = pass.observe(context, &estimate, std::iter::once(whole), rows, &mut self.energies);
             context.backend.gemm(block, -1.0, h.as_view(), No, estimate.w(), No, 1.0);
             context.backend.accumulate_dot(&mut self.energies, AFTER, 1.0, block.as_view(), block.as_view());
@@ -272,7 +272,11 @@ impl NaturalGradient {
         backend.accumulate_dot(&mut self.energies, AFTER, -2.0, estimate.w(), j);
         backend.accumulate_dot(&mut self.energies, AFTER, 1.0, ww.as_view(), l.as_view());
         let pass = Pass { rows, wide_h: None, j: self.updating().then_some(wide_j) };
-        let factor = self.factor(context, &estimate, std::iter::once(Piece { x, columns: 0..dim }));
+        let factor = self.factor(
+            context,
+            &estimate,
+            std::iter::once(Piece { x: PieceRows::Dense(x), columns: 0..dim }),
+        );
         Seen { estimate, pass, factor }
     }
 
@@ -437,18 +441,17 @@ impl<'w> Pass<'w> {
         rows: Range<usize>,
         energies: &mut Accumulator,
     ) -> ViewMut<'_> {
-        let backend = context.backend;
         let keep = if rows.start == 0 { 0.0 } else { 1.0 };
         let wide_h = self.wide_h.as_mut().expect("H, of a pass over rows").view_mut();
         let h = wide_h.row_range(rows).col_range(0..estimate.rank());
         for Piece { x, columns } in x.clone() {
             let sets = if columns.start == 0 { 0.0 } else { 1.0 };
-            backend.accumulate_dot(energies, BEFORE, 1.0, x, x);
-            backend.gemm(h, 1.0, x, No, estimate.w().col_range(columns), Yes, sets);
+            x.add_energy(context, energies, BEFORE);
+            x.product(context, h, estimate.w().col_range(columns), sets);
         }
         if let Some(j) = &mut self.j {
             for Piece { x, columns } in x {
-                backend.gemm(j.view_mut().col_range(columns), 1.0, h.as_view(), Yes, x, No, keep);
+                x.gradient(context, j.view_mut().col_range(columns), 1.0, h.as_view(), keep);
             }
         }
         h

@@ -3,11 +3,12 @@
 
 use super::{Executor, Model, Program};
 use crate::analysis::CommandAccesses;
+use crate::component::gradient::PieceRows;
 use crate::component::{Component, as_sparse_affine};
 use crate::computation::{Command, Computation, MatrixId, SubmatrixId};
 use crate::error::{Error, Result};
 use crate::index::ComponentId;
-use crate::learning::{Rules, plain};
+use crate::learning::{Plain, Rules};
 use crate::lower::Mode;
 use crate::nnet::Nnet;
 use crate::random::Random;
@@ -113,7 +114,7 @@ impl Executor {
         let (_, rows) = sparse.swap_remove(place);
         let whole = program.plan().matrix_offsets[matrix.index()];
         let view = self.arena.view(whole, rows.rows(), rows.cols(), rows.cols());
-        self.device.upload(view, &rows.to_dense());
+        self.device.upload(view, &rows.to_dense(0..rows.rows()));
     }
 
     /// Propagates an affine component with sparse rows. Returns false if its input is none.
@@ -142,8 +143,8 @@ impl Executor {
         true
     }
 
-    /// Adds the gradients of an affine component's parameters from sparse rows. Returns false, and does nothing, if its
-    /// input is none, or if somebody wants to see its rows, as natural gradient does.
+    /// Makes the changes of an affine component's parameters from sparse rows. Returns false, and does nothing, if its input is
+    /// none, or if its rule wants dense rows.
     pub(super) fn update_sparse(
         &self,
         program: &Program,
@@ -155,26 +156,28 @@ impl Executor {
         if !self.is_sparse(program, input) {
             return false;
         }
-        let target = match model {
-            Model::Train { delta, .. } => {
-                if let Some(thread) = self.second_thread() {
-                    thread.finish(self.context(random), delta);
+        let (context, deriv) = (self.context(random), self.view(program, deriv).as_view());
+        let mut done = false;
+        self.with_sparse(program, input, |x, first| {
+            let rows = PieceRows::Sparse { x, first, count: deriv.rows() };
+            done = match model {
+                Model::Train { delta, .. } => {
+                    if let Some(thread) = self.second_thread() {
+                        thread.finish(context, delta);
+                    }
+                    let (target, rules) = delta.component(id);
+                    rules.sparse(context, target, rows, deriv)
                 }
-                let (target, rules) = delta.component(id);
-                Rules::is_plain(rules).then_some(target)
-            }
-            Model::Gradient { gradient, .. } => Some(gradient.component_mut(id)),
-            Model::Frozen(_) | Model::Statistics(_) => None,
-        };
-        let (Some(target), Some(device)) = (target, self.device.sparse()) else {
-            self.make_dense(program, input);
-            return false;
-        };
-        let derivs = self.view(program, deriv).as_view();
-        self.with_sparse(program, input, |rows, first| {
-            plain::add_sparse(self.context(random), device, target, (rows, first), derivs)
+                Model::Gradient { gradient, .. } => {
+                    Rules::One(Some(Box::new(Plain))).sparse(context, gradient.component_mut(id), rows, deriv)
+                }
+                Model::Frozen(_) | Model::Statistics(_) => false,
+            };
         });
-        true
+        if !done {
+            self.make_dense(program, input);
+        }
+        done
     }
 
     /// Calls `f` with the sparse rows that a sub-matrix is part of, and the number of its first one.

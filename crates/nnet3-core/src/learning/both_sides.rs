@@ -1,7 +1,7 @@
 //! Natural gradient on both sides of a linear function: inputs and output derivatives are preconditioned.
 
 use super::{Affine, Plain, Rule, Target};
-use crate::component::gradient::{Piece, Products, Rows};
+use crate::component::gradient::{Piece, PieceRows, Products, Rows};
 use crate::component::preconditioners::Preconditioners;
 use crate::component::winograd::Filter;
 use crate::component::{Component, Context};
@@ -21,11 +21,32 @@ impl Rule for BothSides {
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
         match products {
             Products::Rows(rows) => {
-                let filter = rows.filter(context, to.linear.as_view());
-                self.add_gradient(context, to, rows.pieces(), filter, rows.deriv);
+                let way = match rows.filter(context, to.linear.as_view()) {
+                    Some((filter, taps)) => Way::Filter(filter, taps),
+                    None => Way::Copy,
+                };
+                self.add_gradient(context, to, rows.pieces(), way, rows.deriv);
             }
             Products::Blocks { .. } | Products::Patches { .. } => self.add_whole(context, to, products),
         }
+    }
+
+    fn sparse(
+        &mut self,
+        context: Context<'_>,
+        to: Affine<'_>,
+        input: PieceRows<'_>,
+        deriv: View<'_>,
+    ) -> bool {
+        let columns = 0..to.linear.cols();
+        self.add_gradient(
+            context,
+            to,
+            std::iter::once(Piece { x: input, columns }),
+            Way::AsTheyAre(input),
+            deriv,
+        );
+        true
     }
 
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {
@@ -90,13 +111,13 @@ impl BothSides {
 
     /// With X̂ the preconditioned rows of the input, which is in pieces that together have the columns of the linear part, and
     /// a 1 if there is a bias, and Ê those of `deriv`, (linear, bias) += rate · γ · Êᵀ X̂, γ the factors that keep both
-    /// norms. `filter` if the input has taps that make one.
+    /// norms.
     fn add_gradient<'a>(
         &mut self,
         context: Context<'_>,
         to: Affine<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
-        filter: Option<(Filter, [View<'_>; 3])>,
+        way: Way<'_>,
         deriv: View<'_>,
     ) {
         let Affine { linear, bias, rate } = to;
@@ -110,12 +131,14 @@ impl BothSides {
                 backend.copy(derivs, deriv.row_range(rows))
             });
             let sum = Gradient { linear, bias, derivs: derivs.as_view(), rate: rate * norm };
-            return self.add_of_input(context, sum, input, filter);
+            return self.add_of_input(context, sum, input, way);
         }
         // With W of the derivatives E: Êᵀ X̂ = (I - Wᵀ W) Eᵀ X̂
         let seen = match chosen {
             Preconditioning::Products => self.output.observe_products(context, deriv),
-            _ => self.output.observe(context, std::iter::once(Piece { x: deriv, columns: 0..out_dim })),
+            _ => self
+                .output
+                .observe(context, std::iter::once(Piece { x: PieceRows::Dense(deriv), columns: 0..out_dim })),
         };
         let mut plain = workspace.zeros(out_dim, dim);
         let mut plain_bias = workspace.zeros(1, out_dim);
@@ -127,7 +150,7 @@ impl BothSides {
             derivs: deriv,
             rate: rate * seen.factor,
         };
-        self.add_of_input(context, sum, input, filter);
+        self.add_of_input(context, sum, input, way);
         let mut excess = workspace.take(seen.w().rows(), dim + 1);
         let excess = excess.view_mut();
         let (excess, excess_bias) = (excess.col_range(0..dim), excess.col_range(dim..dim + 1));
@@ -147,11 +170,16 @@ impl BothSides {
         context: Context<'_>,
         sum: Gradient<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
-        filter: Option<(Filter, [View<'_>; 3])>,
+        way: Way<'_>,
     ) {
-        match filter {
-            None => self.add_of_copy(context, sum, input),
-            Some((filter, taps)) => self.add_filtered(context, sum, input, filter, &taps),
+        match way {
+            Way::Copy => self.add_of_copy(context, sum, input),
+            Way::Filter(filter, taps) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
+                filter.backward_params(context, linear, rate, derivs, &taps);
+            }),
+            Way::AsTheyAre(x) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
+                x.gradient(context, linear, rate, derivs, 1.0);
+            }),
         }
     }
 
@@ -170,7 +198,7 @@ impl BothSides {
         let (values, ones) = (copy.col_range(0..dim), copy.col_range(dim..width));
         let norm = self.input.fill_and_precondition(context, copy, |_, rows| {
             for Piece { x, columns } in input.clone() {
-                backend.copy(values.row_range(rows.clone()).col_range(columns), x.row_range(rows.clone()));
+                x.row_range(rows.clone()).copy_to(context, values.row_range(rows.clone()).col_range(columns));
             }
             backend.set(ones.row_range(rows), 1.0);
         });
@@ -180,26 +208,26 @@ impl BothSides {
         }
     }
 
-    /// Adds the product with the input as it is, whose rows are those of a filter; then takes away what is too much.
-    fn add_filtered<'a>(
+    /// Adds the product with the input as it is: `product` adds that with derivatives to the linear part. Then takes away what is too
+    /// much.
+    fn add_as_it_is<'a>(
         &mut self,
         context: Context<'_>,
         sum: Gradient<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
-        filter: Filter,
-        taps: &[View<'_>],
+        product: impl FnOnce(ViewMut<'_>, f32, View<'_>),
     ) {
         let (backend, Gradient { linear, bias, derivs, rate }) = (context.backend, sum);
         let (rows, dim) = (derivs.rows(), linear.cols());
         let mut ones = context.workspace.take(rows, 1);
         backend.set(ones.view_mut(), 1.0);
-        let one = bias.is_some().then(|| Piece { x: ones.view(), columns: dim..dim + 1 });
+        let one = bias.is_some().then(|| Piece { x: PieceRows::Dense(ones.view()), columns: dim..dim + 1 });
         // Pieces with the shorter life of the ones.
         #[allow(clippy::map_identity)]
         let input = input.map(|Piece { x, columns }| Piece { x, columns }).chain(one);
         let seen = self.input.observe(context, input);
         let rate = rate * seen.factor;
-        filter.backward_params(context, linear, rate, derivs, taps);
+        product(linear, rate, derivs);
         // Êᵀ (X - X̂) = (Hᵀ Ê)ᵀ W; below it the sums of Ê's rows.
         let rank = seen.w().rows();
         let mut products = context.workspace.take(rank + 1, derivs.cols());
@@ -214,6 +242,16 @@ impl BothSides {
         }
         self.input.learn(context, seen);
     }
+}
+
+/// How the product of derivatives with preconditioned rows of the input is made.
+enum Way<'a> {
+    /// With a copy of the input.
+    Copy,
+    /// With the input as it is, through a filter over its taps.
+    Filter(Filter, [View<'a>; 3]),
+    /// With the input as it is.
+    AsTheyAre(PieceRows<'a>),
 }
 
 /// What a gradient is added to, and the preconditioned derivatives that it is made of.
@@ -350,14 +388,15 @@ pub(crate) mod tests {
                 let (input, deriv) = (rows(&random, ROWS + (taps - 1) * step, DIM), rows(&random, ROWS, DIM));
                 let tap = |k: usize| input.view().row_range(k * step..k * step + ROWS);
                 let views = [tap(0), tap(1), tap(taps - 1)];
-                let gradients = [None, Some((filter, views))].map(|filter| {
-                    let rule = &mut new[filter.is_some() as usize];
+                let gradients = [Way::Copy, Way::Filter(filter, views)].map(|way| {
+                    let rule = &mut new[matches!(way, Way::Filter(..)) as usize];
                     let mut linear = Matrix::zeros(input.device(), DIM, taps * DIM);
                     let mut bias = Matrix::zeros(input.device(), 1, if with_bias { DIM } else { 0 });
-                    let pieces = (0..taps).map(|k| Piece { x: tap(k), columns: k * DIM..(k + 1) * DIM });
+                    let pieces = (0..taps)
+                        .map(|k| Piece { x: PieceRows::Dense(tap(k)), columns: k * DIM..(k + 1) * DIM });
                     let to_bias = with_bias.then(|| bias.view_mut());
                     let to = Affine { linear: linear.view_mut(), bias: to_bias, rate: 0.1 };
-                    rule.add_gradient(context, to, pieces, filter, deriv.view());
+                    rule.add_gradient(context, to, pieces, way, deriv.view());
                     (linear.to_vec(), bias.to_vec())
                 });
                 let [(linear, bias), (filtered, filtered_bias)] = &gradients;

@@ -17,12 +17,12 @@ pub use plain::Plain;
 pub use rules::Rules;
 pub use second_thread::SecondThread;
 
-use crate::component::gradient::{Products, Rows};
+use crate::component::gradient::{PieceRows, Products, Rows};
 use crate::component::{Component, Context};
 use crate::error::Result;
 use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
-use nnet3_matrix::{Matrix, ViewMut};
+use nnet3_matrix::{Matrix, View, ViewMut};
 
 /// How gradients of one component's parameters become changes.
 pub trait Rule: Send {
@@ -30,8 +30,16 @@ pub trait Rule: Send {
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
-    /// Whether changes are gradients times the rate, so that nobody looks at what they are made of.
-    fn is_plain(&self) -> bool {
+    /// As [`products`](Self::products) of the rows of a sparse input and those of `deriv`. False, and nothing is done, if the rule
+    /// wants dense rows.
+    fn sparse(
+        &mut self,
+        context: Context<'_>,
+        to: Affine<'_>,
+        input: PieceRows<'_>,
+        deriv: View<'_>,
+    ) -> bool {
+        let _ = (context, to, input, deriv);
         false
     }
     /// Takes or puts back estimates of the Fisher matrix, for changes of `target`.
@@ -90,11 +98,28 @@ fn apply_products(
     target: &mut dyn Component,
     products: &Products<'_>,
 ) {
-    let Some(rate) = rate(target) else { return };
+    if let Some(to) = affine(target) {
+        rule.products(context, to, products);
+    }
+}
+
+/// As [`apply_products`]; false, and nothing is done, if the rule wants dense rows.
+fn apply_sparse(
+    rule: &mut dyn Rule,
+    context: Context<'_>,
+    target: &mut dyn Component,
+    input: PieceRows<'_>,
+    deriv: View<'_>,
+) -> bool {
+    affine(target).is_none_or(|to| rule.sparse(context, to, input, deriv))
+}
+
+/// What changes of a component with products are added to. None if it does not learn.
+fn affine(target: &mut dyn Component) -> Option<Affine<'_>> {
+    let rate = rate(target)?;
     let (linear, bias) = linear_and_bias(target);
-    let (linear, bias) =
-        (linear.view_mut(), bias.filter(|bias| !bias.is_empty()).map(|bias| bias.view_mut()));
-    rule.products(context, Affine { linear, bias, rate }, products);
+    let bias = bias.filter(|bias| !bias.is_empty()).map(|bias| bias.view_mut());
+    Some(Affine { linear: linear.view_mut(), bias, rate })
 }
 
 /// Calls `apply` with the parameter of this name.

@@ -1,41 +1,34 @@
 //! The plain gradient: a change is the learning rate times the gradient.
 
-use super::{Affine, Rule, Target, apply_products, linear_and_bias, rate, with_parameter};
-use crate::component::gradient::{GradientSink, Products, Rows};
+use super::{Affine, Rule, Target, apply_products, with_parameter};
+use crate::component::gradient::{GradientSink, PieceRows, Products, Rows};
 use crate::component::{Component, Context};
-use nnet3_matrix::sparse::{SparseProducts, SparseRows};
 use nnet3_matrix::{View, ViewMut};
 
 /// The rule. It has no state, and so is a sink for all components alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 
-/// Adds the gradients of an affine component whose input is sparse: as many of these rows as `derivs` has, from this one on.
-pub(crate) fn add_sparse(
-    context: Context<'_>,
-    device: &dyn SparseProducts,
-    target: &mut dyn Component,
-    (input, first): (&SparseRows, usize),
-    derivs: View<'_>,
-) {
-    let Some(rate) = rate(target) else { return };
-    let (linear, bias) = linear_and_bias(target);
-    if let Some(bias) = bias.filter(|bias| !bias.is_empty()) {
-        context.backend.col_sums(bias.view_mut(), rate, derivs, 1.0);
-    }
-    device.add_gradient(linear.view_mut(), rate, derivs, input, first);
-}
-
 impl Rule for Plain {
-    fn is_plain(&self) -> bool {
-        true
-    }
-
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>) {
         if let Some(bias) = to.bias {
             context.backend.col_sums(bias, to.rate, products.derivs(), 1.0);
         }
         products.add_to_linear(context, to.linear, to.rate);
+    }
+
+    fn sparse(
+        &mut self,
+        context: Context<'_>,
+        to: Affine<'_>,
+        input: PieceRows<'_>,
+        deriv: View<'_>,
+    ) -> bool {
+        if let Some(bias) = to.bias {
+            context.backend.col_sums(bias, to.rate, deriv, 1.0);
+        }
+        input.gradient(context, to.linear, to.rate, deriv, 1.0);
+        true
     }
 
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>) {

@@ -2,15 +2,15 @@
 
 use super::both_sides::BothSides;
 use super::by_rows::ByRows;
-use super::{Plain, Rule, apply_products, with_parameter};
+use super::{Plain, Rule, apply_products, apply_sparse, with_parameter};
 use crate::component::composite::Composite;
-use crate::component::gradient::{GradientSink, Products, Rows};
+use crate::component::gradient::{GradientSink, PieceRows, Products, Rows};
 use crate::component::preconditioners::Preconditioning;
 use crate::component::{Component, Context};
 use crate::error::Result;
 use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
-use nnet3_matrix::ViewMut;
+use nnet3_matrix::{View, ViewMut};
 
 /// The rules of one component.
 pub enum Rules {
@@ -52,9 +52,18 @@ impl Rules {
         }
     }
 
-    /// Whether the changes of a component are its plain gradients.
-    pub(crate) fn is_plain(&self) -> bool {
-        matches!(self, Rules::One(Some(rule)) if rule.is_plain())
+    /// The change of a component by the rows of a sparse input. False, and nothing is done, if its rule wants dense rows.
+    pub(crate) fn sparse(
+        &mut self,
+        context: Context<'_>,
+        target: &mut dyn Component,
+        input: PieceRows<'_>,
+        deriv: View<'_>,
+    ) -> bool {
+        match self {
+            Rules::One(Some(rule)) => apply_sparse(&mut **rule, context, target, input, deriv),
+            Rules::One(None) | Rules::Parts(_) => false,
+        }
     }
 
     pub(crate) fn keep(&mut self, keeper: &mut Keeper<'_>, target: &dyn Component) -> Result<()> {

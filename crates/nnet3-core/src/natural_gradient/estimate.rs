@@ -124,8 +124,8 @@ impl Estimate {
             let mut left = workspace.take(rows.len(), cols);
             let (h, left) = (h.view_mut(), left.view_mut());
             for Piece { x, columns } in x.clone().map(|piece| piece.row_range(rows.clone())) {
-                backend.gemm(h, 1.0, x, No, self.w().col_range(columns.clone()), Yes, 1.0);
-                backend.copy(left.col_range(columns), x);
+                x.product(context, h, self.w().col_range(columns.clone()), 1.0);
+                x.copy_to(context, left.col_range(columns));
             }
             backend.gemm(left, -1.0, h.as_view(), No, self.w(), No, 1.0);
             backend.accumulate_dot(&mut energy, 0, 1.0, left.as_view(), left.as_view());

@@ -105,7 +105,7 @@ fn the_factor_is_right_where_little_is_left() {
             let sizes = random.normal_vec(n, 0.0, 1.0);
             let data = sizes.iter().flat_map(|size| (0..dim).map(move |k| size * (k as f32).sin())).collect();
             let mut x = Matrix::from_vec(n, dim, data);
-            let whole = || std::iter::once(Piece { x: x.view(), columns: 0..dim });
+            let whole = || std::iter::once(Piece { x: PieceRows::Dense(x.view()), columns: 0..dim });
             let seen = [ways[0].observe(context, whole()), ways[1].observe_products(context, x.view())];
             let found = seen.each_ref().map(|seen| seen.factor);
             seen.into_iter().zip(&mut ways).for_each(|(seen, way)| way.learn(context, seen));

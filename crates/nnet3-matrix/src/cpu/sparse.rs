@@ -48,7 +48,7 @@ mod tests {
         for row in [&[(3, 1.0)][..], &[], &[(39, -0.5), (0, 2.0), (39, 0.25)], &[(7, 1.5)]] {
             x.push(row.iter().copied());
         }
-        let dense = Matrix::from_vec(x.rows(), x.cols(), x.to_dense());
+        let dense = Matrix::from_vec(x.rows(), x.cols(), x.to_dense(0..x.rows()));
         let random = |rows, cols, key| {
             let mut matrix = Matrix::zeros(&device, rows, cols);
             device.fill_normal(matrix.view_mut(), key);

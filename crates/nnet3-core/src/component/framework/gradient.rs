@@ -6,7 +6,8 @@
 use crate::component::convolution_plan::Plan;
 use crate::component::winograd::{Filter, Taps};
 use crate::component::{Component, Context, downcast_mut};
-use nnet3_matrix::{Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::sparse::{SparseProducts, SparseRows};
+use nnet3_matrix::{Accumulator, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
 /// The gradient of a linear part is a sum of products of output derivatives with what they were made of; that of a bias is
@@ -47,7 +48,7 @@ pub struct RowProducts<'a> {
 /// Some columns of a minibatch X. All pieces have as many rows.
 #[derive(Clone)]
 pub struct Piece<'a> {
-    pub x: View<'a>,
+    pub x: PieceRows<'a>,
     /// Which columns of X these are.
     pub columns: Range<usize>,
 }
@@ -58,15 +59,117 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// The rows of a piece.
+#[derive(Clone, Copy)]
+pub enum PieceRows<'a> {
+    Dense(View<'a>),
+    /// Some of these rows, on a device that multiplies such.
+    Sparse {
+        x: &'a SparseRows,
+        first: usize,
+        count: usize,
+    },
+}
+
+impl<'a> PieceRows<'a> {
+    pub fn rows(&self) -> usize {
+        match self {
+            PieceRows::Dense(x) => x.rows(),
+            PieceRows::Sparse { count, .. } => *count,
+        }
+    }
+
+    pub fn cols(&self) -> usize {
+        match self {
+            PieceRows::Dense(x) => x.cols(),
+            PieceRows::Sparse { x, .. } => x.cols(),
+        }
+    }
+
+    pub(crate) fn row_range(&self, rows: Range<usize>) -> PieceRows<'a> {
+        match *self {
+            PieceRows::Dense(x) => PieceRows::Dense(x.row_range(rows)),
+            PieceRows::Sparse { x, first, count } => {
+                assert!(rows.end <= count, "rows {rows:?} of {count}");
+                PieceRows::Sparse { x, first: first + rows.start, count: rows.len() }
+            }
+        }
+    }
+
+    /// sums\[index\] += ‖X‖²
+    pub(crate) fn add_energy(&self, context: Context<'_>, sums: &mut Accumulator, index: usize) {
+        match *self {
+            PieceRows::Dense(x) => context.backend.accumulate_dot(sums, index, 1.0, x, x),
+            PieceRows::Sparse { x, first, count } => {
+                let mut one = context.workspace.take(1, 1);
+                context.backend.set(one.view_mut(), 1.0);
+                let energy = x.sum_of_squares(first..first + count);
+                context.backend.accumulate_row(sums, index, energy, one.view());
+            }
+        }
+    }
+
+    /// dst = X · matrixᵀ + `beta` · dst, `beta` being 0 or 1.
+    pub(crate) fn product(&self, context: Context<'_>, dst: ViewMut<'_>, matrix: View<'_>, beta: f32) {
+        match *self {
+            PieceRows::Dense(x) => context.backend.gemm(dst, 1.0, x, No, matrix, Yes, beta),
+            PieceRows::Sparse { x, first, .. } => {
+                keep_or_zero(context, dst, beta);
+                products(context).add_product(dst, x, first, matrix);
+            }
+        }
+    }
+
+    /// dst = `alpha` · derivsᵀ · X + `beta` · dst, `beta` being 0 or 1.
+    pub(crate) fn gradient(
+        &self,
+        context: Context<'_>,
+        dst: ViewMut<'_>,
+        alpha: f32,
+        derivs: View<'_>,
+        beta: f32,
+    ) {
+        match *self {
+            PieceRows::Dense(x) => context.backend.gemm(dst, alpha, derivs, Yes, x, No, beta),
+            PieceRows::Sparse { x, first, .. } => {
+                keep_or_zero(context, dst, beta);
+                products(context).add_gradient(dst, alpha, derivs, x, first);
+            }
+        }
+    }
+
+    pub(crate) fn copy_to(&self, context: Context<'_>, dst: ViewMut<'_>) {
+        match *self {
+            PieceRows::Dense(x) => context.backend.copy(dst, x),
+            PieceRows::Sparse { x, first, count } => {
+                context.backend.upload(dst, &x.to_dense(first..first + count))
+            }
+        }
+    }
+}
+
+fn keep_or_zero(context: Context<'_>, dst: ViewMut<'_>, beta: f32) {
+    if beta == 0.0 {
+        context.backend.set(dst, 0.0);
+    }
+}
+
+fn products<'a>(context: Context<'a>) -> &'a dyn SparseProducts {
+    context.backend.sparse().expect("a device that multiplies sparse rows, since somebody has made some")
+}
+
 impl<'a> RowProducts<'a> {
+    /// For each block of columns of the linear part the rows of the input.
+    fn blocks(&self) -> impl Iterator<Item = View<'a>> + Clone + use<'a> {
+        let (input, rows, stride) = (self.input, self.deriv.rows(), self.stride);
+        self.first.iter().map(move |&first| input.every(first, stride, rows))
+    }
+
     /// The input as a minibatch of as many rows as the derivative, and of the linear part's columns.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'a>> + Clone + use<'a> {
-        let (input, rows, stride, dim) = (self.input, self.deriv.rows(), self.stride, self.input.cols());
-        let piece = move |(k, &first): (usize, &usize)| Piece {
-            x: input.every(first, stride, rows),
-            columns: k * dim..(k + 1) * dim,
-        };
-        self.first.iter().enumerate().map(piece)
+        let dim = self.input.cols();
+        let piece = move |(k, x)| Piece { x: PieceRows::Dense(x), columns: k * dim..(k + 1) * dim };
+        self.blocks().enumerate().map(piece)
     }
 
     /// Rows from the first one of a block to that of the next, if that is always the same.
@@ -85,7 +188,7 @@ impl<'a> RowProducts<'a> {
         let (count, dims) = (self.first.len(), (self.input.cols(), linear.rows()));
         let filter = Filter::new(context.backend, count, step / self.stride, self.deriv.rows(), dims)?;
         let mut taps = [View::empty(); 3];
-        taps.iter_mut().zip(self.pieces()).for_each(|(tap, piece)| *tap = piece.x);
+        taps.iter_mut().zip(self.blocks()).for_each(|(tap, rows)| *tap = rows);
         Some((filter, taps))
     }
 
@@ -103,7 +206,7 @@ impl<'a> RowProducts<'a> {
             return backend.gemm_blocks(blocks, rate, derivs, Yes, inputs, No, 1.0);
         }
         for Piece { x, columns } in self.pieces() {
-            backend.gemm(linear.col_range(columns), rate, derivs, Yes, x, No, 1.0);
+            x.gradient(context, linear.col_range(columns), rate, derivs, 1.0);
         }
     }
 }

@@ -12,6 +12,8 @@ use nnet3_core::request::{ComputationRequest, IoSpecification};
 
 const DIM: usize = 300;
 const FRAMES: i32 = 6;
+/// Enough for estimates of natural gradient to be made and used.
+const MINIBATCHES: usize = 14;
 
 fn network(first: &str, descriptor: &str) -> Nnet {
     let config = format!(
@@ -36,7 +38,7 @@ fn rows() -> SparseMatrix {
     SparseMatrix { rows: (0..FRAMES).map(|t| SparseVector::new(DIM, pairs(t)).unwrap()).collect() }
 }
 
-/// Output, from the `first` frame on, and changes of parameters after two minibatches, and whether sparse rows were taken.
+/// Output, from the `first` frame on, and changes of parameters after some minibatches, and whether sparse rows were taken.
 fn run(
     nnet: &Nnet,
     first: i32,
@@ -62,7 +64,7 @@ fn run(
     executor.update_on_second_thread(threads);
     let (random, matrix) = (Random::new(1), rows());
     let (mut output, mut taken) = (Vec::new(), false);
-    for _ in 0..2 {
+    for _ in 0..MINIBATCHES {
         executor.start(&program).unwrap();
         taken = sparse && executor.accept_sparse_input(&nnet, "input", &matrix).unwrap();
         if !taken {
