@@ -142,6 +142,60 @@ check_deb() {
 }
 
 # ---- the image --------------------------------------------------------------------------------------------------------
+# With buildah: of the Containerfile as it is, of images that are made here, of a minimal Debian, since a registry may be out of reach. That of the first
+# stage has, for want of hours, a `cargo` that gives the binary of the Debian package that is there. All of it needs root, and network for Debian's
+# packages, and leaves nothing.
+in_images() { # <subcommand of buildah> ...
+  buildah --root "$work/images" --runroot "$work/images.run" --storage-driver vfs "$@"
+}
+
+base_image() { # <name> <folder>
+  local container
+  container=$(in_images from scratch)
+  in_images add --quiet "$container" "$2" / >/dev/null
+  in_images config --cmd sh "$container"
+  in_images commit --quiet "$container" "localhost/$1" >/dev/null
+  in_images rm "$container" >/dev/null
+}
+
+write_prebuilt_cargo() { # <folder of the image>
+  dpkg-deb --fsys-tarfile "$(the_package 'nnet3_*.deb')" | tar -x -O ./usr/bin/nnet3 >"$1/opt/nnet3"
+  cat >"$1/usr/local/bin/cargo" <<'CARGO'
+#!/bin/sh
+case $1 in
+  metadata) echo '{"target_directory": "/nnet3/target"}' ;;
+  build) install -D /opt/nnet3 /nnet3/target/release/nnet3 ;;
+esac
+CARGO
+  chmod 755 "$1/usr/local/bin/cargo"
+}
+
+check_image() {
+  if command -v buildah >/dev/null; then check_image_itself; else check_shell_lines; fi
+}
+
+check_image_itself() {
+  local root=$work/base log=$work/image.log container
+  debian "$root"
+  base_image debian "$root"
+  write_prebuilt_cargo "$root"
+  base_image rust "$root"
+  rm -rf "$root"
+  in_images bud --isolation chroot --pull-never --build-arg DEBIAN=localhost/debian --build-arg RUST=localhost/rust \
+    -f packaging/Containerfile -t nnet3 . >"$log" 2>&1 || fail "buildah: $(tail -n 5 "$log")"
+  container=$(in_images from --pull-never localhost/nnet3)
+  root=$(in_images mount "$container")
+  ! compgen -G "$root/tmp/*.deb" || fail "the package is left in the image"
+  copy_tests "$root/repository"
+  run_in() { in_images run --isolation chroot "$container" -- "$@"; }
+  [[ $(run_in pwd) == /work ]] || fail "the image's folder is not /work"
+  run_in sh -c 'ldconfig -p | grep -q libopenblas.so.0' || fail "the image has no BLAS"
+  run_in sh -c '! command -v cargo' || fail "the image has what the first stage has"
+  run_in /repository/tests/package/acceptance.sh /tmp/acceptance
+  say "the image has $(du -sm "$root" | cut -f1) MB"
+  in_images rm --all >/dev/null
+}
+
 # Without a container engine: the shell lines of the stage that becomes the image, in a minimal Debian, with the Debian package that is
 # there in the place of the one that the stage before would have built. Needs network, as the lines do.
 shell_lines() { # <stage of the Containerfile>: what RUN runs
@@ -149,7 +203,7 @@ shell_lines() { # <stage of the Containerfile>: what RUN runs
     sub(/^RUN /, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? " " : "\n" }' packaging/Containerfile
 }
 
-check_image() {
+check_shell_lines() {
   local deb root=$work/image
   deb=$(the_package 'nnet3_*.deb')
   debian "$root"
