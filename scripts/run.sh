@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs jobs on this machine; the convention is that of Kaldi's run.pl.
+# Runs jobs on this machine; the convention is that of Kaldi's run.pl. Drivers read it in a shell of their own, which takes less time
+# than starting it: it ends by `exit`.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=.
+[[ ${BASH_SOURCE[0]} != */* ]] || here=${BASH_SOURCE[0]%/*}
 
 usage() {
   cat <<'HELP'
@@ -42,19 +44,22 @@ slots_by_resources() {
   local cpus slots bytes memory
   cpus=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
   slots=$((cpus / num_threads))
-  bytes=$(numfmt --from=iec "${mem^^}")
-  if (( bytes > 0 )); then
+  if [[ $mem != 0 ]]; then
+    bytes=$(numfmt --from=iec "${mem^^}")
+    (( bytes > 0 )) || bytes=1
     memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))
     if (( memory / bytes < slots )); then slots=$((memory / bytes)); fi
   fi
   echo $((slots > 0 ? slots : 1))
 }
+(( first < last )) || max_jobs_run=1
 (( max_jobs_run > 0 )) || max_jobs_run=$(slots_by_resources)
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 # A job ends with this script, however that ends; where there is no setpriv, it outlives a `kill -9` of it.
+# `has_setpriv` is known where a driver has looked already.
 with_parent=()
-if setpriv --pdeathsig TERM true 2>/dev/null; then with_parent=(setpriv --pdeathsig TERM); fi
+if ${has_setpriv:-setpriv --pdeathsig TERM true} 2>/dev/null; then with_parent=(setpriv --pdeathsig TERM); fi
 
 declare -A job_of slot_of attempts
 failed=()
@@ -76,7 +81,7 @@ start() { # <job>
   local slot=${free_slots[-1]} environment=()
   unset 'free_slots[-1]'
   if (( ${#gpus[@]} )); then environment=(env CUDA_VISIBLE_DEVICES="${gpus[slot % ${#gpus[@]}]}"); fi
-  "${environment[@]}" "${with_parent[@]}" "$here/jobs/job.sh" "$(log_of "$1")" "$num_threads" "$(command_of "$1")" &
+  "${environment[@]}" "${with_parent[@]}" "$here/jobs/job.sh" "${log//"$job_name"/$1}" "$num_threads" "${command//"$job_name"/$1}" &
   job_of[$!]=$1 slot_of[$!]=$slot
 }
 

@@ -123,6 +123,7 @@ while read -r -u 3 i jobs processed epoch lrate edits; do
 done 3<"$dir/schedule.txt"
 make_final_model
 tidy_up
+wait_for_report
 shown=
 [[ $report == false ]] || shown="; report: $dir/report.html"
 say "done in $((SECONDS - began)) s: $(model final)$shown"

@@ -6,7 +6,7 @@
 #   command               one line of shell, with job_name in it
 # and the variables of the options.
 
-runner=$(basename "$0")
+runner=${BASH_SOURCE[1]##*/} # the script that reads this one
 
 refuse() { echo "$runner: $*" >&2; exit 1; }
 

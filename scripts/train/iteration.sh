@@ -19,42 +19,51 @@ nnet3-${kind}merge-egs --minibatch-size=1:64 ark:- ark:- |"
   fi
 }
 
-# `objective accuracy` of a model; without an accuracy (dense targets) only the objective; of a chain model `objective xent`.
-figures_of() { # <train|valid> <model>
-  local per_frame="for 'output' is \([^ ]*\) per frame.*"
-  if [[ $objective == chain ]]; then
-    sed -n "s/.* Overall log-probability for '\(output\|output-xent\)' is \([^ ]*\) .*/\1 \2/p" \
-      "$dir/log/compute_prob_$1.$2.log" 2>/dev/null |
-      awk '{ last[$1] = $2 } END { if ("output" in last) print last["output"], last["output-xent"] }'
-    return
-  fi
-  sed -n "s/.* Overall log-likelihood $per_frame/\1/p; s/.* Overall objective $per_frame/\1/p
-    s/.* Overall accuracy $per_frame/\1/p" "$dir/log/compute_prob_$1.$2.log" 2>/dev/null | tail -n 2 | paste -sd' '
+# Lines `set objective accuracy` of a model; without an accuracy (dense targets) only the objective; of a chain model
+# `set objective xent`. Of a set without figures only its name.
+figures_of() { # <model> <train|valid> …
+  local model=$1 set log logs=(/dev/null)
+  shift
+  for set; do
+    log=$dir/log/compute_prob_$set.$model.log
+    [[ ! -r $log ]] || logs+=("set=$set" "$log")
+  done
+  awk -v chain="$kind" -v sets="$*" '
+    / Overall [a-z-]+ for .output(-xent)?. is / {
+      match($0, / for .output(-xent)?. is /)
+      xent = index(substr($0, RSTART, RLENGTH), "-xent")
+      if (xent && !chain) next
+      split(substr($0, RSTART + RLENGTH), value, " ")
+      found[set, xent || / Overall accuracy / ? 2 : 1] = value[1]
+    }
+    END {
+      n = split(sets, name, " ")
+      for (i = 1; i <= n; i++) print name[i], found[name[i], 1], found[name[i], 2]
+    }' "${logs[@]}"
 }
 
 # A model that gives no numbers is none.
 check_figures() { # <model>
   local set
   for set in train valid; do
-    [[ $(figures_of $set "$1") != *nan* ]] ||
+    [[ $(figures_of "$1" $set) != *nan* ]] ||
       fail "the objective of $(model "$1") is not a number: see $dir/log/compute_prob_$set.$1.log"
   done
 }
 
 described_figures() { # <model>
-  local set
-  for set in train valid; do
-    # shellcheck disable=SC2046
-    printf '  %s %9.4f' "$set" $(figures_of $set "$1") | awk -v chain="$kind" '{ printf "  %s %s", $1, $2
-      if (NF > 2 && chain) printf " (xent %.4f)", $3
-      else if (NF > 2) printf " (%.2f %%)", 100 * $3 }'
-  done
+  figures_of "$1" train valid | awk -v chain="$kind" '{
+    printf "  %s %.4f", $1, $2
+    if (NF > 2 && chain) printf " (xent %.4f)", $3
+    else if (NF > 2) printf " (%.2f %%)", 100 * $3
+  }'
 }
 
 # ---- training -------------------------------------------------------------------------------------------------------
 train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
   local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change
-  local options=() more input examples
+  local options=() more input examples share=1
+  (( jobs == 1 )) || share=$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')
   if (( i == 0 )); then # random parameters change fast: careful steps
     rule=$(halved_minibatch_size)
     change=$(awk -v c="$max_param_change" 'BEGIN { printf "%.8g", c / sqrt(2) }')
@@ -82,17 +91,27 @@ train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits 
   run_training JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
     --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
     --backstitch-training-interval="$backstitch_training_interval" \
-    --l2-regularize-factor="$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')" --srand="$((i + srand))" \
+    --l2-regularize-factor="$share" --srand="$((i + srand))" \
     "${chain_options[@]}" "${options[@]}" "${more[@]}" "$input" ${kind:+"$dir/den.fst"} "$examples" "$dir/$((i + 1)).JOB.raw"
 }
 
 # Lines `job objective`, of the jobs whose objective is not far from the best, best first.
 accepted_jobs() { # <iteration> <jobs>
-  local job
+  local job log logs=(/dev/null)
   for ((job = 1; job <= $2; job++)); do
-    sed -n "s/^LOG .* Overall average objective function for 'output' is \([-0-9e.+= ]*\) over [-0-9e.+]* frames.*/\1/p" \
-      "$dir/log/train.$1.$job.log" | tail -n 1 | awk -v job="$job" '{ print job, $NF } END { if (NR == 0) print job, -100000 }'
-  done | sort -k2,2gr -k1,1n | awk 'NR == 1 { best = $2 } best - $2 <= 1'
+    log=$dir/log/train.$1.$job.log
+    [[ ! -r $log ]] || logs+=("job=$job" "$log")
+  done
+  awk -v jobs="$2" '
+    /^LOG .* Overall average objective function for .output. is [-0-9e.+= ]* over [-0-9e.+]* frames/ {
+      text = $0
+      sub(/.* Overall average objective function for .output. is /, "", text)
+      sub(/ over [-0-9e.+]* frames.*/, "", text)
+      n = split(text, words, " ")
+      found[job] = words[n]
+    }
+    END { for (job = 1; job <= jobs; job++) print job, job in found ? found[job] : -100000 }' "${logs[@]}" |
+    sort -k2,2gr -k1,1n | awk 'NR == 1 { best = $2 } best - $2 <= 1'
 }
 
 iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <edits of dropout>
@@ -100,7 +119,7 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   rm -f "$dir/$next".*.raw # what an interrupted run may have left
   diagnose "$i" $( ((i == 0)) || model $((i - 1)) )
   train_jobs "$i" "$jobs" "$3" "$5" "$6"
-  mapfile -t accepted < <(accepted_jobs "$i" "$jobs")
+  if (( jobs == 1 )); then accepted=(1); else mapfile -t accepted < <(accepted_jobs "$i" "$jobs"); fi
   if (( ${#accepted[@]} < jobs )); then
     say "only ${#accepted[@]} of $jobs jobs are near the best; the others are left out: see $dir/log/train.$i.*.log"
   fi
@@ -109,8 +128,10 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   out=("$(model "$next")")
   [[ $suffix == raw ]] || out=(- \| nnet3-am-copy --set-raw-nnet=- "$(model "$i")" "$(model "$next")")
   wait_for_background
-  # With the model, which appears as a whole, the iteration counts as done.
-  run "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
+  # With the model, which appears as a whole, the iteration counts as done. The average of one is that one, byte for byte.
+  if (( ${#models[@]} == 1 )) && [[ $suffix == raw ]]; then mv "${models[0]}" "$(model "$next")"
+  else run "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
+  fi
   [[ -s $(model "$next") ]] || fail "iteration $i left no $(model "$next")"
   rm -f "$dir/$next".*.raw
   remove_old_model $((i - 2))
@@ -119,11 +140,20 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   write_report
 }
 
+# Beside what follows, one report at a time.
+reporting=
 write_report() {
   if [[ $report == true ]]; then
-    nnet3-report --print-args=false "$dir" "$dir/report.html" 2>"$dir/log/report.log" ||
-      say "WARNING: no report was written; see $dir/log/report.log"
+    wait_for_report
+    { nnet3-report --print-args=false "$dir" "$dir/report.html" 2>"$dir/log/report.log" ||
+        say "WARNING: no report was written; see $dir/log/report.log"; } &
+    reporting=$!
   fi
+}
+
+wait_for_report() {
+  if [[ $reporting ]]; then wait "$reporting" || true; fi
+  reporting=
 }
 
 # Models are kept for combination, and one now and then.

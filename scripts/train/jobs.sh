@@ -11,14 +11,28 @@ read -ra cmd_words <<<"$cmd"
 if [[ ${cmd_words[0]} == @(run.sh|slurm.sh|k8s.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
 background=()
 
-run() { # [options of the runner] [JOB=1:N] <log> <command> …
-  "${cmd_words[@]}" "$@" &
-  wait $! || fail "stopped: a job failed; logs are in $dir/log"
+# What run.sh finds out for itself each time when it is called by itself.
+has_setpriv=false
+if setpriv --pdeathsig TERM true 2>/dev/null; then has_setpriv=true; fi
+
+start() { # [options of the runner] [JOB=1:N] <log> <command> …; sets `process`, which is to be waited for
+  if [[ ${cmd_words[0]} == "$here/run.sh" ]]; then
+    ( set +e
+      trap - EXIT
+      source "$here/run.sh" "${cmd_words[@]:1}" "$@" ) &
+  else "${cmd_words[@]}" "$@" &
+  fi
+  process=$!
 }
 
-in_background() {
-  "${cmd_words[@]}" "$@" &
-  background+=($!)
+run() { # as start; returns when all is done
+  start "$@"
+  wait "$process" || fail "stopped: a job failed; logs are in $dir/log"
+}
+
+in_background() { # as start
+  start "$@"
+  background+=("$process")
 }
 
 wait_for_background() {
