@@ -121,6 +121,7 @@ if [[ -s $(model final) ]]; then first=$num_iters; fi
 while read -r -u 3 i jobs processed epoch lrate edits; do
   if (( i >= first )); then iteration "$i" "$jobs" "$processed" "$epoch" "$lrate" "$edits"; fi
 done 3<"$dir/schedule.txt"
+conclude
 make_final_model
 tidy_up
 wait_for_report

@@ -60,7 +60,8 @@ described_figures() { # <model>
 }
 
 # ---- training -------------------------------------------------------------------------------------------------------
-train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
+# Sets `process`, which is to be waited for.
+start_training() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
   local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change
   local options=() more input examples share=1
   (( jobs == 1 )) || share=$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')
@@ -88,7 +89,7 @@ train_jobs() { # <iteration> <jobs> <archives processed> <learning rate> <edits 
   examples="ark,bg:$(read_examples "$archive" $which)"
   examples+="| nnet3-${kind}shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
   examples+=" | nnet3-${kind}merge-egs --minibatch-size=$rule ark:- ark:- |"
-  run_training JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
+  start "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
     --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
     --backstitch-training-interval="$backstitch_training_interval" \
     --l2-regularize-factor="$share" --srand="$((i + srand))" \
@@ -114,11 +115,25 @@ accepted_jobs() { # <iteration> <jobs>
     sort -k2,2gr -k1,1n | awk 'NR == 1 { best = $2 } best - $2 <= 1'
 }
 
+# What is said of an iteration when its model is there, while the next one trains already: its line without figures, its number, how
+# many seconds it took.
+concluded=()
+conclude() {
+  if (( ${#concluded[@]} )); then
+    say "${concluded[0]}$(described_figures "${concluded[1]}")  ${concluded[2]} s"
+    write_report
+  fi
+  concluded=()
+}
+
 iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <edits of dropout>
-  local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out
+  local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out training line
   rm -f "$dir/$next".*.raw # what an interrupted run may have left
+  start_training "$i" "$jobs" "$3" "$5" "$6"
+  training=$process
   diagnose "$i" $( ((i == 0)) || model $((i - 1)) )
-  train_jobs "$i" "$jobs" "$3" "$5" "$6"
+  conclude
+  finish "$training"
   if (( jobs == 1 )); then accepted=(1); else mapfile -t accepted < <(accepted_jobs "$i" "$jobs"); fi
   if (( ${#accepted[@]} < jobs )); then
     say "only ${#accepted[@]} of $jobs jobs are near the best; the others are left out: see $dir/log/train.$i.*.log"
@@ -135,9 +150,8 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   [[ -s $(model "$next") ]] || fail "iteration $i left no $(model "$next")"
   rm -f "$dir/$next".*.raw
   remove_old_model $((i - 2))
-  say "$(printf 'iteration %3d of %d  epoch %5.2f of %s  jobs %d  lr %.6f' "$i" "$num_iters" "$4" "$num_epochs" "$jobs" \
-    "$5")$(described_figures "$i")  $((SECONDS - began)) s"
-  write_report
+  printf -v line 'iteration %3d of %d  epoch %5.2f of %s  jobs %d  lr %.6f' "$i" "$num_iters" "$4" "$num_epochs" "$jobs" "$5"
+  concluded=("$line" "$i" $((SECONDS - began)))
 }
 
 # Beside what follows, one report at a time.

@@ -25,9 +25,13 @@ start() { # [options of the runner] [JOB=1:N] <log> <command> …; sets `process
   process=$!
 }
 
+finish() { # <process>
+  wait "$1" || fail "stopped: a job failed; logs are in $dir/log"
+}
+
 run() { # as start; returns when all is done
   start "$@"
-  wait "$process" || fail "stopped: a job failed; logs are in $dir/log"
+  finish "$process"
 }
 
 in_background() { # as start
@@ -37,7 +41,7 @@ in_background() { # as start
 
 wait_for_background() {
   local pid
-  for pid in "${background[@]}"; do wait "$pid" || fail "stopped: a job failed; logs are in $dir/log"; done
+  for pid in "${background[@]}"; do finish "$pid"; done
   background=()
 }
 
