@@ -23,7 +23,7 @@ pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
 pub use clock::thread_time;
-pub use cpu::{cpu, set_num_threads};
+pub use cpu::{Helper, InHalves, cpu, set_num_threads};
 pub use hmm::{Hmm, HmmArc, HmmStep};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use load::idle_processors;

@@ -338,6 +338,7 @@ impl<O: Objective> Trainer<O> {
     }
 
     fn step(&mut self, pass: Pass, report: &mut dyn Report) {
+        let _halves = self.runner.executor().in_halves();
         let pending = std::mem::take(&mut self.pending);
         let strength = self.options.backstitch_training_scale;
         let (max_change_scale, scale, l2_factor) = match pass {

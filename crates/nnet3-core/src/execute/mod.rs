@@ -25,7 +25,7 @@ use crate::lower::{Blocks, Lowered, Op};
 use crate::nnet::Nnet;
 use crate::random::Random;
 use nnet3_matrix::sparse::SparseRows;
-use nnet3_matrix::{Arena, Device, Matrix, Memory, View, ViewMut, Workspace};
+use nnet3_matrix::{Arena, Device, InHalves, Matrix, Memory, View, ViewMut, Workspace};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -266,6 +266,7 @@ impl Executor {
         self.next += self.exchange(&program).len();
         self.supplied.borrow_mut().clear();
         self.device.mark();
+        let _halves = matches!(model, Model::Train { .. }).then(|| self.in_halves());
         while let Some(op) = ops.get(self.next) {
             match op {
                 Op::Accept { .. } | Op::Provide { .. } => break,
@@ -330,6 +331,11 @@ impl Executor {
     /// [`Executor::update_on_second_thread`], and none if the commands run as they are.
     fn second_thread(&self) -> Option<&UpdateThread> {
         self.updates.as_ref().filter(|_| !self.literal)
+    }
+
+    /// While this lives, this thread does large products in halves, with one thread as with two, so that there is one result.
+    pub fn in_halves(&self) -> InHalves {
+        InHalves::with(self.second_thread().and_then(UpdateThread::helper))
     }
 
     fn view(&self, program: &Program, id: SubmatrixId) -> ViewMut<'_> {

@@ -5,6 +5,9 @@
 //! below. It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect
 //! the changes. When the pass is over, the executor's own thread does what the second one has not begun; the result
 //! is the same.
+//!
+//! While there are no changes to be worked out, as in the forward pass, a [`Helper`] takes halves of large products and of
+//! what goes row by row.
 
 use super::{Affine, Delta, Rule, Rules, linear_and_bias, rate};
 use crate::component::convolution_plan::Plan;
@@ -13,9 +16,10 @@ use crate::component::winograd::Taps;
 use crate::component::{Component, Context};
 use crate::index::ComponentId;
 use crate::random::Random;
-use nnet3_matrix::{Device, Matrix, View, ViewMut, Workspace, idle_processors};
+use nnet3_matrix::{Device, Helper, InHalves, Matrix, View, ViewMut, Workspace, idle_processors};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -92,6 +96,8 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Changes that the thread has not done: waiting ones, and the one in its hands.
+    pending: AtomicUsize,
 }
 
 impl Shared {
@@ -116,6 +122,7 @@ pub(crate) struct UpdateThread {
     /// Components whose parameters are not in their place.
     away: RefCell<Vec<ComponentId>>,
     always: bool,
+    helper: Option<Helper>,
 }
 
 impl UpdateThread {
@@ -132,7 +139,17 @@ impl UpdateThread {
         let thread =
             std::thread::Builder::new().name("updates".into()).spawn(move || work(&theirs, &device)).ok()?;
         let away = RefCell::new(Vec::with_capacity(most));
-        Some(UpdateThread { shared, thread: Some(thread), away, always: when == SecondThread::Always })
+        let (theirs, always) = (shared.clone(), when == SecondThread::Always);
+        let has_time = move |awake: bool| {
+            theirs.pending.load(Ordering::Relaxed) == 0 && (awake || always || idle_processors() != Some(0))
+        };
+        let helper = Helper::start(has_time);
+        Some(UpdateThread { shared, thread: Some(thread), away, always, helper })
+    }
+
+    /// The thread that takes halves of large products while there are no changes to be worked out.
+    pub fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
     }
 
     /// Puts back what is done.
@@ -145,6 +162,7 @@ impl UpdateThread {
         let mut state = self.shared.state();
         loop {
             if let Some(mut change) = state.waiting.pop() {
+                self.shared.pending.fetch_sub(1, Ordering::Relaxed);
                 drop(state);
                 change.work(context);
                 state = self.shared.state();
@@ -232,6 +250,7 @@ impl Handover<'_> {
         };
         self.thread.away.borrow_mut().push(self.id);
         self.thread.shared.state().waiting.push(change);
+        self.thread.shared.pending.fetch_add(1, Ordering::Relaxed);
         self.thread.shared.changed.notify_one();
         true
     }
@@ -283,6 +302,8 @@ fn work(shared: &Shared, device: &Device) {
         }
     }
     let _ends = Ends(shared);
+    // As on the executor's thread.
+    let _halves = InHalves::with(None);
     let (workspace, random) = (Workspace::new(device), Random::new(0));
     let context = Context { backend: &**device, workspace: &workspace, random: &random };
     let mut state = shared.state();
@@ -297,6 +318,7 @@ fn work(shared: &Shared, device: &Device) {
         change.work(context);
         state = shared.state();
         state.busy = false;
+        shared.pending.fetch_sub(1, Ordering::Relaxed);
         state.done.push(change);
         shared.changed.notify_one();
     }
@@ -380,6 +402,29 @@ mod tests {
                 assert!(changes(&nnet, &program, true) == expected);
             }
         }
+    }
+
+    /// Products that are cut in halves, of which the thread takes one.
+    #[test]
+    fn large_products_are_those_of_one_thread() {
+        let config = "
+            input-node name=input dim=320
+            component name=a type=NaturalGradientAffineComponent input-dim=320 output-dim=320
+            component name=b type=TdnnComponent input-dim=320 output-dim=320 time-offsets=-1,1
+            component name=c type=AffineComponent input-dim=320 output-dim=400
+            component-node name=a component=a input=input
+            component-node name=b component=b input=a
+            component-node name=c component=c input=b
+            output-node name=output input=c";
+        let mut nnet = Nnet::default();
+        nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(1)).unwrap();
+        let mut request = nnet.ordinary_request(32, 16, 1, true).unwrap();
+        request.inputs[0].has_deriv = true;
+        let mut computation = compile(&nnet, std::slice::from_ref(&request)).unwrap();
+        optimize(&OptimizeOptions::default(), &nnet, 2, &mut computation).unwrap();
+        let program = Arc::new(Program::new(&nnet, computation).unwrap());
+        let expected = changes(&nnet, &program, false);
+        assert!(changes(&nnet, &program, true) == expected);
     }
 
     /// The parameters of the affine component are with the thread until its change is there.

@@ -3,6 +3,7 @@
 use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, pair, rows_at, same_shape, split};
 use super::elementwise::{Combine, combine_row};
+use super::halves::{by_rows, part};
 use super::nontemporal::set;
 use super::simd::{self, Kernel, Simd};
 use crate::backend::RowsWithVectors;
@@ -112,7 +113,7 @@ fn with_column<const N: usize>(
 
 impl RowsWithVectors for CpuBackend {
     fn set_rows(&self, dst: ViewMut<'_>, row: View<'_>) {
-        with_row(dst, row, |_, [r]| r)
+        by_rows(dst, &[row], |rows| with_row(dst.row_range(rows), row, |_, [r]| r))
     }
     fn add_to_rows(&self, dst: ViewMut<'_>, alpha: f32, row: View<'_>) {
         with_row(dst, row, move |old, [r]| old + alpha * r)
@@ -133,7 +134,10 @@ impl RowsWithVectors for CpuBackend {
         with_two_rows(dst, src, [scale, offset], |x, scale, offset| scale * x + offset)
     }
     fn normalize_cols(&self, dst: ViewMut<'_>, src: View<'_>, mean: View<'_>, scale: View<'_>) {
-        with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
+        by_rows(dst, &[src, mean, scale], |rows| {
+            let (dst, src) = (dst.row_range(rows.clone()), part(src, rows));
+            with_two_rows(dst, src, [mean, scale], |x, mean, scale| (x - mean) * scale)
+        })
     }
     fn normalize_cols_and_add(
         &self,

@@ -2,6 +2,7 @@
 
 use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, flattened, pair, rows_at, same, same_shape, split};
+use super::halves::{by_rows, part};
 use super::lanes::{RowSet, at, cut};
 use super::math;
 use super::simd::{self, Kernel, Simd};
@@ -204,11 +205,14 @@ impl Elementwise for CpuBackend {
         }
     }
     fn activate(&self, dst: ViewMut<'_>, src: View<'_>, activation: Activation) {
-        match activation {
-            Activation::Sigmoid => map_unary(dst, src, Sigmoid),
-            Activation::Tanh => map_unary(dst, src, Tanh),
-            Activation::Relu => map_with(dst, src, |x| if x < 0.0 { 0.0 } else { x }),
-        }
+        by_rows(dst, &[src], |rows| {
+            let (dst, src) = (dst.row_range(rows.clone()), part(src, rows));
+            match activation {
+                Activation::Sigmoid => map_unary(dst, src, Sigmoid),
+                Activation::Tanh => map_unary(dst, src, Tanh),
+                Activation::Relu => map_with(dst, src, |x| if x < 0.0 { 0.0 } else { x }),
+            }
+        })
     }
     fn activate_backward(
         &self,

@@ -1,7 +1,10 @@
 //! Matrix products: by BLAS, or by kernels of our own where those are faster.
 
+#![allow(unsafe_code)]
+
 use super::CpuBackend;
 use super::access::{on_host, overlap};
+use super::halves::{self, Cut, Wake};
 use super::simd::{self, VectorLevel};
 use super::{blas, packed, unpacked, whole};
 use crate::backend::{Products, Transpose};
@@ -52,21 +55,67 @@ pub(super) fn gemm(
         }
         return;
     }
+    match halves::cut(m, n, k).filter(|_| transpose_a == Transpose::No && is_alone()) {
+        None => in_one(c, alpha, (a, transpose_a), (b, transpose_b), beta),
+        Some(cut) => in_halves(cut, c, alpha, a, (b, transpose_b), beta),
+    }
+}
+
+/// A product, as large as it is. Nothing is empty, and shapes fit.
+pub(super) fn in_one(
+    c: ViewMut<'_>,
+    alpha: f32,
+    (a, transpose_a): (View<'_>, Transpose),
+    (b, transpose_b): (View<'_>, Transpose),
+    beta: f32,
+) {
+    let (m, n) = (c.rows(), c.cols());
+    let k = if transpose_a == Transpose::No { a.cols() } else { a.rows() };
     if (transpose_a, transpose_b) == (Transpose::No, Transpose::Yes) && unpacked::pays(m, n, k) {
         return unpacked::product(c, alpha, a, b, beta);
     }
-    let alone = THREADS.load(Ordering::Relaxed) == 1;
-    if alone && packed::pays((m, n, k), [transpose_a, transpose_b].map(|t| t == Transpose::Yes)) {
+    if is_alone() && packed::pays((m, n, k), [transpose_a, transpose_b].map(|t| t == Transpose::Yes)) {
         return packed::product(c, alpha, (a, transpose_a), (b, transpose_b), beta);
     }
     blas::gemm(c, alpha, a, transpose_a, b, transpose_b, beta)
 }
 
+fn in_halves(
+    cut: Cut,
+    c: ViewMut<'_>,
+    alpha: f32,
+    a: View<'_>,
+    (b, transpose_b): (View<'_>, Transpose),
+    beta: f32,
+) {
+    let half = |second: bool| {
+        let part = |cut: usize, length: usize| if second { cut..length } else { 0..cut };
+        let (c, a, b) = match cut {
+            Cut::Row(row) => (c.row_range(part(row, c.rows())), a.row_range(part(row, c.rows())), b),
+            Cut::Column(column) => {
+                let columns = part(column, c.cols());
+                let b_part = match transpose_b {
+                    Transpose::No => b.col_range(columns.clone()),
+                    Transpose::Yes => b.row_range(columns.clone()),
+                };
+                (c.col_range(columns), a, b_part)
+            }
+        };
+        in_one(c, alpha, (a, Transpose::No), (b, transpose_b), beta);
+    };
+    // SAFETY: the halves write different elements of c, which neither factor has; views of all these elements belong to this
+    // thread, which waits for the other one.
+    unsafe { halves::both(Wake::Yes, || half(false), || half(true)) }
+}
+
+fn is_alone() -> bool {
+    THREADS.load(Ordering::Relaxed) == 1
+}
+
 /// c = aᵀ · a.
 pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
     let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
-    let alone = THREADS.load(Ordering::Relaxed) == 1;
-    if n < 2 || k == 0 || (alone && packed::pays((n, n, k), [true, false])) {
+    if n < 2 || k == 0 || (is_alone() && packed::pays((n, n, k), [true, false])) {
         return gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
     }
     blas::gram(c, a);

@@ -12,6 +12,7 @@ mod decisions;
 mod elements;
 mod elementwise;
 mod gemm;
+mod halves;
 mod hmm;
 mod lanes;
 mod learning;
@@ -40,6 +41,7 @@ use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
 pub use blas::library_name;
 pub use gemm::{library_product, set_num_threads};
+pub use halves::{Helper, InHalves};
 pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};
 use std::sync::{Arc, OnceLock};
 

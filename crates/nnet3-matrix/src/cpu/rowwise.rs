@@ -3,6 +3,7 @@
 use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, pair, same, same_shape, split};
 use super::elementwise::{Function, combine_row};
+use super::halves::{by_rows, part};
 use super::lanes::{exponentials, maximum, stretch, total};
 use super::math;
 use super::simd::{self, Kernel, Simd};
@@ -172,7 +173,7 @@ impl RowFunctions for CpuBackend {
         forward(dst, src, false)
     }
     fn log_softmax(&self, dst: ViewMut<'_>, src: View<'_>) {
-        forward(dst, src, true)
+        by_rows(dst, &[src], |rows| forward(dst.row_range(rows.clone()), part(src, rows), true))
     }
     fn softmax_backward(&self, dst: ViewMut<'_>, out_value: View<'_>, out_deriv: View<'_>) {
         backward(dst, out_value, out_deriv, false)

@@ -3,6 +3,7 @@
 use super::CpuBackend;
 use super::access::{Pair, Rows, RowsMut, flattened, pair, same_shape, split};
 use super::elementwise::{combine, map_with};
+use super::halves::{by_rows, part};
 use super::nontemporal::{CopyRows, is_large};
 use super::simd::{self, Kernel, Simd};
 use super::vector::Vector;
@@ -97,7 +98,9 @@ impl WholeMatrices for CpuBackend {
         scale(dst, factor)
     }
     fn add(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
-        combine(dst, [src], move |old, [x]| old + alpha * x)
+        by_rows(dst, &[src], |rows| {
+            combine(dst.row_range(rows.clone()), [part(src, rows)], move |old, [x]| old + alpha * x)
+        })
     }
     fn copy_scaled(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>) {
         map_with(dst, src, move |x| alpha * x)
@@ -111,15 +114,22 @@ impl WholeMatrices for CpuBackend {
                 false => combine(dst, sources, move |_, x| sum(x)),
             }
         }
-        match *terms {
-            [a] => sum(dst, [a], adds),
-            [a, b] => sum(dst, [a, b], adds),
-            [a, b, c] => sum(dst, [a, b, c], adds),
-            [a, b, c, d] => sum(dst, [a, b, c, d], adds),
-            [a, b, c, d, e] => sum(dst, [a, b, c, d, e], adds),
-            [a, b, c, d, e, f] => sum(dst, [a, b, c, d, e, f], adds),
-            _ => panic!("{} terms", terms.len()),
-        }
+        let mut sources = [View::empty(); 6];
+        let sources = &mut sources[..terms.len().min(6)];
+        sources.iter_mut().zip(terms).for_each(|(source, term)| *source = term.1);
+        by_rows(dst, sources, |rows| {
+            let term = |k: usize| (terms[k].0, part(terms[k].1, rows.clone()));
+            let dst = dst.row_range(rows.clone());
+            match terms.len() {
+                1 => sum::<1>(dst, std::array::from_fn(term), adds),
+                2 => sum::<2>(dst, std::array::from_fn(term), adds),
+                3 => sum::<3>(dst, std::array::from_fn(term), adds),
+                4 => sum::<4>(dst, std::array::from_fn(term), adds),
+                5 => sum::<5>(dst, std::array::from_fn(term), adds),
+                6 => sum::<6>(dst, std::array::from_fn(term), adds),
+                count => panic!("{count} terms"),
+            }
+        })
     }
     fn copy_transposed(&self, dst: ViewMut<'_>, src: View<'_>) {
         assert!(
