@@ -37,7 +37,7 @@ impl<'a> Rows<'a> {
     }
     #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [f32] {
-        assert!(i < self.shape.rows, "row {i} of {}", self.shape.rows);
+        check_row(i, self.shape.rows);
         // SAFETY: the view's rows lie in memory that lives for 'a (see `View::new`), and by this module's rule
         // nothing writes to it while slices exist.
         unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), self.shape.cols) }
@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
     /// Row `i` and, where there are no gaps between rows, all rows after it.
     #[inline(always)]
     pub fn rows_from(&self, i: usize) -> &'a [f32] {
-        assert!(i < self.shape.rows, "row {i} of {}", self.shape.rows);
+        check_row(i, self.shape.rows);
         let rows = if self.shape.stride == self.shape.cols { self.shape.rows - i } else { 1 };
         // SAFETY: as for `row`; the rows lie side by side.
         unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), rows * self.shape.cols) }
@@ -59,6 +59,19 @@ impl<'a> Rows<'a> {
     pub fn repeated(self, rows: usize) -> Self {
         assert!(self.shape.rows == 1);
         Rows { shape: Shape { rows, stride: 0, ..self.shape }, ..self }
+    }
+}
+
+/// Panics unless there is a row `i`. A message that is made here would want its numbers in memory, and with them all of the view.
+#[inline(always)]
+fn check_row(i: usize, rows: usize) {
+    #[cold]
+    #[inline(never)]
+    fn outside(i: usize, rows: usize) -> ! {
+        panic!("row {i} of {rows}")
+    }
+    if i >= rows {
+        outside(i, rows)
     }
 }
 
@@ -83,7 +96,7 @@ impl RowsMut<'_> {
     }
     #[inline(always)]
     pub fn row(&mut self, i: usize) -> &mut [f32] {
-        assert!(i < self.shape.rows, "row {i} of {}", self.shape.rows);
+        check_row(i, self.shape.rows);
         // SAFETY: as for `Rows::row`; `&mut self` makes this the only slice made from here, and this module has
         // checked that no readable rows overlap.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.add(i * self.shape.stride), self.shape.cols) }

@@ -267,7 +267,11 @@ pub(super) mod x86 {
         }
         #[inline(always)]
         fn transposed(rows: [Self; 16]) -> [Self; 16] {
-            let mut a = rows.map(|row| row.0);
+            // `array::map` is not always inlined, and then goes through memory.
+            let mut a = [rows[0].0; 16];
+            for i in 0..16 {
+                a[i] = rows[i].0;
+            }
             let mut b = a;
             // SAFETY: see above.
             unsafe {
@@ -297,7 +301,11 @@ pub(super) mod x86 {
                     a[i + 12] = _mm512_shuffle_f32x4::<0xdd>(b[i + 4], b[i + 12]);
                 }
             }
-            a.map(Wide)
+            let mut out = rows;
+            for i in 0..16 {
+                out[i] = Wide(a[i]);
+            }
+            out
         }
     }
 
