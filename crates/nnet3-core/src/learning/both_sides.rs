@@ -173,7 +173,14 @@ impl BothSides {
         way: Way<'_>,
     ) {
         match way {
-            Way::Copy => self.add_of_copy(context, sum, input),
+            Way::Copy => {
+                let width = sum.linear.cols() + sum.bias.is_some() as usize;
+                let (rows, others) = (sum.derivs.rows(), sum.derivs.cols());
+                match self.input.preconditioning(context, rows, width, others) {
+                    Preconditioning::Rows => self.add_of_copy(context, sum, input),
+                    _ => self.add_corrected(context, sum, input),
+                }
+            }
             Way::Filter(filter, taps) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
                 filter.backward_params(context, linear, rate, derivs, &taps);
             }),
@@ -181,6 +188,45 @@ impl BothSides {
                 x.gradient(context, linear, rate, derivs, 1.0);
             }),
         }
+    }
+
+    /// Adds the product with the input as it is, less what is too much: with W of the inputs X, Êᵀ X̂ = Êᵀ X (I - Wᵀ W).
+    fn add_corrected<'a>(
+        &mut self,
+        context: Context<'_>,
+        sum: Gradient<'_>,
+        input: impl Iterator<Item = Piece<'a>> + Clone,
+    ) {
+        let (backend, workspace) = (context.backend, context.workspace);
+        let Gradient { linear, bias, derivs, rate } = sum;
+        let (out_dim, dim) = (derivs.cols(), linear.cols());
+        let mut ones = workspace.take(derivs.rows(), 1);
+        backend.set(ones.view_mut(), 1.0);
+        let one = bias.is_some().then(|| Piece { x: PieceRows::Dense(ones.view()), columns: dim..dim + 1 });
+        // Pieces with the shorter life of the ones.
+        #[allow(clippy::map_identity)]
+        let with_one = input.clone().map(|Piece { x, columns }| Piece { x, columns }).chain(one);
+        let seen = self.input.observe(context, with_one);
+        let rate = rate * seen.factor;
+        let mut plain = workspace.take(out_dim, dim.next_multiple_of(ALIGNED));
+        let plain = plain.view_mut().col_range(0..dim);
+        for Piece { x, columns } in input {
+            x.gradient(context, plain.col_range(columns), rate, derivs, 0.0);
+        }
+        let (w, last) = (seen.w().col_range(0..dim), seen.w().col_range(dim..seen.w().cols()));
+        let mut excess = workspace.take(out_dim, seen.w().rows());
+        let excess = excess.view_mut();
+        backend.gemm(excess, 1.0, plain.as_view(), No, w, Yes, 0.0);
+        if let Some(bias) = bias {
+            let mut sums = workspace.take(1, out_dim);
+            backend.col_sums(sums.view_mut(), rate, derivs, 0.0);
+            backend.gemm(excess, 1.0, sums.view(), Yes, last, Yes, 1.0);
+            backend.add(bias, 1.0, sums.view());
+            backend.gemm(bias, -1.0, last, Yes, excess.as_view(), Yes, 1.0);
+        }
+        backend.gemm(linear, -1.0, excess.as_view(), No, w, No, 1.0);
+        backend.add(linear, 1.0, plain.as_view());
+        self.input.learn(context, seen);
     }
 
     /// Adds the product with a preconditioned copy of the input.
