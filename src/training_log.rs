@@ -22,6 +22,7 @@ use nnet3_train::trainer::{Event, Trained};
 
 const INFINITE_CHANGE: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2187);
 const EXCESS: Site = Site::new("UpdateNnetWithMaxChange", "nnet-utils.cc", 2157);
+const MEMORY: Site = Site::main("nnet3-train.cc", 106);
 const TIMES: Site = Site::main("nnet3-train.cc", 105);
 const PER_DIM_ACCURACY: Site = Site::new("PrintTotalStats", "nnet-diagnostics.cc", 195);
 
@@ -67,6 +68,7 @@ pub fn event(event: &Event) {
             kaldi_warn!(ORTHONORMAL, "{warning}; component is {component}")
         }
         Event::Remark { remark, .. } => self::remark(remark),
+        Event::Memory { memory, .. } => kaldi_log!(MEMORY, "{memory}"),
     }
 }
 

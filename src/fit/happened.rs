@@ -65,7 +65,9 @@ impl Happened {
                 self.refused += 1;
                 training_log::event(event);
             }
-            Event::Constraint { .. } | Event::Remark { .. } => training_log::event(event),
+            Event::Constraint { .. } | Event::Remark { .. } | Event::Memory { .. } => {
+                training_log::event(event)
+            }
         }
     }
 

@@ -125,6 +125,8 @@ fn from_phones_to_a_combined_model() {
         let line = format!("Overall average objective function for '{name}' is -");
         assert!(output.stderr.contains(&line), "no {line} in {}", output.stderr);
     }
+    let memory = output.stderr.find("A minibatch of ").expect("how much memory a minibatch takes");
+    assert!(memory < output.stderr.find("Overall average").unwrap(), "{}", output.stderr);
     assert_eq!(
         output.stderr.matches("[this line is to be parsed by a script:] log-prob-per-frame=-").count(),
         2

@@ -74,6 +74,7 @@ fn training_improves_and_repeats() {
             "PrintTotalStats():nnet-training.cc:324) [this line is to be parsed by a script:] log-prob-per-frame=-",
             &format!("Wrote model to {to}"),
             " seconds in all: compiling ",
+            " 0.0 for the objective, ",
         ] {
             assert!(log.contains(line), "no '{line}' in {log}");
         }

@@ -3,10 +3,11 @@
 use crate::error::Result;
 use crate::request::MinibatchRequest;
 use kaldi_io::GeneralMatrix;
-use nnet3_core::execute::Executor;
-use nnet3_core::execute::{CachingCompiler, CompilerOptions};
+use nnet3_core::execute::{CachingCompiler, CompilerOptions, Executor, Program};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
+use std::fmt;
+use std::sync::Arc;
 
 /// How requests become programs.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,41 @@ pub struct Purpose {
     /// Derivatives of all outputs will be supplied, those of the parameters are wanted.
     pub derivatives: bool,
     pub store_component_stats: bool,
+}
+
+/// What a minibatch needs on its device, in bytes. What components borrow while they run, and what natural gradient keeps, is not
+/// part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MinibatchMemory {
+    pub sequences: usize,
+    /// The matrices of the computation.
+    pub matrices: usize,
+    /// What the objective borrows.
+    pub objective: usize,
+    /// Parameters of the network and their changes.
+    pub parameters: usize,
+}
+
+impl MinibatchMemory {
+    pub fn total(&self) -> usize {
+        self.matrices + self.objective + self.parameters
+    }
+}
+
+impl fmt::Display for MinibatchMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |bytes: usize| bytes as f64 / 1e6;
+        write!(
+            f,
+            "A minibatch of {} sequences takes {:.1} MB: {:.1} for matrices, {:.1} for the objective, {:.1} for parameters and their \
+             changes",
+            self.sequences,
+            mb(self.total()),
+            mb(self.matrices),
+            mb(self.objective),
+            mb(self.parameters)
+        )
+    }
 }
 
 /// Compiles minibatches and hands them to an executor.
@@ -46,11 +82,31 @@ impl Runner {
         self.compiler
     }
 
-    /// Starts the program of a minibatch, and gives it the inputs.
+    /// Compiles the program of a minibatch, unless it is known, and starts it with the inputs.
     pub fn start(&mut self, nnet: &Nnet, request: &MinibatchRequest<'_>, purpose: Purpose) -> Result<()> {
+        let program = self.compile(nnet, request, purpose)?;
+        self.start_program(nnet, request, &program)
+    }
+
+    /// The program of a minibatch.
+    pub fn compile(
+        &mut self,
+        nnet: &Nnet,
+        request: &MinibatchRequest<'_>,
+        purpose: Purpose,
+    ) -> Result<Arc<Program>> {
         let computation = request.computation_request(purpose.derivatives, purpose.store_component_stats)?;
-        let program = self.compiler.program(nnet, &computation)?;
-        self.executor.start(&program).map_err(|e| e.of_minibatch(request.sequences()))?;
+        Ok(self.compiler.program(nnet, &computation)?)
+    }
+
+    /// Starts the program of a minibatch, and gives it the inputs.
+    pub fn start_program(
+        &mut self,
+        nnet: &Nnet,
+        request: &MinibatchRequest<'_>,
+        program: &Arc<Program>,
+    ) -> Result<()> {
+        self.executor.start(program).map_err(|e| e.of_minibatch(request.sequences()))?;
         for io in request.inputs() {
             let (rows, cols) = (io.features.rows(), io.features.cols());
             match &io.features {

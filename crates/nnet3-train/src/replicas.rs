@@ -216,7 +216,8 @@ impl<O: Objective + 'static> Replicas<O> {
             let later = |event: &Event| match event {
                 Event::Objective { minibatch, .. }
                 | Event::ChangeRefused { minibatch }
-                | Event::Remark { minibatch, .. } => *minibatch > own,
+                | Event::Remark { minibatch, .. }
+                | Event::Memory { minibatch, .. } => *minibatch > own,
                 _ => false,
             };
             while self.news[replica].0.front().is_some_and(|event| !later(event)) {
@@ -251,6 +252,9 @@ impl<O: Objective + 'static> Replicas<O> {
             }
             Event::Remark { minibatch, remark } => {
                 report.event(Event::Remark { minibatch: number(minibatch), remark })
+            }
+            Event::Memory { minibatch, memory } => {
+                report.event(Event::Memory { minibatch: number(minibatch), memory })
             }
             Event::MaxChange(_) | Event::Constraint { .. } => report.event(event),
         }

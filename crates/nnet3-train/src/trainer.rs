@@ -10,7 +10,7 @@ use crate::learn::state::{LearnerState, ReplicaState};
 use crate::learn::{GradientNorm, Learner, LearnerOptions, Plan};
 use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
-use crate::minibatch::{CompileOptions, Purpose, Runner};
+use crate::minibatch::{CompileOptions, MinibatchMemory, Purpose, Runner};
 use crate::objective::{Exchange, FrameObjective, Objective, ObjectiveValue};
 use crate::phase_stats::{Phase, PhaseStats, Total};
 use crate::update::{CONSTRAINT_ENTRIES, Step, Stepper, apply_l2, constrain_orthonormal};
@@ -150,6 +150,8 @@ pub enum Event {
     Constraint { component: String, warning: String },
     /// What the objective has to say about a minibatch.
     Remark { minibatch: u64, remark: Remark },
+    /// A minibatch that is about to run needs more memory than any before.
+    Memory { minibatch: u64, memory: MinibatchMemory },
 }
 
 /// Who wants to know. Any function of an [`Event`] does.
@@ -182,6 +184,8 @@ pub struct Trainer<O = FrameObjective> {
     pending: Pending,
     ledger: Ledger,
     max_change: MaxChangeCounts,
+    /// Bytes of the largest minibatch so far.
+    largest: usize,
 }
 
 /// What a training has made.
@@ -270,6 +274,7 @@ impl<O: Objective> Trainer<O> {
             pending: Pending::default(),
             ledger: Ledger::default(),
             max_change: MaxChangeCounts::default(),
+            largest: 0,
             options,
             nnet,
             delta,
@@ -406,7 +411,18 @@ impl<O: Objective> Trainer<O> {
         let store_stats = self.options.store_component_stats;
         let request = self.objective.request(&self.nnet, minibatch)?;
         let purpose = Purpose { derivatives: true, store_component_stats: store_stats };
-        self.runner.start(&self.nnet, &request, purpose)?;
+        let program = self.runner.compile(&self.nnet, &request, purpose)?;
+        let memory = MinibatchMemory {
+            sequences: request.sequences(),
+            matrices: program.plan().arena_bytes(),
+            objective: self.objective.memory(&self.nnet, minibatch, self.runner.executor().device())?,
+            parameters: 2 * size_of::<f32>() * self.nnet.num_parameters(),
+        };
+        if memory.total() > self.largest {
+            self.largest = memory.total();
+            report.event(Event::Memory { minibatch: self.minibatches, memory });
+        }
+        self.runner.start_program(&self.nnet, &request, &program)?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
         self.make_room(request.outputs().len(), report);

@@ -1,7 +1,7 @@
 //! The forward-backward algorithm over all sequences of a minibatch, in probabilities that are scaled in each frame.
 
 use nnet3_matrix::workspace::{Scratch, Workspace};
-use nnet3_matrix::{Accumulator, HmmStep, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Device, HmmStep, Map, View, ViewMut};
 
 use super::graph::DenominatorGraph;
 
@@ -31,8 +31,9 @@ pub(crate) const OCCUPIED: usize = 1;
 
 /// A minibatch that the device works on, or has: nothing of it has been fetched.
 pub(crate) struct Begun<'w> {
-    /// Σ α for some sequences each, frames × sequences.
-    totals: Vec<Scratch<'w>>,
+    /// Σ α, frames × sequences.
+    totals: Scratch<'w>,
+    workspace: &'w Workspace,
     /// What each sequence has in the end besides, for what has leaked.
     last: f64,
     posteriors: bool,
@@ -52,7 +53,7 @@ pub(crate) fn begin<'w>(
 ) -> Begun<'w> {
     let most = workspace.device().hmm_columns().unwrap_or(num_sequences).max(1);
     let last = 1.0 + f64::from(leak) * graph.initial().iter().map(|&p| f64::from(p)).sum::<f64>();
-    let mut totals = Vec::with_capacity(num_sequences.div_ceil(most));
+    let mut totals = workspace.take(output.rows() / num_sequences + 1, num_sequences);
     for first in (0..num_sequences).step_by(most) {
         let sequences = Sequences {
             graph,
@@ -64,20 +65,30 @@ pub(crate) fn begin<'w>(
             all: num_sequences,
             workspace,
         };
-        totals.push(sequences.forward_backward(posteriors, sums));
+        let totals = totals.view_mut().col_range(first..first + sequences.count);
+        sequences.forward_backward(totals, posteriors, sums);
     }
-    Begun { totals, last, posteriors: posteriors.is_some() }
+    Begun { totals, workspace, last, posteriors: posteriors.is_some() }
+}
+
+/// Bytes that a minibatch with posteriors borrows from its workspace, which may round each matrix up.
+pub(crate) fn memory(graph: &DenominatorGraph, device: &Device, sequences: usize, frames: usize) -> usize {
+    let hmm = graph.hmm();
+    let (states, pdfs) = (hmm.states(), hmm.emissions());
+    let columns = device.hmm_columns().unwrap_or(sequences).min(sequences);
+    // Alphas and scales of all frames; likelihoods and posteriors of one; betas and what comes through entries.
+    let rows = (frames + 1) * (states + 1) + 2 * pdfs + states + hmm.entries();
+    size_of::<f32>() * (rows * columns + (frames + 1) * sequences + states)
 }
 
 impl Begun<'_> {
     /// Waits for the device. `sums` is what it has added up.
     pub(crate) fn finish(self, sums: &[f64]) -> Result {
-        let mut log_probability = 0.0;
-        for totals in &self.totals {
-            let values = totals.to_vec();
-            log_probability += values.iter().map(|&sum| f64::from(sum).ln()).sum::<f64>();
-            log_probability += totals.cols() as f64 * self.last.ln();
-        }
+        let Begun { totals, workspace, last, .. } = &self;
+        let mut values = workspace.floats(totals.rows() * totals.cols());
+        workspace.device().download_into(totals.view(), &mut values);
+        let logs = values.iter().map(|&sum| f64::from(sum).ln()).sum::<f64>();
+        let log_probability = logs + totals.cols() as f64 * last.ln();
         Result { log_probability, checks: self.posteriors.then(|| [sums[PRODUCTS], sums[OCCUPIED]]) }
     }
 }
@@ -96,7 +107,7 @@ struct Sequences<'a, 'w> {
     workspace: &'w Workspace,
 }
 
-impl<'w> Sequences<'_, 'w> {
+impl Sequences<'_, '_> {
     /// Rows of the output, or of a matrix like it, at a frame.
     fn rows(&self, frame: usize) -> std::ops::Range<usize> {
         let start = frame * self.all + self.first;
@@ -110,8 +121,13 @@ impl<'w> Sequences<'_, 'w> {
         device.exp_within(to, to.as_view(), OUTPUT_LIMIT);
     }
 
-    /// Returns Σ α of each frame.
-    fn forward_backward(&self, posteriors: Option<Posteriors<'_>>, sums: &mut Accumulator) -> Scratch<'w> {
+    /// Sets `totals` (a row more than there are frames) to Σ α of each frame.
+    fn forward_backward(
+        &self,
+        totals: ViewMut<'_>,
+        posteriors: Option<Posteriors<'_>>,
+        sums: &mut Accumulator,
+    ) {
         let Sequences { graph, leak, last, count, workspace, .. } = *self;
         let (device, hmm) = (workspace.device(), graph.hmm());
         let (states, pdfs, frames) = (hmm.states(), hmm.emissions(), self.output.rows() / self.all);
@@ -119,11 +135,8 @@ impl<'w> Sequences<'_, 'w> {
         let kept = alphas.rows() / states;
         let alphas = alphas.view_mut();
         let alpha = |frame: usize| alphas.row_range(frame % kept * states..(frame % kept + 1) * states);
-        let (mut all_totals, mut scales) =
-            (workspace.take(frames + 1, count), workspace.take(frames + 1, count));
-        let (totals, scales) = (all_totals.view_mut(), scales.view_mut());
-        let mut likelihoods = workspace.take(pdfs, count);
-        let likelihoods = likelihoods.view_mut();
+        let (mut scales, mut likelihoods) = (workspace.take(frames + 1, count), workspace.take(pdfs, count));
+        let (scales, likelihoods) = (scales.view_mut(), likelihoods.view_mut());
         let step = |frame: usize| HmmStep {
             alpha: alpha(frame).as_view(),
             likelihoods: likelihoods.as_view(),
@@ -143,7 +156,7 @@ impl<'w> Sequences<'_, 'w> {
                 device.hmm_forward(alpha(frame + 1), hmm, step(frame));
             }
         }
-        let Some(posteriors) = posteriors else { return all_totals };
+        let Some(posteriors) = posteriors else { return };
 
         // Σ π β, by which what leaks into a state anywhere is multiplied, is the same for all states.
         let (mut beta, mut shared) = (workspace.take(states, count), workspace.take(1, count));
@@ -172,6 +185,5 @@ impl<'w> Sequences<'_, 'w> {
         // Before the first frame α is π, and with what leaks (1 + leak Σ π) π.
         device.col_dots(shared, last as f32, alpha(0).as_view(), beta.as_view(), 0.0);
         device.accumulate_dot(sums, PRODUCTS, 1.0, shared.as_view(), ones.view());
-        all_totals
     }
 }

@@ -5,6 +5,6 @@ mod forward_backward;
 mod fst;
 mod graph;
 
-pub(crate) use forward_backward::{OUTPUT_LIMIT, Posteriors, begin};
+pub(crate) use forward_backward::{OUTPUT_LIMIT, Posteriors, begin, memory};
 pub use fst::{make_denominator_fst, make_normalization_fst, missing_pdfs};
 pub use graph::{DenominatorGraph, initial_probabilities};

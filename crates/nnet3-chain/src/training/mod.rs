@@ -13,13 +13,13 @@ use std::borrow::Cow;
 
 use kaldi_io::log::num;
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::{View, ViewMut};
+use nnet3_matrix::{Device, View, ViewMut};
 use nnet3_train::ledger::{Remark, Tally};
 use nnet3_train::objective::{Exchange, Objective, ObjectiveValue};
 use nnet3_train::request::{MinibatchRequest, OutputRequest};
 use nnet3_train::{Error, Result};
 
-use crate::denominator::OUTPUT_LIMIT;
+use crate::denominator::{self, OUTPUT_LIMIT};
 use crate::example::{NnetChainExample, NnetChainSupervision};
 use crate::objective::{ChainObjective, ChainOptions, ChainScratch, evaluate};
 use crate::supervision::Graph;
@@ -235,6 +235,17 @@ impl Objective for ChainTraining {
 
     fn title(&self, _: &Nnet, _: &str) -> &'static str {
         "log-probability"
+    }
+
+    fn memory(&mut self, nnet: &Nnet, example: &NnetChainExample, device: &Device) -> Result<usize> {
+        let mut most = 0;
+        for NnetChainSupervision { name, supervision, .. } in &example.outputs {
+            let Some(output) = nnet.find_output(name) else { continue };
+            let graph = self.graphs.of(name, nnet.node_dim(output))?;
+            let (sequences, frames) = (supervision.num_sequences, supervision.frames_per_sequence);
+            most = most.max(denominator::memory(graph, device, sequences, frames));
+        }
+        Ok(most)
     }
 
     fn evaluate(

@@ -97,6 +97,24 @@ fn what_crosses_to_a_device() {
     assert_eq!(each, [0.0, (inputs + 6) as f64, 3.0]);
 }
 
+/// What a minibatch needs is said before it runs, once for minibatches of one size.
+#[test]
+fn memory_is_reported_before_the_first_minibatch() {
+    let (mut trainer, mut events) = (trainer(options()), Vec::new());
+    let parameters = trainer.nnet().num_parameters();
+    for minibatch in minibatches() {
+        trainer.train(&minibatch, &mut |event: Event| events.push(event)).unwrap();
+    }
+    let Event::Memory { minibatch: 0, memory } = &events[0] else { panic!("{:?}", events[0]) };
+    assert_eq!((memory.sequences, memory.parameters), (4, 2 * 4 * parameters));
+    assert!(memory.matrices > 0);
+    // What is kept of four sequences of twenty frames: α of each state, before the first frame and after each.
+    let states = kaldi_fst::read_fst(&data("lang/den.bi.fst")).unwrap().states.len();
+    let alphas = 4 * 4 * 21 * states;
+    assert!((alphas..4 * alphas).contains(&memory.objective), "{memory:?}, alphas {alphas}");
+    assert!(!events[1..].iter().any(|event| matches!(event, Event::Memory { .. })));
+}
+
 fn two_minibatches(mut trainer: Trainer<ChainTraining>) {
     let mut found = Vec::new();
     let mut report = |event: Event| {

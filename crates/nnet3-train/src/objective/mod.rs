@@ -18,6 +18,7 @@ use crate::ledger::Tally;
 use crate::request::MinibatchRequest;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::snapshot::Keeper;
+use nnet3_matrix::Device;
 
 /// Sums over frames: the objective, and what to divide it by.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -64,6 +65,11 @@ pub trait Objective {
 
     /// How log lines of diagnostics call the value of this output.
     fn title(&self, nnet: &Nnet, output: &str) -> &'static str;
+
+    /// Bytes on the device that [`Objective::evaluate`] will borrow for the example, beside outputs and derivatives.
+    fn memory(&mut self, _: &Nnet, _: &Self::Example, _: &Device) -> Result<usize> {
+        Ok(0)
+    }
 
     /// Evaluates the outputs of the example's request, whose forward pass is done, and notes in `tally` what they are worth: at
     /// most once for each output of the request. Where the exchange has a place for a derivative of that sum, it writes the
