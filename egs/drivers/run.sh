@@ -11,13 +11,13 @@ usage: run.sh [options] <s5>
   --bin DIR         folder of the programs (../../target/release)
   --dir DIR         working folder (exp)
   --only NAMES      the drivers to run, separated by commas (raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,
-                    chain,chain_e2e,chain2,decode)
+                    chain,chain_e2e,chain2,chain2_multi,decode)
 END
 }
 
 bin=../../target/release
 dir=exp
-only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2,decode
+only=raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2,chain2_multi,decode
 while (( $# )); do
   case $1 in
     --bin | --dir | --only)
@@ -96,29 +96,79 @@ phone_lists() { # what scripts that make trees read of <lang>, whose first phone
   : >"$lang/phones/disambig.int"
 }
 
-drive_chain2() { # <work folder>: what local/chain2/run_tdnn.sh of Kaldi's recipes does, on the graphs of the driver `chain`
+chain2_context() { sed -n 's/^model_left_context=//p' "$1/configs/vars"; }
+
+begin_chain2() { # <work folder> <languages>: what local/chain2/run_tdnn.sh of Kaldi's recipes does
   local work=$1 context
   mkdir -p "$work/init" "$work/den_fsts"
-  config chain2 chain2 "$work" "$(pdfs_of data/chain/tree)"
-  cp data/chain/tree/tree "$work/default.tree"
-  copy-transition-model data/chain/tree/final.mdl "$work/init/default_trans.mdl"
-  gunzip -c data/chain/tree/ali.*.gz | ali-to-phones data/chain/tree/final.mdl ark:- ark:- |
-    chain-est-phone-lm --num-extra-lm-states=100 ark:- "$work/den_fsts/default.phone_lm.fst"
-  chain-make-den-fst "$work/default.tree" "$work/init/default_trans.mdl" "$work/den_fsts/default.phone_lm.fst" \
-    "$work/den_fsts/default.den.fst" "$work/den_fsts/default.normalization.fst"
-  context=$(sed -n 's/^model_left_context=//p' "$work/configs/vars")
-  printf '%s\n' "frame_subsampling_factor 3" "langs default" "model_left_context $context" "model_right_context $context" \
-    >"$work/init/info.txt"
-  steps/nnet3/chain2/get_raw_egs.sh --cmd utils/run.pl --alignment-subsampling-factor 3 --frames-per-chunk 102 \
-    --left-context $((context + 1)) --right-context $((context + 1)) data/chain/train "$work" data/chain/lats "$work/raw_egs"
-  steps/nnet3/chain2/process_egs.sh --cmd utils/run.pl --nj 2 --num-utts-subset 30 "$work/raw_egs" "$work/processed_egs"
-  steps/nnet3/chain2/randomize_egs.sh --cmd utils/run.pl --frames-per-job 45000 --num-blocks 8 "$work/processed_egs" "$work/egs"
+  config "$work" "$work" "$work" "$(pdfs_of data/chain/tree)"
+  context=$(chain2_context "$work")
+  printf '%s\n' "frame_subsampling_factor 3" "langs $2" "model_left_context $context" "model_right_context $context" >"$work/init/info.txt"
+}
+
+language_of_chain2() { # <work folder> <language> <data> <lattices>: the graphs of the driver `chain` for these utterances, and their examples
+  local work=$1 lang=$2 data=$3 lats=$4 context
+  cp data/chain/tree/tree "$work/$lang.tree"
+  copy-transition-model data/chain/tree/final.mdl "$work/init/${lang}_trans.mdl"
+  gunzip -c data/chain/tree/ali.*.gz | ali-to-phones data/chain/tree/final.mdl ark:- ark,t:- |
+    utils/filter_scp.pl "$data/utt2spk" | chain-est-phone-lm --num-extra-lm-states=100 ark:- "$work/den_fsts/$lang.phone_lm.fst"
+  chain-make-den-fst "$work/$lang.tree" "$work/init/${lang}_trans.mdl" "$work/den_fsts/$lang.phone_lm.fst" \
+    "$work/den_fsts/$lang.den.fst" "$work/den_fsts/$lang.normalization.fst"
+  context=$(($(chain2_context "$work") + 1))
+  steps/nnet3/chain2/get_raw_egs.sh --cmd utils/run.pl --lang "$lang" --alignment-subsampling-factor 3 --frames-per-chunk 102 \
+    --left-context $context --right-context $context "$data" "$work" "$lats" "$work/raw_egs.$lang"
+  steps/nnet3/chain2/process_egs.sh --cmd utils/run.pl --nj 2 --num-utts-subset 30 "$work/raw_egs.$lang" "$work/processed_egs.$lang"
+}
+
+train_chain2() { # <work folder> <first model> <option>…
+  local work=$1 first=$2 tries
+  shift 2
   nnet3-init --srand=-2 "$work/configs/init.config" "$work/init/init.raw"
   steps/nnet3/chain2/compute_preconditioning_matrix.sh --cmd utils/run.pl --nj 2 "$work/init/init.raw" "$work/egs" "$work"
-  nnet3-init --srand=-1 "$work/configs/final.config" "$work/init/default.raw"
+  nnet3-init --srand=-1 "$work/configs/final.config" "$work/init/$first.raw"
   steps/nnet3/chain2/train.sh --cmd utils/run.pl --use-gpu no --xent-regularize 0.1 --leaky-hmm-coefficient 0.1 \
     --max-param-change 2.0 --num-jobs-initial 1 --num-jobs-final 2 --initial-effective-lrate 0.002 --final-effective-lrate 0.0002 \
-    --num-epochs 5 --minibatch-size 16,8 --dropout-schedule "0,0@0.20,0.3@0.50,0" "$work/egs" "$work"
+    --num-epochs 5 --minibatch-size 16,8 --dropout-schedule "0,0@0.20,0.3@0.50,0" "$@" "$work/egs" "$work"
+  # It does not wait for its last diagnostics.
+  for ((tries = 0; tries < 600; tries++)); do
+    (($(grep -ls '^# Ended' "$work"/log/diagnostic_{train,heldout}.final.log | wc -l) < 2)) || return 0
+    sleep 1
+  done
+}
+
+drive_chain2() { # <work folder>
+  begin_chain2 "$1" default
+  language_of_chain2 "$1" default data/chain/train data/chain/lats
+  steps/nnet3/chain2/randomize_egs.sh --cmd utils/run.pl --frames-per-job 45000 --num-blocks 8 "$1/processed_egs.default" "$1/egs"
+  train_chain2 "$1" default
+}
+
+drive_chain2_multi() { # <work folder>: American and British speakers as two languages
+  local work=$1 lang data lats
+  if ! awk '"?" ~ /?/ { exit }' /dev/null; then # so combine_egs.sh looks for a question mark
+    command -v gawk || { echo "run.sh: combine_egs.sh needs gawk as awk" >&2; return 1; }
+    ln -sfn "$(command -v gawk)" bin/awk
+  fi
+  begin_chain2 "$work" "us gb"
+  mkdir -p "$work/egs/misc"
+  for lang in us gb; do
+    data=$work/data/$lang lats=$work/lats/$lang
+    mkdir -p "$data" "$lats"
+    awk -v lang=$lang '(lang == "us") == /^us-/ { print $1 }' data/chain/train/utt2spk >"$work/data/$lang.list"
+    utils/subset_data_dir.sh --utt-list "$work/data/$lang.list" data/chain/train "$data"
+    cp data/chain/lats/final.mdl data/chain/lats/phones.txt "$lats"
+    gunzip -c data/chain/lats/lat.*.gz | lattice-copy --include="$work/data/$lang.list" ark:- ark:- | gzip -c >"$lats/lat.1.gz"
+    echo 1 >"$lats/num_jobs"
+    language_of_chain2 "$work" $lang "$data" "$lats"
+    cp "$work/processed_egs.$lang/misc"/$lang.* "$work/egs/misc"
+    cp "$work/processed_egs.$lang/info.txt" "$work/egs/info_$lang.txt"
+  done
+  # combine_egs.sh reads cmd.sh, and finds the languages' names in local.conf.
+  : >cmd.sh
+  echo "lang_list=(us gb)" >local.conf
+  steps/nnet3/chain2/combine_egs.sh --cmd utils/run.pl --frames-per-job 45000 --lang2weight 1.0,1.0 2 \
+    "$work/processed_egs.us" "$work/processed_egs.gb" "$work/egs"
+  train_chain2 "$work" multi --multilingual-eg true
 }
 
 drive() { # <name>
@@ -142,6 +192,7 @@ drive() { # <name>
       steps/nnet3/chain/e2e/train_e2e.py "${chain[@]}" --trainer.num-chunk-per-minibatch=1:16 --egs.opts="--nj 2 --num-utts-subset 30" \
         --tree-dir=data/chain/graphs --dir="$work" ;;
     chain2) drive_chain2 "$work" ;;
+    chain2_multi) drive_chain2_multi "$work" ;;
     chain_tree) phone_lists
       steps/nnet3/chain/build_tree.sh --cmd utils/run.pl --frame-subsampling-factor 3 \
         --context-opts "--context-width=2 --central-position=1" 100 data/chain/train data/chain/lang data/chain/tree "$work" ;;
@@ -181,6 +232,7 @@ least() {
     chain) echo -0.105 -0.45 ;;
     chain_e2e) echo -0.095 -0.40 ;;
     chain2) echo -0.075 -0.40 ;;
+    chain2_multi) echo -0.08 -0.60 ;;
   esac
 }
 
@@ -201,8 +253,16 @@ report_tree() { # <name> <seconds>
   at_least "$1" "a number of utterances" "$made" 400
 }
 
+report_chain() { # <name> <seconds> <objective> <cross-entropy> [<of what>]
+  local least
+  read -ra least <<<"$(least "$1")"
+  printf '%-12s %4d s   validation%s: %s per frame, cross-entropy %s\n' "$1" "$2" "${5-}" "$3" "$4"
+  at_least "$1" "an objective" "$3" "${least[0]}"
+  at_least "$1" "a cross-entropy objective" "$4" "${least[1]}"
+}
+
 report() { # <name> <seconds>
-  local accuracy objective xent outputs least
+  local accuracy objective outputs output language languages
   if [[ $1 == *_tree ]]; then
     report_tree "$@"
     return
@@ -212,23 +272,22 @@ report() { # <name> <seconds>
     "$local/check_decoding.py" "$1" || failed=1
     return
   fi
-  read -ra least <<<"$(least "$1")"
-  if [[ $1 == *chain* ]]; then
-    if [[ $1 == chain2 ]]; then
-      objective=$(on_heldout_set "$1" output-default) xent=$(on_heldout_set "$1" output-default-xent)
-    else
-      objective=$(on_validation_set log-probability "$1") xent=$(on_validation_set log-probability "$1" output-xent)
-    fi
-    printf '%-9s %4d s   validation: %s per frame, cross-entropy %s\n' "$1" "$2" "$objective" "$xent"
-    at_least "$1" "an objective" "$objective" "${least[0]}"
-    at_least "$1" "a cross-entropy objective" "$xent" "${least[1]}"
+  if [[ $1 == chain2* ]]; then
+    languages="us gb"
+    [[ $1 == chain2_multi ]] || languages=default
+    for language in $languages; do
+      output=output-$language
+      report_chain "$1" "$2" "$(on_heldout_set "$1" "$output")" "$(on_heldout_set "$1" "$output-xent")" " of $language"
+    done
+  elif [[ $1 == *chain* ]]; then
+    report_chain "$1" "$2" "$(on_validation_set log-probability "$1")" "$(on_validation_set log-probability "$1" output-xent)"
   else
     accuracy=$(on_validation_set accuracy "$1")
     objective=$(on_validation_set log-likelihood "$1")
     outputs=$(wc -l <"$1/output/output.scp")
     printf '%-9s %4d s   validation: %s per frame, accuracy %s;   outputs of %d utterances\n' \
       "$1" "$2" "$objective" "$accuracy" "$outputs"
-    at_least "$1" "an accuracy" "$accuracy" "${least[0]}"
+    at_least "$1" "an accuracy" "$accuracy" "$(least "$1")"
   fi
 }
 
