@@ -1,42 +1,69 @@
 //! How long a network takes for the chunks of a stream, beside the rate of matrix products in the same run.
 //!
-//! `cargo run --release --example chunk_latency -- MODEL FACTOR FRAMES...` streams random features in utterances of nine seconds
-//! through an acoustic model with an output for every FACTOR frames, in chunks of FRAMES, and prints a line of JSON for each FRAMES:
-//! milliseconds of processor time for an utterance's first chunk and for later ones (median, 99th percentile), and how long a
-//! second of sound takes.
+//! `cargo run --release --example chunk_latency -- MODEL FACTOR FRAMES...` streams random features in utterances through a network
+//! with an output for every FACTOR frames, in chunks of FRAMES, and prints a line of JSON for each FRAMES: milliseconds of processor
+//! time for an utterance's first chunk and for later ones (median, 99th percentile), the sum of all, and how long a second of
+//! sound takes.
 
-use anyhow::{Context, Result, bail};
-use nnet3::forward::AcousticNetwork;
+use anyhow::{Context, Result};
+use clap::Parser;
+use nnet3::forward;
+use nnet3::options::weights::WeightsOptions;
 use nnet3_core::Random;
 use nnet3_core::forward::{LoopedForward, Streaming};
 use nnet3_core::optimize::OptimizeOptions;
+use nnet3_matrix::cpu::{VectorLevel, set_vector_level};
 use nnet3_matrix::{Matrix, cpu, thread_time};
 use std::time::Duration;
 
-/// Frames of an utterance, and of all of them.
-const UTTERANCE: usize = 900;
-const ALL: usize = 9000;
+#[derive(Parser)]
+struct Options {
+    /// Vector instructions at most: portable, avx2 or avx512
+    #[arg(long, default_value = "avx512", value_parser = level)]
+    level: VectorLevel,
+    #[command(flatten)]
+    weights: WeightsOptions,
+    /// Utterances, after one that does not count
+    #[arg(long, default_value_t = 10)]
+    utterances: usize,
+    #[arg(long, default_value_t = 900)]
+    utterance_frames: usize,
+    /// Raw network or acoustic model
+    model: String,
+    /// Frames of input for each frame of output
+    factor: i32,
+    frames: Vec<i32>,
+}
+
+fn level(name: &str) -> Result<VectorLevel, String> {
+    match name {
+        "portable" => Ok(VectorLevel::Portable),
+        "avx2" => Ok(VectorLevel::Avx2),
+        "avx512" => Ok(VectorLevel::Avx512),
+        _ => Err("expected portable, avx2 or avx512".to_owned()),
+    }
+}
 
 fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, factor, chunks @ ..] = &arguments[..] else { bail!("expected MODEL FACTOR FRAMES...") };
+    let options = Options::parse();
+    set_vector_level(options.level);
     let device = cpu();
-    let AcousticNetwork { nnet, scaling, .. } = AcousticNetwork::load(model, &device, 1.0)?;
+    let nnet = forward::load_to_run(&options.model, &device, options.weights.form(&device)?)?;
     let dim = nnet.input_dim("input").context("a network with an input 'input'")?;
     let ivector = nnet.input_dim("ivector").map(|dim| Random::new(1).normal_vec(dim, 0.0, 1.0));
-    for chunk in chunks {
+    for &frames_per_chunk in &options.frames {
         let streaming = Streaming {
-            frames_per_chunk: chunk.parse()?,
-            frame_subsampling_factor: factor.parse()?,
+            frames_per_chunk,
+            frame_subsampling_factor: options.factor,
             extra_left_context_initial: 0,
         };
-        let options = OptimizeOptions::default();
-        let mut forward = LoopedForward::new(nnet.clone(), &device, &streaming, scaling.clone(), &options)?;
+        let optimize = OptimizeOptions::default();
+        let mut forward = LoopedForward::new(nnet.clone(), &device, &streaming, 1.0, &optimize)?;
         let (mut first, mut later) = (Vec::new(), Vec::new());
-        for utterance in 0..=ALL / UTTERANCE {
+        for utterance in 0..=options.utterances {
             forward.begin()?;
             let mut times = Vec::new();
-            while (forward.next_input().end as usize) < UTTERANCE {
+            while forward.next_input().end as usize <= options.utterance_frames {
                 let input = Random::new(2).normal_vec(forward.next_input().len() * dim, 0.0, 1.0);
                 let start = thread_time();
                 forward.advance(&input, ivector.as_deref())?;
@@ -49,13 +76,15 @@ fn main() -> Result<()> {
             }
         }
         let sum: Duration = first.iter().chain(&later).sum();
-        let sound = (first.len() + later.len()) as f64 * f64::from(forward.frames_per_chunk()) / 100.0;
+        let chunks = first.len() + later.len();
+        let sound = chunks as f64 * f64::from(forward.frames_per_chunk()) / 100.0;
         let (one, many, most) =
             (quantile(&mut first, 0.5), quantile(&mut later, 0.5), quantile(&mut later, 0.99));
         println!(
-            "{{\"frames\": {}, \"first_ms\": {one:.3}, \"median_ms\": {many:.3}, \"p99_ms\": {most:.3}, \
-             \"seconds_by_second\": {:.5}, \"sgemm_gflops\": {:.1}}}",
+            "{{\"frames\": {}, \"chunks\": {chunks}, \"first_ms\": {one:.3}, \"median_ms\": {many:.3}, \
+             \"p99_ms\": {most:.3}, \"seconds\": {:.4}, \"seconds_by_second\": {:.5}, \"sgemm_gflops\": {:.1}}}",
             forward.frames_per_chunk(),
+            sum.as_secs_f64(),
             sum.as_secs_f64() / sound,
             product_rate()
         );

@@ -12,6 +12,7 @@ use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Timing};
 use crate::forward::{self, AcousticNetwork, Compute, Output, Together};
 use crate::options::device::DeviceOptions;
 use crate::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
+use crate::options::weights::WeightsOptions;
 use crate::search_graph::SharedGraph;
 use crate::training_log;
 use crate::utterances::{Utterance, Utterances};
@@ -32,13 +33,16 @@ pub struct DecoderOptions {
     pub ivector: IvectorOptions,
     #[command(flatten)]
     pub device: DeviceOptions,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
 }
 
 impl DecoderOptions {
     /// The model on the device that `--use-gpu` says.
     pub fn load(&self, nnet_in: &str, use_gpu: &str) -> Result<(AcousticNetwork, Device)> {
         let device = self.device.select(use_gpu)?;
-        let model = AcousticNetwork::load(nnet_in, &device, self.acoustic_scale)?;
+        let model =
+            AcousticNetwork::load(nnet_in, &device, self.acoustic_scale, self.weights.form(&device)?)?;
         Ok((model, device))
     }
 

@@ -12,10 +12,11 @@ use kaldi_io::log::{self, Site};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_warn};
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
-use nnet3_matrix::Device;
+use nnet3_matrix::{Device, WeightForm};
 
 use crate::options::device::{DeviceOptions, USE_GPU};
 use crate::options::forward::{IvectorOptions, IvectorReader, SimpleOptions};
+use crate::options::weights::WeightsOptions;
 use crate::utterances::{Utterance, Utterances};
 use crate::{messages, prepare};
 
@@ -40,6 +41,8 @@ pub struct ForwardOptions {
     pub ivector: IvectorOptions,
     #[command(flatten)]
     pub device: DeviceOptions,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
 }
 
 impl ForwardOptions {
@@ -57,20 +60,26 @@ impl ForwardOptions {
     /// The network in test mode on the device, with components merged where that changes nothing, and what becomes of its
     /// outputs.
     pub fn load(&self, rxfilename: &str, device: &Device) -> Result<(Nnet, OutputScaling)> {
-        let scale = self.acoustic_scale;
+        let (scale, form) = (self.acoustic_scale, self.weights.form(device)?);
         if scale.is_nan() || scale <= 0.0 {
             bail!("--acoustic-scale must be greater than 0, found {scale}");
         }
         if self.use_priors {
-            let AcousticNetwork { nnet, scaling, .. } = AcousticNetwork::load(rxfilename, device, scale)?;
+            let AcousticNetwork { nnet, scaling, .. } =
+                AcousticNetwork::load(rxfilename, device, scale, form)?;
             if scaling.log_priors.is_empty() {
                 messages::warn(&format!("{rxfilename}: --use-priors=true, but the model has no priors"));
             }
             return Ok((nnet, scaling));
         }
-        let nnet = on_device(crate::models::load(rxfilename)?, device)?;
-        Ok((nnet, scale.into()))
+        Ok((load_to_run(rxfilename, device, form)?, scale.into()))
     }
+}
+
+/// A raw network, or that of an acoustic model, in test mode on the device, with components merged where that changes nothing:
+/// only to be run.
+pub fn load_to_run(rxfilename: &str, device: &Device, form: WeightForm) -> Result<Nnet> {
+    on_device(crate::models::load(rxfilename)?, device, form)
 }
 
 /// An acoustic model whose network is only run.
@@ -83,11 +92,16 @@ pub struct AcousticNetwork {
 }
 
 impl AcousticNetwork {
-    pub fn load(rxfilename: &str, device: &Device, acoustic_scale: f32) -> Result<AcousticNetwork> {
+    pub fn load(
+        rxfilename: &str,
+        device: &Device,
+        acoustic_scale: f32,
+        form: WeightForm,
+    ) -> Result<AcousticNetwork> {
         let model = crate::models::load_acoustic(rxfilename)?;
         let log_priors = model.log_priors().with_context(|| rxfilename.to_owned())?;
         let transitions = model.transitions.clone();
-        let nnet = on_device(model.into_nnet(), device)?;
+        let nnet = on_device(model.into_nnet(), device, form)?;
         Ok(AcousticNetwork {
             transitions,
             nnet,
@@ -96,10 +110,10 @@ impl AcousticNetwork {
     }
 }
 
-fn on_device(mut nnet: Nnet, device: &Device) -> Result<Nnet> {
+fn on_device(mut nnet: Nnet, device: &Device, form: WeightForm) -> Result<Nnet> {
     prepare::for_running(&mut nnet)?;
     nnet.to_device(device);
-    nnet.arrange_weights(device);
+    nnet.arrange_weights(device, form);
     Ok(nnet)
 }
 

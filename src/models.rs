@@ -156,7 +156,13 @@ pub struct Copy {
 impl Copy {
     /// The whole of `nnet3-copy`.
     pub fn run(self) -> Result<u8> {
-        self.copy()?.save(&self.nnet_out, self.binary)?;
+        let rounds = self.edit.rounds(self.binary)?;
+        let nnet = self.copy()?;
+        if rounds {
+            nnet.save_rounded(&self.nnet_out)?
+        } else {
+            nnet.save(&self.nnet_out, self.binary)?
+        }
         self.log();
         Ok(0)
     }
@@ -181,6 +187,9 @@ impl CopyProgram for Copy {
             prepare::for_test(&mut nnet)?;
         } else {
             nnet.set_batchnorm_test_mode(self.batchnorm_test_mode);
+        }
+        if edit.rounds(self.binary)? {
+            nnet.round_weights();
         }
         Ok(nnet)
     }
@@ -221,10 +230,13 @@ pub struct AmCopy {
 impl AmCopy {
     /// The whole of `nnet3-am-copy`.
     pub fn run(self) -> Result<u8> {
+        let rounds = self.edit.rounds(self.binary)?;
         let model = self.model()?;
-        match self.raw {
-            true => model.into_nnet().save(&self.nnet_out, self.binary)?,
-            false => model.save(&self.nnet_out, self.binary)?,
+        match (self.raw, rounds) {
+            (true, false) => model.into_nnet().save(&self.nnet_out, self.binary)?,
+            (true, true) => model.into_nnet().save_rounded(&self.nnet_out)?,
+            (false, false) => model.save(&self.nnet_out, self.binary)?,
+            (false, true) => model.save_rounded(&self.nnet_out)?,
         }
         self.log();
         Ok(0)
@@ -251,6 +263,9 @@ impl AmCopy {
         nnet.scale(edit.scale);
         if edit.prepare_for_test {
             prepare::for_test(nnet)?;
+        }
+        if edit.rounds(self.binary)? {
+            nnet.round_weights();
         }
         Ok(())
     }

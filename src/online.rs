@@ -19,6 +19,7 @@ use nnet3_online::{Recognizer, RecognizerModel};
 
 use crate::forward::AcousticNetwork;
 use crate::options::online::{PipelineArgs, RecognizerArgs};
+use crate::options::weights::WeightsOptions;
 use crate::search_graph::read_whole;
 use crate::tables::{Input, Output};
 use crate::{lattices, messages};
@@ -52,6 +53,8 @@ pub struct OnlineOptions {
     pub pipeline: PipelineArgs,
     #[command(flatten)]
     pub recognizer: RecognizerArgs,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
 }
 
 // What is read and written.
@@ -111,8 +114,12 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
     let silence_weighting = options.pipeline.silence_weighting.options()?;
     let features = Arc::new(options.pipeline()?);
     let device = nnet3_matrix::cpu();
-    let AcousticNetwork { transitions, nnet, scaling } =
-        AcousticNetwork::load(&tables.nnet3_in, &device, options.recognizer.acoustic_scale)?;
+    let AcousticNetwork { transitions, nnet, scaling } = AcousticNetwork::load(
+        &tables.nnet3_in,
+        &device,
+        options.recognizer.acoustic_scale,
+        options.weights.form(&device)?,
+    )?;
     let network = options.recognizer.looped.forward(nnet, &device, scaling)?;
     let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
     let transitions = Arc::new(transitions);

@@ -12,6 +12,7 @@ use nnet3::training_log;
 use nnet3::utterances::Utterances;
 use nnet3::workers::side_by_side;
 use nnet3_core::forward::GroupedForward;
+use nnet3_matrix::WeightForm;
 
 const SITE: Site = Site::main("nnet3-align-compiled.cc", 201);
 
@@ -52,7 +53,7 @@ struct Options {
 fn run(options: Options) -> Result<u8> {
     let Options { acoustic_scale, align, simple, nnet_in, .. } = &options;
     let device = options.device.select(&options.use_gpu)?;
-    let model = AcousticNetwork::load(nnet_in, &device, *acoustic_scale)?;
+    let model = AcousticNetwork::load(nnet_in, &device, *acoustic_scale, WeightForm::Float)?;
     let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
     let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
     let mut forward = forward.with_context(|| nnet_in.clone())?;

@@ -11,7 +11,7 @@ use nnet3::options::forward::{IvectorOptions, SimpleOptions};
 use nnet3::{chain, models, prepare, training_log};
 use nnet3_chain::posteriors::denominator_posteriors;
 use nnet3_core::forward::{GroupedForward, OutputScaling};
-use nnet3_matrix::{Matrix, Transpose, cpu};
+use nnet3_matrix::{Matrix, Transpose, WeightForm, cpu};
 
 const SITE: Site = Site::main("nnet3-chain-compute-post.cc", 1);
 
@@ -84,7 +84,7 @@ fn run(options: Options) -> Result<u8> {
         );
     }
     nnet.to_device(&device);
-    nnet.arrange_weights(&device);
+    nnet.arrange_weights(&device, WeightForm::Float);
     let simple = &options.simple;
     let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
     let scaling = OutputScaling { log_priors: Vec::new(), scale: options.acoustic_scale };

@@ -35,7 +35,7 @@ struct Options {
     num_threads: usize,
     /// Outputs, in MiB for each thread, that may wait until chunks of several utterances have been computed together; with more
     /// of them chunks find more of their length
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     waiting_mb: u32,
     #[command(flatten)]
     forward: ForwardOptions,

@@ -6,6 +6,7 @@ use nnet3_core::Random;
 use nnet3_core::config::{parse_config, read_config};
 use nnet3_core::nnet::Nnet;
 
+use crate::options::weights::{FLOAT, INT8};
 use crate::report;
 
 /// The learning rate that leaves learning rates as they are.
@@ -38,9 +39,21 @@ pub struct EditOptions {
     /// that is possible
     #[arg(long, default_value_t = false)]
     pub prepare_for_test: bool,
+    /// float, or int8: the weights that --weights=int8 of the programs that run networks rounds are rounded when all else is done, and
+    /// take a byte each in the file, which the reference does not read
+    #[arg(long, default_value = FLOAT, value_parser = [FLOAT, INT8])]
+    pub weights: String,
 }
 
 impl EditOptions {
+    /// Whether weights are rounded to bytes, in a file that is binary.
+    pub fn rounds(&self, binary: bool) -> Result<bool> {
+        match (self.weights == INT8, binary) {
+            (true, false) => bail!("--weights={INT8}: expected --binary=true, found --binary=false"),
+            (rounds, _) => Ok(rounds),
+        }
+    }
+
     /// `--nnet-config`
     pub fn apply_config(&self, nnet: &mut Nnet) -> Result<()> {
         if !self.nnet_config.is_empty() {

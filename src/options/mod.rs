@@ -19,3 +19,4 @@ pub mod prob;
 pub mod spectral;
 pub mod threads;
 pub mod training;
+pub mod weights;

@@ -26,6 +26,7 @@ use crate::options::config_file;
 use crate::options::ivector::IvectorArgs;
 use crate::options::online::RecognizerArgs;
 use crate::options::spectral::{FbankArgs, MfccArgs};
+use crate::options::weights::WeightsOptions;
 use crate::search_graph::{self, PairFiles, SharedGraph};
 
 /// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
@@ -103,6 +104,8 @@ pub struct PieceArgs {
     /// Which phones begin and end words, phones/word_boundary.int: for times that are right to the frame
     #[arg(long, default_value = "")]
     pub word_boundary: String,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
 }
 
 enum GraphFiles {
@@ -297,7 +300,7 @@ pub fn load(
     let features = Arc::new(features);
     let device = nnet3_matrix::cpu();
     let AcousticNetwork { transitions, nnet, scaling } =
-        AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale)?;
+        AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale, args.weights.form(&device)?)?;
     let network = settings.looped.forward(nnet, &device, scaling).with_context(|| pieces.mdl.clone())?;
     let ids = transitions.num_transition_ids();
     let (graph, names) = match &pieces.graph {

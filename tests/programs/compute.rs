@@ -304,3 +304,60 @@ fn statuses() {
     let no_period = ["--online-ivectors=ark:ivectors.ark"];
     check(&[&no_period[..], &io("ark:feats.ark")].concat(), 255, "--online-ivector-period");
 }
+
+/// A file with a byte a weight is the network with rounded weights; programs round a network of floats in the same way.
+#[test]
+fn weights_of_eight_bits() {
+    let dir = folder("compute-int8");
+    let config = "input-node name=input dim=2
+        component name=a type=AffineComponent input-dim=6 output-dim=90
+        component name=r type=RectifiedLinearComponent dim=90
+        component name=b type=TdnnComponent input-dim=90 output-dim=80 time-offsets=-1,0
+        component name=s type=RectifiedLinearComponent dim=80
+        component name=c type=LinearComponent input-dim=80 output-dim=70
+        component-node name=a component=a input=Append(Offset(input, -1), input, Offset(input, 1))
+        component-node name=r component=r input=a
+        component-node name=b component=b input=r
+        component-node name=s component=s input=b
+        component-node name=c component=c input=s
+        output-node name=output input=c\n";
+    std::fs::write(dir.join("config"), config).unwrap();
+    std::fs::write(dir.join("feats.ark"), "u  [\n  1 2\n  -1 0\n  0.5 3\n  2 -2\n  0 0.1 ]\n").unwrap();
+    let done = |program: &str, arguments: &[&str]| {
+        let output = run(program, &dir, arguments);
+        assert_eq!(output.status.code(), Some(0), "{program} {arguments:?}: {}", stderr(&output));
+        output
+    };
+    done("nnet3-init", &["config", "full.raw"]);
+    done("nnet3-copy", &["--weights=int8", "full.raw", "bytes.raw"]);
+    done("nnet3-copy", &["bytes.raw", "rounded.raw"]);
+    let size = |name: &str| std::fs::metadata(dir.join(name)).unwrap().len();
+    assert_eq!(size("rounded.raw"), size("full.raw"));
+    // 90 · 2 · 80 + 80 · 70 weights.
+    let saved = size("full.raw") - size("bytes.raw");
+    assert!((59_000..60_000).contains(&saved), "{saved} bytes");
+    let outputs = |options: &[&str], model: &str| {
+        let io = ["--use-gpu=no", model, "ark:feats.ark", "ark:out.ark"];
+        done("nnet3-compute", &[options, &io].concat());
+        read(&format!("ark:{}", dir.join("out.ark").display())).remove(0).1
+    };
+    let (full, rounded) = (outputs(&[], "full.raw"), outputs(&[], "rounded.raw"));
+    assert_eq!(outputs(&[], "bytes.raw"), rounded);
+    let int8 = outputs(&["--weights=int8"], "full.raw");
+    assert_eq!(outputs(&["--weights=int8"], "bytes.raw"), int8);
+    for (a, b) in [(&rounded, &full), (&int8, &rounded)] {
+        let difference = relative_difference(a, b);
+        assert!((1e-5..0.03).contains(&difference), "{difference}");
+    }
+    let looped = outputs(&["--weights=int8", "--looped=true", "--frames-per-chunk=2"], "full.raw");
+    assert!(relative_difference(&looped, &int8) < 0.01);
+    let output = run("nnet3-copy", &dir, &["--weights=int8", "--binary=false", "full.raw", "text.raw"]);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(stderr(&output).contains("--weights=int8: expected --binary=true"), "{}", stderr(&output));
+    assert!(!dir.join("text.raw").exists());
+    let bytes = std::fs::read(dir.join("bytes.raw")).unwrap();
+    std::fs::write(dir.join("cut.raw"), &bytes[..bytes.len() - 3000]).unwrap();
+    let output = compute(&dir, &["--use-gpu=no", "cut.raw", "ark:feats.ark", "ark:cut.ark"]);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(stderr(&output).contains("cut.raw"), "{}", stderr(&output));
+}

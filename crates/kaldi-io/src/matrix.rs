@@ -1,8 +1,10 @@
 //! Full matrices and vectors of `f32` or `f64` (`matrix/kaldi-matrix.cc`, `kaldi-vector.cc`).
 //!
 //! Binary: `FM `/`DM ` I32(rows) I32(cols) and the rows without padding; `FV `/`DV ` I32(dim) and the values. Either
-//! precision can be read as the other, and a compressed matrix as a full one. Text is in `matrix/text_form.rs`.
+//! precision can be read as the other, and a compressed matrix as a full one. Text is in `matrix/text_form.rs`,
+//! a form of our own with a byte an element in `matrix/rounded.rs`.
 
+mod rounded;
 mod text_form;
 
 use byteorder::{ByteOrder, LittleEndian, ReadBytesExt};
@@ -134,6 +136,7 @@ impl<T: Real> DenseMatrix<T> {
         match r.peek_byte()? {
             Some(b'C') => Ok(CompressedMatrix::read(r)?.to_dense().convert()),
             Some(b'S') => Err(r.error("expected a full matrix, found a sparse one")),
+            Some(b'B') => rounded::read(r),
             Some(first) if char::from(first) == T::OTHER_LETTER => {
                 if T::LETTER == 'F' {
                     Ok(read_binary::<f64>(r)?.convert())
@@ -150,14 +153,26 @@ impl<T: Real> DenseMatrix<T> {
             let (rows, cols, have) = (self.rows, self.cols, self.data.len());
             return Err(IoError::Value(format!("a {rows}×{cols} matrix holds {have} numbers")));
         }
-        if !w.binary() {
-            return text_form::write_matrix(w, self);
-        }
-        w.write_token(&format!("{}M", T::LETTER))?;
-        w.write_i32(w.count(self.rows)?)?;
-        w.write_i32(w.count(self.cols)?)?;
-        T::write_raw(w, &self.data)
+        write_matrix(w, self.rows, self.cols, &self.data)
     }
+}
+
+/// Writes rows · cols `values`, row after row, as [`DenseMatrix::write`] does.
+///
+/// # Panics
+/// If there are not as many.
+pub fn write_matrix<T: Real>(w: &mut KaldiWriter, rows: usize, cols: usize, values: &[T]) -> Result<()> {
+    assert_eq!(values.len(), rows * cols, "values of a {rows}×{cols} matrix");
+    if !w.binary() {
+        return text_form::write_matrix(w, cols, values);
+    }
+    if w.writes_whole_numbers_as_bytes() && rounded::write(w, rows, cols, values)? {
+        return Ok(());
+    }
+    w.write_token(&format!("{}M", T::LETTER))?;
+    w.write_i32(w.count(rows)?)?;
+    w.write_i32(w.count(cols)?)?;
+    T::write_raw(w, values)
 }
 
 fn convert<T: Real, U: Real>(values: &[T]) -> Vec<U> {
@@ -166,14 +181,20 @@ fn convert<T: Real, U: Real>(values: &[T]) -> Vec<U> {
 
 fn read_binary<T: Real>(r: &mut KaldiReader) -> Result<DenseMatrix<T>> {
     r.expect_token(&format!("{}M", T::LETTER))?;
+    let (rows, cols, count) = size(r)?;
+    let data = read_values::<T>(r, Some(rows), cols, count)?;
+    Ok(DenseMatrix { rows, cols, data })
+}
+
+/// Rows, columns and elements of a binary matrix.
+fn size(r: &mut KaldiReader) -> Result<(usize, usize, usize)> {
     let rows = r.read_i32().and_then(|n| r.check_count(n, "rows"))?;
     let cols = r.read_i32().and_then(|n| r.check_count(n, "columns"))?;
     if (rows == 0) != (cols == 0) {
         return Err(r.error(format!("a matrix cannot have {rows} rows and {cols} columns")));
     }
     let count = rows.checked_mul(cols).ok_or_else(|| r.error(format!("{rows}×{cols} is too large")))?;
-    let data = read_values::<T>(r, Some(rows), cols, count)?;
-    Ok(DenseMatrix { rows, cols, data })
+    Ok((rows, cols, count))
 }
 
 /// The values of a binary matrix, or, without `rows`, of a vector.

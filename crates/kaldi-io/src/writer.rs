@@ -26,6 +26,7 @@ pub struct KaldiWriter {
     number: String,
     /// See [`checking`](Self::checking).
     finite: Option<bool>,
+    whole_numbers_as_bytes: bool,
 }
 
 macro_rules! write_integer {
@@ -95,6 +96,7 @@ impl KaldiWriter {
             binary,
             number: String::new(),
             finite: None,
+            whole_numbers_as_bytes: false,
         }
     }
 
@@ -108,6 +110,15 @@ impl KaldiWriter {
     /// Whether no `nan` and no infinite value has been written to a writer made by [`checking`](Self::checking).
     pub fn all_finite(&self) -> bool {
         self.finite.unwrap_or(true)
+    }
+
+    /// From now on binary matrices of floats take a byte an element where their rows are whole numbers from -127 to 127 times a scale.
+    /// Only this library reads them.
+    pub fn write_whole_numbers_as_bytes(&mut self, on: bool) {
+        self.whole_numbers_as_bytes = on;
+    }
+    pub(crate) fn writes_whole_numbers_as_bytes(&self) -> bool {
+        self.whole_numbers_as_bytes
     }
 
     /// Looks at values, if that is all that this writer does.

@@ -8,6 +8,7 @@
 //! (as in-place commands do). Each file with `unsafe` code says so at its top.
 
 pub mod backend;
+pub mod bytes;
 mod clock;
 pub mod cpu;
 pub mod cuda;
@@ -28,6 +29,6 @@ pub use hmm::{Hmm, HmmArc, HmmStep};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use load::idle_processors;
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
-pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start};
+pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start, WeightForm};
 pub use view::{Blocks, View, ViewMut};
 pub use workspace::{HostScratch, Scratch, Workspace};

@@ -110,6 +110,16 @@ impl Matrix {
         self.buffer.device.download(self.view())
     }
 
+    /// The elements, row-major: as they lie if they are on the host, otherwise copied to it.
+    pub fn values(&self) -> Cow<'_, [f32]> {
+        if self.buffer.device.id() != 0 {
+            return Cow::Owned(self.to_vec());
+        }
+        // SAFETY: the buffer holds at least as many initialised elements, in the memory of this process. Nothing writes to them
+        // while the matrix is borrowed, since writable views borrow it mutably.
+        Cow::Borrowed(unsafe { std::slice::from_raw_parts(self.buffer.pointer, self.len()) })
+    }
+
     /// A copy on `device`.
     pub fn to_device(&self, device: &Device) -> Matrix {
         Matrix::from_slice(device, self.rows, self.cols, &self.to_vec())

@@ -4,9 +4,21 @@
 //! some outputs for one term side by side, term after term; then those of the next outputs. They take the place of W: there
 //! are as many numbers, none of them twice.
 
+use crate::bytes::Bytes;
 use crate::memory::Matrix;
 use crate::view::{View, ViewMut};
 use std::ops::Range;
+
+/// In how many bits weights are kept that are only multiplied with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightForm {
+    /// 32, as they are.
+    #[default]
+    Float,
+    /// 8, rounded to whole numbers from -127 to 127 times a scale for each output. Products round the terms of a row to eight
+    /// bits, too.
+    Int8,
+}
 
 /// Where the weights of a matrix are in panels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +52,10 @@ impl PanelLayout {
     pub fn view<'v>(&self, values: View<'v>) -> PanelView<'v> {
         let (rows, cols) = (self.whole(), self.width * self.terms);
         let whole = values.col_range(0..rows * cols).reshape(rows, cols);
-        PanelView { layout: *self, whole, rest: values.col_range(rows * cols..values.cols()) }
+        PanelView {
+            layout: *self,
+            parts: Parts::Float([whole, values.col_range(rows * cols..values.cols())]),
+        }
     }
 
     /// As [`PanelLayout::view`], to be written: what [`PanelView::parts`] has.
@@ -54,23 +69,35 @@ impl PanelLayout {
 /// The weights of a product, in the order in which a device reads them.
 #[derive(Clone, Debug)]
 pub struct Panels {
-    /// 1 × O · I.
-    values: Matrix,
+    values: Values,
     layout: PanelLayout,
 }
 
+#[derive(Clone, Debug)]
+enum Values {
+    /// 1 × O · I.
+    Float(Matrix),
+    Int8(Bytes),
+}
+
 impl Panels {
+    /// `values` holds the elements in the layout's order, whatever its shape.
     pub(crate) fn new(values: Matrix, layout: PanelLayout) -> Panels {
-        assert_eq!((values.rows(), values.cols()), (1, layout.elements()));
-        Panels { values, layout }
+        assert_eq!(values.len(), layout.elements());
+        let values = Matrix::from_buffer(values.into_buffer(), 1, layout.elements());
+        Panels { values: Values::Float(values), layout }
+    }
+
+    /// Weights of eight bits, O × I.
+    pub(crate) fn rounded(values: Bytes, outputs: usize, terms: usize) -> Panels {
+        Panels { values: Values::Int8(values), layout: PanelLayout::new(outputs.max(1), outputs, terms) }
     }
 
     pub fn view(&self) -> PanelView<'_> {
-        self.layout.view(self.values.view())
-    }
-
-    pub(crate) fn parts_mut(&mut self) -> [ViewMut<'_>; 2] {
-        self.layout.parts_mut(self.values.view_mut())
+        match &self.values {
+            Values::Float(values) => self.layout.view(values.view()),
+            Values::Int8(bytes) => PanelView { layout: self.layout, parts: Parts::Int8 { bytes, first: 0 } },
+        }
     }
 }
 
@@ -78,8 +105,15 @@ impl Panels {
 #[derive(Clone, Copy, Debug)]
 pub struct PanelView<'v> {
     layout: PanelLayout,
-    whole: View<'v>,
-    rest: View<'v>,
+    parts: Parts<'v>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parts<'v> {
+    /// The panels of full width, a row each, and the last one.
+    Float([View<'v>; 2]),
+    /// From this term on.
+    Int8 { bytes: &'v Bytes, first: usize },
 }
 
 impl<'v> PanelView<'v> {
@@ -95,18 +129,38 @@ impl<'v> PanelView<'v> {
 
     /// The weights for these terms only.
     pub fn term_range(&self, terms: Range<usize>) -> PanelView<'v> {
-        let PanelLayout { width, .. } = self.layout;
-        let rest = self.layout.rest();
-        PanelView {
-            layout: PanelLayout { terms: terms.len(), ..self.layout },
-            whole: self.whole.col_range(terms.start * width..terms.end * width),
-            rest: self.rest.col_range(terms.start * rest..terms.end * rest),
+        assert!(terms.end <= self.terms(), "terms {terms:?} of {}", self.terms());
+        let layout = PanelLayout { terms: terms.len(), ..self.layout };
+        let parts = match self.parts {
+            Parts::Float([whole, rest]) => {
+                let columns = |width: usize| terms.start * width..terms.end * width;
+                Parts::Float([whole.col_range(columns(layout.width)), rest.col_range(columns(layout.rest()))])
+            }
+            Parts::Int8 { bytes, first } => Parts::Int8 { bytes, first: first + terms.start },
+        };
+        PanelView { layout, parts }
+    }
+
+    pub fn form(&self) -> WeightForm {
+        match self.parts {
+            Parts::Float(_) => WeightForm::Float,
+            Parts::Int8 { .. } => WeightForm::Int8,
         }
     }
 
+    pub(crate) fn parts(&self) -> Parts<'v> {
+        self.parts
+    }
+
     /// All numbers: the panels of full width, a row each, and the last one. Weights of one layout have them at the same places.
-    pub fn parts(&self) -> [View<'v>; 2] {
-        [self.whole, self.rest]
+    ///
+    /// # Panics
+    /// If the form is not [`WeightForm::Float`].
+    pub fn numbers(&self) -> [View<'v>; 2] {
+        match self.parts {
+            Parts::Float(parts) => parts,
+            Parts::Int8 { .. } => panic!("numbers of weights of eight bits"),
+        }
     }
 }
 
@@ -122,8 +176,9 @@ pub enum Start<'v> {
 
 /// What a device can do whose products are faster with weights in panels.
 pub trait PanelProducts {
-    /// The weights, O × I, in panels.
-    fn arrange(&self, weights: View<'_>) -> Panels;
+    /// The weights, O × I, in panels. Those of 32 bits take the place of the matrix in memory. What cannot be rounded, since it is
+    /// not finite or has too many terms, is kept in 32 bits.
+    fn arrange(&self, weights: Matrix, form: WeightForm) -> Panels;
     /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k, N × I each, `weights` the W_k side by side, O × K · I, `output` is N × O.
     /// Each element is summed term by term, in order: it does not depend on the number of rows.
     fn multiply(

@@ -1,7 +1,8 @@
-//! gemm, gemm_blocks, gram, products with weights in panels.
+//! gemm, gemm_blocks, gram, products with weights in panels, of 32 and 8 bits.
 
 use super::*;
-use nnet3_matrix::{Matrix, Start, Transpose, View};
+use nnet3_matrix::bytes::rounded;
+use nnet3_matrix::{Matrix, Start, Transpose, View, WeightForm};
 
 /// op(m) at (i, j).
 fn op(m: &Operand, t: Transpose, i: usize, j: usize) -> f64 {
@@ -147,7 +148,8 @@ pub(crate) fn products_with_panels(device: &Device) {
         let (some, few) = (1 + case.below(40), 1 + case.below(9));
         let rows = case.one_of(&[rows, some, few]);
         let w = case.normals(cols, terms);
-        let arranged = panels.arrange(w.view());
+        let arranged =
+            panels.arrange(Matrix::from_vec(cols, terms, device.download(w.view())), WeightForm::Float);
         // Of a product of one tap some terms may be left out.
         let first = if count == 1 { terms - dim } else { 0 };
         let weights = arranged.view().term_range(first..first + count * dim);
@@ -177,6 +179,66 @@ pub(crate) fn products_with_panels(device: &Device) {
             let mut taps = taps.iter().map(|tap| tap.row(0));
             panels.multiply(first_row.view_mut(), start, &mut taps, weights);
             assert!(first_row.to_vec() == device.download(output.view().row(0)), "a row by itself");
+        }
+    });
+}
+
+/// As [`products_with_panels`], with weights of eight bits: sums of the rounded weights, but for half a step of each term.
+pub(super) fn products_with_weights_of_eight_bits(device: &Device) {
+    let Some(panels) = device.panels() else { return };
+    cases(device, |case, rows, cols| {
+        let dim = 1 + case.below(70);
+        let (terms, count) =
+            case.one_of(&[(dim, 1), (3 * dim, 3), (2 * dim + 5, 1), (2 * dim, 1), (11 * dim, 11)]);
+        let (some, few) = (1 + case.below(150), 1 + case.below(9));
+        let rows = case.one_of(&[rows, some, few]);
+        let w = case.normals(cols, terms);
+        let weights = device.download(w.view());
+        let rounded: Vec<f64> = weights
+            .chunks(terms)
+            .flat_map(|row| {
+                let (scale, numbers) = rounded(row);
+                numbers.map(move |n| f64::from(n) * f64::from(scale))
+            })
+            .collect();
+        let arranged = panels.arrange(Matrix::from_vec(cols, terms, weights), WeightForm::Int8);
+        let first = if count == 1 { terms - dim } else { 0 };
+        let weights = arranged.view().term_range(first..first + count * dim);
+        assert!(cols == 0 || weights.form() == WeightForm::Int8);
+        let x: Vec<Operand> = (0..count).map(|_| case.normals(rows, dim)).collect();
+        let taps: Vec<View<'_>> = x.iter().map(Operand::view).collect();
+        let bias = case.normals(1, cols);
+        let start = case.one_of(&[Start::Zero, Start::Row(bias.view()), Start::Output]);
+        let mut output = case.normals(rows, cols);
+        let before = device.download(output.view());
+        let mut one = Matrix::from_vec(1, cols, before[..if rows > 0 { cols } else { 0 }].to_vec());
+        panels.multiply(output.view_mut(), start, &mut taps.iter().copied(), weights);
+        let found = device.download(output.view());
+        let term = |i: usize, k: usize| x[k / dim].at(i, k % dim);
+        for i in 0..rows {
+            let all = || (0..count * dim).map(|k| term(i, k));
+            let range = all().fold(0.0, f64::max) - all().fold(0.0, f64::min);
+            for j in 0..cols {
+                let old = match start {
+                    Start::Zero => 0.0,
+                    Start::Row(_) => bias.at(0, j),
+                    Start::Output => f64::from(before[i * cols + j]),
+                };
+                let weight = |k: usize| rounded[j * terms + first + k];
+                let expected = old + (0..count * dim).map(|k| term(i, k) * weight(k)).sum::<f64>();
+                let size = (0..count * dim).map(|k| weight(k).abs()).sum::<f64>();
+                let error = (expected - f64::from(found[i * cols + j])).abs();
+                let most = 0.5 * range / 253.0 * size + 1e-5 * (old.abs() + expected.abs() + size);
+                assert!(
+                    error <= most,
+                    "{rows} x {dim} x {count}, {i}, {j}: {error} of {expected}, at most {most}"
+                );
+            }
+        }
+        if rows > 0 {
+            let mut taps = taps.iter().map(|tap| tap.row(0));
+            panels.multiply(one.view_mut(), start, &mut taps, weights);
+            assert!(one.to_vec() == found[..cols], "a row by itself");
         }
     });
 }

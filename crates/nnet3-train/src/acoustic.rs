@@ -215,6 +215,14 @@ impl AmNnet {
         self.write(&mut w)?;
         Ok(w.finish()?)
     }
+
+    /// As [`Nnet::save_rounded`].
+    pub fn save_rounded(&self, wxfilename: &str) -> Result<()> {
+        let mut w = KaldiWriter::create(wxfilename, true)?;
+        w.write_whole_numbers_as_bytes(true);
+        self.write(&mut w)?;
+        Ok(w.finish()?)
+    }
 }
 
 /// Divides by the sum, which rounds as the reference's does.

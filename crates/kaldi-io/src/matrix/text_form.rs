@@ -12,12 +12,13 @@ use crate::writer::KaldiWriter;
 
 const SITE: Site = Site::new("Read", "kaldi-matrix.cc", 1600);
 
-pub(super) fn write_matrix<T: Real>(w: &mut KaldiWriter, m: &DenseMatrix<T>) -> Result<()> {
-    if m.data.is_empty() {
+/// A matrix with `cols` columns.
+pub(super) fn write_matrix<T: Real>(w: &mut KaldiWriter, cols: usize, values: &[T]) -> Result<()> {
+    if values.is_empty() {
         return w.write_bytes(b" [ ]\n");
     }
     w.write_bytes(b" [")?;
-    for row in m.data.chunks_exact(m.cols) {
+    for row in values.chunks_exact(cols) {
         w.write_bytes(b"\n  ")?;
         row.iter().try_for_each(|v| w.write_text_real(v.to_f64()))?;
     }

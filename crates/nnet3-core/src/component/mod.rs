@@ -24,7 +24,7 @@ use crate::snapshot::Keeper;
 use bitflags::bitflags;
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Backend, Factor, Matrix, PanelProducts, View, ViewMut, Workspace};
+use nnet3_matrix::{Backend, Factor, Matrix, PanelProducts, View, ViewMut, WeightForm, Workspace};
 use std::any::Any;
 use std::fmt;
 
@@ -143,6 +143,13 @@ pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexe
 /// Answers whether an input index is available (see [`Component::is_computable`]).
 pub(crate) type Available<'a> = &'a dyn Fn(Index) -> bool;
 
+/// How the weights of a network that is only run are kept, and the products that read them.
+#[derive(Clone, Copy)]
+pub struct Arrangement<'a> {
+    pub products: &'a dyn PanelProducts,
+    pub form: WeightForm,
+}
+
 /// One node type of a network: a function on rows, with or without parameters.
 pub trait Component: Any + CloneComponent + Send + Sync {
     /// The exact name in files and configs, such as `TdnnComponent`.
@@ -251,10 +258,15 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         None
     }
 
-    /// A component that does the same in a network that is only run, with its weights, and no others, as these products read
-    /// them. `None` if the type has none.
-    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
-        let _ = products;
+    /// What [`Component::arranged`] arranges, O × I.
+    fn weights_mut(&mut self) -> Option<&mut Matrix> {
+        None
+    }
+
+    /// A component that does the same in a network that is only run: it takes this one's weights, and has them as products
+    /// read them. `None` if the type has none.
+    fn arranged(&mut self, how: Arrangement<'_>) -> Option<Box<dyn Component>> {
+        let _ = how;
         None
     }
 
@@ -416,7 +428,7 @@ pub(crate) fn read_row(r: &mut KaldiReader) -> Result<Matrix> {
 }
 
 pub fn write_matrix(w: &mut KaldiWriter, m: &Matrix) -> Result<()> {
-    kaldi_io::matrix::DenseMatrix { rows: m.rows(), cols: m.cols(), data: m.to_vec() }.write(w)?;
+    kaldi_io::matrix::write_matrix(w, m.rows(), m.cols(), &m.values())?;
     Ok(())
 }
 

@@ -20,9 +20,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A thread's share of the chunks that wait has outputs of so many elements (4 MiB), unless [`GroupedForward::let_wait`]
+/// A thread's share of the chunks that wait has outputs of so many elements (2 MiB), unless [`GroupedForward::let_wait`]
 /// says otherwise.
-const WAITING_ELEMENTS: usize = 1 << 20;
+const WAITING_ELEMENTS: usize = 1 << 19;
 /// A thread's share has at most this many chunks.
 const WAITING_CHUNKS: usize = 256;
 /// Chunks are joined to at most this many input frames.

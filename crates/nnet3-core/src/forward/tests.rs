@@ -7,6 +7,7 @@ use crate::execute::CompilerOptions;
 use crate::optimize::OptimizeOptions;
 use crate::random::Random;
 use kaldi_io::DenseMatrix;
+use nnet3_matrix::WeightForm;
 
 /// A spliced linear layer, whose parameters are read back for the calculation by hand.
 pub(super) fn network(config: &str) -> Nnet {
@@ -147,12 +148,55 @@ const ARRANGED: &str = "
     component-node name=l component=l input=Sum(u, Offset(u, -1))
     output-node name=output input=l";
 
+/// Chunks, streams and filters with weights of eight bits: what the rounded weights give, but for the rounding of what they are
+/// multiplied with. The component that reads the input keeps its weights.
+#[test]
+fn weights_of_eight_bits_give_nearly_the_same_outputs() {
+    let device = nnet3_matrix::cpu();
+    let plain = network(ARRANGED);
+    let mut rounded = plain.clone();
+    rounded.round_weights();
+    let parameters = |nnet: &Nnet, name: &str| {
+        let id = nnet.find_component(name).unwrap();
+        nnet.component(id).as_updatable().unwrap().parameters()[0].value.to_vec()
+    };
+    assert_eq!(parameters(&plain, "a"), parameters(&rounded, "a"));
+    assert_ne!(parameters(&plain, "t"), parameters(&rounded, "t"));
+    let mut int8 = plain.clone();
+    int8.arrange_weights(&device, WeightForm::Int8);
+    for (frames_per_chunk, factor, frames) in [(50, 1, 90), (21, 3, 61), (600, 1, 600)] {
+        let chunking = Chunking { frames_per_chunk, frame_subsampling_factor: factor, ..Default::default() };
+        let streaming =
+            Streaming { frames_per_chunk, frame_subsampling_factor: factor, extra_left_context_initial: 0 };
+        let features = random_matrix(frames, 2, frames as i32);
+        let outputs = |nnet: &Nnet| {
+            forward(nnet, chunking.clone(), 1.0).compute(&features, Ivectors::None).unwrap().data
+        };
+        let mut looped =
+            LoopedForward::new(int8.clone(), &device, &streaming, 1.0, &OptimizeOptions::default()).unwrap();
+        let expected = outputs(&rounded);
+        let norm =
+            |values: &mut dyn Iterator<Item = f32>| values.map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+        let size = norm(&mut expected.iter().copied());
+        let error = |found: &[f32]| {
+            assert_eq!(found.len(), expected.len());
+            norm(&mut expected.iter().zip(found).map(|(a, b)| a - b)) / size
+        };
+        let found = [outputs(&int8), looped.compute(&features, Ivectors::None).unwrap().data];
+        for found in found {
+            let error = error(&found);
+            assert!((1e-5..0.03).contains(&error), "{frames_per_chunk}: {error}");
+        }
+        assert!(error(&outputs(&plain)) < 0.03, "{frames_per_chunk}");
+    }
+}
+
 #[test]
 fn arranged_weights_give_the_same_outputs() {
     let device = nnet3_matrix::cpu();
     let plain = network(ARRANGED);
     let mut arranged = plain.clone();
-    arranged.arrange_weights(&device);
+    arranged.arrange_weights(&device, WeightForm::Float);
     assert_eq!(arranged.num_parameters(), 0, "parameters are not kept beside the arranged weights");
     let error = kaldi_io::KaldiWriter::create("/dev/null", true)
         .map(|mut w| arranged.write(&mut w).unwrap_err().to_string())

@@ -13,13 +13,14 @@ pub mod info;
 mod initialize;
 pub mod store;
 
-use crate::component::{Component, Properties};
+use crate::component::{Arrangement, Component, Properties};
 use crate::descriptor::Descriptor;
 use crate::descriptor::eval::lcm;
 use crate::error::{Error, Result};
 use crate::index::{ComponentId, NodeId};
 use crate::snapshot::Keeper;
-use nnet3_matrix::Device;
+use nnet3_matrix::bytes::rounded;
+use nnet3_matrix::{Device, Matrix, WeightForm};
 
 /// What the derivative of an output is taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,18 @@ impl Node {
     fn is_readable(&self) -> bool {
         matches!(self, Node::Input { .. } | Node::Component { .. } | Node::DimRange { .. })
     }
+}
+
+/// Each row in eight bits; rows with something that is not finite as they are.
+fn rounded_rows(weights: &Matrix) -> Matrix {
+    let mut values = weights.to_vec();
+    for row in values.chunks_exact_mut(weights.cols().max(1)).filter(|row| row.iter().all(|x| x.is_finite()))
+    {
+        let (scale, numbers) = rounded(row);
+        let numbers: Vec<i8> = numbers.collect();
+        row.iter_mut().zip(numbers).for_each(|(x, number)| *x = f32::from(number) * scale);
+    }
+    Matrix::from_vec(weights.rows(), weights.cols(), values)
 }
 
 /// A network. Cloning copies all parameters and statistics.
@@ -315,15 +328,50 @@ impl Nnet {
     }
 
     /// Prepares a network on `device` for being only run from now on: where the device has products with arranged
-    /// weights, these take the place of the parameters of affine, linear and TDNN components, which are freed one after
-    /// the other.
-    pub fn arrange_weights(&mut self, device: &Device) {
+    /// weights, these take the place of the parameters of affine, linear and TDNN components, one after the other.
+    /// Components that read an input of the network keep 32 bits: columns of features differ in size too much for one
+    /// scale.
+    pub fn arrange_weights(&mut self, device: &Device, form: WeightForm) {
         let Some(products) = device.panels() else { return };
-        for component in &mut self.components {
-            if let Some(arranged) = component.arranged(products) {
+        let first = self.components_of_inputs();
+        for (number, component) in self.components.iter_mut().enumerate() {
+            let form = if first.contains(&ComponentId::from(number)) { WeightForm::Float } else { form };
+            if let Some(arranged) = component.arranged(Arrangement { products, form }) {
                 *component = arranged;
             }
         }
+    }
+
+    /// Gives the weights that [`WeightForm::Int8`] rounds in [`Nnet::arrange_weights`] the values that they are rounded to, for a network
+    /// on the host.
+    pub fn round_weights(&mut self) {
+        let first = self.components_of_inputs();
+        for (number, component) in self.components.iter_mut().enumerate() {
+            let Some(weights) = component.weights_mut() else { continue };
+            if !first.contains(&ComponentId::from(number)) {
+                *weights = rounded_rows(weights);
+            }
+        }
+    }
+
+    /// The components of those nodes that read input nodes.
+    fn components_of_inputs(&self) -> Vec<ComponentId> {
+        let is_input = |id: NodeId| match *self.node(id) {
+            Node::Input { .. } => true,
+            Node::DimRange { source, .. } => matches!(self.node(source), Node::Input { .. }),
+            _ => false,
+        };
+        let mut found = Vec::new();
+        for pair in self.nodes.windows(2) {
+            if let [Node::ComponentInput { descriptor }, Node::Component { component }] = pair {
+                let mut reads = false;
+                descriptor.for_each_node(&mut |id| reads |= is_input(id));
+                if reads {
+                    found.push(*component);
+                }
+            }
+        }
+        found
     }
 
     /// Moves all parameters to `device`.

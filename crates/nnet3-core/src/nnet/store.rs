@@ -140,6 +140,15 @@ impl Nnet {
         self.write(&mut w)?;
         Ok(w.finish()?)
     }
+
+    /// As [`Nnet::save`] in binary, with a byte for each weight of matrices that [`Nnet::round_weights`] has rounded. Kaldi does not
+    /// read them.
+    pub fn save_rounded(&self, wxfilename: &str) -> Result<()> {
+        let mut w = KaldiWriter::create(wxfilename, true)?;
+        w.write_whole_numbers_as_bytes(true);
+        self.write(&mut w)?;
+        Ok(w.finish()?)
+    }
 }
 
 fn next_line(r: &mut KaldiReader) -> Result<String> {

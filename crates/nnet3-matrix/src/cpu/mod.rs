@@ -7,6 +7,7 @@ mod access;
 mod banded;
 mod blas;
 mod broadcast;
+mod bytes;
 mod columns;
 mod decisions;
 mod elements;

@@ -6,8 +6,10 @@ use super::access::{Rows, RowsMut, destination, overlap, source};
 use super::packed::transpose;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
+use crate::backend::WholeMatrices;
+use crate::bytes::Bytes;
 use crate::memory::Matrix;
-use crate::panels::{PanelLayout, PanelProducts, PanelView, Panels, Start};
+use crate::panels::{PanelLayout, PanelProducts, PanelView, Panels, Parts, Start, WeightForm};
 use crate::view::{View, ViewMut};
 use std::ops::Range;
 
@@ -30,12 +32,22 @@ fn width() -> usize {
 }
 
 impl PanelProducts for CpuBackend {
-    fn arrange(&self, weights: View<'_>) -> Panels {
-        let layout = PanelLayout::new(width(), weights.rows(), weights.cols());
-        let mut panels = Panels::new(Matrix::zeros(&super::cpu(), 1, layout.elements()), layout);
-        let [whole, rest] = panels.parts_mut().map(destination);
-        simd::run(Arrange { weights: source(weights), layout, whole, rest });
-        panels
+    fn arrange(&self, mut weights: Matrix, form: WeightForm) -> Panels {
+        let (outputs, terms, width) = (weights.rows(), weights.cols(), width());
+        let may_be_rounded = || (1..=Bytes::MOST_TERMS).contains(&terms) && !weights.is_empty();
+        if form == WeightForm::Int8 && may_be_rounded() && weights.values().iter().all(|x| x.is_finite()) {
+            return Panels::rounded(Bytes::new(&weights.values(), terms), outputs, terms);
+        }
+        // A panel takes up what the rows of its outputs did.
+        let mut copy = Matrix::zeros(&super::cpu(), width.min(outputs), terms);
+        for first in (0..outputs).step_by(width) {
+            let panel = weights.view_mut().row_range(first..outputs.min(first + width));
+            let rows = copy.view_mut().row_range(0..panel.rows());
+            self.copy(rows, panel.as_view());
+            let panel = destination(panel.reshape(1, panel.rows() * terms));
+            simd::run(Arrange { rows: source(rows.as_view()), panel });
+        }
+        Panels::new(weights, PanelLayout::new(width, outputs, terms))
     }
 
     fn multiply(
@@ -67,9 +79,12 @@ impl PanelProducts for CpuBackend {
 
 /// The product of at most [`MOST_TAPS`] taps.
 fn add_up(output: ViewMut<'_>, start: Start<'_>, taps: &[View<'_>], weights: PanelView<'_>) {
-    let [whole, rest] = weights.parts();
+    let numbers = match weights.parts() {
+        Parts::Float(parts) => parts,
+        Parts::Int8 { .. } => [View::empty(); 2],
+    };
     let row = if let Start::Row(row) = start { row } else { View::empty() };
-    for read in taps.iter().chain([&whole, &rest, &row]) {
+    for read in taps.iter().chain(&numbers).chain([&row]) {
         assert!(!overlap(&output.as_view(), read), "product overlaps what it reads: {output:?}, {read:?}");
     }
     assert!(taps.iter().all(|tap| tap.rows() == output.rows()), "rows of {taps:?} into {output:?}");
@@ -84,38 +99,34 @@ fn add_up(output: ViewMut<'_>, start: Start<'_>, taps: &[View<'_>], weights: Pan
         Start::Row(row) => Begin::Row(source(row).row(0)),
         Start::Output => Begin::Output,
     };
-    let (whole, rest) = (source(whole), source(rest));
+    if let Parts::Int8 { bytes, first } = weights.parts() {
+        return super::bytes::add_up(&mut destination(output), start, &rows[..taps.len()], bytes, first);
+    }
+    let [whole, rest] = numbers.map(source);
     let (taps, layout) = (&rows[..taps.len()], weights.layout());
     simd::run(Product { output: destination(output), start, taps, whole, rest, layout });
 }
 
-/// Copies weights to panels.
+/// Copies the weights of a panel's outputs, a row each, to the panel.
 struct Arrange<'a> {
-    weights: Rows<'a>,
-    layout: PanelLayout,
-    whole: RowsMut<'a>,
-    rest: RowsMut<'a>,
+    rows: Rows<'a>,
+    panel: RowsMut<'a>,
 }
 
 impl Kernel for Arrange<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(mut self) {
-        let (width, terms) = (self.layout.width, self.weights.cols());
-        for p in 0..self.whole.rows() {
-            transpose::<S>(self.whole.row(p), width, self.weights, p * width..(p + 1) * width, 0..terms);
-        }
-        let first = self.whole.rows() * width;
-        if first < self.weights.rows() {
-            let rest = self.weights.rows() - first;
-            transpose::<S>(self.rest.row(0), rest, self.weights, first..first + rest, 0..terms);
+        let (outputs, terms) = (self.rows.rows(), self.rows.cols());
+        if terms > 0 {
+            transpose::<S>(self.panel.row(0), outputs, self.rows, 0..outputs, 0..terms);
         }
     }
 }
 
 /// As [`Start`].
 #[derive(Clone, Copy)]
-enum Begin<'a> {
+pub(super) enum Begin<'a> {
     Zero,
     Row(&'a [f32]),
     Output,

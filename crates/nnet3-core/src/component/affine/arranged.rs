@@ -2,10 +2,10 @@
 
 use super::Weights;
 use super::tdnn::{self, Tdnn};
-use crate::component::{Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
+use crate::component::{Arrangement, Backprop, Component, Context, PrecomputedIndexes, Properties, Update};
 use crate::error::{Error, Result};
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Matrix, PanelProducts, Panels, Start, View, ViewMut};
+use nnet3_matrix::{Matrix, Panels, Start, View, ViewMut};
 use std::sync::Arc;
 
 /// A component that does what another one did when its network became one that is only run.
@@ -22,13 +22,19 @@ pub(crate) struct Arranged {
 }
 
 impl Arranged {
-    /// `linear` is O × I, `bias` 1 × O or empty.
-    pub fn new(of: &dyn Component, products: &dyn PanelProducts, linear: &Matrix, bias: &Matrix) -> Arranged {
+    /// `linear`, O × I, and `bias`, 1 × O or empty, are those of a component of this type.
+    pub fn new(
+        (type_name, properties): (&'static str, Properties),
+        how: Arrangement<'_>,
+        linear: Matrix,
+        bias: Matrix,
+    ) -> Arranged {
+        let properties = properties - Properties::UPDATABLE;
         Arranged {
-            type_name: of.type_name(),
-            properties: of.properties() - Properties::UPDATABLE,
-            weights: Arc::new(products.arrange(linear.view())),
-            bias: bias.clone(),
+            type_name,
+            properties,
+            weights: Arc::new(how.products.arrange(linear, how.form)),
+            bias,
             tdnn: None,
         }
     }

@@ -8,7 +8,8 @@ use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
-use nnet3_matrix::{PanelProducts, Transpose::No};
+use nnet3_matrix::Transpose::No;
+use std::mem::take;
 
 const PLAIN: &str = "AffineComponent";
 const NATURAL: &str = "NaturalGradientAffineComponent";
@@ -275,8 +276,13 @@ impl Component for Affine {
         Some((Weights::Plain(self.linear.view()), self.bias.view()))
     }
 
-    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
-        Some(Box::new(Arranged::new(self, products, &self.linear, &self.bias)))
+    fn weights_mut(&mut self) -> Option<&mut Matrix> {
+        Some(&mut self.linear)
+    }
+    fn arranged(&mut self, how: Arrangement<'_>) -> Option<Box<dyn Component>> {
+        let of = (self.type_name(), self.properties());
+        let (linear, bias) = (take(&mut self.linear), take(&mut self.bias));
+        Some(Box::new(Arranged::new(of, how, linear, bias)))
     }
 
     fn sets_in_deriv(&self) -> bool {

@@ -4,7 +4,8 @@ use super::arranged::Arranged;
 use crate::component::fields::{self, key};
 use crate::component::parameters::{self, copy_unless_same};
 use crate::component::{
-    Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update, load_matrix,
+    Arrangement, Backprop, Component, ComponentType, Context, Kind, PrecomputedIndexes, Properties, Update,
+    load_matrix,
 };
 use crate::config::ConfigLine;
 use crate::error::Result;
@@ -12,7 +13,8 @@ use crate::random::Random;
 use crate::text::{mean_stats, rms_stats};
 use kaldi_io::reader::KaldiReader;
 use kaldi_io::writer::KaldiWriter;
-use nnet3_matrix::{Matrix, PanelProducts, Transpose, View, ViewMut};
+use nnet3_matrix::{Matrix, Transpose, View, ViewMut};
+use std::mem::take;
 
 pub const TYPES: &[ComponentType] = &[
     ComponentType {
@@ -156,8 +158,13 @@ impl Component for FixedAffine {
     ) {
         parameters::affine(context, output, input, self.linear.view(), self.bias.view());
     }
-    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
-        Some(Box::new(Arranged::new(self, products, &self.linear, &self.bias)))
+    fn weights_mut(&mut self) -> Option<&mut Matrix> {
+        Some(&mut self.linear)
+    }
+    fn arranged(&mut self, how: Arrangement<'_>) -> Option<Box<dyn Component>> {
+        let of = (self.type_name(), self.properties());
+        let (linear, bias) = (take(&mut self.linear), take(&mut self.bias));
+        Some(Box::new(Arranged::new(of, how, linear, bias)))
     }
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, _update: Update<'_>) {
         let Some(in_deriv) = args.in_deriv else { return };

@@ -8,8 +8,8 @@ use crate::component::updatable::{Updatable, UpdatableSettings};
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
-use nnet3_matrix::PanelProducts;
 use nnet3_matrix::Transpose::{No, Yes};
+use std::mem::take;
 
 const MATRIX: Key = Key {
     name: "matrix",
@@ -217,8 +217,12 @@ impl Component for Linear {
         context.backend.gemm(output, 1.0, input, No, self.params.view(), Yes, 0.0);
     }
 
-    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
-        Some(Box::new(Arranged::new(self, products, &self.params, &Matrix::empty())))
+    fn weights_mut(&mut self) -> Option<&mut Matrix> {
+        Some(&mut self.params)
+    }
+    fn arranged(&mut self, how: Arrangement<'_>) -> Option<Box<dyn Component>> {
+        let of = (self.type_name(), self.properties());
+        Some(Box::new(Arranged::new(of, how, take(&mut self.params), Matrix::empty())))
     }
 
     fn sets_in_deriv(&self) -> bool {

@@ -15,7 +15,8 @@ use crate::component::winograd::Filter;
 use crate::component::*;
 use crate::config::ConfigLine;
 use crate::text;
-use nnet3_matrix::{PanelProducts, Start, Transpose::No};
+use nnet3_matrix::{Start, Transpose::No};
+use std::mem::take;
 
 const NAME: &str = "TdnnComponent";
 const PRECOMPUTED_NAME: &str = "TdnnComponentPrecomputedIndexes";
@@ -490,8 +491,13 @@ impl Component for Tdnn {
         self.add_products(context, indexes, input, output, true);
     }
 
-    fn arranged(&self, products: &dyn PanelProducts) -> Option<Box<dyn Component>> {
-        let arranged = Arranged::new(self, products, &self.linear, &self.bias);
+    fn weights_mut(&mut self) -> Option<&mut Matrix> {
+        Some(&mut self.linear)
+    }
+    fn arranged(&mut self, how: Arrangement<'_>) -> Option<Box<dyn Component>> {
+        let of = (self.type_name(), self.properties());
+        let (linear, bias) = (take(&mut self.linear), take(&mut self.bias));
+        let arranged = Arranged::new(of, how, linear, bias);
         Some(Box::new(arranged.with_indexes_of(self.without_params())))
     }
 

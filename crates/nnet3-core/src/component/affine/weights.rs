@@ -1,7 +1,7 @@
 //! The linear part of an affine function, as it lies.
 
 use crate::component::parameters::row_blocks;
-use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut};
+use nnet3_matrix::{Backend, PanelView, Start, Transpose::No, Transpose::Yes, View, ViewMut, WeightForm};
 use std::ops::Range;
 
 /// The weights of O outputs for I terms.
@@ -42,11 +42,17 @@ impl<'w> Weights<'w> {
         self.term_range(k * dim..(k + 1) * dim)
     }
 
+    /// Whether sums of such weights can be made, of [`Weights::parts`].
+    pub(crate) fn can_be_mixed(&self) -> bool {
+        matches!(self, Weights::Plain(_))
+            || matches!(self, Weights::Panels(panels) if panels.form() == WeightForm::Float)
+    }
+
     /// All numbers, in two parts. Weights of one arrangement have them at the same places.
     pub(crate) fn parts(&self) -> [View<'w>; 2] {
         match self {
             Weights::Plain(linear) => [*linear, linear.row_range(0..0)],
-            Weights::Panels(panels) => panels.parts(),
+            Weights::Panels(panels) => panels.numbers(),
         }
     }
 

@@ -227,6 +227,10 @@ impl Filter {
         start: Start<'_>,
     ) {
         let backend = context.backend;
+        if !weights.can_be_mixed() {
+            let taps = taps[..self.form.taps].iter().map(|tap| tap.row_range(0..output.rows()));
+            return weights.multiply(backend, output, start, taps);
+        }
         let adds = matches!(start, Start::Output);
         let mixed = self.mixed_weights(context, weights);
         let mut sums = context.workspace.take(MOST_TILES, taps[0].cols());
@@ -399,7 +403,7 @@ mod tests {
     use super::*;
     use crate::component::testing::Harness;
     use crate::random::Random;
-    use nnet3_matrix::Matrix;
+    use nnet3_matrix::{Matrix, WeightForm};
 
     const DIM: usize = 5;
     const OUT_DIM: usize = 4;
@@ -426,7 +430,8 @@ mod tests {
         let tap_rows = |k: usize| k * step..k * step + rows;
         let views: Vec<_> = (0..taps).map(|k| input.view().row_range(tap_rows(k))).collect();
 
-        let arranged = backend.panels().expect("the host has them").arrange(linear.view());
+        let arranged =
+            backend.panels().expect("the host has them").arrange(linear.clone(), WeightForm::Float);
         let all_weights = [Weights::Plain(linear.view()), Weights::Panels(arranged.view())];
         for start in [Start::Zero, Start::Row(bias.view()), Start::Output] {
             let old = normal(rows, OUT_DIM);
