@@ -189,7 +189,7 @@ fn kill_and_resume(folder: &str, options: &[&str]) {
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        while reached().is_none_or(|(done, _)| done < epochs) {
+        while reached().is_none_or(|(done, minibatches)| done < epochs || minibatches == 0) {
             assert!(child.try_wait().unwrap().is_none(), "it ended before epoch {epochs}");
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
