@@ -321,9 +321,10 @@ chain_survives() {
       --num-jobs-final=2 --initial-effective-lrate=0.002 --final-effective-lrate=0.0005 --use-gpu=no \
       --xconfig="$work/chain_data/tdnn.xconfig" "${from_lattices[@]}" "$work/chain-killed" 2>>"$work/killed.log" &
     pid=$!
-    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.3 + 2 * r / 32768 }')"
+    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.1 + 0.8 * r / 32768 }')"
     pkill -KILL --session $pid && struck=$((struck + 1))
     wait $pid 2>/dev/null
+    [[ ! -e $work/chain-killed/final.mdl ]] || rm -rf "${work:?}/chain-killed"
   done
   train_chain chain-killed "${from_lattices[@]}" || return 1
   echo "struck $struck times"
