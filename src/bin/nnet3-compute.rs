@@ -11,6 +11,7 @@ use nnet3::forward::{self, ForwardOptions, one_by_one};
 use nnet3::options::forward::looped;
 use nnet3::training_log;
 use nnet3_core::forward::GroupedForward;
+use nnet3_core::graph::epochs::recurrent_nodes;
 
 const SITE: Site = Site::main("nnet3-compute.cc", 1);
 
@@ -34,9 +35,9 @@ struct Options {
     #[arg(long, default_value_t = 1)]
     num_threads: usize,
     /// Outputs, in MiB for each thread, that may wait until chunks of several utterances have been computed together; with more
-    /// of them chunks find more of their length
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
-    waiting_mb: u32,
+    /// of them chunks find more of their length (2; 4 if the network has a recurrence, whose steps are slow for few sequences)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    waiting_mb: Option<u32>,
     #[command(flatten)]
     forward: ForwardOptions,
     /// Network in test mode or not; it is used in test mode
@@ -66,9 +67,10 @@ fn run(options: Options) -> Result<u8> {
         forward::compute(SITE, &options.forward.ivector, tables, &mut compute, &mut options.forward.finish())?
     } else {
         let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
+        let waiting_mb = options.waiting_mb.unwrap_or(if recurrent_nodes(&nnet).is_empty() { 2 } else { 4 });
         let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, options.num_threads);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
-        forward.let_wait((options.waiting_mb as usize) << 18);
+        forward.let_wait((waiting_mb as usize) << 18);
         forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
         let counts = forward::compute(
             SITE,
