@@ -1,4 +1,8 @@
-//! Training: one pass over minibatches, of any kind of example.
+//! Training: one pass over minibatches, of any kind of example. What a trainer goes on from is in `trainer/state.rs`.
+
+mod state;
+
+pub use state::keep_by_name;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +10,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::example::Example;
 use crate::learn::learner::Pending;
-use crate::learn::state::{LearnerState, ReplicaState};
+use crate::learn::state::LearnerState;
 use crate::learn::{GradientNorm, Learner, LearnerOptions, Plan};
 use crate::ledger::{Entry, Ledger, Remark, Tally};
 use crate::max_change::{MaxChange, MaxChangeCounts, Stepped};
@@ -21,7 +25,6 @@ use nnet3_core::learning::{Delta, SecondThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::orthonormal::warning;
 use nnet3_core::random::Random;
-use nnet3_core::snapshot::{Keeper, Snapshot};
 use nnet3_matrix::Device;
 
 /// Upper end of the number that places backstitch steps among the minibatches.
@@ -115,24 +118,6 @@ impl TrainerOptions {
     }
 }
 
-/// Takes or puts back what there is of each output.
-pub fn keep_by_name<T>(
-    keeper: &mut Keeper<'_>,
-    all: &mut BTreeMap<String, T>,
-    new: impl Fn() -> T,
-    keep: impl Fn(&mut T, &mut Keeper<'_>) -> nnet3_core::Result<()>,
-) -> nnet3_core::Result<()> {
-    let mut names: Vec<String> = all.keys().cloned().collect();
-    let mut count = names.len();
-    keeper.count(&mut count)?;
-    for k in 0..count {
-        let mut name = names.get_mut(k).map(std::mem::take).unwrap_or_default();
-        keeper.text(&mut name)?;
-        keep(all.entry(name).or_insert_with(&new), keeper)?;
-    }
-    Ok(())
-}
-
 /// What happens during training.
 #[derive(Debug)]
 pub enum Event {
@@ -199,9 +184,6 @@ pub struct Trained {
     /// The compiler, with all that it has compiled.
     pub compiler: CachingCompiler,
 }
-
-/// What of the network is kept.
-type KeepNetwork = fn(&mut Nnet, &mut Keeper<'_>) -> nnet3_core::Result<()>;
 
 /// One of the two steps of backstitch, or an ordinary one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -548,74 +530,6 @@ impl<O: Objective> Trainer<O> {
         self.minibatches = 0;
         self.objectives.clear();
         self.max_change = MaxChangeCounts::default();
-    }
-
-    /// What a trainer needs to go on from between two minibatches, besides the parameters of its network, what [`Learner::state`] has,
-    /// and counts of limits on changes. Reports all that has happened so far.
-    pub fn snapshot(&mut self, report: &mut dyn Report) -> Result<Snapshot> {
-        self.settle(report);
-        let mut snapshot = Snapshot::default();
-        self.keep(&mut Keeper::taking(&mut snapshot), Nnet::keep_stats)?;
-        Ok(snapshot)
-    }
-
-    /// Statistics of the network's components, to the last bit.
-    pub fn statistics(&mut self) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::default();
-        self.nnet.keep_stats(&mut Keeper::taking(&mut snapshot))?;
-        Ok(snapshot)
-    }
-
-    pub fn set_statistics(&mut self, statistics: &Snapshot) -> Result<()> {
-        let device = self.runner.executor().device().clone();
-        let mut keeper = Keeper::giving(statistics, &device);
-        self.nnet.keep_stats(&mut keeper)?;
-        Ok(keeper.finish()?)
-    }
-
-    /// As [`snapshot`](Self::snapshot), with the parameters and what the learner has.
-    pub fn whole_state(&mut self, report: &mut dyn Report) -> Result<ReplicaState> {
-        self.settle(report);
-        let mut state = ReplicaState::default();
-        self.keep(&mut Keeper::taking(&mut state.trainer), Nnet::keep)?;
-        state.learner = self.learner.as_ref().map(Learner::state).unwrap_or_default();
-        Ok(state)
-    }
-
-    /// Goes on from a snapshot, as the trainer of which it was taken would.
-    pub fn resume(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.put_back(snapshot, Nnet::keep_stats)
-    }
-
-    /// As [`resume`](Self::resume), with the parameters and what the learner had.
-    pub fn resume_whole(&mut self, state: &ReplicaState) -> Result<()> {
-        if let Some(learner) = &mut self.learner {
-            learner.set_state(&state.learner)?;
-        }
-        self.put_back(&state.trainer, Nnet::keep)
-    }
-
-    fn put_back(&mut self, snapshot: &Snapshot, network: KeepNetwork) -> Result<()> {
-        let device = self.runner.executor().device().clone();
-        let mut keeper = Keeper::giving(snapshot, &device);
-        self.keep(&mut keeper, network)?;
-        Ok(keeper.finish()?)
-    }
-
-    fn keep(&mut self, keeper: &mut Keeper<'_>, network: KeepNetwork) -> Result<()> {
-        self.random.keep(keeper)?;
-        let mut seed = f64::from(self.seed);
-        keeper.number(&mut seed)?;
-        self.seed = seed as i32;
-        keeper.count(&mut self.minibatches)?;
-        let Pending { minibatches, weight, sequences } = &mut self.pending;
-        keeper.count(minibatches)?;
-        keeper.number(weight)?;
-        keeper.number(sequences)?;
-        network(&mut self.nnet, keeper)?;
-        self.delta.keep(keeper)?;
-        let interval = self.options.print_interval;
-        Ok(keep_by_name(keeper, &mut self.objectives, || PhaseStats::new(interval), PhaseStats::keep)?)
     }
 
     /// Goes on from the parameters and statistics of another network, which has the same structure. Momentum and the

@@ -365,5 +365,5 @@ fn networks_that_give_no_embedding_are_refused() {
     refused(RECURRENT, &["output"], "5 columns");
     // A window that does not end with the recording.
     let narrow = xvector.replace("input=pooling", "input=Offset(pooling, 5000)");
-    refused(&narrow, &["embedding"], "");
+    refused(&narrow, &["embedding"], "rows cannot be computed");
 }
