@@ -11,9 +11,10 @@ use nnet3::forward;
 use nnet3::options::weights::WeightsOptions;
 use nnet3_core::Random;
 use nnet3_core::forward::{LoopedForward, Streaming};
+use nnet3_core::inspect::thread_time;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_matrix::cpu::{VectorLevel, set_vector_level};
-use nnet3_matrix::{Matrix, cpu, thread_time};
+use nnet3_matrix::{Matrix, cpu};
 use std::time::Duration;
 
 #[derive(Parser)]

@@ -5,7 +5,7 @@ use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, Result};
 use std::collections::BTreeSet;
 
 /// A pdf for a state's transitions to other states, and one for its self-loop, if it has one.
-pub type PdfPair = (i32, Option<i32>);
+pub(crate) type PdfPair = (i32, Option<i32>);
 
 /// A tree with the window of phones that it looks at.
 #[derive(Debug, Clone, PartialEq)]

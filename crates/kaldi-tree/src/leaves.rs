@@ -72,7 +72,7 @@ pub fn merge<C: Clusterable>(
 
 /// Merges the leaves that differ least until there are `required`, but none that are in different leaves of
 /// `restriction`. The tree and how many leaves there are less: none if that is not possible.
-pub fn merge_to<C: Clusterable>(
+pub(crate) fn merge_to<C: Clusterable>(
     tree: &EventMap,
     stats: &Part<C>,
     required: usize,

@@ -44,4 +44,4 @@ pub enum Message {
 pub type Report<'a> = &'a mut dyn FnMut(Message);
 
 /// The source of an algorithm's random numbers, which are uniform between 0 and `i32::MAX`, as those of C's `rand()`.
-pub type Rand<'a> = &'a mut dyn FnMut() -> i32;
+pub(crate) type Rand<'a> = &'a mut dyn FnMut() -> i32;

@@ -21,7 +21,7 @@ pub struct Splits {
 
 /// Splits the leaves of `tree`, which has `num_leaves`, while the best split improves the objective function by more than
 /// `thresh` and there are fewer than `max_leaves` leaves, if that is positive.
-pub fn split_leaves<C: Clusterable>(
+pub(crate) fn split_leaves<C: Clusterable>(
     tree: &EventMap,
     stats: &Part<C>,
     questions: &Questions,

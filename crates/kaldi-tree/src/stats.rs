@@ -9,7 +9,7 @@ use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter};
 use std::collections::BTreeMap;
 
 /// (key, value) pairs sorted by key: phones by position in the window, and the pdf class, as a tree's events.
-pub type EventVec = Vec<(i32, i32)>;
+pub(crate) type EventVec = Vec<(i32, i32)>;
 
 /// The statistics of one event.
 pub type Entry<C> = (EventVec, C);

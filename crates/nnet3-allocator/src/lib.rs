@@ -91,7 +91,7 @@ mod arguments {
 
     use libc::{c_char, c_int};
 
-    pub static FIRST: AtomicPtr<*const c_char> = AtomicPtr::new(null_mut());
+    pub(crate) static FIRST: AtomicPtr<*const c_char> = AtomicPtr::new(null_mut());
     pub static COUNT: AtomicUsize = AtomicUsize::new(0);
 
     extern "C" fn remember(count: c_int, first: *mut *const c_char) {

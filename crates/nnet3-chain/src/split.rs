@@ -9,7 +9,7 @@ use crate::supervision::{Graph, Supervision};
 use crate::transition_graph::fst_error;
 
 /// Takes parts out of the supervision of one utterance.
-pub struct SupervisionSplitter<'s> {
+pub(crate) struct SupervisionSplitter<'s> {
     supervision: &'s Supervision,
     fst: &'s Fst,
     /// For each state, the frame that the arcs from it are for; `None` if it cannot be reached.

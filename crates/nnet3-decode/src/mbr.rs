@@ -27,7 +27,7 @@ impl Default for Options {
 }
 
 /// A word with the probability that it is there.
-pub type Bin = Vec<(i32, f32)>;
+pub(crate) type Bin = Vec<(i32, f32)>;
 
 /// Begin and end, in frames.
 pub type Times = (f32, f32);

@@ -31,7 +31,7 @@ pub enum Attribute {
 }
 
 /// A row of one of several sources; `None` is a row of zeros.
-pub type SourceRow = Option<(u32, u32)>;
+pub(crate) type SourceRow = Option<(u32, u32)>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {

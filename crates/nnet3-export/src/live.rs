@@ -19,11 +19,11 @@ pub struct Columns {
 pub type Rows = BTreeMap<Index, (Value, u32)>;
 
 /// What is live at a splice, node by node.
-pub type Live = BTreeMap<Columns, Rows>;
+pub(crate) type Live = BTreeMap<Columns, Rows>;
 
 /// The live rows at the splices of traced requests: entry s is what requests before number s have written and later ones
 /// read. Entry 0 is empty.
-pub fn live_rows(traced: &Traced) -> Result<Vec<Live>> {
+pub(crate) fn live_rows(traced: &Traced) -> Result<Vec<Live>> {
     let graph = &traced.graph;
     let requests = traced.outputs.len();
     let mut last_use: BTreeMap<(Value, u32), usize> = BTreeMap::new();
@@ -104,7 +104,7 @@ pub enum States {
 }
 
 /// Requests of several as a graph of their own.
-pub struct Extracted {
+pub(crate) struct Extracted {
     pub graph: Graph,
     /// What is given: frames of all the requests, behind each other.
     pub input: Value,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// A computation as a graph, with what the requests ask for.
-pub struct Traced {
+pub(crate) struct Traced {
     pub graph: Graph,
     /// For each request, the outputs by name.
     pub outputs: Vec<Vec<(String, Value)>>,
@@ -24,7 +24,7 @@ pub struct Traced {
 
 /// What graphs of the same network have in common.
 #[derive(Clone, Default)]
-pub struct Tracing {
+pub(crate) struct Tracing {
     /// Has the meaning that it has in [`Graph`].
     pub any_length: bool,
     /// Whether each request gets one i-vector, for all the rows that it wants.

@@ -9,12 +9,10 @@
 
 pub mod backend;
 pub mod bytes;
-mod clock;
 pub mod cpu;
 pub mod cuda;
 pub mod hmm;
 mod learning_step;
-mod load;
 pub mod low_rank;
 pub mod memory;
 pub mod panels;
@@ -23,11 +21,9 @@ pub mod view;
 pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
-pub use clock::thread_time;
 pub use cpu::{Helper, InHalves, cpu, set_num_threads};
 pub use hmm::{Hmm, HmmArc, HmmStep};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
-pub use load::idle_processors;
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};
 pub use panels::{PanelLayout, PanelProducts, PanelView, Panels, Start, WeightForm};
 pub use view::{Blocks, View, ViewMut};

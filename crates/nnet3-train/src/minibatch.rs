@@ -100,7 +100,7 @@ impl Runner {
     }
 
     /// Starts the program of a minibatch, and gives it the inputs.
-    pub fn start_program(
+    pub(crate) fn start_program(
         &mut self,
         nnet: &Nnet,
         request: &MinibatchRequest<'_>,

@@ -8,7 +8,7 @@ use nnet3_core::snapshot::Keeper;
 
 /// Sums for one output. A phase is a fixed number of minibatches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PhaseStats {
+pub(crate) struct PhaseStats {
     interval: u64,
     phase: u64,
     minibatches: u64,

@@ -8,7 +8,7 @@ const COST_MARGIN: f32 = 1.9999;
 
 /// The chunk sizes that may be used, and for each utterance length the sets of sizes that fit it best.
 #[derive(Debug, Clone)]
-pub struct SplitTable {
+pub(crate) struct SplitTable {
     principal: usize,
     overlap: usize,
     /// For each length up to the longest tabulated one, equally good choices of sizes, each sorted.

@@ -15,7 +15,7 @@ pub fn network(config: &str) -> Nnet {
 }
 
 /// One plain affine component `a` between input and output.
-pub fn affine_network(input_dim: usize, output_dim: usize) -> Nnet {
+pub(crate) fn affine_network(input_dim: usize, output_dim: usize) -> Nnet {
     network(&format!(
         "component name=a type=AffineComponent input-dim={input_dim} output-dim={output_dim}\n\
          input-node name=input dim={input_dim}\n\
@@ -25,7 +25,7 @@ pub fn affine_network(input_dim: usize, output_dim: usize) -> Nnet {
 }
 
 /// Two layers with context, batch norm and a log-softmax, plain gradients.
-pub fn classifier() -> Nnet {
+pub(crate) fn classifier() -> Nnet {
     network(
         "component name=a type=AffineComponent input-dim=6 output-dim=5 learning-rate=0.01\n\
          component name=r type=RectifiedLinearComponent dim=5\n\
@@ -65,7 +65,7 @@ pub fn parameters(nnet: &Nnet) -> Vec<f32> {
 }
 
 /// Changes the parameters of each component.
-pub fn with_parameters(nnet: &mut Nnet, mut change: impl FnMut(&mut [f32])) {
+pub(crate) fn with_parameters(nnet: &mut Nnet, mut change: impl FnMut(&mut [f32])) {
     for component in nnet.components_mut() {
         if let Some(updatable) = component.as_updatable_mut() {
             let mut parameters = updatable.vectorize();

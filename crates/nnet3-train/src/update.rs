@@ -36,7 +36,7 @@ pub struct Step {
 }
 
 /// Adds changes to parameters, reduced where a limit asks for it. All numbers stay on the device.
-pub struct Stepper {
+pub(crate) struct Stepper {
     device: Device,
     ids: Vec<ComponentId>,
     components: Arc<[(String, f32)]>,

@@ -15,7 +15,7 @@ const MOST_LABELLED: usize = 400;
 const MOST_COLUMNS: usize = 160;
 
 /// A line of a chart: iterations and values.
-pub struct Series {
+pub(crate) struct Series {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
 }
@@ -176,7 +176,7 @@ pub fn lines(title: &str, note: &str, series: &[Series], unit: Unit, skip_first:
 }
 
 /// Bars over iterations, each of several parts on top of each other.
-pub fn bars(
+pub(crate) fn bars(
     title: &str,
     note: &str,
     parts: [&'static str; 3],
@@ -210,7 +210,12 @@ pub fn bars(
 
 /// A table of shades: a row for each name, a column for each iteration; high values are dark. The scale is
 /// logarithmic if `logarithmic`.
-pub fn heat_map(title: &str, note: &str, cells: &[(f64, Vec<(String, f64)>)], logarithmic: bool) -> Markup {
+pub(crate) fn heat_map(
+    title: &str,
+    note: &str,
+    cells: &[(f64, Vec<(String, f64)>)],
+    logarithmic: bool,
+) -> Markup {
     const ROW: f64 = 18.0;
     const NAMES: f64 = 150.0;
     const VALUES: f64 = 70.0;

@@ -1,6 +1,6 @@
 //! How the page looks: light or dark, as the reader's system is.
 
-pub const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 :root { --back: #fbfbf9; --panel: #ffffff; --ink: #23272e; --soft: #6b7280; --line: #e4e5e1; --c0: #2166ac; --c1: #d95f0e; \
 --c2: #1b9e77; --c3: #7570b3; color-scheme: light dark; }
 @media (prefers-color-scheme: dark) { :root { --back: #15181d; --panel: #1d2127; --ink: #e3e6ea; --soft: #99a1ad; \

@@ -164,7 +164,7 @@ impl IvectorTerms {
     }
 
     /// The first element of an i-vector of which nothing is known; the others are 0.
-    pub fn prior_offset(&self) -> f64 {
+    pub(crate) fn prior_offset(&self) -> f64 {
         self.prior_offset
     }
 

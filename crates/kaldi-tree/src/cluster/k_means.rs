@@ -23,7 +23,7 @@ impl Default for KMeansOptions {
 }
 
 /// The improvement of the objective function over one single cluster, the clusters, and the one of each point.
-pub type KMeans<C> = (f32, Vec<C>, Vec<usize>);
+pub(crate) type KMeans<C> = (f32, Vec<C>, Vec<usize>);
 
 /// Divides points into `num_clusters` clusters.
 ///

@@ -2,7 +2,7 @@
 //! With elements that compare equal but differ, that order decides about clusters.
 
 /// The reference's priority queue: a binary heap in an array. `less` says whether the first element is worse.
-pub struct Heap<T, F> {
+pub(crate) struct Heap<T, F> {
     items: Vec<T>,
     less: F,
 }
@@ -62,7 +62,7 @@ impl<T, F: Fn(&T, &T) -> bool> Heap<T, F> {
 }
 
 /// Puts what would be at `nth` if `items` were sorted there, nothing larger before it and nothing smaller behind it.
-pub fn nth_element<T: PartialOrd + Copy>(items: &mut [T], nth: usize) {
+pub(crate) fn nth_element<T: PartialOrd + Copy>(items: &mut [T], nth: usize) {
     let (mut first, mut last) = (0, items.len());
     if nth >= last {
         return;

@@ -25,7 +25,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Fetches the elements of the output that a minibatch reads.
-    pub fn fetch_for(
+    pub(crate) fn fetch_for(
         &mut self,
         supervision: &Supervision,
         device: &dyn Backend,
@@ -64,7 +64,7 @@ impl Scratch {
     }
 
     /// Adds `factor` times the posteriors of the last minibatch to `deriv`.
-    pub fn add_posteriors(&self, device: &dyn Backend, deriv: ViewMut<'_>, factor: f32) {
+    pub(crate) fn add_posteriors(&self, device: &dyn Backend, deriv: ViewMut<'_>, factor: f32) {
         device.add_elements(deriv, factor, &self.posteriors, &self.places);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use nnet3_matrix::{Matrix, View, ViewMut, cpu, thread_time};
+use nnet3_core::inspect::thread_time;
+use nnet3_matrix::{Matrix, View, ViewMut, cpu};
 use nnet3_train::Result;
 
 use super::{ChainOptions, ChainScratch, evaluate};

@@ -1,6 +1,7 @@
 //! Runs a program again and again beside products of large matrices, so that its speed can be given as a share of the
 //! machine's rate of products in the same minute.
 
+use super::clock::thread_time;
 use super::json::{self, real};
 use super::trial::Trial;
 use super::{Inspection, Times, milliseconds};
@@ -10,7 +11,7 @@ use crate::execute::Program;
 use crate::flops;
 use crate::nnet::Nnet;
 use nnet3_matrix::cpu::library_product;
-use nnet3_matrix::{Device, Matrix, Transpose, thread_time};
+use nnet3_matrix::{Device, Matrix, Transpose};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! Compiled computations for people: what the passes did, what runs where and for how long, pictures.
 
 mod benchmark;
+mod clock;
 mod dot;
 mod json;
 pub mod passes;
@@ -9,6 +10,7 @@ mod text;
 mod trial;
 
 pub use benchmark::{Benchmark, BenchmarkOptions};
+pub use clock::thread_time;
 pub use passes::{Pass, Passes};
 pub use profile::{Profile, ProfileOptions};
 

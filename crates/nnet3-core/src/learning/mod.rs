@@ -8,6 +8,7 @@
 pub mod both_sides;
 pub mod by_rows;
 mod delta;
+mod idle;
 pub mod plain;
 mod rules;
 pub(crate) mod second_thread;

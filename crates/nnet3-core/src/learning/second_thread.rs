@@ -9,6 +9,7 @@
 //! While there are no changes to be worked out, as in the forward pass, a [`Helper`] takes halves of large products and of
 //! what goes row by row.
 
+use super::idle::idle_processors;
 use super::{Affine, Delta, Rule, Rules, linear_and_bias, rate};
 use crate::component::convolution_plan::Plan;
 use crate::component::gradient::{GradientSink, Products, RowProducts, Rows};
@@ -16,7 +17,7 @@ use crate::component::winograd::Taps;
 use crate::component::{Component, Context};
 use crate::index::ComponentId;
 use crate::random::Random;
-use nnet3_matrix::{Device, Helper, InHalves, Matrix, View, ViewMut, Workspace, idle_processors};
+use nnet3_matrix::{Device, Helper, InHalves, Matrix, View, ViewMut, Workspace};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -69,7 +69,7 @@ impl Tokens {
 
     /// A link at the head of the links of `token`. Its `next` is set here.
     #[inline]
-    pub fn add_link(&mut self, token: u32, link: Link) {
+    pub(crate) fn add_link(&mut self, token: u32, link: Link) {
         let next = self.get(token).links;
         let link = put(&mut self.links, &mut self.free_links, Link { next, ..link });
         self.get_mut(token).links = link;
@@ -77,7 +77,7 @@ impl Tokens {
 
     /// Removes the links of a token.
     #[inline]
-    pub fn remove_links(&mut self, token: u32) {
+    pub(crate) fn remove_links(&mut self, token: u32) {
         let mut link = std::mem::replace(&mut self.get_mut(token).links, NONE);
         while link != NONE {
             self.free_links.push(link);
@@ -87,7 +87,7 @@ impl Tokens {
 
     /// Removes links that are on no path within `beam` of the best; gives the smallest extra cost that the others allow, at
     /// most `extra`, and whether some were removed.
-    pub fn prune_links(&mut self, token: u32, beam: f32, mut extra: f32) -> (f32, bool) {
+    pub(crate) fn prune_links(&mut self, token: u32, beam: f32, mut extra: f32) -> (f32, bool) {
         let Token { cost, links, .. } = *self.get(token);
         let (mut at, mut before, mut removed) = (links, NONE, false);
         while at != NONE {
@@ -113,7 +113,7 @@ impl Tokens {
     }
 
     /// Removes the tokens of a list that are on no path that is kept; gives the new head.
-    pub fn remove_useless(&mut self, head: u32) -> u32 {
+    pub(crate) fn remove_useless(&mut self, head: u32) -> u32 {
         let (mut at, mut before, mut first) = (head, NONE, head);
         while at != NONE {
             let Token { extra, next, .. } = *self.get(at);

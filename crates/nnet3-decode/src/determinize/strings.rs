@@ -81,7 +81,7 @@ impl Strings {
     }
 
     /// Writes the sequence to the end of `out`.
-    pub fn append_to(&self, mut id: StringId, out: &mut Vec<i32>) {
+    pub(crate) fn append_to(&self, mut id: StringId, out: &mut Vec<i32>) {
         let from = out.len();
         out.resize(from + self.length(id), 0);
         for slot in out[from..].iter_mut().rev() {

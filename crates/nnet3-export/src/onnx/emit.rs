@@ -22,7 +22,7 @@ pub struct Lengths {
 }
 
 /// A graph, for one length or several of them, on the way to ONNX.
-pub struct Emitter<'a> {
+pub(crate) struct Emitter<'a> {
     /// The graph for each of the lengths.
     pub(super) graphs: Vec<&'a Graph>,
     pub(super) lengths: Option<&'a Lengths>,
@@ -64,13 +64,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// Also looks at the graphs of other lengths; items are the same as in the first graphs.
-    pub fn with_checks(mut self, checks: Vec<(i64, &'a Graph)>) -> Emitter<'a> {
+    pub(crate) fn with_checks(mut self, checks: Vec<(i64, &'a Graph)>) -> Emitter<'a> {
         self.checks = checks;
         self
     }
 
     /// The largest length, in units, at which what has been written is not right.
-    pub fn fails_at(&self) -> i64 {
+    pub(crate) fn fails_at(&self) -> i64 {
         self.fails_at
     }
 
@@ -223,7 +223,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// An input of fewer rows gets so many copies of its first and its last one, of the last one more if not as many.
-    pub fn pad_input(&mut self, fewest: i64) {
+    pub(crate) fn pad_input(&mut self, fewest: i64) {
         let Some(lengths) = self.lengths else { return };
         let total = self.rows_of_input(lengths);
         let [fewest, one, two] = [fewest, 1, 2].map(|i| self.ints(&[i]));
@@ -241,7 +241,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Frames of the input that are no whole unit more are cut off.
-    pub fn cut_input(&mut self, value: Value) -> Result<()> {
+    pub(crate) fn cut_input(&mut self, value: Value) -> Result<()> {
         let Some(lengths) = self.lengths else { return Ok(()) };
         let end = self.affine(lengths.input_rows)?;
         let [start, axis] = [0, 1].map(|i| self.ints(&[i]));
@@ -262,14 +262,14 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds an input. Without `rows` the tensor is [sequences, columns].
-    pub fn add_input(&mut self, value: Value, name: &str, rows: Option<Dimension>) {
+    pub(crate) fn add_input(&mut self, value: Value, name: &str, rows: Option<Dimension>) {
         let info = self.info(value, name, rows);
         self.proto.input.push(info);
         self.names.insert(value, name.to_string());
     }
 
     /// Adds an output, as [`add_input`](Self::add_input) adds an input.
-    pub fn add_output(&mut self, value: Value, name: &str, rows: Option<Dimension>) -> Result<()> {
+    pub(crate) fn add_output(&mut self, value: Value, name: &str, rows: Option<Dimension>) -> Result<()> {
         let source = self.emit(value)?;
         self.node_to(name, "Identity", &[&source], vec![]);
         let info = self.info(value, name, rows);

@@ -33,7 +33,7 @@ impl Affine {
 
 /// Element i of a part is `first[i mod m] + step[i mod m] · (i div m)`, m elements being a period.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     /// Elements before the periodic part.
     pub head: Vec<Affine>,
     /// Number of elements of the periodic part.

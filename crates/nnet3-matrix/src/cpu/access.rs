@@ -44,7 +44,7 @@ impl<'a> Rows<'a> {
     }
     /// Row `i` and, where there are no gaps between rows, all rows after it.
     #[inline(always)]
-    pub fn rows_from(&self, i: usize) -> &'a [f32] {
+    pub(crate) fn rows_from(&self, i: usize) -> &'a [f32] {
         check_row(i, self.shape.rows);
         let rows = if self.shape.stride == self.shape.cols { self.shape.rows - i } else { 1 };
         // SAFETY: as for `row`; the rows lie side by side.

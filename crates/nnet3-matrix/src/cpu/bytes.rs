@@ -288,17 +288,17 @@ mod x86 {
     use super::{BLOCK, GROUP, Line, Product, Sums};
     use std::arch::x86_64::*;
 
-    pub fn has_vnni() -> bool {
+    pub(crate) fn has_vnni() -> bool {
         std::arch::is_x86_feature_detected!("avx512vnni")
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")]
-    pub fn run_vnni(product: Product<'_, '_>) {
+    pub(crate) fn run_vnni(product: Product<'_, '_>) {
         product.run::<Wide, 8, 3>()
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub fn run_avx2(product: Product<'_, '_>) {
+    pub(crate) fn run_avx2(product: Product<'_, '_>) {
         product.run::<Quarters, 2, 1>()
     }
 

@@ -6,7 +6,7 @@ use nnet3_core::config::ConfigLine;
 pub fn not_negative(x: f64) -> std::result::Result<(), &'static str> {
     if x >= 0.0 && x.is_finite() { Ok(()) } else { Err("a finite number that is not negative") }
 }
-pub fn below_one(x: f64) -> std::result::Result<(), &'static str> {
+pub(crate) fn below_one(x: f64) -> std::result::Result<(), &'static str> {
     if (0.0..1.0).contains(&x) { Ok(()) } else { Err("a number from 0 to below 1") }
 }
 pub fn positive(x: f64) -> std::result::Result<(), &'static str> {

@@ -95,7 +95,7 @@ impl<E: Send + 'static> Worker<E> {
     }
 
     /// Asks for the present network; all minibatches have been waited for.
-    pub fn ask_nnet(&self) {
+    pub(crate) fn ask_nnet(&self) {
         self.send(Job::GiveNnet);
     }
 
@@ -108,7 +108,7 @@ impl<E: Send + 'static> Worker<E> {
     }
 
     /// Asks for all that the replica would go on from; all minibatches have been waited for.
-    pub fn ask_state(&self) {
+    pub(crate) fn ask_state(&self) {
         self.send(Job::GiveState);
     }
 

@@ -73,7 +73,7 @@ impl<O: Objective> Trainer<O> {
     }
 
     /// As [`resume`](Self::resume), with the parameters and what the learner had.
-    pub fn resume_whole(&mut self, state: &ReplicaState) -> Result<()> {
+    pub(crate) fn resume_whole(&mut self, state: &ReplicaState) -> Result<()> {
         if let Some(learner) = &mut self.learner {
             learner.set_state(&state.learner)?;
         }

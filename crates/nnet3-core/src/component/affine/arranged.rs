@@ -40,7 +40,7 @@ impl Arranged {
     }
 
     /// `tdnn` has offsets, but no parameters.
-    pub fn with_indexes_of(self, tdnn: Tdnn) -> Arranged {
+    pub(crate) fn with_indexes_of(self, tdnn: Tdnn) -> Arranged {
         Arranged { tdnn: Some(tdnn), ..self }
     }
 

@@ -1,7 +1,7 @@
 //! How busy the machine is.
 
 /// Processors that have nothing to do at this moment; `None` where the system does not tell (it is asked on Linux only).
-pub fn idle_processors() -> Option<usize> {
+pub(super) fn idle_processors() -> Option<usize> {
     #[cfg(target_os = "linux")]
     return linux::idle_processors();
     #[cfg(not(target_os = "linux"))]

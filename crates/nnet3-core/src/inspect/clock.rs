@@ -1,16 +1,11 @@
 //! Time for measurements.
 
-#![allow(unsafe_code)]
-
 use std::time::Duration;
 
 /// Time that this thread has spent on a processor: what other programs take away does not count.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a local value of the type that the call fills.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert!(failed == 0, "this system has no clock for threads");
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
