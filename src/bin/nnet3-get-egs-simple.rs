@@ -7,7 +7,7 @@ use kaldi_io::RandomReader;
 use kaldi_io::holder::GeneralMatrixHolder;
 use kaldi_io::text::is_token;
 use nnet3::{messages, tables};
-use nnet3_train::finite::check_finite;
+use nnet3_train::example::check_finite;
 use nnet3_train::{ExampleHolder, NnetExample, NnetIo};
 
 /// Get examples of data for neural network training. This is like nnet3-get-egs, but does not split up its inputs into

@@ -1,6 +1,6 @@
 //! Why an operation cannot be carried out on an FST.
 
-use crate::fst::StateId;
+use crate::numbers::StateId;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

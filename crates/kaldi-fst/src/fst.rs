@@ -1,13 +1,8 @@
 //! The FST itself.
 
 use crate::error::{Error, Result};
+pub use crate::numbers::{EPSILON, StateId};
 use crate::weight::Weight;
-
-/// A position in [`Fst::states`].
-pub type StateId = u32;
-
-/// The label of arcs that consume or produce nothing.
-pub const EPSILON: i32 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc<W = f32> {

@@ -16,6 +16,7 @@ pub mod header;
 mod look_ahead;
 mod names;
 mod ngram;
+pub(crate) mod raw;
 mod symbols;
 mod with_names;
 
@@ -28,10 +29,10 @@ use crate::weight::Weight;
 pub use constant::write_const;
 pub use flat::{read_flat, read_flat_fst};
 use header::Header;
-pub(crate) use header::read_raw;
 pub use look_ahead::{read_look_ahead, write_look_ahead};
 pub use names::Names;
 pub use ngram::write_ngrams;
+use raw::read_raw;
 pub use symbols::Symbols;
 pub use with_names::{FileOrMemory, FlatOrNgrams, read_graph, read_with_names};
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use kaldi_io::text::{FILE_PRECISION, push_g};
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use crate::store::read_raw;
+use crate::store::raw::read_raw;
 
 /// A semiring, and its forms in files.
 pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {

@@ -3,10 +3,11 @@
 use crate::clusterable::Clusterable;
 use crate::error::{Error, Result};
 use crate::leaves::{merge, merge_to, renumber};
+use crate::phone_sets::Root;
 use crate::questions::Questions;
 use crate::split::split_leaves;
 use crate::stats::{TreeStats, filter, objf_of_tree, sum_normalizers, values_of};
-use crate::stub::{self, Root};
+use crate::stub;
 use crate::{Message, Report};
 use kaldi_hmm::HmmTopology;
 use kaldi_hmm::event_map::EventMap;

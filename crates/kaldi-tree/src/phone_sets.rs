@@ -1,12 +1,33 @@
 //! Lists of phones in text files: sets, roots, maps and counts.
 
 use crate::error::{Error, Result};
-use crate::stub::{PhoneCounts, Root};
 use kaldi_io::text::split_integers;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 /// More phones than anyone has; tables by phone must not fill the memory.
 pub(crate) const MOST_PHONES: i32 = 1 << 20;
+
+/// A set of phones that have a root together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Sorted.
+    pub phones: Vec<i32>,
+    /// Whether all pdf classes share a root, too.
+    pub shared: bool,
+    /// Whether it may be split.
+    pub split: bool,
+}
+
+/// How often phones and pairs of phones occur, and how often they must so that they get pdfs of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhoneCounts {
+    /// Frames of each phone.
+    pub phones: Vec<i64>,
+    /// Frames of each pair of a left phone (0: there is none) and a phone.
+    pub pairs: Vec<Vec<i64>>,
+    pub min_phone: i64,
+    pub min_pair: i64,
+}
 
 /// An error if a phone is in two sets, or a set is empty, unsorted or has a number below 1.
 pub(crate) fn check_disjoint<'a>(sets: impl IntoIterator<Item = &'a [i32]>) -> Result<()> {

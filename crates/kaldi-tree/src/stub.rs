@@ -1,22 +1,11 @@
 //! The trees that there are before any split: roots of sets of phones, and trees that tie nothing.
 
 use crate::error::{Error, Result};
-use crate::phone_sets::check_disjoint;
+use crate::phone_sets::{PhoneCounts, Root, check_disjoint};
 use crate::questions::most_pdf_classes;
 use crate::{Message, Report};
 use kaldi_hmm::event_map::{EventMap, PDF_CLASS};
 use kaldi_hmm::{ContextDependency, HmmTopology};
-
-/// A set of phones that have a root together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
-    /// Sorted.
-    pub phones: Vec<i32>,
-    /// Whether all pdf classes share a root, too.
-    pub shared: bool,
-    /// Whether it may be split.
-    pub split: bool,
-}
 
 /// A tree whose leaves are the roots, numbered from 0; and how many. `central` is the key of the central phone.
 pub fn roots(
@@ -88,17 +77,6 @@ pub fn monophone(sets: &[Vec<i32>], topology: &HmmTopology, report: Report) -> R
     let sets = sets.iter().map(|phones| Root { phones: phones.clone(), shared: false, split: false });
     let (tree, _) = roots(0, &sets.collect::<Vec<_>>(), topology, report)?;
     Ok(ContextDependency::new(1, 0, tree)?)
-}
-
-/// How often phones and pairs of phones occur, and how often they must so that they get pdfs of their own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PhoneCounts {
-    /// Frames of each phone.
-    pub phones: Vec<i64>,
-    /// Frames of each pair of a left phone (0: there is none) and a phone.
-    pub pairs: Vec<Vec<i64>>,
-    pub min_phone: i64,
-    pub min_pair: i64,
 }
 
 /// A tree that looks at the phone before, with pdfs for each pair of `sets` of phones. Phones in `context_independent`

@@ -1,7 +1,7 @@
 //! Supervision from transcriptions with times: which phones are allowed in each frame, and in which order.
 
 use kaldi_fst::{Arc, EPSILON, Fst, StateId, Weight, ops};
-use nnet3_decode::{CompactLattice, order};
+use nnet3_decode::{CompactLattice, order, times};
 use nnet3_train::{Error, Result};
 
 use crate::supervision::{Graph, Supervision};
@@ -122,7 +122,7 @@ impl ProtoSupervision {
             return Err(Error::data("the lattice is empty"));
         }
         order::sort(&mut lattice).map_err(problem)?;
-        let (times, length) = order::state_times(&lattice).map_err(problem)?;
+        let (times, length) = times::state_times(&lattice).map_err(problem)?;
         let mut proto = ProtoSupervision::new(length, options)?;
         proto.phones.start = lattice.start;
         for (s, state) in lattice.numbered() {

@@ -7,6 +7,7 @@ use kaldi_fst::{EPSILON, Weight};
 use crate::error::{Error, Result};
 use crate::lattice::Lattice;
 use crate::order;
+use crate::times::state_times;
 
 /// The mean acoustic cost of a transition-id in a frame. (All arcs with it should have the same.)
 pub struct AcousticCosts(HashMap<(usize, i32), (f32, u32)>);
@@ -15,7 +16,7 @@ impl AcousticCosts {
     pub fn of(lattice: &Lattice) -> Result<AcousticCosts> {
         let mut lattice = lattice.clone();
         order::sort(&mut lattice)?;
-        let (times, _) = order::state_times(&lattice)?;
+        let (times, _) = state_times(&lattice)?;
         let mut costs: HashMap<(usize, i32), (f32, u32)> = HashMap::new();
         for (state, time) in lattice.states.iter().zip(times) {
             let Some(time) = time else { continue };
@@ -31,7 +32,7 @@ impl AcousticCosts {
     /// Sorts the lattice, and gives each arc the cost of its frame and transition-id; arcs without one and ends get none.
     pub fn put_into(&self, lattice: &mut Lattice) -> Result<()> {
         order::sort(lattice)?;
-        let (times, _) = order::state_times(lattice)?;
+        let (times, _) = state_times(lattice)?;
         for (state, time) in lattice.states.iter_mut().zip(times) {
             let Some(time) = time else { continue };
             for arc in &mut state.arcs {

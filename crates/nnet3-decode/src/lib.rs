@@ -22,6 +22,7 @@ pub mod prune;
 pub mod push;
 pub mod rescore;
 pub mod store;
+pub mod times;
 pub mod weight;
 
 pub use error::{Error, Result};

@@ -11,6 +11,7 @@ use crate::lattice::CompactLattice;
 use crate::order;
 use crate::path;
 use crate::posterior::log_add;
+use crate::times::state_times;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
@@ -197,7 +198,7 @@ impl Graph {
         }
         let mut lattice = with_one_end(&lattice);
         order::sort(&mut lattice)?;
-        let (times, _) = order::state_times(&lattice)?;
+        let (times, _) = state_times(&lattice)?;
         let mut incoming: Vec<Vec<ArcIn>> = Vec::new();
         incoming.resize_with(lattice.states.len(), Vec::new);
         for (s, state) in lattice.numbered() {

@@ -8,6 +8,7 @@ use kaldi_io::Posterior;
 use crate::error::{Error, Result};
 use crate::lattice::{AnyLattice, Lattice};
 use crate::order;
+use crate::times::state_times;
 
 /// ln(eᵃ + eᵇ).
 pub fn log_add(a: f64, b: f64) -> f64 {
@@ -62,7 +63,7 @@ pub struct Frames {
 /// Probabilities of transition-ids in each frame. The lattice is sorted.
 pub fn transition_posteriors(lattice: &mut Lattice) -> Result<Frames> {
     order::sort(lattice)?;
-    let (times, length) = order::state_times(lattice)?;
+    let (times, length) = state_times(lattice)?;
     let sums = forward_backward(lattice)?;
     let mut frames: Vec<BTreeMap<i32, f64>> = vec![BTreeMap::new(); length];
     let mut acoustic = 0.0;

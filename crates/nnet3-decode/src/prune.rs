@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::lattice::AnyLattice;
 use crate::order;
 use crate::path::costs_to_end;
+use crate::times::state_times;
 
 /// Removes arcs and ends through which no path costs at most `beam` more than the best, and then the states that no path
 /// uses. The lattice is sorted. False if nothing is left.
@@ -34,7 +35,7 @@ pub fn prune<W: AnyLattice>(lattice: &mut Fst<W>, beam: f32) -> Result<bool> {
 
 /// How many arcs, and how many ends that take time, there are at each frame of a sorted lattice.
 pub fn depth_per_frame<W: AnyLattice>(lattice: &Fst<W>) -> Result<Vec<i32>> {
-    let (times, length) = order::state_times(lattice)?;
+    let (times, length) = state_times(lattice)?;
     let mut depths = vec![0; length];
     for (state, time) in lattice.states.iter().zip(times) {
         let Some(time) = time else { continue };

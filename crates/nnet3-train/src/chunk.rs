@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::example::{NnetExample, NnetIo};
+use crate::finite::inputs_not_finite;
 use crate::split::{Chunk, UtteranceSplitter};
 use kaldi_io::finite::NotFinite;
 use kaldi_io::matrix::DenseMatrix;
@@ -48,6 +49,17 @@ pub struct Utterance<'a> {
     pub features: &'a GeneralMatrix,
     pub ivectors: Option<&'a DenseMatrix<f32>>,
     pub targets: &'a dyn Targets,
+}
+
+impl Utterance<'_> {
+    /// What is not finite in features, i-vectors or targets, and where.
+    pub fn not_finite(&self) -> Option<String> {
+        let targets = || {
+            let found = self.targets.not_finite()?;
+            Some(format!("targets of utterance {}: {found}", self.key))
+        };
+        inputs_not_finite(self.key, self.features, self.ivectors).or_else(targets)
+    }
 }
 
 /// Targets of the output frames of an utterance.

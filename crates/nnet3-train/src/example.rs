@@ -3,7 +3,6 @@
 use std::hash::{DefaultHasher, Hash};
 
 use crate::error::{Error, Result};
-use crate::finite::check_finite;
 use crate::merge::merge;
 use kaldi_io::holder::ObjectHolder;
 use kaldi_io::reader::KaldiReader;
@@ -22,6 +21,22 @@ pub struct NnetIo {
     pub indexes: Vec<Index>,
     /// Features, or the targets of an output.
     pub features: GeneralMatrix,
+}
+
+/// Refuses an example in which a value is not finite: says of which input or output, and of which frame.
+pub fn check_finite(ios: &[NnetIo]) -> kaldi_io::Result<()> {
+    for io in ios {
+        if let Some(found) = io.features.not_finite() {
+            let (name, index) = (&io.name, io.indexes[found.row]);
+            let sequence = if index.n == 0 { String::new() } else { format!(", n={}", index.n) };
+            let value = if found.value.is_nan() { "nan".to_owned() } else { found.value.to_string() };
+            return Err(IoError::Refused(format!(
+                "'{name}' has the value {value} at t={}{sequence}, in column {}",
+                index.t, found.column
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// One training example: a chunk of an utterance or, once merged, a minibatch of them (told apart by `n`).

@@ -1,14 +1,15 @@
 //! What a device works out for the log only: it stays there and is fetched for many minibatches at once, so that training
 //! does not wait for it.
 
-use crate::learn::learner::GradientStep;
 use crate::max_change::Limits;
-use crate::objective::ObjectiveValue;
-use crate::update::CONSTRAINT_ENTRIES;
+use crate::objective::value::ObjectiveValue;
 use nnet3_matrix::Accumulator;
 
 /// Numbers that are fetched together.
 const ROOM: usize = 4096;
+
+/// Numbers that a step of an orthonormal constraint takes in the ledger.
+pub(crate) const CONSTRAINT_ENTRIES: usize = 2;
 
 /// A line of the ledger, whose numbers the device knows.
 #[derive(Debug)]
@@ -25,6 +26,31 @@ pub enum Entry {
     Gradient { minibatch: u64, step: GradientStep },
     /// The squared norms of a constrained matrix, whose smaller side is `small`, and of its products.
     Constraint { minibatch: u64, component: String, small: usize },
+}
+
+/// What becomes of the gradients of a step: for the log.
+#[derive(Debug, Clone)]
+pub struct GradientStep {
+    pub components: usize,
+    /// What the norm of the sum was multiplied by.
+    pub scale: f64,
+    /// The limit on the norm; 0 for none.
+    pub clip: f64,
+}
+
+/// The 2-norm of all gradients of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GradientNorm {
+    pub norm: f64,
+    pub clipped: bool,
+}
+
+impl GradientStep {
+    /// The norm whose squares, component by component, these are.
+    pub fn norm(&self, squares: &[f64]) -> GradientNorm {
+        let norm = squares.iter().sum::<f64>().sqrt() * self.scale;
+        GradientNorm { norm, clipped: self.clip > 0.0 && norm > self.clip }
+    }
 }
 
 /// A message of an objective.

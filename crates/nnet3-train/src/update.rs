@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{Entry, Ledger, Place};
+use crate::ledger::{CONSTRAINT_ENTRIES, Entry, Ledger, Place};
 use crate::max_change::Limits;
 use crate::norm_limits::limit_norms;
 use nnet3_core::component::Context;
@@ -116,9 +116,6 @@ impl Stepper {
         Factor { times, element: self.factors.view().col_range(k..k + 1) }
     }
 }
-
-/// Numbers that a step of an orthonormal constraint takes in the ledger.
-pub(crate) const CONSTRAINT_ENTRIES: usize = 2;
 
 /// Moves each matrix with an orthonormal constraint, one time in four, towards it. The ledger gets the norms by which warnings
 /// are given; it has room for each component.

@@ -5,7 +5,8 @@
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use super::header::{Header, read_raw};
+use super::header::Header;
+use super::raw::read_raw;
 use super::{CONST, check_start, read_arc, write_arc};
 use crate::fst::{EPSILON, Fst, State, StateId};
 use crate::mapped::{MappedFst, STATE_BYTES, words};

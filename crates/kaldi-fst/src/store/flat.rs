@@ -3,7 +3,8 @@
 use kaldi_io::KaldiReader;
 
 use super::constant::read_bounds;
-use super::header::{Header, read_raw};
+use super::header::Header;
+use super::raw::read_raw;
 use super::{CONST, VECTOR, read_after};
 use crate::flat::FlatFst;
 use crate::fst::Arc;

@@ -3,7 +3,8 @@
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use super::header::{Header, read_i32, read_i64, read_raw};
+use super::header::Header;
+use super::raw::{read_i32, read_i64, read_raw};
 use super::{OLABEL_LOOKAHEAD, flat, write_const};
 use crate::flat::FlatFst;
 use crate::fst::{Fst, State};

@@ -2,7 +2,7 @@
 
 use kaldi_io::KaldiReader;
 
-use super::header::{read_i32, read_i64, read_raw};
+use super::raw::{read_i32, read_i64, read_raw};
 use super::symbols::{LONGEST_NAME, MAGIC, Symbols};
 
 /// Numbers this far apart are not in one table: the names are in an array.

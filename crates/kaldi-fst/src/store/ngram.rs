@@ -7,7 +7,8 @@
 use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::NGRAM;
-use super::header::{Header, read_raw};
+use super::header::Header;
+use super::raw::read_raw;
 use crate::fst::StateId;
 use crate::ngrams::NgramFst;
 use crate::weight::Weight;

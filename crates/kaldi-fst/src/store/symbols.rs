@@ -4,7 +4,7 @@ use kaldi_io::text::parse_integer;
 use kaldi_io::{KaldiReader, KaldiWriter};
 use rustc_hash::FxHashMap;
 
-use super::header::{read_i32, read_i64, read_raw, read_string};
+use super::raw::{read_i32, read_i64, read_raw, read_string};
 
 pub(super) const MAGIC: i32 = 2125658996;
 pub(super) const LONGEST_NAME: i32 = 1 << 20;

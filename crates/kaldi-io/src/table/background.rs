@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use super::sequential::Foreground;
+use super::foreground::Foreground;
 use crate::error::{IoError, Result};
 use crate::holder::Holder;
 

@@ -8,6 +8,7 @@
 
 mod archive;
 mod background;
+mod foreground;
 mod loader;
 mod mapped;
 mod random;

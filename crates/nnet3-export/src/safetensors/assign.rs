@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use safetensors::tensor::TensorView;
 
 use super::convert::{decode, encode};
-use super::model_file::{ModelFile, Place};
+use super::describe::Place;
+use super::model_file::ModelFile;
 use super::{REST, open};
 use crate::error::{Error, Result};
 

@@ -9,7 +9,25 @@ use safetensors::Dtype;
 use serde_json::{Map, Value, json};
 
 use super::REST;
-use super::model_file::Place;
+
+/// A matrix, a vector or a single number of a model file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub name: String,
+    /// Where its numbers are, row after row, little-endian.
+    pub bytes: Range<usize>,
+    /// The type of its numbers, `F32` or `F64`.
+    pub dtype: Dtype,
+    /// Rows and columns of a matrix, the length of a vector, nothing for a single number.
+    pub shape: Vec<usize>,
+}
+
+impl Place {
+    /// Whether this becomes a tensor: only matrices and vectors do. Single numbers can be set, though.
+    pub(super) fn is_tensor(&self) -> bool {
+        !self.shape.is_empty()
+    }
+}
 
 /// Names that are given already.
 pub(super) struct Names(HashSet<String>);

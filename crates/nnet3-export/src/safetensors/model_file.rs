@@ -1,35 +1,13 @@
 //! Where the numbers of a model file are.
 
-use std::ops::Range;
-
 use kaldi_io::KaldiReader;
 use kaldi_io::matrix::read_vector;
 use kaldi_io::reader::record::Entry;
 use nnet3_core::nnet::Nnet;
-use safetensors::Dtype;
 use serde_json::Value;
 
-use super::describe::{Names, describe};
+use super::describe::{Names, Place, describe};
 use crate::error::{Error, Result};
-
-/// A matrix, a vector or a single number of a model file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub name: String,
-    /// Where its numbers are, row after row, little-endian.
-    pub bytes: Range<usize>,
-    /// The type of its numbers, `F32` or `F64`.
-    pub dtype: Dtype,
-    /// Rows and columns of a matrix, the length of a vector, nothing for a single number.
-    pub shape: Vec<usize>,
-}
-
-impl Place {
-    /// Whether this becomes a tensor: only matrices and vectors do. Single numbers can be set, though.
-    pub(super) fn is_tensor(&self) -> bool {
-        !self.shape.is_empty()
-    }
-}
 
 /// A model in binary form, and what has been read of it.
 pub struct ModelFile {

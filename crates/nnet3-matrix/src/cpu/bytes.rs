@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::access::{Rows, RowsMut};
-use super::panels::Begin;
+use super::begin::Begin;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::bytes::{BLOCK, Bytes, GROUP, Line, ROUNDER};

@@ -5,6 +5,7 @@
 
 mod access;
 mod banded;
+mod begin;
 mod blas;
 mod broadcast;
 mod bytes;

@@ -3,6 +3,7 @@
 
 use super::CpuBackend;
 use super::access::{Rows, RowsMut, destination, overlap, source};
+use super::begin::Begin;
 use super::packed::transpose;
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
@@ -122,14 +123,6 @@ impl Kernel for Arrange<'_> {
             transpose::<S>(self.panel.row(0), outputs, self.rows, 0..outputs, 0..terms);
         }
     }
-}
-
-/// As [`Start`].
-#[derive(Clone, Copy)]
-pub(super) enum Begin<'a> {
-    Zero,
-    Row(&'a [f32]),
-    Output,
 }
 
 struct Product<'a> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::learn::keys::{self, Keys};
 use crate::learn::metrics::Scale;
-use crate::learn::rules::CostLine;
 use crate::ledger::Place;
 use crate::objective::{ObjectiveFunction, function_of};
 use nnet3_core::config::ConfigLine;
@@ -14,6 +13,15 @@ use nnet3_core::nnet::edit::matches_pattern;
 use nnet3_matrix::{Activation, ColumnTerm, Map, View, ViewMut, Workspace};
 
 const TYPES: &str = "linear, quadratic, sum-squared, mean-squared, binary, smooth-l1, square-hinge";
+
+/// A line of the rules that gives outputs a cost.
+#[derive(Debug, Clone)]
+pub struct CostLine {
+    /// A pattern of names.
+    pub output: String,
+    pub cost: Cost,
+    pub line: ConfigLine,
+}
 
 /// What an output costs. As objectives do, it falls as the cost rises.
 #[derive(Clone)]

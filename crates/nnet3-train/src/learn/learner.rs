@@ -13,7 +13,7 @@ use crate::learn::plan::{Part, Plan};
 use crate::learn::rules::FROZEN;
 use crate::learn::schedule::{PlateauState, Progress};
 use crate::learn::state::{LearnerState, PartState};
-use crate::ledger::{Entry, Ledger, Place};
+use crate::ledger::{Entry, GradientStep, Ledger, Place};
 use crate::norm_limits::limit_norms;
 use kaldi_io::DenseMatrix;
 use nnet3_core::component::Context;
@@ -78,31 +78,6 @@ pub struct LearnerOptions {
     pub average: Option<AverageOptions>,
     /// Multiplies the l2 constants of components.
     pub l2_factor: f64,
-}
-
-/// What becomes of the gradients of a step: for the log.
-#[derive(Debug, Clone)]
-pub struct GradientStep {
-    pub components: usize,
-    /// What the norm of the sum was multiplied by.
-    pub scale: f64,
-    /// The limit on the norm; 0 for none.
-    pub clip: f64,
-}
-
-/// The 2-norm of all gradients of a step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GradientNorm {
-    pub norm: f64,
-    pub clipped: bool,
-}
-
-impl GradientStep {
-    /// The norm whose squares, component by component, these are.
-    pub fn norm(&self, squares: &[f64]) -> GradientNorm {
-        let norm = squares.iter().sum::<f64>().sqrt() * self.scale;
-        GradientNorm { norm, clipped: self.clip > 0.0 && norm > self.clip }
-    }
 }
 
 /// What a step is made of so far.

@@ -19,7 +19,7 @@ pub mod state;
 mod tests;
 
 pub use cost::Costs;
-pub use learner::{AverageOptions, GradientNorm, Learner, LearnerOptions, Normalize};
+pub use learner::{AverageOptions, Learner, LearnerOptions, Normalize};
 pub use metrics::Metric;
 pub use plan::Plan;
 pub use rules::Rules;

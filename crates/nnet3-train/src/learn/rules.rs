@@ -3,7 +3,7 @@
 //! They are config lines, from a file and from options; later lines win over earlier ones.
 
 use crate::error::Result;
-use crate::learn::cost::Cost;
+use crate::learn::cost::{Cost, CostLine};
 use crate::learn::keys::{self, Keys};
 use crate::learn::optimizer::Optimizer;
 use crate::learn::schedule::Schedule;
@@ -81,14 +81,6 @@ pub struct ScheduleLine {
     /// A pattern of names.
     pub optimizer: String,
     pub schedule: Schedule,
-    pub line: ConfigLine,
-}
-
-#[derive(Debug, Clone)]
-pub struct CostLine {
-    /// A pattern of names.
-    pub output: String,
-    pub cost: Cost,
     pub line: ConfigLine,
 }
 

@@ -6,54 +6,20 @@
 
 mod exchange;
 mod frame;
+pub(crate) mod value;
 
 pub use exchange::Exchange;
 pub(crate) use frame::function_of;
 pub use frame::{AccuracyOptions, FrameObjective, ObjectiveFunction, sum};
 pub(crate) use frame::{Linear, Quadratic};
+pub use value::ObjectiveValue;
 
 use crate::error::Result;
 use crate::example::Example;
 use crate::ledger::Tally;
 use crate::request::MinibatchRequest;
 use nnet3_core::nnet::Nnet;
-use nnet3_core::snapshot::Keeper;
 use nnet3_matrix::Device;
-
-/// Sums over frames: the objective, and what to divide it by.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ObjectiveValue {
-    pub objective: f64,
-    /// Terms that are part of what is maximised and reported beside the objective, such as a penalty on large outputs.
-    pub auxiliary: f64,
-    pub weight: f64,
-}
-
-impl ObjectiveValue {
-    /// Takes or puts back the sums.
-    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
-        let ObjectiveValue { objective, auxiliary, weight } = self;
-        [objective, auxiliary, weight].into_iter().try_for_each(|sum| keeper.number(sum))
-    }
-
-    /// The objective per frame, without auxiliary terms.
-    pub fn average(&self) -> f64 {
-        self.objective / self.weight
-    }
-
-    /// The average of all that is maximised, per frame.
-    pub fn total_average(&self) -> f64 {
-        (self.objective + self.auxiliary) / self.weight
-    }
-}
-
-impl std::ops::AddAssign for ObjectiveValue {
-    fn add_assign(&mut self, other: ObjectiveValue) {
-        self.objective += other.objective;
-        self.auxiliary += other.auxiliary;
-        self.weight += other.weight;
-    }
-}
 
 /// What the outputs of a network are worth, for one kind of example. It may keep memory from one example to the next, and stays
 /// on its thread.

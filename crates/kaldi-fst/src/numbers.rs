@@ -1,0 +1,7 @@
+//! Numbers of states and labels.
+
+/// A position in [`Fst::states`](crate::fst::Fst::states).
+pub type StateId = u32;
+
+/// The label of arcs that consume or produce nothing.
+pub const EPSILON: i32 = 0;
