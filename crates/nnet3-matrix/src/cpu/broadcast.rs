@@ -148,16 +148,25 @@ impl RowsWithVectors for CpuBackend {
         factor: View<'_>,
         other: View<'_>,
     ) {
-        [mean, scale, factor].iter().for_each(|row| row_of(row, &dst));
-        same_shape(&dst.as_view(), &other);
-        let (_, [mean, scale, factor, other]) = split(dst, [mean, scale, factor, other]);
-        let [mean, scale, factor] = [mean, scale, factor].map(|row| row.repeated(dst.rows()));
-        let at = |x: f32, [mean, scale, factor, y]: [f32; 4]| (x - mean) * scale + factor * y;
-        match pair(dst, src) {
-            Pair::Same(dst) => combine(dst, [mean, scale, factor, other], at),
-            Pair::Apart(dst, src) => {
-                combine(dst, [src, mean, scale, factor, other], move |_, [x, a, b, c, d]| at(x, [a, b, c, d]))
-            }
+        by_rows(dst, &[src, mean, scale, factor, other], |rows| {
+            let [src, other] = [src, other].map(|source| part(source, rows.clone()));
+            normalize_and_add(dst.row_range(rows), src, [mean, scale, factor], other)
+        })
+    }
+}
+
+/// dst = (src - mean) * scale + factor * other, with mean, scale and factor the same for all rows; in place allowed.
+#[track_caller]
+fn normalize_and_add(dst: ViewMut<'_>, src: View<'_>, rows: [View<'_>; 3], other: View<'_>) {
+    rows.iter().for_each(|row| row_of(row, &dst));
+    same_shape(&dst.as_view(), &other);
+    let (_, [mean, scale, factor, other]) = split(dst, [rows[0], rows[1], rows[2], other]);
+    let [mean, scale, factor] = [mean, scale, factor].map(|row| row.repeated(dst.rows()));
+    let at = |x: f32, [mean, scale, factor, y]: [f32; 4]| (x - mean) * scale + factor * y;
+    match pair(dst, src) {
+        Pair::Same(dst) => combine(dst, [mean, scale, factor, other], at),
+        Pair::Apart(dst, src) => {
+            combine(dst, [src, mean, scale, factor, other], move |_, [x, a, b, c, d]| at(x, [a, b, c, d]))
         }
     }
 }
