@@ -39,4 +39,5 @@ pub mod training_log;
 pub mod transcribe;
 pub mod trees;
 pub mod utterances;
+pub mod worker;
 pub mod workers;

@@ -53,6 +53,9 @@ fn find(name: &str) -> Option<Main> {
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.len() == 2 && arguments[1] == "--worker" {
+        return nnet3::worker::run(find);
+    }
     let called = arguments.first().map(|path| cli::program_name(path)).unwrap_or_default();
     if let Some(program) = find(&called) {
         return program();

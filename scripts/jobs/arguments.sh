@@ -7,24 +7,12 @@
 # and the variables of the options.
 
 runner=${BASH_SOURCE[1]##*/} # the script that reads this one
+source "${BASH_SOURCE[0]%/*}/logs.sh"
 
 refuse() { echo "$runner: $*" >&2; exit 1; }
 
 whole_number() { # <option> <value> <least>
   [[ $2 =~ ^[0-9]+$ ]] && (( $2 >= $3 )) || refuse "$1 $2: expected a whole number from $3"
-}
-
-# What contains blanks is quoted, all else is for the shell: so '|', '&&' and '$[JOB+1]' work as arguments of their own, and
-# "ark:gunzip -c a.gz |" stays one word.
-quote_command() { # <word> …
-  local word
-  command=
-  for word; do
-    if [[ $word =~ ^[^[:space:]]+$ ]]; then command+="$word "
-    elif [[ $word == *\"* ]]; then command+="'$word' "
-    else command+="\"$word\" "
-    fi
-  done
 }
 
 set_option() { # <--name> <value>
@@ -89,10 +77,7 @@ report_failures() { # <failed job> …
   echo "$runner: $# of $((last - first + 1)) failed: ${command:0:60}…" >&2
   for job in "${@:1:5}"; do
     echo "$runner: the log of ${job_name:+$job_name=$job is }$(log_of "$job"); errors in it, and its end:" >&2
-    # The program that failed first may have written its reason long before the end.
-    { grep -v '^#' "$(log_of "$job")" | head -n -3 | grep '^ERROR' | head -n 3
-      grep -v '^#' "$(log_of "$job")" | tail -n 3; grep '^# Ended' "$(log_of "$job")"; } 2>/dev/null |
-      cut -c1-300 | sed 's/^/    /' >&2
+    show_failure "$(log_of "$job")"
   done
 }
 

@@ -9,12 +9,12 @@ diagnose() { # <iteration or name> [<model before it>]
   local set per_dim=()
   [[ $compute_per_dim_accuracy == false ]] || per_dim=(--compute-per-dim-accuracy=true)
   for set in train valid; do
-    in_background "$dir/log/compute_prob_$set.$1.log" "nnet3-${kind}compute-prob" "${per_dim[@]}" "${chain_options[@]}" \
+    in_background $((num_processors + 1)) "$dir/log/compute_prob_$set.$1.log" "nnet3-${kind}compute-prob" "${per_dim[@]}" "${chain_options[@]}" \
       "$(model "$1")" ${kind:+"$dir/den.fst"} "ark,bg:nnet3-${kind}copy-egs ark:$egs/${set}_diagnostic.$ext ark:- | \
 nnet3-${kind}merge-egs --minibatch-size=1:64 ark:- ark:- |"
   done
   if [[ ${2-} ]]; then
-    in_background "$dir/log/progress.$1.log" nnet3-info "$(model "$1")" '&&' \
+    in_background $((num_processors + 1)) "$dir/log/progress.$1.log" nnet3-info "$(model "$1")" '&&' \
       nnet3-show-progress --use-gpu=no "$2" "$(model "$1")"
   fi
 }
@@ -89,7 +89,7 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
   examples="ark,bg:$(read_examples "$archive" $which)"
   examples+="| nnet3-${kind}shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
   examples+=" | nnet3-${kind}merge-egs --minibatch-size=$rule ark:- ark:- |"
-  start "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
+  begin 1 "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
     --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
     --backstitch-training-interval="$backstitch_training_interval" \
     --l2-regularize-factor="$share" --srand="$((i + srand))" \
@@ -145,6 +145,9 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   wait_for_background
   # With the model, which appears as a whole, the iteration counts as done. The average of one is that one, byte for byte.
   if (( ${#models[@]} == 1 )) && [[ $suffix == raw ]]; then mv "${models[0]}" "$(model "$next")"
+  elif [[ $suffix == raw ]]; then
+    begin 1 "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
+    finish "$process"
   else run "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
   fi
   [[ -s $(model "$next") ]] || fail "iteration $i left no $(model "$next")"

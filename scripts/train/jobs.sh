@@ -26,6 +26,8 @@ start() { # [options of the runner] [JOB=1:N] <log> <command> …; sets `process
 }
 
 finish() { # <process>
+  # shellcheck disable=SC2086
+  if [[ $1 == *.* ]]; then finish_jobs $1; return; fi
   wait "$1" || fail "stopped: a job failed; logs are in $dir/log"
 }
 
@@ -34,8 +36,13 @@ run() { # as start; returns when all is done
   finish "$process"
 }
 
-in_background() { # as start
-  start "$@"
+# As start, by workers if there may be some.
+begin() { # <worker> [options of the runner] [JOB=1:N] <log> <command> …
+  if [[ $use_workers == true ]]; then hand_out "$@"; else start "${@:2}"; fi
+}
+
+in_background() { # as begin
+  begin "$@"
   background+=("$process")
 }
 
@@ -45,9 +52,12 @@ wait_for_background() {
   background=()
 }
 
+source "$here/train/workers.sh"
+
 stop() { # <status>
   trap '' INT TERM HUP
   local pids
+  end_workers
   pids=$(jobs -p)
   # shellcheck disable=SC2086
   if [[ $pids ]]; then kill -TERM $pids 2>/dev/null || true; fi

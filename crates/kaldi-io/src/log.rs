@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use crate::terminal;
 use crate::text::{LOG_PRECISION, format_g};
@@ -15,7 +15,7 @@ use crate::text::{LOG_PRECISION, format_g};
 /// The version that log lines show: that of the file formats and messages we follow.
 pub const VERSION: &str = "5.5";
 
-static PROGRAM: OnceLock<String> = OnceLock::new();
+static PROGRAM: RwLock<&str> = RwLock::new("");
 thread_local! {
     static ACTING_AS: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
@@ -44,15 +44,17 @@ impl Site {
     }
 }
 
-/// Sets the program's name, from its path; the first call counts.
+/// Sets the program's name, from its path. (A process has few names, which stay for messages that are on their way.)
 pub fn init(program: &str) {
     let name = program.rsplit('/').next().unwrap_or(program);
-    PROGRAM.get_or_init(|| name.to_owned());
+    if name != *PROGRAM.read().unwrap_or_else(PoisonError::into_inner) {
+        *PROGRAM.write().unwrap_or_else(PoisonError::into_inner) = Box::leak(name.into());
+    }
 }
 
 /// The program's name as log lines show it; empty before [`init`].
 pub fn program() -> &'static str {
-    ACTING_AS.get().unwrap_or_else(|| PROGRAM.get().map_or("", String::as_str))
+    ACTING_AS.get().unwrap_or_else(|| *PROGRAM.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Does something that another program is there for: lines that this thread logs meanwhile have that name.

@@ -51,7 +51,8 @@ use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use clap::{Args, FromArgMatches};
 
@@ -153,27 +154,49 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
     F: FnOnce(A) -> Result<u8, E>,
 {
+    let status = status_of(argv, program);
+    LAST_STATUS.store(status, Ordering::Relaxed);
+    ExitCode::from(status)
+}
+
+fn status_of<A, E, F>(argv: Vec<OsString>, program: F) -> u8
+where
+    A: clap::Parser,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce(A) -> Result<u8, E>,
+{
     restore_sigpipe();
     log::init(&called_as(&argv));
     if let Some(status) = documentation::<A>(&argv) {
-        return ExitCode::from(status);
+        return status;
     }
     let parsed = match parse::<A>(argv) {
         Ok(parsed) => parsed,
-        Err(stop) => return ExitCode::from(end(&stop)),
+        Err(stop) => return end(&stop),
     };
     print(&parsed.echo);
     log::set_verbose(parsed.standard.verbose);
     let result = program(parsed.options);
     terminal::drain();
-    match result {
-        Ok(status) => ExitCode::from(status),
-        Err(e) => {
-            let error: Box<dyn Error + Send + Sync> = e.into();
-            report(&crate::error::chain(error.as_ref()));
-            ExitCode::from(FAILED)
-        }
-    }
+    result.unwrap_or_else(|e| {
+        let error: Box<dyn Error + Send + Sync> = e.into();
+        report(&crate::error::chain(error.as_ref()));
+        FAILED
+    })
+}
+
+/// What the program that ended last ended with; an `ExitCode` does not tell.
+static LAST_STATUS: AtomicU8 = AtomicU8::new(FAILED);
+
+/// A command line that takes the place of the process's own.
+static GIVEN: RwLock<Option<Vec<OsString>>> = RwLock::new(None);
+
+/// Runs a program's `main` as if the process had been started with these arguments, its name first. Its exit status.
+pub fn run_main(main: fn() -> ExitCode, argv: Vec<OsString>) -> u8 {
+    *GIVEN.write().unwrap_or_else(PoisonError::into_inner) = Some(argv);
+    LAST_STATUS.store(FAILED, Ordering::Relaxed);
+    main();
+    LAST_STATUS.load(Ordering::Relaxed)
 }
 
 /// How many arguments of the process come before the name of the program that runs.
@@ -187,6 +210,9 @@ pub fn skip_arguments(count: usize) {
 
 /// The command line of the program that runs, its name first.
 pub fn command_line() -> Vec<OsString> {
+    if let Some(given) = &*GIVEN.read().unwrap_or_else(PoisonError::into_inner) {
+        return given.clone();
+    }
     std::env::args_os().skip(SKIPPED.load(Ordering::Relaxed)).collect()
 }
 

@@ -1,0 +1,69 @@
+//! `nnet3-train --worker`: programs one after the other in one process, for a driver that would start hundreds of them.
+//!
+//! A line of standard input is `LOG<TAB>COMMAND`: what the command prints goes to the end of the log. Its exit status is a line of
+//! standard output. The worker ends with its input, or with a program that panics or runs out of memory. Nothing is saved but what
+//! a process costs: to start it, to link it, to get its memory.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::cli;
+use kaldi_io::log::{self, Site};
+use kaldi_io::shell;
+
+/// A program's `main`, by its name.
+pub type Find = fn(&str) -> Option<fn() -> ExitCode>;
+
+/// Does what it is told until its input ends.
+pub fn run(find: Find) -> ExitCode {
+    match serve(find) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("nnet3-train --worker: {e:#}");
+            ExitCode::from(cli::FAILED)
+        }
+    }
+}
+
+fn serve(find: Find) -> Result<()> {
+    // Programs have the log as standard output and error, and nothing to read.
+    let requests = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    let mut replies = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let nothing = OpenOptions::new().read(true).write(true).open("/dev/null").context("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    for request in requests.lines() {
+        let request = request.context("a request")?;
+        let (log, command) = request.split_once('\t').context("a request without a tab")?;
+        let to = OpenOptions::new().append(true).create(true).open(log).with_context(|| log.to_owned())?;
+        rustix::stdio::dup2_stdout(&to)?;
+        rustix::stdio::dup2_stderr(&to)?;
+        let status = status_of(find, command).unwrap_or_else(|e| {
+            log::error(&Site::PROGRAM, &format!("{e:#}"));
+            cli::FAILED
+        });
+        io::stdout().flush()?;
+        writeln!(replies, "{status}").context("a reply")?;
+    }
+    Ok(())
+}
+
+/// Runs programs that are joined by `&&`, up to the first that fails.
+fn status_of(find: Find, line: &str) -> Result<u8> {
+    for command in line.split(" && ") {
+        let Some(words) = shell::plain_words(command) else {
+            bail!("'{command}' is more than a program and its arguments")
+        };
+        let Some(program) = words.first().and_then(|name| find(name)) else {
+            bail!("'{command}' is no program of these")
+        };
+        let status = cli::run_main(program, words.into_iter().map(OsString::from).collect());
+        if status != 0 {
+            return Ok(status);
+        }
+    }
+    Ok(0)
+}
