@@ -16,7 +16,7 @@ combine() { # <name of the result>
   out=$(model "$1")
   [[ $suffix == raw ]] || out="| nnet3-am-copy --set-raw-nnet=- $(model "$num_iters") $(model "$1")"
   run_training "$dir/log/combine.log" "nnet3-${kind}combine" --use-gpu="$use_gpu" \
-    --max-objective-evaluations="$max_objective_evaluations" --verbose=3 "${options[@]}" ${kind:+"$dir/den.fst"} "${models[@]}" \
+    --max-objective-evaluations="$max_objective_evaluations" "${options[@]}" ${kind:+"$dir/den.fst"} "${models[@]}" \
     "ark,bg:nnet3-${kind}copy-egs ark:$egs/combine.$ext ark:- | nnet3-${kind}merge-egs \
 --minibatch-size=$(combination_minibatch_size) ark:- ark:- |" \
     "$out"

@@ -60,11 +60,14 @@ described_figures() { # <model>
 }
 
 # ---- training -------------------------------------------------------------------------------------------------------
+share_of=() # what one of so many jobs has of a whole
+
 # Sets `process`, which is to be waited for.
 start_training() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
   local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change
-  local options=() more input examples share=1
-  (( jobs == 1 )) || share=$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')
+  local options=() more input examples scale=1
+  [[ ${share_of[$jobs]-} ]] || share_of[$jobs]=$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')
+  shrinks_nothing || scale=$(shrinkage "$i" "$lrate")
   if (( i == 0 )); then # random parameters change fast: careful steps
     rule=$(halved_minibatch_size)
     change=$(awk -v c="$max_param_change" 'BEGIN { printf "%.8g", c / sqrt(2) }')
@@ -75,7 +78,7 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
   fi
   (( i == 0 || i % 20 )) || options+=(--verbose=1)
   read -ra more <<<"$train_opts"
-  input="nnet3-copy --learning-rate=$lrate --scale=$(shrinkage "$i" "$lrate") $(model "$i") - |"
+  input="nnet3-copy --learning-rate=$lrate --scale=$scale $dir/$i.$suffix - |"
   [[ ! $edits ]] || input+=" nnet3-copy --edits='$edits' - - |"
   # Job j reads archive (processed + j - 1) mod archives + 1; of examples with several frames, another one each time round. Chain
   # examples are shifted by another number of frames, so that all input frames have their turn at the outputs.
@@ -92,7 +95,7 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
   begin 1 "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
     --momentum="$momentum" --max-param-change="$change" --backstitch-training-scale="$backstitch_training_scale" \
     --backstitch-training-interval="$backstitch_training_interval" \
-    --l2-regularize-factor="$share" --srand="$((i + srand))" \
+    --l2-regularize-factor="${share_of[$jobs]}" --srand="$((i + srand))" \
     "${chain_options[@]}" "${options[@]}" "${more[@]}" "$input" ${kind:+"$dir/den.fst"} "$examples" "$dir/$((i + 1)).JOB.raw"
 }
 
@@ -111,8 +114,16 @@ accepted_jobs() { # <iteration> <jobs>
       n = split(text, words, " ")
       found[job] = words[n]
     }
-    END { for (job = 1; job <= jobs; job++) print job, job in found ? found[job] : -100000 }' "${logs[@]}" |
-    sort -k2,2gr -k1,1n | awk 'NR == 1 { best = $2 } best - $2 <= 1'
+    function value(job) { return job in found ? found[job] + 0 : -100000 }
+    END {
+      while (n_taken++ < jobs) {
+        next_best = 0
+        for (job = 1; job <= jobs; job++) if (!(job in taken) && (!next_best || value(job) > value(next_best))) next_best = job
+        if (value(first = first ? first : next_best) - value(next_best) > 1) break
+        taken[next_best] = 1
+        print next_best, value(next_best)
+      }
+    }' "${logs[@]}"
 }
 
 # What is said of an iteration when its model is there, while the next one trains already: its line without figures, its number, how
@@ -122,16 +133,17 @@ conclude() {
   if (( ${#concluded[@]} )); then
     say "${concluded[0]}$(described_figures "${concluded[1]}")  ${concluded[2]} s"
     write_report
+    remove_old_model $((concluded[1] - 2))
   fi
   concluded=()
 }
 
 iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <edits of dropout>
   local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out training line
-  rm -f "$dir/$next".*.raw # what an interrupted run may have left
+  remove_parts "$next" # which an interrupted run may have left
   start_training "$i" "$jobs" "$3" "$5" "$6"
   training=$process
-  diagnose "$i" $( ((i == 0)) || model $((i - 1)) )
+  if (( i == 0 )); then diagnose 0; else diagnose "$i" "$dir/$((i - 1)).$suffix"; fi
   conclude
   finish "$training"
   if (( jobs == 1 )); then accepted=(1); else mapfile -t accepted < <(accepted_jobs "$i" "$jobs"); fi
@@ -140,19 +152,18 @@ iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <e
   fi
   (( i > 0 )) || accepted=("${accepted[0]}") # models fresh from random numbers do not average well: the best one
   for job in "${accepted[@]}"; do models+=("$dir/$next.${job% *}.raw"); done
-  out=("$(model "$next")")
+  out=("$dir/$next.$suffix")
   [[ $suffix == raw ]] || out=(- \| nnet3-am-copy --set-raw-nnet=- "$(model "$i")" "$(model "$next")")
   wait_for_background
   # With the model, which appears as a whole, the iteration counts as done. The average of one is that one, byte for byte.
-  if (( ${#models[@]} == 1 )) && [[ $suffix == raw ]]; then mv "${models[0]}" "$(model "$next")"
+  if (( ${#models[@]} == 1 )) && [[ $suffix == raw ]]; then mv "${models[0]}" "$dir/$next.$suffix"
   elif [[ $suffix == raw ]]; then
     begin 1 "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
     finish "$process"
   else run "$dir/log/average.$i.log" nnet3-average "${models[@]}" "${out[@]}"
   fi
-  [[ -s $(model "$next") ]] || fail "iteration $i left no $(model "$next")"
-  rm -f "$dir/$next".*.raw
-  remove_old_model $((i - 2))
+  [[ -s $dir/$next.$suffix ]] || fail "iteration $i left no $dir/$next.$suffix"
+  remove_parts "$next"
   printf -v line 'iteration %3d of %d  epoch %5.2f of %s  jobs %d  lr %.6f' "$i" "$num_iters" "$4" "$num_epochs" "$jobs" "$5"
   concluded=("$line" "$i" $((SECONDS - began)))
 }
@@ -171,6 +182,12 @@ write_report() {
 wait_for_report() {
   if [[ $reporting ]]; then wait "$reporting" || true; fi
   reporting=
+}
+
+# The models of single jobs.
+remove_parts() { # <iteration>
+  local parts=("$dir/$1".*.raw)
+  [[ ! -e ${parts[0]} ]] || rm -f "${parts[@]}"
 }
 
 # Models are kept for combination, and one now and then.

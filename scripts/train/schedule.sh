@@ -112,13 +112,12 @@ saturation() { # <model>
     END { printf "%.6g\n", n ? sum / n : 0 }'
 }
 
+# Whether all parameters stay as they are before each iteration.
+shrinks_nothing() { [[ $proportional_shrink =~ ^0*\.?0*$ && $shrink_value =~ ^1\.?0*$ ]]; }
+
 # The scale on all parameters before an iteration.
 shrinkage() { # <iteration> <learning rate>
   local shrink
-  if [[ $proportional_shrink =~ ^0*\.?0*$ && $shrink_value =~ ^1\.?0*$ ]]; then
-    echo 1
-    return
-  fi
   shrink=$(awk -v p="$proportional_shrink" -v lr="$2" 'BEGIN { printf "%.10g", 1 - p * lr }')
   is_less "0.5" "$shrink" || fail "--proportional-shrink=$proportional_shrink scales parameters by $shrink: expected above 0.5"
   if is_less "$shrink_value" "$shrink" &&
