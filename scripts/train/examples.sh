@@ -32,19 +32,19 @@ set_get_egs() { # <data folder or rspecifier> <script file of features> <of targ
   get_egs+=("${ivector_options[@]}" "$(features_rspecifier "$1" "$2")" "scp:$3")
 }
 
-# Sets reader: the words of a pipe that writes the examples of an archive to its standard output, with an option of the
+# Sets reader: the words of a pipe that writes the examples of an archive to its standard output, with options of the
 # program that copies them.
-set_reader() { # <archive, or an expression of the shell that gives its number> [<option>]
+set_reader() { # <archive, or an expression of the shell that gives its number> [<option> …]
   if [[ $on_the_fly == true ]]; then
     set_get_egs "$feats" "$dir/data/feats.$1.scp" "$targets_scp"
     reader=("${get_egs[@]}" ark:-)
-    [[ ! ${2-} ]] || reader+=(\| "nnet3-${kind}copy-egs" "$2" ark:- ark:-)
-  else reader=("nnet3-${kind}copy-egs" ${2:+"$2"} "ark:$egs/$ext.$1.ark" ark:-)
+    (( $# == 1 )) || reader+=(\| "nnet3-${kind}copy-egs" "${@:2}" ark:- ark:-)
+  else reader=("nnet3-${kind}copy-egs" "${@:2}" "ark:$egs/$ext.$1.ark" ark:-)
   fi
 }
 
 # The same for use within an rspecifier.
-read_examples() { # <archive> [<option>]
+read_examples() { # <archive> [<option> …]
   local word
   set_reader "$@"
   for word in "${reader[@]}"; do

@@ -82,14 +82,18 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
   [[ ! $edits ]] || input+=" nnet3-copy --edits='$edits' - - |"
   # Job j reads archive (processed + j - 1) mod archives + 1; of examples with several frames, another one each time round. Chain
   # examples are shifted by another number of frames, so that all input frames have their turn at the outputs.
-  local number="$processed+JOB-1" which=
+  local number="$processed+JOB-1" which=()
   local archive="\$[($number)%$num_archives+1]"
-  [[ $frame_level == false ]] || which="--frame=\$[(($number)/$num_archives+($number)%$num_archives+1)%$chunk]"
+  [[ $frame_level == false ]] || which=("--frame=\$[(($number)/$num_archives+($number)%$num_archives+1)%$chunk]")
+  # Around that frame no more is read than the network does. (Pieces of less than eight rows would be compressed anew.)
+  if [[ $frame_level == true ]] && (( left_context + right_context + 1 >= 8 )); then
+    which+=("--left-context=$left_context" "--right-context=$right_context")
+  fi
   if [[ $objective == chain ]]; then
-    which="--frame-shift=\$[(($number)/$num_archives+($number)%$num_archives+1)%$frame_subsampling_factor]"
+    which=("--frame-shift=\$[(($number)/$num_archives+($number)%$num_archives+1)%$frame_subsampling_factor]")
     options+=(--apply-deriv-weights="$apply_deriv_weights")
   fi
-  examples="ark,bg:$(read_examples "$archive" $which)"
+  examples="ark,bg:$(read_examples "$archive" "${which[@]}")"
   examples+="| nnet3-${kind}shuffle-egs --buffer-size=$shuffle_buffer_size --srand=$((i + srand)) ark:- ark:-"
   examples+=" | nnet3-${kind}merge-egs --minibatch-size=$rule ark:- ark:- |"
   begin 1 "${train_cmd_words[@]}" JOB=1:"$jobs" "$dir/log/train.$i.JOB.log" "nnet3-${kind}train" --use-gpu="$use_gpu" --print-interval=10 \
