@@ -199,6 +199,25 @@ check "train.sh: validation data of their own, no combination" reaches 0.94 vali
 check "train.sh: on examples that are there" eval \
   'train egs --feats= --targets= --egs-dir="$work/plain/egs" "${tdnn[@]}" --backstitch-training-scale=0.3 \
    --backstitch-training-interval=2 && is_good egs'
+damaged_examples_are_named() { # with workers, and with processes for each job
+  cp -r "$work/plain/egs" "$work/damaged"
+  head -c 3000 "$work/plain/egs/egs.3.ark" >"$work/damaged/egs.3.ark"
+  local options
+  for options in "--cmd=run.sh" "--cmd=run.sh --max-jobs-run 4"; do
+    rm -rf "$work/of-damaged"
+    refuses of-damaged --feats= --targets= --egs-dir="$work/damaged" "${tdnn[@]}" --restart=true "$options" >/dev/null
+    grep -q 'train\.[0-9.]*\.log' "$work/said" && grep -q 'ERROR.*egs.3.ark' "$work/said" && grep -q 'a job failed' "$work/said" || return 1
+    ! ls "$work/of-damaged"/final.raw 2>/dev/null && grep -q "^# Ended (code 255) at" "$work/of-damaged"/log/train.1.*.log || return 1
+  done
+}
+check "train.sh: damaged examples are named" damaged_examples_are_named
+with_and_without_workers() {
+  train processes "${tdnn[@]}" --cleanup=false --momentum=0.5 --cmd="run.sh --max-jobs-run 4" &&
+    cmp "$work/plain/final.raw" "$work/processes/final.raw" &&
+    diff <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//; s/\/processes\//\/plain\//g' "$work/processes/log/train.3.1.log") \
+      <(sed '/^# \(Started\|Ended\|Acc\)/d; s/[0-9.e-]* seconds.*//' "$work/plain/log/train.3.1.log")
+}
+check "train.sh: a process for each job gives the same bytes and logs" with_and_without_workers
 check "train.sh: from a model" reaches 0.95 more --input-model="$work/plain/final.raw" --num-epochs=1 --remove-egs=true \
   --minibatch-size=64,32
 
@@ -368,7 +387,7 @@ survives() {
       --num-jobs-initial=2 --num-jobs-final=3 --minibatch-size=32 --initial-effective-lrate=0.001 "${tdnn[@]}" \
       --cleanup=false --momentum=0.5 "$work/killed" 2>>"$work/killed.log" &
     pid=$!
-    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.05 + 1.5 * r / 32768 }')"
+    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.05 + 0.5 * r / 32768 }')"
     kind=$((attempt % 5))
     if strike $pid $kind; then strikes[kind]=$((strikes[kind] + 1)) struck=$((struck + 1)); fi
     wait $pid 2>/dev/null

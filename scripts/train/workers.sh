@@ -74,7 +74,7 @@ finish_jobs() { # <worker.number> …
       end_job "$worker.${worker_done[$worker]}" "$status"
       worker_done[$worker]=$((${worker_done[$worker]} + 1))
     done
-    (( job_status[$id] == 0 )) || { failed=1; say "${job_log[$id]} says:"; show_failure "${job_log[$id]}"; }
+    (( job_status[$id] == 0 )) || { failed=1; say "${job_log[$id]} says:"; show_failure "${job_log[$id]}" || true; }
     unset "job_log[$id]" "job_began[$id]" "job_status[$id]"
   done
   (( ! failed )) || fail "stopped: a job failed; logs are in $dir/log"

@@ -29,4 +29,5 @@ mod sound_programs;
 mod table_programs;
 mod training_programs;
 mod trees;
+mod worker;
 mod xconfig;
