@@ -58,9 +58,12 @@ stop() { # <status>
   trap '' INT TERM HUP
   local pids
   end_workers
-  pids=$(jobs -p)
-  # shellcheck disable=SC2086
-  if [[ $pids ]]; then kill -TERM $pids 2>/dev/null || true; fi
+  # More than once: a shell that has just been forked may lose a signal.
+  while pids=$(jobs -rp) && [[ $pids ]]; do
+    # shellcheck disable=SC2086
+    kill -TERM $pids 2>/dev/null || true
+    sleep 0.02
+  done
   wait || true
   exit "$1"
 }

@@ -14,6 +14,7 @@ if [[ ${cmd_words[*]} == "$here/run.sh" && ! $train_cmd_opts && ! -e /dev/nvidia
 
 start_worker() { # <number>
   local pipe=$dir/.worker.$1 with_parent=() fd in out
+  worker_jobs[$1]=0 worker_done[$1]=0
   if $has_setpriv; then with_parent=(setpriv --pdeathsig TERM); fi
   rm -f "$pipe".*
   mkfifo "$pipe.in" "$pipe.out"
@@ -24,7 +25,7 @@ start_worker() { # <number>
   ) &
   worker_pids[$1]=$!
   exec {in}>"$pipe.in" {out}<"$pipe.out"
-  worker_in[$1]=$in worker_out[$1]=$out worker_jobs[$1]=0 worker_done[$1]=0
+  worker_in[$1]=$in worker_out[$1]=$out
   rm -f "$pipe".*
 }
 
