@@ -168,6 +168,9 @@ fn more_states_than_allowed() {
     // A cycle without input whose costs shrink for ever.
     let cycle = text::parse("0 1 0 0 -1\n1 0 0 0 -1\n1\n").unwrap();
     assert_eq!(ops::determinize_star(cycle, options), Err(Error::TooManyStates { limit: 20 }));
+    // The same where the cycle is in the set that it begins with, so that no state is new.
+    let cycle = text::parse("0 0 0 0 -1\n0\n").unwrap();
+    assert_eq!(ops::determinize_star(cycle, options), Err(Error::TooManyStates { limit: 20 }));
 }
 
 /// Classes by splitting again and again until nothing changes.

@@ -53,10 +53,11 @@ impl Closure {
             let nothing = Element { weight: f32::INFINITY, ..element };
             self.entries.push(Entry { element: nothing, further: element.weight, waiting: true });
         }
+        // The states of the set come first, once each.
         let mut rounds = 0;
         while let Some(position) = self.queue.pop_front() {
-            rounds += usize::from(position >= set.len());
-            if let Some(limit) = options.most_states.filter(|&limit| rounds > limit + 1) {
+            rounds += 1;
+            if let Some(limit) = options.most_states.filter(|&limit| rounds > set.len() + limit + 1) {
                 return Err(Error::TooManyStates { limit });
             }
             let entry = &mut self.entries[position];
