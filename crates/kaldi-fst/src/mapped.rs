@@ -126,6 +126,12 @@ impl MappedFst {
         self.state(state as usize).input_epsilons
     }
 
+    /// Says that the arc at this position is going to be read.
+    #[inline]
+    pub fn expect_arc(&self, position: usize) {
+        self.file.expect(self.arcs_at + position * ARC_BYTES);
+    }
+
     #[inline]
     pub fn arcs(&self, range: Range<usize>) -> &[PackedArc] {
         let [begin, end] = [range.start, range.end].map(|arc| self.arcs_at + arc * ARC_BYTES);

@@ -26,6 +26,20 @@ impl MappedFile {
         let map = unsafe { MmapOptions::new().populate().map_copy_read_only(file) };
         map.ok().map(MappedFile)
     }
+
+    /// Asks the processor for the cache line with the byte at `offset`, which is going to be read. Beyond the end, nothing happens.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub fn expect(&self, offset: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(byte) = self.0.get(offset) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: this reads nothing, wherever it points.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = offset;
+    }
 }
 
 impl Deref for MappedFile {

@@ -23,6 +23,9 @@ pub trait Graph {
     /// Arcs among which are all that consume nothing, in their order; those that consume a frame are to be passed over.
     fn epsilons(&mut self, state: StateId) -> Arcs<'_>;
 
+    /// Says that arcs of this state are going to be asked for, so that they are on their way from memory.
+    fn expect(&self, _state: StateId) {}
+
     /// Whether there can be arcs that consume nothing, as far as it is known without work.
     fn may_have_epsilons(&self, state: StateId) -> bool;
 
@@ -191,6 +194,13 @@ impl SearchGraph {
     }
 
     #[inline]
+    pub(crate) fn expect(&self, state: StateId) {
+        if let Place::File(fst) = &self.place {
+            fst.expect_arc(self.states[state as usize].first as usize);
+        }
+    }
+
+    #[inline]
     pub(crate) fn has_epsilons(&self, state: StateId) -> bool {
         let Bounds { first, emitting } = self.states[state as usize];
         first != emitting
@@ -225,6 +235,11 @@ impl Graph for &SearchGraph {
     #[inline]
     fn epsilons(&mut self, state: StateId) -> Arcs<'_> {
         SearchGraph::epsilons(self, state)
+    }
+
+    #[inline]
+    fn expect(&self, state: StateId) {
+        SearchGraph::expect(self, state);
     }
 
     #[inline]

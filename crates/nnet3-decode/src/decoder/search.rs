@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 const PRUNE_SCALE: f32 = 0.1;
 /// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
 const MOST_STEPS_PER_STATE: usize = 1000;
+/// How many states before its turn a state's arcs are asked for.
+const AHEAD: usize = 4;
 
 /// The tokens after some frames.
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +164,10 @@ impl<G: Graph> LatticeDecoder<G> {
                 next_cutoff = next_cutoff.min(next + adaptive_beam);
             }
         }
-        for &Active { state, token, .. } in &list {
+        for (i, &Active { state, token, .. }) in list.iter().enumerate() {
+            if let Some(later) = list.get(i + AHEAD).filter(|later| tokens.get(later.token).cost <= cutoff) {
+                graph.expect(later.state);
+            }
             let cost = tokens.get(token).cost;
             if cost > cutoff {
                 continue;
@@ -198,6 +203,9 @@ impl<G: Graph> LatticeDecoder<G> {
         queue.extend(states.filter(|&state| graph.may_have_epsilons(state)));
         let mut steps = 0;
         while let Some(state) = queue.pop() {
+            if let Some(&later) = queue.len().checked_sub(AHEAD).and_then(|at| queue.get(at)) {
+                graph.expect(later);
+            }
             let Some(&mut token) = active.get_mut(state) else { continue };
             let cost = tokens.get(token).cost;
             if cost >= cutoff {
