@@ -22,8 +22,8 @@ impl Rule for BothSides {
         match products {
             Products::Rows(rows) => {
                 let way = match rows.filter(context, to.linear.as_view()) {
-                    Some((filter, taps)) => Way::Filter(filter, taps),
-                    None => Way::Copy,
+                    Some((filter, taps)) => InputProduct::Filter(filter, taps),
+                    None => InputProduct::Copy,
                 };
                 self.add_gradient(context, to, rows.pieces(), way, rows.deriv);
             }
@@ -43,7 +43,7 @@ impl Rule for BothSides {
             context,
             to,
             std::iter::once(Piece { x: input, columns }),
-            Way::AsTheyAre(input),
+            InputProduct::AsTheyAre(input),
             deriv,
         );
         true
@@ -117,7 +117,7 @@ impl BothSides {
         context: Context<'_>,
         to: Affine<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
-        way: Way<'_>,
+        way: InputProduct<'_>,
         deriv: View<'_>,
     ) {
         let Affine { linear, bias, rate } = to;
@@ -170,10 +170,10 @@ impl BothSides {
         context: Context<'_>,
         sum: Gradient<'_>,
         input: impl Iterator<Item = Piece<'a>> + Clone,
-        way: Way<'_>,
+        way: InputProduct<'_>,
     ) {
         match way {
-            Way::Copy => {
+            InputProduct::Copy => {
                 let width = sum.linear.cols() + sum.bias.is_some() as usize;
                 let (rows, others) = (sum.derivs.rows(), sum.derivs.cols());
                 match self.input.preconditioning(context, rows, width, others) {
@@ -181,10 +181,12 @@ impl BothSides {
                     _ => self.add_corrected(context, sum, input),
                 }
             }
-            Way::Filter(filter, taps) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
-                filter.backward_params(context, linear, rate, derivs, &taps);
-            }),
-            Way::AsTheyAre(x) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
+            InputProduct::Filter(filter, taps) => {
+                self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
+                    filter.backward_params(context, linear, rate, derivs, &taps);
+                })
+            }
+            InputProduct::AsTheyAre(x) => self.add_as_it_is(context, sum, input, |linear, rate, derivs| {
                 x.gradient(context, linear, rate, derivs, 1.0);
             }),
         }
@@ -291,7 +293,7 @@ impl BothSides {
 }
 
 /// How the product of derivatives with preconditioned rows of the input is made.
-enum Way<'a> {
+enum InputProduct<'a> {
     /// With a copy of the input.
     Copy,
     /// With the input as it is, through a filter over its taps.
@@ -434,8 +436,8 @@ pub(crate) mod tests {
                 let (input, deriv) = (rows(&random, ROWS + (taps - 1) * step, DIM), rows(&random, ROWS, DIM));
                 let tap = |k: usize| input.view().row_range(k * step..k * step + ROWS);
                 let views = [tap(0), tap(1), tap(taps - 1)];
-                let gradients = [Way::Copy, Way::Filter(filter, views)].map(|way| {
-                    let rule = &mut new[matches!(way, Way::Filter(..)) as usize];
+                let gradients = [InputProduct::Copy, InputProduct::Filter(filter, views)].map(|way| {
+                    let rule = &mut new[matches!(way, InputProduct::Filter(..)) as usize];
                     let mut linear = Matrix::zeros(input.device(), DIM, taps * DIM);
                     let mut bias = Matrix::zeros(input.device(), 1, if with_bias { DIM } else { 0 });
                     let pieces = (0..taps)
