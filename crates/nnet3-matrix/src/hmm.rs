@@ -6,9 +6,12 @@
 //! addition in each direction. The model may leak: from every state, at no cost in emissions, to the states of a fixed
 //! distribution π (`leak` times the sum of all α, in proportion to π). What of that arrives in an entry is known beforehand:
 //! `leak` · Σ q · π(from) of the sum of all α.
+//!
+//! Most models go on in a state by an arc that emits a symbol of its own. An entry of nothing but such an arc is a *loop*: what it gives
+//! to the way back concerns its state alone, and need not be looked up by others.
 
 use crate::memory::Remote;
-use crate::view::View;
+use crate::view::{View, ViewMut};
 
 /// An arc of a hidden Markov model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +38,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
+    /// Terms of a sum are in the order of their rows.
     fn new(count: usize, mut list: Vec<(u32, Term)>) -> Sums {
         list.sort_by_key(|(sum, term)| (*sum, term.row));
         let mut starts = vec![0; count + 1];
@@ -48,12 +52,9 @@ impl Sums {
         &self.terms[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
 
-    /// The first `count` sums, those that read the same rows after each other.
-    fn by_rows(&self, count: usize) -> Vec<u32> {
-        let rows = |&k: &u32| self.of(k as usize).iter().map(|term| term.row);
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_by(|a, b| rows(a).cmp(rows(b)));
-        order
+    /// Whether sum number k has one term, which is of this row.
+    fn is_only(&self, k: usize, row: u32) -> bool {
+        matches!(self.of(k), [term] if term.row == row)
     }
 }
 
@@ -70,8 +71,10 @@ pub struct Hmm {
     pub(crate) others: Vec<u32>,
     /// For each entry, the states that its arcs come from.
     pub(crate) into: Sums,
-    /// For each state, the entries that its arcs lead into.
+    /// For each state, the entries that its arcs lead into, loops (beyond main entries) last.
     pub(crate) out: Sums,
+    /// Where in `out` the loops of each state begin.
+    pub(crate) out_loops: Vec<u32>,
     /// The states, those that lead to the same entries after each other: so they find what they read in the nearest cache.
     pub(crate) backward_order: Vec<u32>,
     /// Copies on devices.
@@ -122,7 +125,23 @@ impl Hmm {
                 |arc: &&HmmArc| f64::from(arc.probability) * f64::from(distribution[arc.from as usize]);
             group.iter().map(term).sum::<f64>() as f32
         };
-        let (into, out) = (Sums::new(entries.len(), into), Sums::new(states, out));
+        let (into, mut out) = (Sums::new(entries.len(), into), Sums::new(states, out));
+        let mut out_loops = Vec::with_capacity(states);
+        for state in 0..states {
+            let range = out.starts[state] as usize..out.starts[state + 1] as usize;
+            let others = other_starts[state]..other_starts[state + 1];
+            let is_loop =
+                |term: &Term| others.contains(&term.row) && into.is_only(term.row as usize, state as u32);
+            out.terms[range.clone()].sort_by_key(is_loop);
+            out_loops
+                .push((range.start + out.terms[range].iter().filter(|term| !is_loop(term)).count()) as u32);
+        }
+        let mut backward_order: Vec<u32> = (0..states as u32).collect();
+        let rows = |&state: &u32| {
+            let kept = out.starts[state as usize] as usize..out_loops[state as usize] as usize;
+            out.terms[kept].iter().map(|term| term.row)
+        };
+        backward_order.sort_by(|a, b| rows(a).cmp(rows(b)));
         Hmm {
             states,
             emissions,
@@ -132,9 +151,10 @@ impl Hmm {
                 .collect(),
             entry_leaks: entries.iter().map(leak).collect(),
             others: other_starts,
-            backward_order: out.by_rows(states),
+            backward_order,
             into,
             out,
+            out_loops,
             remote: Remote::default(),
         }
     }
@@ -151,10 +171,6 @@ impl Hmm {
     }
     pub fn arcs(&self) -> usize {
         self.out.terms.len()
-    }
-    /// The entries that the arcs of a state lead into, with the arcs' probabilities.
-    pub fn entries_from(&self, state: usize) -> impl Iterator<Item = (usize, f32)> {
-        self.out.of(state).iter().map(|term| (term.row as usize, term.factor))
     }
 }
 
@@ -179,6 +195,30 @@ impl HmmStep<'_> {
         shape(&self.likelihoods, hmm.emissions(), n);
         shape(&self.scale, 1, n);
         n
+    }
+}
+
+/// What the way back goes on with from step to step, with a column for each sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct HmmWayBack<'a> {
+    /// β: states × n.
+    pub beta: ViewMut<'a>,
+    /// leak · Σ π β: 1 × n.
+    pub shared: ViewMut<'a>,
+    /// π: states × 1.
+    pub initial: View<'a>,
+    /// Memory for a step: entries × n. What it has after the step is for nobody.
+    pub entries: ViewMut<'a>,
+}
+
+impl HmmWayBack<'_> {
+    /// Panics unless all shapes fit `n` sequences.
+    #[track_caller]
+    pub(crate) fn check(&self, hmm: &Hmm, n: usize) {
+        shape(&self.beta.as_view(), hmm.states(), n);
+        shape(&self.shared.as_view(), 1, n);
+        shape(&self.initial, hmm.states(), 1);
+        shape(&self.entries.as_view(), hmm.entries(), n);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::operand::CLOSE;
 use super::*;
-use nnet3_matrix::hmm::{Hmm, HmmArc, HmmStep};
+use nnet3_matrix::hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 
 /// Sums of a few dozen products.
 const SUM: f64 = 2e-6;
@@ -51,69 +51,63 @@ pub(crate) fn hmm_forward(device: &Device) {
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
         let sources = [&alpha, &likelihoods, &scale];
         let leak = case.one_of(&[0.0, 0.1]);
-        let mut next = case.normals(hmm.states(), n);
-        device.hmm_forward(next.view_mut(), hmm, step(sources, leak));
-        next.expect(SUM, |j, n| {
-            let into = arcs.iter().filter(|arc| arc.to as usize == j);
+        let (mut next, mut total) = (case.normals(hmm.states(), n), case.normals(1, n));
+        device.hmm_forward(next.view_mut(), total.view_mut(), hmm, step(sources, leak));
+        let sum = |to: Option<usize>, n| {
+            let into = arcs.iter().filter(|arc| to.is_none_or(|to| arc.to as usize == to));
             let sum = into.map(|arc| brought(arc, distribution, sources, leak.into(), n)).sum();
             (sum, sum)
-        });
+        };
+        next.expect(SUM, |j, n| sum(Some(j), n));
+        total.expect(SUM, |_, n| sum(None, n));
     });
 }
 
-/// All three, one after the other, as recursions use them.
-pub(crate) fn hmm_entries(device: &Device) {
+/// After a step forward, as recursions use it.
+pub(crate) fn hmm_backward(device: &Device) {
     models(device, |case, hmm, arcs, distribution, n| {
         let alpha = positive(case, hmm.states(), n);
         let (likelihoods, scale) = (positive(case, hmm.emissions(), n), positive(case, 1, n));
         let sources = [&alpha, &likelihoods, &scale];
         let leak = case.one_of(&[0.0, 0.1]);
-        let mut next = case.normals(hmm.states(), n);
-        device.hmm_forward(next.view_mut(), hmm, step(sources, leak));
-        let (beta, shared) = (positive(case, hmm.states(), n), positive(case, 1, n));
+        let (mut next, mut total) = (case.normals(hmm.states(), n), case.normals(1, n));
+        device.hmm_forward(next.view_mut(), total.view_mut(), hmm, step(sources, leak));
+        let (mut beta, mut shared) = (positive(case, hmm.states(), n), positive(case, 1, n));
         let mut entries = case.normals(hmm.entries(), n);
         let mut posteriors = case.normals(hmm.emissions(), n);
-        device.hmm_entries(
-            entries.view_mut(),
-            posteriors.view_mut(),
-            hmm,
-            step(sources, leak),
-            next.view(),
-            beta.view(),
-            shared.view(),
-        );
-        let after = |arc: &HmmArc, n| beta.at(arc.to as usize, n) + shared.at(0, n);
+        let after: Vec<f64> =
+            (0..hmm.states() * n).map(|k| beta.at(k / n, k % n) + shared.at(0, k % n)).collect();
+        let after = |arc: &HmmArc, c: usize| after[arc.to as usize * n + c];
+        let initial = case.operand(hmm.states(), 1, |_, state, _| distribution[state]);
+        let way = HmmWayBack {
+            beta: beta.view_mut(),
+            shared: shared.view_mut(),
+            initial: initial.view(),
+            entries: entries.view_mut(),
+        };
+        device.hmm_backward(way, posteriors.view_mut(), -0.5, hmm, step(sources, leak), next.view());
         posteriors.expect(SUM, |symbol, n| {
             // A main entry's part is a difference of sums over all entries of its state.
             let (mut sum, mut size) = (0.0, 0.0);
             for arc in arcs {
                 let brought = brought(arc, distribution, sources, leak.into(), n) * after(arc, n);
                 size += brought;
-                sum += if arc.emission as usize == symbol { brought } else { 0.0 };
+                sum += if arc.emission as usize == symbol { -0.5 * brought } else { 0.0 };
             }
             (sum, size)
         });
-        let mut previous = case.normals(hmm.states(), n);
-        device.hmm_backward(previous.view_mut(), hmm, entries.view(), scale.view());
-        previous.expect(SUM, |i, n| {
+        let before = |i: usize, n: usize| {
             let out = arcs.iter().filter(|arc| arc.from as usize == i);
             let likelihood = |arc: &HmmArc| likelihoods.at(arc.emission as usize, n);
             let sum =
                 out.map(|arc| f64::from(arc.probability) * likelihood(arc) * after(arc, n)).sum::<f64>();
-            (sum * scale.at(0, n), sum * scale.at(0, n))
-        });
-    });
-}
-
-pub(crate) fn hmm_backward(device: &Device) {
-    models(device, |case, hmm, _, _, n| {
-        let (entries, scale) = (case.normals(hmm.entries(), n), case.normals(1, n));
-        let mut beta = case.normals(hmm.states(), n);
-        device.hmm_backward(beta.view_mut(), hmm, entries.view(), scale.view());
-        beta.expect(SUM, |i, n| {
-            let terms = hmm.entries_from(i).map(|(entry, q)| f64::from(q) * entries.at(entry, n));
-            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-            (sum * scale.at(0, n), size * scale.at(0, n).abs())
+            sum * scale.at(0, n)
+        };
+        beta.expect(SUM, |i, n| (before(i, n), before(i, n)));
+        shared.expect(SUM, |_, n| {
+            let terms = distribution.iter().enumerate().map(|(i, &p)| f64::from(p) * before(i, n));
+            let sum = f64::from(leak) * terms.sum::<f64>();
+            (sum, sum)
         });
     });
 }

@@ -46,7 +46,7 @@ macro_rules! each_primitive {
             }
             lstm { lstm_cell lstm_cell_backward }
             banded { banded_dots banded_apply banded_scatter }
-            hmm { hmm_forward hmm_entries hmm_backward fetch_elements add_elements exp_within add_excess }
+            hmm { hmm_forward hmm_backward fetch_elements add_elements exp_within add_excess }
             learning { learn }
             random { fill_uniform fill_normal }
         }

@@ -1,7 +1,7 @@
 //! The forward-backward algorithm over all sequences of a minibatch, in probabilities that are scaled in each frame.
 
 use nnet3_matrix::workspace::{Scratch, Workspace};
-use nnet3_matrix::{Accumulator, Device, HmmStep, Map, View, ViewMut};
+use nnet3_matrix::{Accumulator, Device, HmmStep, HmmWayBack, Map, View, ViewMut};
 
 use super::graph::DenominatorGraph;
 
@@ -148,42 +148,46 @@ impl Sequences<'_, '_> {
         device.upload(initial.view_mut(), graph.initial());
         device.set(alpha(0), 1.0);
         device.scale_rows(alpha(0), initial.view());
+        device.col_sums(totals.row(0), 1.0, alpha(0).as_view(), 0.0);
         for frame in 0..=frames {
-            device.col_sums(totals.row(frame), 1.0, alpha(frame).as_view(), 0.0);
             device.map(scales.row(frame), totals.row(frame).as_view(), Map::Inverse);
             if frame < frames {
                 self.likelihoods(likelihoods, frame);
-                device.hmm_forward(alpha(frame + 1), hmm, step(frame));
+                device.hmm_forward(alpha(frame + 1), totals.row(frame + 1), hmm, step(frame));
             }
         }
         let Some(posteriors) = posteriors else { return };
 
         // Σ π β, by which what leaks into a state anywhere is multiplied, is the same for all states.
         let (mut beta, mut shared) = (workspace.take(states, count), workspace.take(1, count));
-        let (beta, shared) = (beta.view_mut(), shared.view_mut());
         let (mut entries, mut occupation) =
             (workspace.take(hmm.entries(), count), workspace.take(pdfs, count));
-        let (entries, occupation) = (entries.view_mut(), occupation.view_mut());
+        let occupation = occupation.view_mut();
+        let way = HmmWayBack {
+            beta: beta.view_mut(),
+            shared: shared.view_mut(),
+            initial: initial.view(),
+            entries: entries.view_mut(),
+        };
         let (mut ones, mut occupied) = (workspace.take(1, count), workspace.take(1, count));
         device.set(ones.view_mut(), 1.0);
-        let share = || device.col_dots(shared, leak, alpha(0).as_view(), beta.as_view(), 0.0);
-        device.set_rows(beta, scales.row(frames).as_view());
-        device.scale(beta, (1.0 / last) as f32);
+        device.set_rows(way.beta, scales.row(frames).as_view());
+        device.scale(way.beta, (1.0 / last) as f32);
+        device.col_dots(way.shared, leak, alpha(0).as_view(), way.beta.as_view(), 0.0);
         for frame in (0..frames).rev() {
-            share();
             self.likelihoods(likelihoods, frame);
-            let (next, beta_next) = (alpha(frame + 1).as_view(), beta.as_view());
-            device.hmm_entries(entries, occupation, hmm, step(frame), next, beta_next, shared.as_view());
-            device.hmm_backward(beta, hmm, entries.as_view(), scales.row(frame).as_view());
+            // The sum over posteriors is wanted at the first frame.
+            let factor = if frame == 0 { 1.0 } else { posteriors.factor };
+            device.hmm_backward(way, occupation, factor, hmm, step(frame), alpha(frame + 1).as_view());
             if frame == 0 {
                 device.col_sums(occupied.view_mut(), 1.0, occupation.as_view(), 0.0);
                 device.accumulate_dot(sums, OCCUPIED, 1.0, occupied.view(), ones.view());
+                device.scale(occupation, posteriors.factor);
             }
-            device.scale(occupation, posteriors.factor);
             device.copy_transposed(posteriors.deriv.row_range(self.rows(frame)), occupation.as_view());
         }
         // Before the first frame α is π, and with what leaks (1 + leak Σ π) π.
-        device.col_dots(shared, last as f32, alpha(0).as_view(), beta.as_view(), 0.0);
-        device.accumulate_dot(sums, PRODUCTS, 1.0, shared.as_view(), ones.view());
+        device.col_dots(way.shared, last as f32, alpha(0).as_view(), way.beta.as_view(), 0.0);
+        device.accumulate_dot(sums, PRODUCTS, 1.0, way.shared.as_view(), ones.view());
     }
 }

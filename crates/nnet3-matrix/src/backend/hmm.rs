@@ -1,6 +1,6 @@
 //! Steps of the forward and backward recursion of a hidden Markov model, for several sequences, a column each.
 
-use crate::hmm::{Hmm, HmmStep};
+use crate::hmm::{Hmm, HmmStep, HmmWayBack};
 use crate::view::{View, ViewMut};
 
 /// Steps of the recursions of hidden Markov models. See the conventions of [`crate::backend`].
@@ -11,22 +11,19 @@ pub trait HiddenMarkovModels {
     }
     /// One step of the forward recursion for the sequences in the columns, for each state j:
     /// next\[j\] = Σ x(e) · (scale · Σ q · alpha\[i\] + leak · Σ q · π\[i\]) over the entries e of j and the arcs of e, with
-    /// probabilities q, from states i; x(e) is the likelihood of the symbol of e.
-    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>);
-    /// What the step gives for each entry e of each state j: entries\[e\] = x(e) · (beta\[j\] + shared), the share of `beta` that is
-    /// due to e, and posteriors\[s\] = Σ (beta\[j\] + shared) · (what e had in next\[j\]) over the entries of symbol s. `next` is
-    /// what [`HiddenMarkovModels::hmm_forward`] made of `step`, `shared` is 1 × n.
-    #[allow(clippy::too_many_arguments)]
-    fn hmm_entries(
+    /// probabilities q, from states i; x(e) is the likelihood of the symbol of e. total (1 × n) = Σ next\[j\].
+    fn hmm_forward(&self, next: ViewMut<'_>, total: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>);
+    /// The step backwards, from `way.beta` at its end to that at its beginning. With b\[j\] = beta\[j\] + shared for each state j,
+    /// posteriors\[s\] = factor · Σ b\[j\] · (what e had in next\[j\]) over the entries e of symbol s, each of a state j;
+    /// beta\[i\] becomes scale · Σ q · x(e) · b\[j\] over the arcs of state i, with probability q into entry e of state j; and
+    /// shared becomes leak · Σ π\[i\] · beta\[i\] of these. `next` is what [`HiddenMarkovModels::hmm_forward`] made of `step`.
+    fn hmm_backward(
         &self,
-        entries: ViewMut<'_>,
+        way: HmmWayBack<'_>,
         posteriors: ViewMut<'_>,
+        factor: f32,
         hmm: &Hmm,
         step: HmmStep<'_>,
         next: View<'_>,
-        beta: View<'_>,
-        shared: View<'_>,
     );
-    /// The step backwards: beta\[i\] = scale · Σ q · entries\[e\] over the arcs of state i with probability q into entry e.
-    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>);
 }

@@ -101,6 +101,11 @@ impl RowsMut<'_> {
         // checked that no readable rows overlap.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.add(i * self.shape.stride), self.shape.cols) }
     }
+    /// The rows, to read for as long as nothing is written to them.
+    #[inline(always)]
+    pub fn read(&self) -> Rows<'_> {
+        Rows { shape: self.shape, pointer: self.pointer, life: PhantomData }
+    }
 }
 
 pub(super) fn on_host(view: &View<'_>) {
@@ -129,6 +134,20 @@ pub(super) fn split<'a, const N: usize>(
         assert!(!overlap(&dst.as_view(), src), "destination overlaps a source: {dst:?}, {src:?}");
     }
     (destination(dst), sources.map(source))
+}
+
+/// Several destinations and sources. Destinations must overlap neither each other nor sources; sources may overlap each other.
+#[track_caller]
+pub(super) fn split_all<'a, const D: usize, const N: usize>(
+    destinations: [ViewMut<'a>; D],
+    sources: [View<'a>; N],
+) -> ([RowsMut<'a>; D], [Rows<'a>; N]) {
+    for (k, dst) in destinations.iter().enumerate() {
+        for other in destinations[..k].iter().map(ViewMut::as_view).chain(sources) {
+            assert!(!overlap(&dst.as_view(), &other), "destination overlaps {other:?}: {dst:?}");
+        }
+    }
+    (destinations.map(destination), sources.map(source))
 }
 
 /// A destination and a source that is either the same elements or does not overlap.

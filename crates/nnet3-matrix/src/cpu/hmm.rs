@@ -1,11 +1,11 @@
 //! Steps of the forward and backward recursions of hidden Markov models, sixteen sequences at a time.
 
 use super::CpuBackend;
-use super::access::{Rows, RowsMut, overlap, split};
+use super::access::{Rows, RowsMut, split_all};
 use super::simd::{self, Kernel, Simd, VectorLevel};
 use super::vector::Vector;
 use crate::backend::HiddenMarkovModels;
-use crate::hmm::{Hmm, HmmStep, Term, shape};
+use crate::hmm::{Hmm, HmmStep, HmmWayBack, Term, shape};
 use crate::view::{View, ViewMut};
 use std::ops::Range;
 
@@ -179,8 +179,40 @@ impl Arrivals<'_> {
     }
 }
 
+/// States whose numbers are added up in single precision.
+const BLOCK: usize = 64;
+
+/// Sums over all states, of each column.
+struct Totals([f64; 2 * COLUMNS]);
+
+impl Totals {
+    fn new() -> Totals {
+        Totals([0.0; 2 * COLUMNS])
+    }
+
+    #[inline(always)]
+    fn add<V: Vector, const W: usize>(&mut self, block: [V; W]) {
+        let mut values = [0.0; 2 * COLUMNS];
+        for w in 0..W {
+            block[w].store(&mut values[COLUMNS * w..]);
+        }
+        for k in 0..COLUMNS * W {
+            self.0[k] += f64::from(values[k]);
+        }
+    }
+
+    /// row = factor · sums.
+    #[inline(always)]
+    fn write(&self, row: &mut [f32], factor: f32) {
+        for (to, sum) in row.iter_mut().zip(&self.0) {
+            *to = factor * *sum as f32;
+        }
+    }
+}
+
 struct Forward<'a> {
     next: RowsMut<'a>,
+    total: RowsMut<'a>,
     arrivals: Arrivals<'a>,
 }
 
@@ -189,13 +221,20 @@ impl Forward<'_> {
     fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
         let arrivals = &self.arrivals;
         let scale = load_all::<V, FULL, W>(arrivals.scale.row(0), &range);
-        for state in 0..self.next.rows() {
-            let (_, mut total) = arrivals.at::<V, FULL, W>(state, scale, &range);
-            for entry in arrivals.others(state) {
-                total = add(total, arrivals.at::<V, FULL, W>(entry, scale, &range).1);
+        let (states, mut totals) = (self.next.rows(), Totals::new());
+        for first in (0..states).step_by(BLOCK) {
+            let mut block = [V::splat(0.0); W];
+            for state in first..states.min(first + BLOCK) {
+                let (_, mut total) = arrivals.at::<V, FULL, W>(state, scale, &range);
+                for entry in arrivals.others(state) {
+                    total = add(total, arrivals.at::<V, FULL, W>(entry, scale, &range).1);
+                }
+                store_all::<V, FULL, W>(total, self.next.row(state), &range);
+                block = add(block, total);
             }
-            store_all::<V, FULL, W>(total, self.next.row(state), &range);
+            totals.add(block);
         }
+        totals.write(&mut self.total.row(0)[range], 1.0);
     }
 }
 
@@ -207,69 +246,85 @@ impl Kernel for Forward<'_> {
     }
 }
 
-struct Entries<'a> {
-    entries: RowsMut<'a>,
-    posteriors: RowsMut<'a>,
-    arrivals: Arrivals<'a>,
-    next: Rows<'a>,
-    beta: Rows<'a>,
-    shared: Rows<'a>,
-}
-
-impl Entries<'_> {
-    #[inline(always)]
-    fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
-        let Entries { entries, posteriors, arrivals, .. } = self;
-        let zero = V::splat(0.0);
-        for symbol in 0..posteriors.rows() {
-            store_all::<V, FULL, W>([zero; W], posteriors.row(symbol), &range);
-        }
-        let scale = load_all::<V, FULL, W>(arrivals.scale.row(0), &range);
-        let shared = load_all::<V, FULL, W>(self.shared.row(0), &range);
-        for state in 0..self.beta.rows() {
-            let beta = add(load_all::<V, FULL, W>(self.beta.row(state), &range), shared);
-            // What the main entry had is what is left.
-            let mut left = load_all::<V, FULL, W>(self.next.row(state), &range);
-            for entry in arrivals.others(state) {
-                let (likelihood, arrived) = arrivals.at::<V, FULL, W>(entry, scale, &range);
-                left = sub(left, arrived);
-                let emission = arrivals.hmm.entry_emissions[entry] as usize;
-                add_to::<V, FULL, W>(posteriors.row(emission), mul(beta, arrived), &range);
-                store_all::<V, FULL, W>(mul(likelihood, beta), entries.row(entry), &range);
-            }
-            let emission = arrivals.hmm.entry_emissions[state] as usize;
-            let left = larger([zero; W], left);
-            add_to::<V, FULL, W>(posteriors.row(emission), mul(beta, left), &range);
-            let likelihood = load_all::<V, FULL, W>(arrivals.likelihoods.row(emission), &range);
-            store_all::<V, FULL, W>(mul(likelihood, beta), entries.row(state), &range);
-        }
-    }
-}
-
-impl Kernel for Entries<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(mut self) {
-        each_columns!(S, self.beta.cols(), range, FULL, W, self.columns::<S::V, FULL, W>(range));
-    }
-}
-
 struct Backward<'a> {
     beta: RowsMut<'a>,
-    hmm: &'a Hmm,
-    entries: Rows<'a>,
-    scale: Rows<'a>,
+    shared: RowsMut<'a>,
+    entries: RowsMut<'a>,
+    posteriors: RowsMut<'a>,
+    factor: f32,
+    arrivals: Arrivals<'a>,
+    next: Rows<'a>,
+    initial: Rows<'a>,
 }
 
 impl Backward<'_> {
+    /// Posteriors, and what each entry gives to the states before: that of loops to β of their state, of others to their own row.
+    #[inline(always)]
+    fn entries<V: Vector, const FULL: bool, const W: usize>(&mut self, range: &Range<usize>) {
+        let Backward { beta, entries, posteriors, arrivals, .. } = self;
+        let zero = [V::splat(0.0); W];
+        let factor = [V::splat(self.factor); W];
+        for symbol in 0..posteriors.rows() {
+            store_all::<V, FULL, W>(zero, posteriors.row(symbol), range);
+        }
+        let scale = load_all::<V, FULL, W>(arrivals.scale.row(0), range);
+        let shared = load_all::<V, FULL, W>(self.shared.row(0), range);
+        for state in 0..beta.rows() {
+            let further = add(load_all::<V, FULL, W>(beta.row(state), range), shared);
+            let weighted = mul(factor, further);
+            // What the main entry had is what is left.
+            let mut left = load_all::<V, FULL, W>(self.next.row(state), range);
+            let mut own = zero;
+            for entry in arrivals.others(state) {
+                let (likelihood, arrived) = arrivals.at::<V, FULL, W>(entry, scale, range);
+                left = sub(left, arrived);
+                let emission = arrivals.hmm.entry_emissions[entry] as usize;
+                add_to::<V, FULL, W>(posteriors.row(emission), mul(weighted, arrived), range);
+                let given = mul(likelihood, further);
+                match arrivals.hmm.into.of(entry) {
+                    // A loop.
+                    [term] if term.row as usize == state => {
+                        own = add(own, mul([V::splat(term.factor); W], given));
+                    }
+                    _ => store_all::<V, FULL, W>(given, entries.row(entry), range),
+                }
+            }
+            store_all::<V, FULL, W>(own, beta.row(state), range);
+            let emission = arrivals.hmm.entry_emissions[state] as usize;
+            let left = larger(zero, left);
+            add_to::<V, FULL, W>(posteriors.row(emission), mul(weighted, left), range);
+            let likelihood = load_all::<V, FULL, W>(arrivals.likelihoods.row(emission), range);
+            store_all::<V, FULL, W>(mul(likelihood, further), entries.row(state), range);
+        }
+    }
+
+    /// Adds what comes from the entries of other states to what β has of loops.
+    #[inline(always)]
+    fn sums<V: Vector, const FULL: bool, const W: usize>(&mut self, range: &Range<usize>) {
+        let hmm = self.arrivals.hmm;
+        let entries = self.entries.read();
+        let scale = load_all::<V, FULL, W>(self.arrivals.scale.row(0), range);
+        let mut totals = Totals::new();
+        for states in hmm.backward_order.chunks(BLOCK) {
+            let mut block = [V::splat(0.0); W];
+            for &state in states {
+                let state = state as usize;
+                let terms = hmm.out.starts[state] as usize..hmm.out_loops[state] as usize;
+                let sum = sum::<V, FULL, W>(&hmm.out.terms[terms], entries, range);
+                let own = load_all::<V, FULL, W>(self.beta.row(state), range);
+                let beta = mul(add(sum, own), scale);
+                store_all::<V, FULL, W>(beta, self.beta.row(state), range);
+                block = add(block, mul([V::splat(self.initial.first(state)); W], beta));
+            }
+            totals.add(block);
+        }
+        totals.write(&mut self.shared.row(0)[range.clone()], self.arrivals.leak);
+    }
+
     #[inline(always)]
     fn columns<V: Vector, const FULL: bool, const W: usize>(&mut self, range: Range<usize>) {
-        let scale = load_all::<V, FULL, W>(self.scale.row(0), &range);
-        for &state in &self.hmm.backward_order {
-            let state = state as usize;
-            let sum = sum::<V, FULL, W>(self.hmm.out.of(state), self.entries, &range);
-            store_all::<V, FULL, W>(mul(sum, scale), self.beta.row(state), &range);
-        }
+        self.entries::<V, FULL, W>(&range);
+        self.sums::<V, FULL, W>(&range);
     }
 }
 
@@ -285,41 +340,36 @@ impl HiddenMarkovModels for CpuBackend {
     fn hmm_columns(&self) -> Option<usize> {
         Some(columns())
     }
-    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+    fn hmm_forward(&self, next: ViewMut<'_>, total: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
         let n = step.check(hmm);
         shape(&next.as_view(), hmm.states(), n);
-        let (next, [alpha, likelihoods, scale]) = split(next, [step.alpha, step.likelihoods, step.scale]);
-        simd::run(Forward { next, arrivals: Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak } });
+        shape(&total.as_view(), 1, n);
+        let sources = [step.alpha, step.likelihoods, step.scale];
+        let ([next, total], [alpha, likelihoods, scale]) = split_all([next, total], sources);
+        simd::run(Forward {
+            next,
+            total,
+            arrivals: Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak },
+        });
     }
-    fn hmm_entries(
+    fn hmm_backward(
         &self,
-        entries: ViewMut<'_>,
+        way: HmmWayBack<'_>,
         posteriors: ViewMut<'_>,
+        factor: f32,
         hmm: &Hmm,
         step: HmmStep<'_>,
         next: View<'_>,
-        beta: View<'_>,
-        shared: View<'_>,
     ) {
         let n = step.check(hmm);
-        shape(&entries.as_view(), hmm.entries(), n);
+        way.check(hmm, n);
         shape(&posteriors.as_view(), hmm.emissions(), n);
         shape(&next, hmm.states(), n);
-        shape(&beta, hmm.states(), n);
-        shape(&shared, 1, n);
-        assert!(!overlap(&entries.as_view(), &posteriors.as_view()), "entries and posteriors in one place");
-        let sources = [step.alpha, step.likelihoods, step.scale, next, beta, shared];
-        let (entries, _) = split(entries, sources);
-        let (posteriors, [alpha, likelihoods, scale, next, beta, shared]) = split(posteriors, sources);
+        let sources = [step.alpha, step.likelihoods, step.scale, next, way.initial];
+        let destinations = [way.beta, way.shared, way.entries, posteriors];
+        let (destinations, [alpha, likelihoods, scale, next, initial]) = split_all(destinations, sources);
+        let [beta, shared, entries, posteriors] = destinations;
         let arrivals = Arrivals { hmm, alpha, likelihoods, scale, leak: step.leak };
-        simd::run(Entries { entries, posteriors, arrivals, next, beta, shared });
-    }
-    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
-        let n = beta.cols();
-        shape(&beta.as_view(), hmm.states(), n);
-        shape(&entries, hmm.entries(), n);
-        shape(&scale, 1, n);
-        let (beta, [entries, scale]) = split(beta, [entries, scale]);
-        simd::run(Backward { beta, hmm, entries, scale });
+        simd::run(Backward { beta, shared, entries, posteriors, factor, arrivals, next, initial });
     }
 }

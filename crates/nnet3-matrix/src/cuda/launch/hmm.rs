@@ -1,11 +1,11 @@
 //! `hmm.cu`.
 
 use super::{BLOCK, GpuBackend, HIGH};
-use crate::backend::HiddenMarkovModels;
+use crate::backend::{HiddenMarkovModels, Reductions, RowsWithVectors, WholeMatrices};
 use crate::cuda::engine::Engine;
 use crate::cuda::op::{Arg, Launch};
 use crate::cuda::table::Numbers;
-use crate::hmm::{Hmm, HmmStep, Sums, shape};
+use crate::hmm::{Hmm, HmmStep, HmmWayBack, Sums, shape};
 use crate::view::{View, ViewMut};
 use std::sync::Arc;
 
@@ -86,62 +86,23 @@ impl<E: Engine> GpuBackend<E> {
         })
     }
 
-    fn mats<const N: usize>(&self, views: [View<'_>; N]) -> [Arg; N] {
-        views.map(|view| Arg::Mat(self.mat(view)))
-    }
-}
-
-impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
-    fn hmm_columns(&self) -> Option<usize> {
-        Some(COLUMNS)
-    }
-    fn hmm_forward(&self, next: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
-        let n = step.check(hmm);
-        shape(&next.as_view(), hmm.states(), n);
-        let (tables, next) = (self.tables(hmm), self.mat(next.as_view()));
-        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
-        let args = [
-            Arg::Mat(next),
-            alpha,
-            likelihoods,
-            scale,
-            Arg::Float(step.leak),
-            tables.forward_order.arg(),
-            tables.others.arg(),
-            tables.into_starts.arg(),
-            tables.into_terms.arg(),
-            tables.symbols.arg(),
-        ];
-        self.each("hmm_forward", next, &args);
-    }
-    fn hmm_entries(
+    /// Sets the posteriors of all symbols.
+    fn posteriors(
         &self,
-        entries: ViewMut<'_>,
+        tables: &Tables<E>,
+        way: HmmWayBack<'_>,
         posteriors: ViewMut<'_>,
-        hmm: &Hmm,
+        factor: f32,
         step: HmmStep<'_>,
-        next: View<'_>,
-        beta: View<'_>,
-        shared: View<'_>,
     ) {
-        let n = step.check(hmm);
-        shape(&entries.as_view(), hmm.entries(), n);
-        shape(&posteriors.as_view(), hmm.emissions(), n);
-        shape(&next, hmm.states(), n);
-        shape(&beta, hmm.states(), n);
-        shape(&shared, 1, n);
-        let (tables, to) = (self.tables(hmm), self.mat(entries.as_view()));
-        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
-        let [beta, shared] = self.mats([beta, shared]);
-        let args = [Arg::Mat(to), likelihoods, beta, shared, tables.states.arg(), tables.symbols.arg()];
-        self.fill("hmm_entries", to, &args);
-
         let to = self.mat(posteriors.as_view());
         if to.rows == 0 || to.cols == 0 {
             return;
         }
         let across = to.cols.next_power_of_two().min(32);
         let grid = [to.cols.div_ceil(across), to.rows.min(HIGH)];
+        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
+        let [beta, shared] = self.mats([way.beta.as_view(), way.shared.as_view()]);
         let args = [
             Arg::Mat(to),
             alpha,
@@ -158,16 +119,66 @@ impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
             tables.symbols.arg(),
         ];
         self.push(Launch::new("hmm_posteriors", grid, [across, BLOCK / across], &args));
+        self.scale(posteriors, factor);
     }
-    fn hmm_backward(&self, beta: ViewMut<'_>, hmm: &Hmm, entries: View<'_>, scale: View<'_>) {
-        let n = beta.cols();
-        shape(&beta.as_view(), hmm.states(), n);
-        shape(&entries, hmm.entries(), n);
-        shape(&scale, 1, n);
-        let (tables, beta) = (self.tables(hmm), self.mat(beta.as_view()));
-        let [entries, scale] = self.mats([entries, scale]);
+
+    fn mats<const N: usize>(&self, views: [View<'_>; N]) -> [Arg; N] {
+        views.map(|view| Arg::Mat(self.mat(view)))
+    }
+}
+
+impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
+    fn hmm_columns(&self) -> Option<usize> {
+        Some(COLUMNS)
+    }
+    fn hmm_forward(&self, next: ViewMut<'_>, total: ViewMut<'_>, hmm: &Hmm, step: HmmStep<'_>) {
+        let n = step.check(hmm);
+        shape(&next.as_view(), hmm.states(), n);
+        let (tables, to) = (self.tables(hmm), self.mat(next.as_view()));
+        let [alpha, likelihoods, scale] = self.mats([step.alpha, step.likelihoods, step.scale]);
+        let args = [
+            Arg::Mat(to),
+            alpha,
+            likelihoods,
+            scale,
+            Arg::Float(step.leak),
+            tables.forward_order.arg(),
+            tables.others.arg(),
+            tables.into_starts.arg(),
+            tables.into_terms.arg(),
+            tables.symbols.arg(),
+        ];
+        self.each("hmm_forward", to, &args);
+        self.col_sums(total, 1.0, next.as_view(), 0.0);
+    }
+    fn hmm_backward(
+        &self,
+        way: HmmWayBack<'_>,
+        posteriors: ViewMut<'_>,
+        factor: f32,
+        hmm: &Hmm,
+        step: HmmStep<'_>,
+        next: View<'_>,
+    ) {
+        let n = step.check(hmm);
+        way.check(hmm, n);
+        shape(&posteriors.as_view(), hmm.emissions(), n);
+        shape(&next, hmm.states(), n);
+        let (tables, to) = (self.tables(hmm), self.mat(way.entries.as_view()));
+        let [likelihoods, scale] = self.mats([step.likelihoods, step.scale]);
+        let [beta, shared] = self.mats([way.beta.as_view(), way.shared.as_view()]);
+        let args = [Arg::Mat(to), likelihoods, beta, shared, tables.states.arg(), tables.symbols.arg()];
+        self.fill("hmm_entries", to, &args);
+        self.posteriors(&tables, way, posteriors, factor, step);
+        let (entries, beta) = (Arg::Mat(to), self.mat(way.beta.as_view()));
         let [order, starts, terms] =
             [&tables.backward_order, &tables.out_starts, &tables.out_terms].map(Numbers::arg);
         self.each("hmm_backward", beta, &[Arg::Mat(beta), entries, scale, order, starts, terms]);
+
+        // Entries are not needed any more: their memory takes what is added up.
+        let products = way.entries.row_range(0..hmm.states());
+        self.copy(products, way.beta.as_view());
+        self.scale_rows(products, way.initial);
+        self.col_sums(way.shared, step.leak, products.as_view(), 0.0);
     }
 }
