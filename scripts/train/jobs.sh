@@ -56,13 +56,16 @@ source "$here/train/workers.sh"
 
 stop() { # <status>
   trap '' INT TERM HUP
-  local pids
+  local pid running=true
   end_workers
-  # More than once: a shell that has just been forked may lose a signal.
-  while pids=$(jobs -rp) && [[ $pids ]]; do
-    # shellcheck disable=SC2086
-    kill -TERM $pids 2>/dev/null || true
-    sleep 0.02
+  # More than once: a shell that has just been forked may lose a signal. (Of a process that ends while it is being started, `jobs` may
+  # say for ever that it runs.)
+  while $running; do
+    running=false
+    for pid in $(jobs -p); do
+      if kill -TERM "$pid" 2>/dev/null; then running=true; fi
+    done
+    ! $running || sleep 0.02
   done
   wait || true
   exit "$1"
