@@ -15,4 +15,4 @@ esac
 (( $# <= 2 )) || { usage >&2; exit 1; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 NNET3_COMMAND_LINES=${1:-10000} NNET3_SEED=${2:-1} \
-  cargo test --test hostile -- --ignored --exact --nocapture command_lines::many_random_command_lines
+  cargo test --test hostile -- --exact --nocapture command_lines::random_command_lines_end_by_themselves

@@ -4,8 +4,7 @@ use kaldi_fst::{Fst, store, text};
 use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter, Result, read_vector, write_vector};
 use nnet3_core::index::{read_indexes, write_indexes};
 use nnet3_train::NnetIo;
-use nnet3_train::example::check_finite;
-use nnet3_train::example::io_error;
+use nnet3_train::example::{check_finite, io_error};
 
 use crate::example::{NnetChainExample, NnetChainSupervision};
 use crate::supervision::{Graph, Supervision};

@@ -1,6 +1,6 @@
 //! What the sums of a product with panels begin with.
 
-/// As [`Start`](crate::panels::Start), with the row that it is.
+/// What [`Start`](crate::panels::Start) says, with the values of the row that it names.
 #[derive(Clone, Copy)]
 pub(super) enum Begin<'a> {
     Zero,
