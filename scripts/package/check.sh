@@ -44,7 +44,7 @@ copy_kaldi() { # <folder>
 
 # ---- the wheel: a new virtual environment, and a PATH with it and what every system has -------------------------------------
 system_commands=(awk basename bash cat cksum cmp cp cut date diff dirname du env find flock grep gzip gunzip head hostname id ln ls mkdir
-  mktemp mv nproc paste printf ps pwd readlink realpath rm rmdir sed seq setpriv sh sleep sort stat tail tee test touch tr true uname uniq
+  mkfifo mktemp mv nproc paste printf ps pwd readlink realpath rm rmdir sed seq setpriv sh sleep sort stat tail tee test touch tr true uname uniq
   wc xargs)
 
 check_wheel() {

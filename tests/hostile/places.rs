@@ -7,7 +7,7 @@ use crate::data::{
 
 #[test]
 fn lines() {
-    let folder = Folder::new("hostile-lines");
+    let folder = Folder::new("hostile-places");
     let script = folder.write("x.scp", "a x.ark:1\nb\nc x.ark:3\n");
     refused("copy-feats", &["scp,s,cs:/dev/null/x", "ark:-"], &["/dev/null/x"]);
     refused(

@@ -33,12 +33,15 @@ pub fn succeed(program: &str, arguments: &[&str]) -> String {
     output.stderr
 }
 
-/// An empty folder for one test.
+/// An empty folder for one test, which stays for a look until the test is run again.
 pub struct Folder(PathBuf);
 
 impl Folder {
+    /// Tests run at the same time, so the name is the test's own within its file.
+    #[track_caller]
     pub fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let file = Path::new(std::panic::Location::caller().file()).with_extension("");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file).join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
