@@ -53,12 +53,9 @@ fn find(name: &str) -> Option<Main> {
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if arguments.len() == 2 && arguments[1] == "--worker" {
-        return nnet3::worker::run(find);
-    }
     let called = arguments.first().map(|path| cli::program_name(path)).unwrap_or_default();
     if let Some(program) = find(&called) {
-        return program();
+        return start(&called, program, &arguments[1..]);
     }
     let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
@@ -77,11 +74,16 @@ fn main() -> ExitCode {
         }
         [name, ..] if find(name).is_some() => {
             cli::skip_arguments(1);
-            find(name).map_or(ExitCode::FAILURE, |program| program())
+            find(name).map_or(ExitCode::FAILURE, |program| start(name, program, &arguments[2..]))
         }
         [name, ..] => fail(&format!("there is no program '{name}'\n{USAGE}")),
         [] => fail(&format!("which program?\n{USAGE}")),
     }
+}
+
+/// Runs a program, or what knows all of them.
+fn start(name: &str, program: Main, arguments: &[OsString]) -> ExitCode {
+    if name == "nnet3-train" && arguments == ["--worker"] { nnet3::worker::run(find) } else { program() }
 }
 
 fn fail(message: &str) -> ExitCode {
