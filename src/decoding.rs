@@ -212,21 +212,22 @@ impl<'a> Decoding<'a> {
         Ok(SharedGraph::Pair(Box::new(pair)))
     }
 
-    /// What comes of a search, and the frame after which no path was left, if there was one.
+    /// What comes of a search, and the frame after which no path was left, if there was one. An error if the graph cannot be used.
     fn search(
         &self,
         decoder: &mut LatticeDecoder<impl Graph>,
         decodable: &MatrixDecodable,
-    ) -> (std::result::Result<Success, Failure>, Option<usize>) {
+    ) -> Result<(std::result::Result<Success, Failure>, Option<usize>)> {
         let result = match decoder.decode(decodable) {
             Ok(true) if decoder.reached_final() || self.options.allow_partial => {
                 self.results(decoder).map_err(|error| Failure::Other(error.to_string()))
             }
             Ok(true) => Err(Failure::NotFinal),
             Ok(false) => Err(Failure::NoPath),
+            Err(error @ nnet3_decode::Error::BrokenGraph(_)) => return Err(error.into()),
             Err(error) => Err(Failure::Other(error.to_string())),
         };
-        (result, decoder.lost_at())
+        Ok((result, decoder.lost_at()))
     }
 
     fn results(&self, decoder: &LatticeDecoder<impl Graph>) -> nnet3_decode::Result<Success> {
@@ -285,9 +286,11 @@ impl Decoder<'_> {
             }
         };
         let (result, lost_at) = match (&own, &mut self.shared) {
-            (Some(own), _) => self.decoding.search(&mut LatticeDecoder::new(own, self.search)?, &decodable),
-            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, &decodable),
-            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable),
+            (Some(own), _) => {
+                self.decoding.search(&mut LatticeDecoder::new(own.unvisited(), self.search)?, &decodable)?
+            }
+            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, &decodable)?,
+            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable)?,
             (None, None) => bail!("utterance {key} has no graph"),
         };
         Ok(Decoded { key, frames: loglikes.rows, lost_at, result })

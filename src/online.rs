@@ -13,7 +13,7 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_online::endpoint::{EndpointOptions, SearchState};
 use kaldi_online::{PipelineModel, Speaker};
-use nnet3_decode::decoder::{LatticeDecoder, SearchGraph};
+use nnet3_decode::decoder::{LatticeDecoder, VisitedGraph};
 use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
 use nnet3_online::{Recognizer, RecognizerModel};
 
@@ -130,7 +130,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
         silence_weighting,
         frame_subsampling_factor,
     };
-    let search = LatticeDecoder::new(&graph, options.recognizer.search.options())?;
+    let search = LatticeDecoder::new(graph.unvisited(), options.recognizer.search.options())?;
     let mut decoding = Decoding {
         options,
         transitions: &transitions,
@@ -174,7 +174,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
 struct Decoding<'o> {
     options: &'o OnlineOptions,
     transitions: &'o TransitionModel,
-    recognizer: Recognizer<&'o SearchGraph>,
+    recognizer: Recognizer<VisitedGraph<'o>>,
     endpoint: Option<EndpointOptions>,
     /// If there is a line for each piece.
     traced: Option<EndpointOptions>,
@@ -193,13 +193,15 @@ impl Decoding<'_> {
         speaker: &Speaker,
     ) -> Result<std::result::Result<CompactLattice, String>> {
         let mut timer = OnlineTimer::new(key);
-        if let Err(error) = self.search(key, wave, speaker, &mut timer) {
-            return Ok(Err(error.to_string()));
+        match self.search(key, wave, speaker, &mut timer) {
+            Ok(()) => {}
+            Err(error) if error.is_broken_graph() => return Err(error.into()),
+            Err(error) => return Ok(Err(error.to_string())),
         }
         if self.recognizer.frames_decoded() == 0 {
             return Ok(Err(format!("{} samples are too few for a frame", wave.len())));
         }
-        if !self.recognizer.finish() {
+        if !self.recognizer.finish()? {
             return Ok(Err("no path was left".to_owned()));
         }
         let (lattice, best) = match self.lattice(key) {
@@ -243,10 +245,10 @@ impl Decoding<'_> {
                 self.recognizer.accept(rate, piece)?;
             }
             if self.traced.is_some() {
-                self.trace(key, taken);
+                self.trace(key, taken)?;
             }
-            if let Some(rule) = self.endpoint.as_ref().and_then(|endpoint| self.recognizer.endpoint(endpoint))
-            {
+            let endpoint = self.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
+            if let Some(rule) = endpoint.transpose()?.flatten() {
                 log::vlog(
                     2,
                     &Site::PROGRAM,
@@ -259,17 +261,18 @@ impl Decoding<'_> {
     }
 
     /// Says how far the search has come.
-    fn trace(&self, key: &str, samples: usize) {
+    fn trace(&self, key: &str, samples: usize) -> nnet3_online::Result<()> {
         let Some(endpoint) = self.traced.as_ref().filter(|_| self.recognizer.frames_decoded() > 0) else {
-            return;
+            return Ok(());
         };
-        let SearchState { decoded, trailing_silence, relative_cost } = self.recognizer.state(endpoint);
-        let ended = u8::from(self.recognizer.endpoint(endpoint).is_some());
+        let SearchState { decoded, trailing_silence, relative_cost } = self.recognizer.state(endpoint)?;
+        let ended = u8::from(self.recognizer.endpoint(endpoint)?.is_some());
         let line = format!(
             "{key} samples {samples} frames {decoded} trailing {trailing_silence} relative-cost {} endpoint {ended}",
             num(relative_cost.into())
         );
         log::vlog(EACH_PIECE, &Site::PROGRAM, &line);
+        Ok(())
     }
 
     /// The lattice of the utterance that is finished, with acoustic costs that are not scaled; and its best path, the costs

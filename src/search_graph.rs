@@ -3,7 +3,9 @@
 use anyhow::{Context, Result};
 use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
 use kaldi_io::KaldiReader;
-use nnet3_decode::decoder::{ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions};
+use nnet3_decode::decoder::{
+    ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions, VisitedGraph,
+};
 
 use crate::fsts;
 
@@ -15,7 +17,7 @@ pub enum SharedGraph {
 
 /// A decoder with the graph of all utterances.
 pub enum SharedDecoder<'g> {
-    Whole(Box<LatticeDecoder<&'g SearchGraph>>),
+    Whole(Box<LatticeDecoder<VisitedGraph<'g>>>),
     Pair(Box<LatticeDecoder<ComposedGraph<'g>>>),
 }
 
@@ -30,7 +32,9 @@ pub struct PairFiles<'f> {
 impl SharedGraph {
     pub fn decoder(&self, options: SearchOptions) -> Result<SharedDecoder<'_>> {
         Ok(match self {
-            SharedGraph::Whole(graph) => SharedDecoder::Whole(Box::new(LatticeDecoder::new(graph, options)?)),
+            SharedGraph::Whole(graph) => {
+                SharedDecoder::Whole(Box::new(LatticeDecoder::new(graph.unvisited(), options)?))
+            }
             SharedGraph::Pair(pair) => {
                 SharedDecoder::Pair(Box::new(LatticeDecoder::new(ComposedGraph::new(pair), options)?))
             }
@@ -43,7 +47,7 @@ pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(Search
     let mut r = open(rxfilename)?;
     let (fst, names) = store::read_graph(&mut r)?;
     let graph = match fst {
-        FileOrMemory::File(fst) => SearchGraph::mapped(fst, num_transition_ids),
+        FileOrMemory::File(fst) => Ok(SearchGraph::mapped(fst, num_transition_ids)),
         FileOrMemory::Memory(FlatOrNgrams::Flat(fst)) => {
             r.finish()?;
             SearchGraph::new(fst, num_transition_ids)

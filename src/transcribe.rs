@@ -58,7 +58,7 @@ pub fn transcribe(args: &PieceArgs, format: Format, mut paths: Vec<String>, thre
         (1..count).map(|_| loaded.settings.looped.another(&network)).collect();
     networks.push(network);
     match &loaded.graph {
-        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph, format, &paths),
+        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &paths),
         SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &paths),
     }
 }
@@ -161,8 +161,8 @@ impl<G: Graph> Session<'_, G> {
             if pieces % PIECES_TO_A_LOOK == 0 && !shown.is_hidden() {
                 shown.set_message(self.partial()?);
             }
-            let endpoint = self.loaded.endpoint.as_ref();
-            if endpoint.is_some_and(|endpoint| self.recognizer.endpoint(endpoint).is_some()) {
+            let endpoint = self.loaded.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
+            if endpoint.transpose()?.flatten().is_some() {
                 // What was not decoded yet belongs to what is said next.
                 let seconds = self.recognizer.frames_decoded() as f32 * self.recognizer.output_frame_length();
                 let decoded = ((seconds * rate) as usize).min(samples.len());
@@ -212,7 +212,7 @@ impl<G: Graph> Session<'_, G> {
     /// Ends the utterance, which began so many seconds after the beginning of the sound.
     fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
         let Loaded { settings, transitions, boundaries, .. } = self.loaded;
-        if !self.recognizer.finish() {
+        if !self.recognizer.finish()? {
             messages::warn(&format!("{path}: no path was left from {start:.2} s on"));
             return Ok(Vec::new());
         }

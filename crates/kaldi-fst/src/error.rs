@@ -28,6 +28,8 @@ pub enum Error {
     NotConnected { state: StateId },
     #[error("one input has two outputs: the labels {first:?} and the labels {second:?}")]
     NotFunctional { first: Vec<i32>, second: Vec<i32> },
+    #[error("{file}: {problem}")]
+    BrokenFile { file: String, problem: String },
     #[error("there would be more than {limit} states")]
     TooManyStates { limit: usize },
 }

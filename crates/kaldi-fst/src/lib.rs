@@ -26,7 +26,7 @@ pub use flat::FlatFst;
 pub use fst::{Arc, EPSILON, Fst, State, StateId};
 pub use holder::FstHolder;
 pub use look_ahead::LookAheadFst;
-pub use mapped::{MappedFst, PackedArc};
+pub use mapped::{MappedFst, MappedState, PackedArc};
 pub use ngrams::NgramFst;
 pub use store::read_fst;
 pub use weight::Weight;

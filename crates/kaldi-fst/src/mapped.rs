@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use kaldi_io::mapped::MappedFile;
+use kaldi_io::mapped::{MappedFile, expect};
 
+use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, StateId};
+use crate::store;
 use crate::weight::Weight;
 
 /// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, how many it has, how many of
@@ -29,65 +31,48 @@ impl Arc {
     }
 }
 
-/// A file of type `const`. Its arcs lead to states that there are, and have no negative labels.
+/// A file of type `const`, which is looked at state by state.
 #[derive(Debug)]
 pub struct MappedFst {
     file: MappedFile,
+    name: String,
     start: Option<StateId>,
     num_states: usize,
+    num_arcs: usize,
     /// Where the states begin in the file, and where the arcs do.
     states_at: usize,
     arcs_at: usize,
-    largest_input_label: i32,
 }
 
-/// A state as it is in the file.
-struct MappedState {
-    final_cost: f32,
-    arcs: Range<usize>,
-    input_epsilons: usize,
+/// What is known of a state that was looked at: its arcs lead to states that there are, and have no negative labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappedState {
+    /// The positions of its arcs.
+    pub arcs: Range<u32>,
+    /// The position behind all arcs without input label; that of the first arc if there are none.
+    pub end_of_input_epsilons: u32,
+    /// 0 if it has no arcs.
+    pub largest_input_label: i32,
 }
 
 impl MappedFst {
-    /// `None` if the file ends too early, or if something in it is not as it should be: who reads it piece by piece can say what.
+    /// `None` if the file ends too early. `name` is for errors.
     pub(crate) fn new(
         file: MappedFile,
+        name: &str,
         start: Option<StateId>,
         [num_states, num_arcs]: [usize; 2],
         [states_at, arcs_at]: [usize; 2],
     ) -> Option<MappedFst> {
         let whole = num_arcs.checked_mul(ARC_BYTES)?.checked_add(arcs_at)? <= file.len()
             && num_states.checked_mul(STATE_BYTES)?.checked_add(states_at)? <= arcs_at;
-        let mut fst = MappedFst { file, start, num_states, states_at, arcs_at, largest_input_label: 0 };
-        fst.largest_input_label = if whole { fst.check(num_arcs)? } else { return None };
-        Some(fst)
+        let name = name.to_owned();
+        whole.then_some(MappedFst { file, name, start, num_states, num_arcs, states_at, arcs_at })
     }
 
-    /// The largest input label, if all states and arcs are as they should be.
-    fn check(&self, num_arcs: usize) -> Option<i32> {
-        let (mut total, mut largest) = (0, 0);
-        for s in 0..self.num_states {
-            let MappedState { final_cost, arcs, input_epsilons } = self.state(s);
-            if arcs.start != total || arcs.end > num_arcs || !final_cost.is_member() {
-                return None;
-            }
-            total = arcs.end;
-            let (mut good, mut epsilons) = (true, 0);
-            for arc in self.arcs(arcs) {
-                let Arc { ilabel, olabel, weight, next } = Arc::unpack(arc);
-                good &= ilabel >= 0 && olabel >= 0 && weight.is_member() && (next as usize) < self.num_states;
-                epsilons += usize::from(ilabel == EPSILON);
-                largest = largest.max(ilabel);
-            }
-            if !good || epsilons != input_epsilons {
-                return None;
-            }
-        }
-        (total == num_arcs).then_some(largest)
-    }
-
-    pub fn largest_input_label(&self) -> i32 {
-        self.largest_input_label
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn start(&self) -> Option<StateId> {
@@ -98,43 +83,79 @@ impl MappedFst {
         self.num_states
     }
 
+    /// The final weight of a state, the position of its first arc, how many it has, how many of these have no input label, and
+    /// no output label.
     #[inline]
-    fn state(&self, state: usize) -> MappedState {
-        let at = self.states_at + state * STATE_BYTES;
-        let [final_cost, first, count, input_epsilons] = words(&self.file[at..at + STATE_BYTES]);
-        let [first, count, input_epsilons] =
-            [first, count, input_epsilons].map(|number| number as u32 as usize);
-        MappedState {
-            final_cost: f32::from_bits(final_cost as u32),
-            arcs: first..first + count,
-            input_epsilons,
+    fn record(&self, state: StateId) -> [u32; 5] {
+        let at = self.states_at + state as usize * STATE_BYTES;
+        words(&self.file[at..at + STATE_BYTES]).map(|number| number as u32)
+    }
+
+    /// What there is at a state, if that is as it should be.
+    pub fn state(&self, state: StateId) -> Result<MappedState> {
+        let [_, first, count, ..] = self.record(state);
+        let expected = match state.checked_sub(1).map(|before| self.record(before)) {
+            None => 0,
+            Some([_, first, count, ..]) => u64::from(first) + u64::from(count),
+        };
+        let end = u64::from(first) + u64::from(count);
+        if u64::from(first) != expected || end > self.num_arcs as u64 {
+            let num_arcs = self.num_arcs;
+            return Err(self.broken(format!(
+                "state {state} has the arcs from {first} to {end}, expected arcs from {expected} on, of {num_arcs}"
+            )));
         }
+        self.final_cost(state)?;
+        let mut known =
+            MappedState { arcs: first..end as u32, end_of_input_epsilons: first, largest_input_label: 0 };
+        for (arc, end) in self.arcs(known.arcs.clone()).iter().map(Arc::unpack).zip(first + 1..) {
+            let checked = store::check_arc(state as usize, &arc, self.num_states);
+            checked.map_err(|problem| self.broken(problem))?;
+            if arc.ilabel == EPSILON {
+                known.end_of_input_epsilons = end;
+            }
+            known.largest_input_label = known.largest_input_label.max(arc.ilabel);
+        }
+        Ok(known)
     }
 
-    /// Infinite if the state is not final.
-    pub fn final_cost(&self, state: StateId) -> f32 {
-        self.state(state as usize).final_cost
+    /// The cost of ending in a state; infinite if it is not final.
+    pub fn final_cost(&self, state: StateId) -> Result<f32> {
+        let [final_cost, ..] = self.record(state);
+        let final_cost = f32::from_bits(final_cost);
+        if !final_cost.is_member() {
+            return Err(self.broken(format!("state {state} has the final weight {final_cost:?}")));
+        }
+        Ok(final_cost)
     }
 
-    /// The positions of the arcs of a state. Those of the next state follow.
-    pub fn arcs_of(&self, state: StateId) -> Range<usize> {
-        self.state(state as usize).arcs
+    fn broken(&self, problem: String) -> Error {
+        Error::BrokenFile { file: self.name.clone(), problem }
     }
 
-    /// How many arcs of a state have no input label.
-    pub fn num_input_epsilons(&self, state: StateId) -> usize {
-        self.state(state as usize).input_epsilons
+    /// Says that a state is going to be looked at.
+    #[inline]
+    pub fn expect_state(&self, state: StateId) {
+        self.expect_byte(self.states_at + state as usize * STATE_BYTES);
     }
 
     /// Says that the arc at this position is going to be read.
     #[inline]
-    pub fn expect_arc(&self, position: usize) {
-        self.file.expect(self.arcs_at + position * ARC_BYTES);
+    pub fn expect_arc(&self, position: u32) {
+        self.expect_byte(self.arcs_at + position as usize * ARC_BYTES);
     }
 
     #[inline]
-    pub fn arcs(&self, range: Range<usize>) -> &[PackedArc] {
-        let [begin, end] = [range.start, range.end].map(|arc| self.arcs_at + arc * ARC_BYTES);
+    fn expect_byte(&self, at: usize) {
+        if let Some(byte) = self.file.get(at) {
+            expect(byte);
+        }
+    }
+
+    /// Arcs of a state that was looked at.
+    #[inline]
+    pub fn arcs(&self, range: Range<u32>) -> &[PackedArc] {
+        let [begin, end] = [range.start, range.end].map(|arc| self.arcs_at + arc as usize * ARC_BYTES);
         self.file[begin..end].as_chunks().0
     }
 }

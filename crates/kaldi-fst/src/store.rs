@@ -117,7 +117,7 @@ fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> 
 }
 
 /// What is wrong with an arc of state `s`, if something is; there are `count` states.
-fn check_arc<W: Weight>(s: usize, arc: &Arc<W>, count: usize) -> Result<(), String> {
+pub(crate) fn check_arc<W: Weight>(s: usize, arc: &Arc<W>, count: usize) -> Result<(), String> {
     let Arc { ilabel, olabel, ref weight, next } = *arc;
     if next as usize >= count {
         return Err(format!("an arc leads to state {}, but there are {count}", next as i32));

@@ -23,23 +23,27 @@ impl MappedFile {
         }
         // SAFETY: the bytes are only read, as numbers of which each value is a valid one. That nobody overwrites the file is
         // what the documentation of this type asks of users; the system's own loader asks the same for libraries.
-        let map = unsafe { MmapOptions::new().populate().map_copy_read_only(file) };
-        map.ok().map(MappedFile)
+        let map = unsafe { MmapOptions::new().map_copy_read_only(file) };
+        let map = map.ok()?;
+        // (Where the system does not know how to fetch a file beforehand, it comes page by page.)
+        #[cfg(unix)]
+        let _ = map.advise(memmap2::Advice::WillNeed);
+        Some(MappedFile(map))
     }
+}
 
-    /// Asks the processor for the cache line with the byte at `offset`, which is going to be read. Beyond the end, nothing happens.
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    pub fn expect(&self, offset: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(byte) = self.0.get(offset) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: this reads nothing, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = offset;
+/// Asks the processor for the cache line where a value begins, which is going to be read.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn expect<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: this reads nothing, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
 }
 
 impl Deref for MappedFile {

@@ -39,6 +39,9 @@ pub enum Error {
     TooFewColumns { found: usize, needed: usize },
     #[error("--{name}={found}: expected {expected}")]
     Option { name: &'static str, found: String, expected: String },
+    /// What is wrong with the file of a graph.
+    #[error("{0}")]
+    BrokenGraph(String),
     #[error("{0}")]
     Data(String),
 }

@@ -17,3 +17,10 @@ pub enum Error {
     #[error("{0}")]
     Data(String),
 }
+
+impl Error {
+    /// Whether no utterance can be decoded.
+    pub fn is_broken_graph(&self) -> bool {
+        matches!(self, Error::Search(nnet3_decode::Error::BrokenGraph(_)))
+    }
+}

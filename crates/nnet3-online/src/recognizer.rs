@@ -151,19 +151,19 @@ impl<G: Graph> Recognizer<G> {
     }
 
     /// How far the search has come. To be asked for before the utterance is finished.
-    pub fn state(&self, endpoint: &EndpointOptions) -> SearchState {
+    pub fn state(&self, endpoint: &EndpointOptions) -> Result<SearchState> {
         let ids = self.search.best_path();
         let ids = ids.map_while(|step| self.model.transitions.transition_id(step.transition_id).ok());
-        SearchState {
+        Ok(SearchState {
             decoded: self.frames_decoded(),
             trailing_silence: endpoint.trailing_silence(&self.model.transitions, ids),
-            relative_cost: self.search.final_relative_cost(),
-        }
+            relative_cost: self.search.final_relative_cost()?,
+        })
     }
 
     /// The rule (from 0) by which the speaker has ended, if one says so. To be asked for before the utterance is finished.
-    pub fn endpoint(&self, endpoint: &EndpointOptions) -> Option<usize> {
-        endpoint.endpoint(&self.state(endpoint), self.output_frame_length())
+    pub fn endpoint(&self, endpoint: &EndpointOptions) -> Result<Option<usize>> {
+        Ok(endpoint.endpoint(&self.state(endpoint)?, self.output_frame_length()))
     }
 
     /// In seconds.
@@ -181,9 +181,9 @@ impl<G: Graph> Recognizer<G> {
     }
 
     /// Ends the utterance, whether all samples came or not: the search knows its lattice now. False if no path is left.
-    pub fn finish(&mut self) -> bool {
+    pub fn finish(&mut self) -> Result<bool> {
         self.finished = true;
-        self.search.finish()
+        Ok(self.search.finish()?)
     }
 
     /// The search, for the lattice of an utterance that is finished.

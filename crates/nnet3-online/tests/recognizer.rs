@@ -15,7 +15,9 @@ use nnet3_core::forward::{Ivectors, LoopedForward, Streaming};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::optimize::OptimizeOptions;
 use nnet3_core::random::Random;
-use nnet3_decode::decoder::{LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, decodable};
+use nnet3_decode::decoder::{
+    LatticeDecoder, MatrixDecodable, SearchGraph, SearchOptions, VisitedGraph, decodable,
+};
 use nnet3_decode::path;
 use nnet3_online::{Recognizer, RecognizerModel};
 
@@ -114,7 +116,7 @@ fn signal(samples: usize, seed: u64) -> Vec<f32> {
 /// The best path of a whole utterance: transition-ids, words and cost.
 type Best = (Vec<i32>, Vec<i32>, f32);
 
-fn best(decoder: &LatticeDecoder<&SearchGraph>) -> Best {
+fn best(decoder: &LatticeDecoder<VisitedGraph>) -> Best {
     let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
     (best.ids, best.words, best.weight.graph + best.weight.acoustic)
 }
@@ -123,7 +125,7 @@ fn whole(graph: &SearchGraph, signal: &[f32]) -> (usize, Best) {
     let features = Extractor::new(features()).unwrap().features(signal, 16000.0, 1.0).unwrap();
     let loglikes = network(3).compute(&features, Ivectors::None).unwrap();
     let pdfs = decodable::pdf_table(&transitions());
-    let mut decoder = LatticeDecoder::new(graph, SearchOptions::default()).unwrap();
+    let mut decoder = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     assert!(decoder.decode(&MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap()).unwrap());
     (loglikes.rows, best(&decoder))
 }
@@ -135,7 +137,7 @@ fn endpoint() -> EndpointOptions {
 #[test]
 fn pieces_give_what_whole_utterances_do() {
     let graph = graph(&transitions());
-    let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
     assert_eq!(recognizer.output_frame_length(), 0.01 * 3.0);
     for (samples, seed) in [(16000, 1), (9000, 2), (700, 3)] {
@@ -151,14 +153,14 @@ fn pieces_give_what_whole_utterances_do() {
                 }
                 assert!(recognizer.frames_decoded() >= decoded);
                 decoded = recognizer.frames_decoded();
-                let (path, state) = (recognizer.best_path(), recognizer.state(&endpoint()));
+                let (path, state) = (recognizer.best_path(), recognizer.state(&endpoint()).unwrap());
                 assert_eq!((path.len(), state.decoded), (decoded, decoded));
                 let phones = transitions();
                 let silence = path.iter().rev().take_while(|&&id| phones.phone(id) == 1).count();
                 assert_eq!(state.trailing_silence, silence);
             }
             assert!(recognizer.accept_last(16000.0, &[1.0]).is_err());
-            assert_eq!((decoded, recognizer.finish()), (frames, true));
+            assert_eq!((decoded, recognizer.finish().unwrap()), (frames, true));
             assert_eq!(best(recognizer.decoder()), expected, "{samples} samples in pieces of {piece}");
             assert_eq!(recognizer.speaker(), Speaker::default());
         }
@@ -169,7 +171,7 @@ fn pieces_give_what_whole_utterances_do() {
 #[test]
 fn endpoints_and_early_ends() {
     let graph = graph(&transitions());
-    let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     let mut recognizer = Recognizer::new(model(features()), network(3), search).unwrap();
     let mut rules = endpoint();
     rules.rules[4].min_utterance_length = 0.29;
@@ -178,14 +180,14 @@ fn endpoints_and_early_ends() {
     for samples in signal.chunks(800) {
         recognizer.accept(16000.0, samples).unwrap();
         taken += samples.len();
-        if recognizer.endpoint(&rules) == Some(4) {
+        if recognizer.endpoint(&rules).unwrap() == Some(4) {
             break;
         }
     }
     // The first ten output frames in chunks of two: 30 input frames, of which 2 more are context.
     assert_eq!((recognizer.frames_decoded(), taken), (10, 5600));
     let until_now = recognizer.best_path().len();
-    assert!(recognizer.finish());
+    assert!(recognizer.finish().unwrap());
     assert_eq!(best(recognizer.decoder()).0.len(), until_now);
     assert!(recognizer.accept(16000.0, &signal).unwrap_err().to_string().contains("after the end"));
     // Nothing at all.
@@ -198,7 +200,7 @@ fn endpoints_and_early_ends() {
 fn what_does_not_fit() {
     let graph = graph(&transitions());
     let recognizer = |features, network| {
-        let search = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+        let search = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
         Recognizer::new(model(features), network, search)
     };
     let error = recognizer(features(), network(4)).err().unwrap().to_string();
@@ -220,7 +222,7 @@ fn what_does_not_fit() {
     let error = nan.accept_last(16000.0, &loud).unwrap_err().to_string();
     assert!(error.contains("output for frame 0 is not a number"), "{error}");
     let empty = SearchGraph::new((&Fst::default()).into(), 8).unwrap();
-    let search = LatticeDecoder::new(&empty, SearchOptions::default()).unwrap();
+    let search = LatticeDecoder::new(empty.unvisited(), SearchOptions::default()).unwrap();
     let error = Recognizer::new(model(features()), network(3), search).err().unwrap().to_string();
     assert!(error.contains("the graph is empty"), "{error}");
 }

@@ -66,18 +66,19 @@ pub(super) fn read_bounds<W: Weight>(
     Ok((finals, counts))
 }
 
-/// The FST behind the header in its file; `None` if it is of another type, or there is no file, or something is wrong with it.
+/// The FST behind the header in its file; `None` if it is of another type, or there is no file, or it does not have all states and
+/// arcs.
 pub(super) fn map(r: &KaldiReader, header: &Header) -> Option<MappedFst> {
     if header.fst_type != CONST || header.arc_type != f32::ARC_TYPE {
         return None;
     }
     let [states, arcs] = [header.states, header.arcs].map(|count| u32::try_from(count).ok());
-    let (states, arcs) = (states?, arcs?);
+    let (states, arcs) = (states?, arcs.filter(|&count| count < u32::MAX)?);
     let start = check_start(header.start, states as usize).ok()?;
     let states_at = header.aligned(r.position());
     let arcs_at = header.aligned(states_at + u64::from(states) * STATE_BYTES as u64);
     let at = [states_at, arcs_at].map(|at| at as usize);
-    MappedFst::new(r.map()?, start, [states, arcs].map(|count| count as usize), at)
+    MappedFst::new(r.map()?, r.name(), start, [states, arcs].map(|count| count as usize), at)
 }
 
 /// Writes an FST of type `const`. If `aligned`, states and arcs begin at multiples of 16 bytes.

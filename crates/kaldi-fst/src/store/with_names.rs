@@ -29,7 +29,8 @@ pub fn read_with_names(r: &mut KaldiReader) -> kaldi_io::Result<(FlatOrNgrams, O
     Ok((read_rest(r, &header)?, names))
 }
 
-/// Does what [`read_with_names`] does, but leaves a graph that is of type `const` and in a file where it is.
+/// Does what [`read_with_names`] does, but leaves a graph that is of type `const` and in a file where it is: what is wrong with it is
+/// found when its states are looked at.
 pub fn read_graph(r: &mut KaldiReader) -> kaldi_io::Result<(FileOrMemory, Option<Names>)> {
     let (header, names) = read_header(r)?;
     let fst = match constant::map(r, &header) {

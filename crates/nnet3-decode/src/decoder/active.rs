@@ -8,18 +8,17 @@ const NONE: u32 = u32::MAX;
 const FIRST_BUCKETS: usize = 1000;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Active {
+pub(super) struct Active<V> {
     pub state: StateId,
-    /// A token.
-    pub token: u32,
+    pub value: V,
     /// The next one in the order.
     next: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct ActiveStates {
-    elements: Vec<Active>,
-    /// The position of each state's element.
+pub(super) struct ActiveStates<V> {
+    elements: Vec<Active<V>>,
+    /// One more than the position of each state's element; 0 if it has none. (Memory of zeros costs nothing until it is used.)
     of_state: Vec<u32>,
     /// The position of each bucket's last element.
     last_of_bucket: Vec<u32>,
@@ -27,11 +26,11 @@ pub(super) struct ActiveStates {
     tail: u32,
 }
 
-impl ActiveStates {
-    pub fn new(num_states: usize) -> ActiveStates {
+impl<V: Copy> ActiveStates<V> {
+    pub fn new(num_states: usize) -> ActiveStates<V> {
         ActiveStates {
             elements: Vec::new(),
-            of_state: vec![NONE; num_states],
+            of_state: vec![0; num_states],
             last_of_bucket: vec![NONE; FIRST_BUCKETS],
             head: NONE,
             tail: NONE,
@@ -42,19 +41,18 @@ impl ActiveStates {
         self.elements.is_empty()
     }
 
-    /// The token of a state that is there, which may be replaced.
+    /// The value of a state that is there, which may be replaced.
     #[inline]
-    pub fn get_mut(&mut self, state: StateId) -> Option<&mut u32> {
-        let &position = self.of_state.get(state as usize)?;
-        // (The position of a state that is not there is behind the last.)
-        self.elements.get_mut(position as usize).map(|element| &mut element.token)
+    pub fn get_mut(&mut self, state: StateId) -> Option<&mut V> {
+        let position = self.of_state.get(state as usize)?.wrapping_sub(1);
+        self.elements.get_mut(position as usize).map(|element| &mut element.value)
     }
 
     /// Adds a state that is not there.
     #[inline]
-    pub fn insert(&mut self, state: StateId, token: u32) {
+    pub fn insert(&mut self, state: StateId, value: V) {
         let position = self.elements.len() as u32;
-        let bucket = state as usize % self.last_of_bucket.len();
+        let bucket = (state % self.last_of_bucket.len() as u32) as usize;
         let before = match self.last_of_bucket[bucket] {
             NONE => self.tail,
             last => last,
@@ -66,12 +64,12 @@ impl ActiveStates {
         if before == self.tail {
             self.tail = position;
         }
-        self.elements.push(Active { state, token, next });
+        self.elements.push(Active { state, value, next });
         self.last_of_bucket[bucket] = position;
         if state as usize >= self.of_state.len() {
-            self.of_state.resize(state as usize + 1, NONE);
+            self.of_state.resize(state as usize + 1, 0);
         }
-        self.of_state[state as usize] = position;
+        self.of_state[state as usize] = position + 1;
     }
 
     /// Gives the states other numbers. The order stays as it would be of elements that came in it.
@@ -79,30 +77,32 @@ impl ActiveStates {
         let mut list = Vec::new();
         self.take(&mut list);
         change(&mut list.iter_mut().map(|active| &mut active.state));
-        for Active { state, token, .. } in list {
-            self.insert(state, token);
+        for Active { state, value, .. } in list {
+            self.insert(state, value);
         }
     }
 
     /// Iterates over all elements, in the order in which the search looks at them.
-    pub fn iter(&self) -> impl Iterator<Item = Active> {
+    pub fn iter(&self) -> impl Iterator<Item = Active<V>> {
         let at = |position: u32| self.elements.get(position as usize).copied();
         std::iter::successors(at(self.head), move |element| at(element.next))
     }
 
     /// Moves all, in the order, to `out`, whatever was there.
-    pub fn take(&mut self, out: &mut Vec<Active>) {
+    pub fn take(&mut self, out: &mut Vec<Active<V>>) {
         out.clear();
         out.extend(self.iter());
         self.clear();
     }
 
     pub fn clear(&mut self) {
-        let buckets = self.last_of_bucket.len();
-        for element in self.elements.drain(..) {
-            self.of_state[element.state as usize] = NONE;
-            self.last_of_bucket[element.state as usize % buckets] = NONE;
+        if self.is_empty() {
+            return;
         }
+        for element in self.elements.drain(..) {
+            self.of_state[element.state as usize] = 0;
+        }
+        self.last_of_bucket.fill(NONE);
         (self.head, self.tail) = (NONE, NONE);
     }
 

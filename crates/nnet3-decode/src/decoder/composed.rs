@@ -17,7 +17,7 @@ use kaldi_fst::{Arc, EPSILON, LookAheadFst, StateId};
 use rustc_hash::FxHashMap;
 
 use super::grammar::Grammar;
-use super::graph::{Arcs, Graph};
+use super::graph::Graph;
 use crate::error::{Error, Result};
 
 /// No label is pending.
@@ -132,10 +132,9 @@ impl<'p> ComposedGraph<'p> {
     }
 
     /// Works out the arcs of a state.
-    fn arcs_of(&mut self, state: StateId) -> Span {
-        let known = self.known[state as usize];
-        if known.first != UNKNOWN {
-            return known;
+    fn work_out(&mut self, state: StateId) {
+        if self.known[state as usize].first != UNKNOWN {
+            return;
         }
         let pair = self.pairs[state as usize];
         if pair.pending == NOTHING {
@@ -147,9 +146,7 @@ impl<'p> ComposedGraph<'p> {
         let emitting = first + self.epsilons.len() as u32;
         self.arcs.append(&mut self.epsilons);
         self.arcs.append(&mut self.emitting);
-        let known = Span { first, emitting, end: self.arcs.len() as u32 };
-        self.known[state as usize] = known;
-        known
+        self.known[state as usize] = Span { first, emitting, end: self.arcs.len() as u32 };
     }
 
     fn add(&mut self, ilabel: i32, olabel: i32, weight: f32, to: Pair) {
@@ -278,23 +275,28 @@ impl Graph for ComposedGraph<'_> {
         self.pairs.len()
     }
 
-    fn final_cost(&self, state: StateId) -> f32 {
+    fn final_cost(&self, state: StateId) -> Result<f32> {
         let pair = &self.pairs[state as usize];
         if pair.pending != NOTHING {
-            return f32::INFINITY;
+            return Ok(f32::INFINITY);
         }
         let GraphPair { hcl, grammar } = self.pair;
-        hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP
+        Ok(hcl.fst.finals[pair.hcl as usize] + grammar.final_cost(pair.grammar) - pair.paid as f32 * STEP)
     }
 
-    fn emitting(&mut self, state: StateId) -> Arcs<'_> {
-        let Span { emitting, end, .. } = self.arcs_of(state);
-        Arcs::InMemory(&self.arcs[emitting as usize..end as usize])
+    fn visit(&mut self, state: StateId) -> Result<()> {
+        self.work_out(state);
+        Ok(())
     }
 
-    fn epsilons(&mut self, state: StateId) -> Arcs<'_> {
-        let Span { first, emitting, .. } = self.arcs_of(state);
-        Arcs::InMemory(&self.arcs[first as usize..emitting as usize])
+    fn emitting(&self, state: StateId) -> impl Iterator<Item = Arc> {
+        let Span { emitting, end, .. } = self.known[state as usize];
+        self.arcs[emitting as usize..end as usize].iter().copied()
+    }
+
+    fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc> {
+        let Span { first, emitting, .. } = self.known[state as usize];
+        self.arcs[first as usize..emitting as usize].iter().copied()
     }
 
     fn may_have_epsilons(&self, state: StateId) -> bool {

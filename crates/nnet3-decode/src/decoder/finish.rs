@@ -4,7 +4,7 @@ use kaldi_fst::{Arc, EPSILON, StateId, ops};
 use rustc_hash::FxHashMap;
 
 use super::graph::Graph;
-use super::search::{Ending, LatticeDecoder};
+use super::search::{Ending, LatticeDecoder, Reached};
 use super::tokens::NONE;
 use crate::error::Result;
 use crate::lattice::Lattice;
@@ -16,8 +16,8 @@ const PRECISION: f32 = 1e-5;
 
 impl<G: Graph> LatticeDecoder<G> {
     /// Prunes all frames with what is now known of the end.
-    pub(super) fn finalize(&mut self) {
-        self.ending = self.final_costs();
+    pub(super) fn finalize(&mut self) -> Result<()> {
+        self.ending = self.final_costs()?;
         self.active.clear();
         self.prune_last_links();
         for f in (0..self.frames.len() - 1).rev() {
@@ -25,20 +25,21 @@ impl<G: Graph> LatticeDecoder<G> {
             self.prune_tokens(f + 1);
         }
         self.prune_tokens(0);
+        Ok(())
     }
 
-    fn final_costs(&self) -> Ending {
+    fn final_costs(&self) -> Result<Ending> {
         let (mut costs, mut best, mut best_final) = (FxHashMap::default(), f32::INFINITY, f32::INFINITY);
         for active in self.active.iter() {
-            let cost = self.tokens.get(active.token).cost;
-            let ending = self.graph.final_cost(active.state);
+            let Reached { token, cost } = active.value;
+            let ending = self.graph.final_cost(active.state)?;
             best = best.min(cost);
             best_final = best_final.min(cost + ending);
             if ending != f32::INFINITY {
-                costs.insert(active.token, ending);
+                costs.insert(token, ending);
             }
         }
-        Ending { costs, best: if best_final == f32::INFINITY { best } else { best_final } }
+        Ok(Ending { costs, best: if best_final == f32::INFINITY { best } else { best_final } })
     }
 
     /// The cost of ending in a token of the last frame. If none is final, all are.

@@ -24,7 +24,7 @@ pub mod viterbi;
 pub use composed::{ComposedGraph, GraphPair};
 pub use decodable::{Decodable, MatrixDecodable};
 pub use grammar::Grammar;
-pub use graph::{Arcs, Graph, SearchGraph};
+pub use graph::{Graph, SearchGraph, VisitedGraph};
 pub use options::{Pruning, SearchOptions};
 pub use search::LatticeDecoder;
 pub use trace::{BestPath, Step};

@@ -31,6 +31,13 @@ pub(super) struct Frame {
     prune_tokens: bool,
 }
 
+/// How a state of the newest frame was reached: its token, and the cost of that, which is looked at most often.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reached {
+    pub token: u32,
+    pub cost: f32,
+}
+
 /// How an utterance ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
@@ -40,7 +47,7 @@ pub(super) struct Ending {
     pub best: f32,
 }
 
-/// A decoder for one utterance after the other.
+/// A decoder for one utterance after the other. An error of one of its methods is an error of the graph.
 pub struct LatticeDecoder<G> {
     pub(super) graph: G,
     pub(super) options: SearchOptions,
@@ -49,12 +56,12 @@ pub struct LatticeDecoder<G> {
     pub(super) frames: Vec<Frame>,
     /// What is added to the acoustic costs of each frame, so that costs stay small.
     pub(super) offsets: Vec<f32>,
-    pub(super) active: ActiveStates,
+    pub(super) active: ActiveStates<Reached>,
     pub(super) start_token: u32,
     pub(super) ending: Ending,
     no_tokens_after: Option<usize>,
     // Kept for their memory.
-    list: Vec<Active>,
+    list: Vec<Active<Reached>>,
     costs: Vec<f32>,
     queue: Vec<StateId>,
     reached: Vec<StateId>,
@@ -88,7 +95,7 @@ impl<G: Graph> LatticeDecoder<G> {
         for frame in 0..decodable.num_frames() {
             self.advance(decodable.frame(frame))?;
         }
-        Ok(self.finish())
+        self.finish()
     }
 
     /// Takes the next frame of an utterance that was begun: its log-likelihoods by transition-id.
@@ -99,14 +106,14 @@ impl<G: Graph> LatticeDecoder<G> {
                 self.active.renumber(|states| self.graph.forget_others(states));
             }
         }
-        let cutoff = self.process_emitting(log_likelihood);
+        let cutoff = self.process_emitting(log_likelihood)?;
         self.process_nonemitting(cutoff)
     }
 
     /// Says that no more frames come. False if no path got to the last one.
-    pub fn finish(&mut self) -> bool {
-        self.finalize();
-        self.frames.last().is_some_and(|frame| frame.head != NONE)
+    pub fn finish(&mut self) -> Result<bool> {
+        self.finalize()?;
+        Ok(self.frames.last().is_some_and(|frame| frame.head != NONE))
     }
 
     /// Frames so far.
@@ -145,11 +152,11 @@ impl<G: Graph> LatticeDecoder<G> {
     }
 
     /// Passes tokens along arcs with transition-ids; gives the cutoff for the new ones.
-    fn process_emitting(&mut self, log_likelihood: impl Fn(i32) -> f32) -> f32 {
+    fn process_emitting(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<f32> {
         let mut list = std::mem::take(&mut self.list);
         self.active.take(&mut list);
         self.costs.clear();
-        self.costs.extend(list.iter().map(|active| self.tokens.get(active.token).cost));
+        self.costs.extend(list.iter().map(|active| active.value.cost));
         let Cutoff { cost: cutoff, adaptive_beam, best } = self.options.pruning.cutoff(&mut self.costs);
         self.active.grow((list.len() as f32 * self.options.pruning.hash_ratio) as usize);
         self.add_frame();
@@ -157,27 +164,29 @@ impl<G: Graph> LatticeDecoder<G> {
         let LatticeDecoder { graph, tokens, active, frames, .. } = self;
         let head = newest(frames);
         if let Some(best) = best {
-            let cost = tokens.get(list[best].token).cost;
+            let cost = list[best].value.cost;
             offset = -cost;
-            for arc in graph.emitting(list[best].state).with_input() {
+            graph.visit(list[best].state)?;
+            for arc in graph.emitting(list[best].state) {
                 let next = arc.weight + offset - log_likelihood(arc.ilabel) + cost;
                 next_cutoff = next_cutoff.min(next + adaptive_beam);
             }
         }
-        for (i, &Active { state, token, .. }) in list.iter().enumerate() {
-            if let Some(later) = list.get(i + AHEAD).filter(|later| tokens.get(later.token).cost <= cutoff) {
+        for (i, &Active { state, value: Reached { token, cost }, .. }) in list.iter().enumerate() {
+            if let Some(later) = list.get(i + AHEAD).filter(|later| later.value.cost <= cutoff) {
                 graph.expect(later.state);
             }
-            let cost = tokens.get(token).cost;
             if cost > cutoff {
                 continue;
             }
-            for arc in graph.emitting(state).with_input() {
+            graph.visit(state)?;
+            for arc in graph.emitting(state) {
                 let acoustic = offset - log_likelihood(arc.ilabel);
                 let total = cost + acoustic + arc.weight;
                 // (What is not a number is not followed.)
                 if total < next_cutoff {
-                    next_cutoff = next_cutoff.min(total + adaptive_beam);
+                    next_cutoff =
+                        if total + adaptive_beam < next_cutoff { total + adaptive_beam } else { next_cutoff };
                     let (to, _) = reach(tokens, active, head, arc.next, total);
                     let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
                     let link = Link { to, ilabel, olabel, graph, acoustic, next: NONE };
@@ -187,7 +196,7 @@ impl<G: Graph> LatticeDecoder<G> {
         }
         self.offsets.push(offset);
         self.list = list;
-        next_cutoff
+        Ok(next_cutoff)
     }
 
     /// Passes tokens of the newest frame along arcs without transition-ids.
@@ -206,8 +215,7 @@ impl<G: Graph> LatticeDecoder<G> {
             if let Some(&later) = queue.len().checked_sub(AHEAD).and_then(|at| queue.get(at)) {
                 graph.expect(later);
             }
-            let Some(&mut token) = active.get_mut(state) else { continue };
-            let cost = tokens.get(token).cost;
+            let Some(&mut Reached { token, cost }) = active.get_mut(state) else { continue };
             if cost >= cutoff {
                 continue;
             }
@@ -215,9 +223,10 @@ impl<G: Graph> LatticeDecoder<G> {
             if steps / MOST_STEPS_PER_STATE > graph.num_states() {
                 return Err(Error::EpsilonCycle { state });
             }
+            graph.visit(state)?;
             // The token may have been here before, with a higher cost.
             tokens.remove_links(token);
-            for Arc { ilabel, olabel, weight, next } in graph.epsilons(state).without_input() {
+            for Arc { ilabel, olabel, weight, next } in graph.epsilons(state) {
                 let total = cost + weight;
                 if total < cutoff {
                     let (to, better) = reach(tokens, active, head, next, total);
@@ -291,20 +300,20 @@ fn newest(frames: &mut [Frame]) -> &mut u32 {
 #[inline]
 fn reach(
     tokens: &mut Tokens,
-    active: &mut ActiveStates,
+    active: &mut ActiveStates<Reached>,
     head: &mut u32,
     state: StateId,
     cost: f32,
 ) -> (u32, bool) {
-    if let Some(&mut token) = active.get_mut(state) {
-        let known = &mut tokens.get_mut(token).cost;
-        let better = *known > cost;
+    if let Some(known) = active.get_mut(state) {
+        let better = known.cost > cost;
         if better {
-            *known = cost;
+            known.cost = cost;
+            tokens.get_mut(known.token).cost = cost;
         }
-        return (token, better);
+        return (known.token, better);
     }
     *head = tokens.add(cost, *head);
-    active.insert(state, *head);
+    active.insert(state, Reached { token: *head, cost });
     (*head, true)
 }

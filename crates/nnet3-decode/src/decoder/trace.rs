@@ -8,6 +8,7 @@ use kaldi_fst::EPSILON;
 use super::graph::Graph;
 use super::search::LatticeDecoder;
 use super::tokens::NONE;
+use crate::error::Result;
 
 /// What the best path has in one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +44,14 @@ impl<G: Graph> LatticeDecoder<G> {
 
     /// By how much the best path that ends in a final state is worse than the best path: infinite if none does. To be asked
     /// for before the utterance is finished.
-    pub fn final_relative_cost(&self) -> f32 {
+    pub fn final_relative_cost(&self) -> Result<f32> {
         let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
         for active in self.active.iter() {
-            let cost = self.tokens.get(active.token).cost;
+            let cost = active.value.cost;
             best = best.min(cost);
-            best_final = best_final.min(cost + self.graph.final_cost(active.state));
+            best_final = best_final.min(cost + self.graph.final_cost(active.state)?);
         }
-        if best_final == f32::INFINITY { best_final } else { best_final - best }
+        Ok(if best_final == f32::INFINITY { best_final } else { best_final - best })
     }
 }
 

@@ -5,7 +5,7 @@ use kaldi_fst::{Arc, EPSILON, StateId};
 use super::active::{Active, ActiveStates};
 use super::cutoff::Cutoff;
 use super::decodable::Decodable;
-use super::graph::SearchGraph;
+use super::graph::{Graph, SearchGraph, VisitedGraph};
 use super::options::Pruning;
 use super::tokens::NONE;
 use crate::error::{Error, Result};
@@ -39,16 +39,18 @@ pub struct ViterbiPath {
 }
 
 pub struct ViterbiDecoder<'g> {
-    graph: &'g SearchGraph,
+    graph: VisitedGraph<'g>,
     pruning: Pruning,
     tokens: Vec<Token>,
-    active: ActiveStates,
+    /// The values are tokens.
+    active: ActiveStates<u32>,
 }
 
 impl<'g> ViterbiDecoder<'g> {
     /// An error for options that make no sense.
     pub fn new(graph: &'g SearchGraph, pruning: Pruning) -> Result<ViterbiDecoder<'g>> {
         pruning.check()?;
+        let graph = graph.unvisited();
         let active = ActiveStates::new(graph.num_states());
         Ok(ViterbiDecoder { graph, pruning, tokens: Vec::new(), active })
     }
@@ -59,45 +61,29 @@ impl<'g> ViterbiDecoder<'g> {
         self.tokens.clear();
         self.active.clear();
         let first = Token { cost: 0.0, ilabel: 0, olabel: 0, graph: 0.0, acoustic: 0.0, before: NONE };
-        self.reach(start, first);
+        reach(&mut self.tokens, &mut self.active, start, first);
         self.process_nonemitting(f64::MAX)?;
         let (mut list, mut costs) = (Vec::new(), Vec::new());
         for frame in 0..decodable.num_frames() {
             self.active.take(&mut list);
-            let cutoff = self.process_emitting(&list, &mut costs, decodable.frame(frame));
+            let cutoff = self.process_emitting(&list, &mut costs, decodable.frame(frame))?;
             self.process_nonemitting(cutoff)?;
         }
-        Ok(self.best_path())
-    }
-
-    /// Puts a token on a state, if it is better than what is there.
-    fn reach(&mut self, state: StateId, token: Token) -> bool {
-        let number = self.tokens.len() as u32;
-        match self.active.get_mut(state) {
-            Some(known) => {
-                if self.tokens[*known as usize].cost <= token.cost {
-                    return false;
-                }
-                *known = number;
-            }
-            None => self.active.insert(state, number),
-        }
-        self.tokens.push(token);
-        true
+        self.best_path()
     }
 
     fn process_emitting(
         &mut self,
-        list: &[Active],
+        list: &[Active<u32>],
         costs: &mut Vec<f64>,
         log_likelihood: impl Fn(i32) -> f32,
-    ) -> f64 {
+    ) -> Result<f64> {
         costs.clear();
-        costs.extend(list.iter().map(|active| self.tokens[active.token as usize].cost));
+        costs.extend(list.iter().map(|active| self.tokens[active.value as usize].cost));
         let Cutoff { cost: cutoff, adaptive_beam, best } = self.pruning.cutoff(costs);
         self.active.grow((list.len() as f32 * self.pruning.hash_ratio) as usize);
         let mut next_cutoff = f64::INFINITY;
-        let graph = self.graph;
+        let ViterbiDecoder { graph, tokens, active, .. } = self;
         let step = |cost: f64, before: u32, arc: Arc| {
             let acoustic = -log_likelihood(arc.ilabel);
             let cost = cost + f64::from(arc.weight) + f64::from(acoustic);
@@ -105,36 +91,38 @@ impl<'g> ViterbiDecoder<'g> {
             Token { cost, ilabel, olabel, graph, acoustic, before }
         };
         if let Some(best) = best {
-            let Active { state, token, .. } = list[best];
-            let cost = self.tokens[token as usize].cost;
-            for arc in graph.emitting(state).with_input() {
+            let Active { state, value: token, .. } = list[best];
+            let cost = tokens[token as usize].cost;
+            graph.visit(state)?;
+            for arc in graph.emitting(state) {
                 next_cutoff = next_cutoff.min(step(cost, token, arc).cost + adaptive_beam);
             }
         }
-        for &Active { state, token, .. } in list {
-            let cost = self.tokens[token as usize].cost;
+        for &Active { state, value: token, .. } in list {
+            let cost = tokens[token as usize].cost;
             if cost >= cutoff {
                 continue;
             }
-            for arc in graph.emitting(state).with_input() {
+            graph.visit(state)?;
+            for arc in graph.emitting(state) {
                 let next = step(cost, token, arc);
                 if next.cost < next_cutoff {
                     next_cutoff = next_cutoff.min(next.cost + adaptive_beam);
-                    self.reach(arc.next, next);
+                    reach(tokens, active, arc.next, next);
                 }
             }
         }
-        next_cutoff
+        Ok(next_cutoff)
     }
 
     fn process_nonemitting(&mut self, cutoff: f64) -> Result<()> {
-        let graph = self.graph;
-        let states = self.active.iter().map(|active| active.state);
-        let mut queue: Vec<StateId> = states.filter(|&state| graph.has_epsilons(state)).collect();
+        let ViterbiDecoder { graph, tokens, active, .. } = self;
+        let states = active.iter().map(|active| active.state);
+        let mut queue: Vec<StateId> = states.filter(|&state| graph.may_have_epsilons(state)).collect();
         let mut steps = 0;
         while let Some(state) = queue.pop() {
-            let Some(&mut before) = self.active.get_mut(state) else { continue };
-            let cost = self.tokens[before as usize].cost;
+            let Some(&mut before) = active.get_mut(state) else { continue };
+            let cost = tokens[before as usize].cost;
             if cost > cutoff {
                 continue;
             }
@@ -142,11 +130,15 @@ impl<'g> ViterbiDecoder<'g> {
             if steps / MOST_STEPS_PER_STATE > graph.num_states() {
                 return Err(Error::EpsilonCycle { state });
             }
-            for arc in graph.epsilons(state).without_input() {
+            graph.visit(state)?;
+            for arc in graph.epsilons(state) {
                 let cost = cost + f64::from(arc.weight);
                 let (olabel, graph_cost) = (arc.olabel, arc.weight);
                 let next = Token { cost, ilabel: EPSILON, olabel, graph: graph_cost, acoustic: 0.0, before };
-                if cost <= cutoff && self.reach(arc.next, next) && graph.has_epsilons(arc.next) {
+                if cost <= cutoff
+                    && reach(tokens, active, arc.next, next)
+                    && graph.may_have_epsilons(arc.next)
+                {
                     queue.push(arc.next);
                 }
             }
@@ -154,16 +146,16 @@ impl<'g> ViterbiDecoder<'g> {
         Ok(())
     }
 
-    fn best_path(&self) -> Option<ViterbiPath> {
+    fn best_path(&self) -> Result<Option<ViterbiPath>> {
         let (mut best, mut best_cost) = (None, f64::INFINITY);
-        for Active { state, token, .. } in self.active.iter() {
-            let ending = self.graph.final_cost(state);
+        for Active { state, value: token, .. } in self.active.iter() {
+            let ending = self.graph.final_cost(state)?;
             let cost = self.tokens[token as usize].cost + f64::from(ending);
             if cost < best_cost {
                 (best, best_cost) = (Some((token, ending)), cost);
             }
         }
-        let (last, ending) = best?;
+        let Some((last, ending)) = best else { return Ok(None) };
         let at = |token: u32| self.tokens.get(token as usize);
         let mut tokens: Vec<&Token> = std::iter::successors(at(last), |token| at(token.before)).collect();
         tokens.reverse();
@@ -173,6 +165,22 @@ impl<'g> ViterbiDecoder<'g> {
         let total = |cost: fn(&Token) -> f32| tokens.iter().map(|token| f64::from(cost(token))).sum::<f64>();
         let graph = total(|token| token.graph) + f64::from(ending);
         let weight = LatticeWeight::new(graph as f32, total(|token| token.acoustic) as f32);
-        Some(ViterbiPath { ids, words, acoustic, weight })
+        Ok(Some(ViterbiPath { ids, words, acoustic, weight }))
     }
+}
+
+/// Puts a token on a state, if it is better than what is there.
+fn reach(tokens: &mut Vec<Token>, active: &mut ActiveStates<u32>, state: StateId, token: Token) -> bool {
+    let number = tokens.len() as u32;
+    match active.get_mut(state) {
+        Some(known) => {
+            if tokens[*known as usize].cost <= token.cost {
+                return false;
+            }
+            *known = number;
+        }
+        None => active.insert(state, number),
+    }
+    tokens.push(token);
+    true
 }

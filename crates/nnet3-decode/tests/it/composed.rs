@@ -170,7 +170,7 @@ fn the_same_paths_as_of_a_graph_composed_before() {
         let data = (0..rows * cols).map(|_| -rng.f32() * 5.0).collect();
         let loglikes = DenseMatrix { rows, cols, data };
         let before = SearchGraph::new((&composed).into(), TRANSITION_IDS as usize).unwrap();
-        let expected = if composed.start.is_some() { search(&before, &loglikes) } else { None };
+        let expected = if composed.start.is_some() { search(before.unvisited(), &loglikes) } else { None };
         found_some += usize::from(expected.is_some());
         for grammar in [Grammar::Ngrams(ngrams.clone()), FlatFst::from(&g).into()] {
             let pair =
@@ -203,10 +203,12 @@ fn forgetting() {
     let pair = pair.unwrap();
     let mut graph = ComposedGraph::new(&pair);
     let start = graph.start().unwrap();
-    let first = graph.epsilons(start).without_input().next();
-    let first = first.or_else(|| graph.emitting(start).with_input().next()).unwrap();
-    let emitting =
-        |graph: &mut ComposedGraph, state| graph.emitting(state).with_input().collect::<Vec<Arc>>();
+    graph.visit(start).unwrap();
+    let first = graph.epsilons(start).chain(graph.emitting(start)).next().unwrap();
+    let emitting = |graph: &mut ComposedGraph, state| {
+        graph.visit(state).unwrap();
+        graph.emitting(state).collect::<Vec<Arc>>()
+    };
     let mut kept = [first.next, start];
     let [of_first, of_start] = kept.map(|state| emitting(&mut graph, state));
     let number = graph.num_states();

@@ -1,6 +1,7 @@
 //! The searches on three utterances, beside what the reference found.
 
 use kaldi_fst::store::{self, FileOrMemory};
+use kaldi_fst::{EPSILON, FlatFst};
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::{I32VectorHolder, MatrixHolder};
 use kaldi_io::{DenseMatrix, KaldiReader, SequentialReader, read_object};
@@ -33,7 +34,7 @@ fn mapped_graph() -> SearchGraph {
     let (FileOrMemory::File(fst), _) = store::read_graph(&mut r).unwrap() else {
         panic!("it was not left there")
     };
-    SearchGraph::mapped(fst, model.num_transition_ids()).unwrap()
+    SearchGraph::mapped(fst, model.num_transition_ids())
 }
 
 /// Words and transition-ids of the best paths, and the same lattices of a graph in memory and of one in its file.
@@ -53,14 +54,14 @@ fn lattices_of_the_reference() {
         ..SearchOptions::default()
     };
     for (name, options) in [("default", wide), ("tight", tight), ("raw", raw)] {
-        let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+        let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();
         let words = table::<I32VectorHolder>(&format!("decode/{name}.words"));
         let alignments = table::<I32VectorHolder>(&format!("decode/{name}.ali"));
         for (i, (key, loglikes)) in table::<MatrixHolder>("decode/loglikes.ark").into_iter().enumerate() {
             let decodable = MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap();
             assert!(decoder.decode(&decodable).unwrap() && decoder.reached_final());
             let lattice = decoder.raw_lattice().unwrap();
-            let mut in_file = LatticeDecoder::new(&mapped, options).unwrap();
+            let mut in_file = LatticeDecoder::new(mapped.unvisited(), options).unwrap();
             assert!(in_file.decode(&decodable).unwrap());
             assert_eq!(in_file.raw_lattice().unwrap(), lattice);
             let best = path::read_linear(&path::best_path(&lattice)).unwrap();
@@ -89,7 +90,7 @@ fn the_best_path_while_the_search_goes_on() {
     let options = SearchOptions { prune_interval: 4, ..SearchOptions::default() };
     let (_, loglikes) = table::<MatrixHolder>("decode/loglikes.ark").swap_remove(0);
     let decodable = MatrixDecodable::new(&loglikes, &pdfs, 0.3).unwrap();
-    let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+    let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();
     decoder.begin().unwrap();
     assert_eq!(decoder.best_path().next(), None);
     let mut before: Vec<Step> = Vec::new();
@@ -103,8 +104,8 @@ fn the_best_path_while_the_search_goes_on() {
             data: loglikes.data[..(frame + 1) * loglikes.cols].to_vec(),
         };
         let prefix = MatrixDecodable::new(&rows, &pdfs, 0.3).unwrap();
-        let best = |graph| {
-            let mut decoder = LatticeDecoder::new(graph, options).unwrap();
+        let best = |graph: &SearchGraph| {
+            let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();
             assert!(decoder.decode(&prefix).unwrap());
             let best = path::read_linear(&path::best_path(&decoder.raw_lattice().unwrap())).unwrap();
             (
@@ -117,7 +118,7 @@ fn the_best_path_while_the_search_goes_on() {
         let mut steps: Vec<Step> = decoder.best_path().collect();
         steps.reverse();
         assert_eq!(steps.iter().map(|step| step.transition_id).collect::<Vec<_>>(), ids, "frame {frame}");
-        let relative = f64::from(decoder.final_relative_cost());
+        let relative = f64::from(decoder.final_relative_cost().unwrap());
         match best(&graph) {
             (_, final_cost, true) => assert!((relative - (final_cost - cost)).abs() < 1e-2, "frame {frame}"),
             _ => assert_eq!(relative, f64::INFINITY),
@@ -145,17 +146,17 @@ fn circles_at_no_cost() {
         arc(from, ilabel, next);
     }
     let graph = SearchGraph::new((&fst).into(), 2).unwrap();
-    let mut decoder = LatticeDecoder::new(&graph, SearchOptions::default()).unwrap();
+    let mut decoder = LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap();
     decoder.begin().unwrap();
     for _ in 0..3 {
         decoder.advance(|_| 0.0).unwrap();
     }
     let ids: Vec<i32> = decoder.best_path().map(|step| step.transition_id).collect();
     assert_eq!(ids, [1, 2, 1]);
-    assert_eq!(decoder.final_relative_cost(), f32::INFINITY);
+    assert_eq!(decoder.final_relative_cost().unwrap(), f32::INFINITY);
     // A frame in which nothing is possible.
     decoder.advance(|_| f32::NEG_INFINITY).unwrap();
-    assert_eq!((decoder.best_path().next(), decoder.finish()), (None, false));
+    assert_eq!((decoder.best_path().next(), decoder.finish().unwrap()), (None, false));
 }
 
 /// Shows that every path of a search without pruning is in the lattice: its sum over paths is that of the forward
@@ -172,9 +173,10 @@ fn all_paths_of_a_wide_beam() {
         prune_interval: 1,
     };
     let decodable = MatrixDecodable::new(&loglikes, &pdfs, 0.1).unwrap();
-    let mut decoder = LatticeDecoder::new(&graph, options).unwrap();
+    let mut decoder = LatticeDecoder::new(graph.unvisited(), options).unwrap();
     assert!(decoder.decode(&decodable).unwrap());
-    let ending = |state| if decoder.reached_final() { graph.final_cost(state) } else { 0.0 };
+    let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
+    let ending = |state: usize| if decoder.reached_final() { fst.finals[state] } else { 0.0 };
     let lattice = decoder.raw_lattice().unwrap();
     // The lattice is sorted: each state comes before those that it leads to.
     let mut sums = vec![f64::NEG_INFINITY; lattice.states.len()];
@@ -191,47 +193,86 @@ fn all_paths_of_a_wide_beam() {
             add(&mut total, sums[s] - cost(state.final_weight));
         }
     }
-    let expected = forward_algorithm(&graph, &loglikes, &pdfs, 0.1, ending);
+    let expected = forward_algorithm(&fst, &loglikes, &pdfs, 0.1, ending);
     assert!((total - expected).abs() < 1e-3, "{total} instead of {expected}");
 }
 
 /// The logarithm of the sum over all paths, state by state.
 fn forward_algorithm(
-    graph: &SearchGraph,
+    fst: &FlatFst,
     loglikes: &DenseMatrix<f32>,
     pdfs: &[u32],
     scale: f64,
-    ending: impl Fn(u32) -> f32,
+    ending: impl Fn(usize) -> f32,
 ) -> f64 {
-    let states = graph.num_states() as u32;
     // Arcs without labels have no cycles: after as many rounds as there are states, nothing is left to pass on.
     let close = |probs: &mut Vec<f64>| {
         let mut moving = probs.clone();
         while moving.iter().any(|&prob| prob > 0.0) {
             let mut next = vec![0.0; moving.len()];
-            for s in 0..states {
-                for arc in graph.epsilons(s).without_input() {
-                    next[arc.next as usize] += moving[s as usize] * f64::from(-arc.weight).exp();
+            for (s, prob) in moving.iter().enumerate() {
+                for arc in fst.arcs[fst.arcs_of(s)].iter().filter(|arc| arc.ilabel == EPSILON) {
+                    next[arc.next as usize] += prob * f64::from(-arc.weight).exp();
                 }
             }
             probs.iter_mut().zip(&next).for_each(|(prob, more)| *prob += more);
             moving = next;
         }
     };
-    let mut probs = vec![0.0; states as usize];
-    probs[graph.start().unwrap() as usize] = 1.0;
+    let mut probs = vec![0.0; fst.num_states()];
+    probs[fst.start.unwrap() as usize] = 1.0;
     close(&mut probs);
     for row in loglikes.data.chunks(loglikes.cols) {
         let mut next = vec![0.0; probs.len()];
-        for s in 0..states {
-            for arc in graph.emitting(s).with_input() {
+        for (s, prob) in probs.iter().enumerate() {
+            for arc in fst.arcs[fst.arcs_of(s)].iter().filter(|arc| arc.ilabel != EPSILON) {
                 let likelihood = scale * f64::from(row[pdfs[arc.ilabel as usize] as usize]);
-                next[arc.next as usize] += probs[s as usize] * (likelihood - f64::from(arc.weight)).exp();
+                next[arc.next as usize] += prob * (likelihood - f64::from(arc.weight)).exp();
             }
         }
         probs = next;
         close(&mut probs);
     }
-    let total: f64 = (0..states).map(|s| probs[s as usize] * f64::from(-ending(s)).exp()).sum();
+    let total: f64 = probs.iter().enumerate().map(|(s, prob)| prob * f64::from(-ending(s)).exp()).sum();
     total.ln()
+}
+
+/// A graph in its file that was made for another model, or is damaged, is an error with the file's name when the search comes to it.
+#[test]
+fn a_wrong_graph_in_its_file() {
+    let (_, pdfs) = graph_and_pdfs();
+    let decode = |graph: &SearchGraph| {
+        let (_, loglikes) = table::<MatrixHolder>("decode/loglikes.ark").swap_remove(0);
+        let decodable = MatrixDecodable::new(&loglikes, &pdfs, 1.0).unwrap();
+        let lattices =
+            LatticeDecoder::new(graph.unvisited(), SearchOptions::default()).unwrap().decode(&decodable);
+        let path = ViterbiDecoder::new(graph, Pruning::viterbi()).unwrap().decode(&decodable);
+        [lattices.unwrap_err(), path.unwrap_err()].map(|error| error.to_string())
+    };
+    let open = |path: &str| {
+        let mut r = KaldiReader::open_raw(path).unwrap();
+        r.set_binary(true);
+        let (FileOrMemory::File(fst), _) = store::read_graph(&mut r).unwrap() else {
+            panic!("it was not left there")
+        };
+        fst
+    };
+    let path = file("decode/HCLG.fst");
+    for error in decode(&SearchGraph::mapped(open(&path), 3)) {
+        assert!(
+            error.starts_with(&path)
+                && error.ends_with("but the model has 3, so the graph was made for another model"),
+            "{error}"
+        );
+    }
+    // The next state of the last arc is the end of the file.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let num_states = store::read_flat_fst(&path).unwrap().num_states();
+    for arc in bytes.rchunks_exact_mut(16).take(100) {
+        arc[12..].copy_from_slice(&(num_states as u32).to_le_bytes());
+    }
+    let damaged = format!("{}/damaged.fst", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&damaged, bytes).unwrap();
+    let expected = format!("{damaged}: an arc leads to state {num_states}, but there are {num_states}");
+    assert_eq!(decode(&SearchGraph::mapped(open(&damaged), usize::MAX)), [expected.clone(), expected]);
 }
