@@ -105,9 +105,10 @@ fn broken(error: kaldi_fst::Error) -> Error {
 }
 
 impl VisitedGraph<'_> {
+    /// What is to be known of a state.
     #[cold]
     fn look_at(&self, state: StateId) -> Result<[u32; 3]> {
-        let known = match &self.graph.place {
+        Ok(match &self.graph.place {
             Place::Memory(fst) => {
                 let range = fst.arcs_of(state as usize);
                 let last = fst.arcs[range.clone()].iter().rposition(|arc| arc.ilabel == EPSILON);
@@ -120,8 +121,7 @@ impl VisitedGraph<'_> {
                     .map_err(|error| Error::BrokenGraph(format!("{}: {error}", fst.name())))?;
                 [known.arcs.start, known.end_of_input_epsilons, known.arcs.end + 1]
             }
-        };
-        Ok(known)
+        })
     }
 
     #[inline(always)]

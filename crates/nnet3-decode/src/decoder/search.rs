@@ -185,8 +185,7 @@ impl<G: Graph> LatticeDecoder<G> {
                 let total = cost + acoustic + arc.weight;
                 // (What is not a number is not followed.)
                 if total < next_cutoff {
-                    next_cutoff =
-                        if total + adaptive_beam < next_cutoff { total + adaptive_beam } else { next_cutoff };
+                    next_cutoff = next_cutoff.min(total + adaptive_beam);
                     let (to, _) = reach(tokens, active, head, arc.next, total);
                     let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
                     let link = Link { to, ilabel, olabel, graph, acoustic, next: NONE };

@@ -265,7 +265,7 @@ fn a_wrong_graph_in_its_file() {
             "{error}"
         );
     }
-    // The next state of the last arc is the end of the file.
+    // The last arcs lead to a state that is not there; arcs are the end of the file.
     let mut bytes = std::fs::read(&path).unwrap();
     let num_states = store::read_flat_fst(&path).unwrap().num_states();
     for arc in bytes.rchunks_exact_mut(16).take(100) {
