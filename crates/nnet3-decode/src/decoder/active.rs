@@ -7,20 +7,31 @@ use kaldi_fst::StateId;
 const NONE: u32 = u32::MAX;
 const FIRST_BUCKETS: usize = 1000;
 
+/// A state that was reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Active<V> {
     pub state: StateId,
     pub value: V,
-    /// The next one in the order.
+    /// How many states had been reached before.
+    pub place: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Element<V> {
+    state: StateId,
+    value: V,
+    /// The place of the next one in the order.
     next: u32,
 }
 
+/// What was in it before it was cleared is not erased: `of_state` and `last_of_bucket` are believed only where the element that they
+/// name is there and is one of that state or bucket.
 #[derive(Debug)]
 pub(super) struct ActiveStates<V> {
-    elements: Vec<Active<V>>,
-    /// One more than the position of each state's element; 0 if it has none. (Memory of zeros costs nothing until it is used.)
+    elements: Vec<Element<V>>,
+    /// The place of each state. (Memory of zeros costs nothing until it is used.)
     of_state: Vec<u32>,
-    /// The position of each bucket's last element.
+    /// The place of each bucket's last state.
     last_of_bucket: Vec<u32>,
     head: u32,
     tail: u32,
@@ -31,7 +42,7 @@ impl<V: Copy> ActiveStates<V> {
         ActiveStates {
             elements: Vec::new(),
             of_state: vec![0; num_states],
-            last_of_bucket: vec![NONE; FIRST_BUCKETS],
+            last_of_bucket: vec![0; FIRST_BUCKETS],
             head: NONE,
             tail: NONE,
         }
@@ -41,68 +52,75 @@ impl<V: Copy> ActiveStates<V> {
         self.elements.is_empty()
     }
 
-    /// The value of a state that is there, which may be replaced.
+    /// The place of a state that is there, and its value, which may be replaced.
     #[inline]
-    pub fn get_mut(&mut self, state: StateId) -> Option<&mut V> {
-        let position = self.of_state.get(state as usize)?.wrapping_sub(1);
-        self.elements.get_mut(position as usize).map(|element| &mut element.value)
+    pub fn get_mut(&mut self, state: StateId) -> Option<(u32, &mut V)> {
+        let place = *self.of_state.get(state as usize)?;
+        let element = self.elements.get_mut(place as usize)?;
+        (element.state == state).then_some((place, &mut element.value))
     }
 
-    /// Adds a state that is not there.
     #[inline]
-    pub fn insert(&mut self, state: StateId, value: V) {
-        let position = self.elements.len() as u32;
-        let bucket = (state % self.last_of_bucket.len() as u32) as usize;
-        let before = match self.last_of_bucket[bucket] {
-            NONE => self.tail,
-            last => last,
+    fn bucket(&self, state: StateId) -> u32 {
+        state % self.last_of_bucket.len() as u32
+    }
+
+    /// Adds a state that is not there. Gives its place.
+    #[inline]
+    pub fn insert(&mut self, state: StateId, value: V) -> u32 {
+        let place = self.elements.len() as u32;
+        let bucket = self.bucket(state);
+        let last = std::mem::replace(&mut self.last_of_bucket[bucket as usize], place);
+        let before = match self.elements.get(last as usize) {
+            Some(element) if self.bucket(element.state) == bucket => last,
+            _ => self.tail,
         };
         let next = match self.elements.get_mut(before as usize) {
-            Some(before) => std::mem::replace(&mut before.next, position),
-            None => std::mem::replace(&mut self.head, position),
+            Some(before) => std::mem::replace(&mut before.next, place),
+            None => std::mem::replace(&mut self.head, place),
         };
         if before == self.tail {
-            self.tail = position;
+            self.tail = place;
         }
-        self.elements.push(Active { state, value, next });
-        self.last_of_bucket[bucket] = position;
+        self.elements.push(Element { state, value, next });
         if state as usize >= self.of_state.len() {
             self.of_state.resize(state as usize + 1, 0);
         }
-        self.of_state[state as usize] = position + 1;
+        self.of_state[state as usize] = place;
+        place
     }
 
-    /// Gives the states other numbers. The order stays as it would be of elements that came in it.
-    pub fn renumber(&mut self, change: impl FnOnce(&mut dyn Iterator<Item = &mut StateId>)) {
-        let mut list = Vec::new();
-        self.take(&mut list);
-        change(&mut list.iter_mut().map(|active| &mut active.state));
-        for Active { state, value, .. } in list {
-            self.insert(state, value);
-        }
-    }
-
-    /// Iterates over all elements, in the order in which the search looks at them.
+    /// Iterates over all, in the order in which the search looks at them.
     pub fn iter(&self) -> impl Iterator<Item = Active<V>> {
-        let at = |position: u32| self.elements.get(position as usize).copied();
-        std::iter::successors(at(self.head), move |element| at(element.next))
+        let mut place = self.head;
+        std::iter::from_fn(move || {
+            let &Element { state, value, next } = self.elements.get(place as usize)?;
+            let active = Active { state, value, place };
+            place = next;
+            Some(active)
+        })
+    }
+
+    /// The values, by place.
+    pub fn values(&self) -> impl Iterator<Item = V> {
+        self.elements.iter().map(|element| element.value)
+    }
+
+    /// The states, by place.
+    pub fn states(&self) -> impl Iterator<Item = StateId> {
+        self.elements.iter().map(|element| element.state)
     }
 
     /// Moves all, in the order, to `out`, whatever was there.
     pub fn take(&mut self, out: &mut Vec<Active<V>>) {
         out.clear();
+        out.reserve(self.elements.len());
         out.extend(self.iter());
         self.clear();
     }
 
     pub fn clear(&mut self) {
-        if self.is_empty() {
-            return;
-        }
-        for element in self.elements.drain(..) {
-            self.of_state[element.state as usize] = 0;
-        }
-        self.last_of_bucket.fill(NONE);
+        self.elements.clear();
         (self.head, self.tail) = (NONE, NONE);
     }
 
@@ -110,7 +128,7 @@ impl<V: Copy> ActiveStates<V> {
     pub fn grow(&mut self, buckets: usize) {
         debug_assert!(self.is_empty());
         if buckets > self.last_of_bucket.len() {
-            self.last_of_bucket.resize(buckets, NONE);
+            self.last_of_bucket.resize(buckets, 0);
         }
     }
 }
@@ -124,8 +142,11 @@ mod tests {
         let mut active = ActiveStates::new(5000);
         let mut insert_all = |states: &[u32], buckets| {
             active.grow(buckets);
-            states.iter().for_each(|&state| active.insert(state, state + 1));
-            assert_eq!(active.get_mut(states[0]), Some(&mut (states[0] + 1)));
+            states
+                .iter()
+                .zip(0..)
+                .for_each(|(&state, place)| assert_eq!(active.insert(state, state + 1), place));
+            assert_eq!(active.get_mut(states[0]), Some((0, &mut (states[0] + 1))));
             assert_eq!(active.get_mut(4999), None);
             let mut taken = Vec::new();
             active.take(&mut taken);

@@ -57,24 +57,24 @@ impl Pruning {
             adaptive_beam: cost.minus(best_cost).plus(C::from_f32(self.beam_delta)),
             best,
         };
-        let count = costs.len();
-        let mut rank = |position: usize| *costs.select_nth_unstable_by(position, C::order).1;
-        if count > self.max_active {
-            let most = rank(self.max_active);
-            if most < beam_cutoff {
-                return by_count(most);
-            }
+        // The cost of a rank is looked for only if it decides, since that takes longer than counting.
+        if costs.len() > self.max_active && count(costs, |cost| cost < beam_cutoff) > self.max_active {
+            return by_count(of_rank(costs, self.max_active));
         }
-        let least = match self.min_active {
-            0 => best_cost,
-            least if count > least => rank(least),
-            _ => C::INFINITE,
-        };
-        if least > beam_cutoff {
-            return by_count(least);
+        let least = self.min_active;
+        if least > 0 && best.is_some() && count(costs, |cost| cost <= beam_cutoff) <= least {
+            return by_count(if costs.len() > least { of_rank(costs, least) } else { C::INFINITE });
         }
         Cutoff { cost: beam_cutoff, adaptive_beam: beam, best }
     }
+}
+
+fn count<C: Cost>(costs: &[C], counted: impl Fn(C) -> bool) -> usize {
+    costs.iter().filter(|&&cost| counted(cost)).count()
+}
+
+fn of_rank<C: Cost>(costs: &mut [C], rank: usize) -> C {
+    *costs.select_nth_unstable_by(rank, C::order).1
 }
 
 #[cfg(test)]

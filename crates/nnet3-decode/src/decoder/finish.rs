@@ -1,11 +1,9 @@
 //! The end of an utterance: final costs, exact pruning, the lattice.
 
 use kaldi_fst::{Arc, EPSILON, StateId, ops};
-use rustc_hash::FxHashMap;
 
 use super::graph::Graph;
-use super::search::{Ending, LatticeDecoder, Reached};
-use super::tokens::NONE;
+use super::search::{Ending, LatticeDecoder};
 use crate::error::Result;
 use crate::lattice::Lattice;
 use crate::order;
@@ -19,54 +17,41 @@ impl<G: Graph> LatticeDecoder<G> {
     pub(super) fn finalize(&mut self) -> Result<()> {
         self.ending = self.final_costs()?;
         self.active.clear();
-        self.prune_last_links();
-        for f in (0..self.frames.len() - 1).rev() {
-            self.prune_links(f, 0.0);
-            self.prune_tokens(f + 1);
+        self.prune_last_frame();
+        for frame in (0..self.tokens.num_frames() - 1).rev() {
+            self.tokens.prune_frame(frame, self.options.lattice_beam, 0.0);
         }
-        self.prune_tokens(0);
         Ok(())
     }
 
     fn final_costs(&self) -> Result<Ending> {
-        let (mut costs, mut best, mut best_final) = (FxHashMap::default(), f32::INFINITY, f32::INFINITY);
-        for active in self.active.iter() {
-            let Reached { token, cost } = active.value;
-            let ending = self.graph.final_cost(active.state)?;
+        let costs: Result<Vec<f32>> =
+            self.active.states().map(|state| self.graph.final_cost(state)).collect();
+        let costs = costs?;
+        let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
+        for (cost, ending) in self.active.values().zip(&costs) {
             best = best.min(cost);
             best_final = best_final.min(cost + ending);
-            if ending != f32::INFINITY {
-                costs.insert(token, ending);
-            }
         }
-        Ok(Ending { costs, best: if best_final == f32::INFINITY { best } else { best_final } })
+        let is_final = costs.iter().any(|&cost| cost != f32::INFINITY);
+        Ok(Ending { costs, is_final, best: if best_final == f32::INFINITY { best } else { best_final } })
     }
 
     /// The cost of ending in a token of the last frame. If none is final, all are.
     fn ending_cost(&self, token: u32) -> f32 {
-        match self.ending.costs.is_empty() {
-            true => 0.0,
-            false => self.ending.costs.get(&token).copied().unwrap_or(f32::INFINITY),
-        }
+        if self.ending.is_final { self.ending.costs[self.tokens.get(token).place as usize] } else { 0.0 }
     }
 
-    fn prune_last_links(&mut self) {
-        let last = self.frames.len() - 1;
+    fn prune_last_frame(&mut self) {
         let beam = self.options.lattice_beam;
         let mut changed = true;
         while changed {
             changed = false;
-            let mut token = self.frames[last].head;
-            while token != NONE {
+            for token in self.tokens.of_newest().rev() {
                 let ending = self.tokens.get(token).cost + self.ending_cost(token) - self.ending.best;
-                let (mut extra, _) = self.tokens.prune_links(token, beam, ending);
-                if extra > beam {
-                    extra = f32::INFINITY;
-                }
-                let data = self.tokens.get_mut(token);
-                changed |= !nearly_equal(data.extra, extra);
-                data.extra = extra;
-                token = data.next;
+                let most = if ending > beam { f32::INFINITY } else { ending };
+                let [before, after] = self.tokens.prune_token(token, beam, most);
+                changed |= !nearly_equal(before, after);
             }
         }
     }
@@ -74,26 +59,29 @@ impl<G: Graph> LatticeDecoder<G> {
     /// All paths that were kept, as a lattice that is connected and sorted. It has a state for each token, and acoustic
     /// costs scaled as the log-likelihoods are; it is empty if no path is left.
     pub fn raw_lattice(&self) -> Result<Lattice> {
-        let mut numbers: FxHashMap<u32, StateId> = FxHashMap::default();
+        let tokens = &self.tokens;
         let mut lattice = Lattice::default();
-        for frame in &self.frames {
-            for token in self.tokens.list(frame.head) {
-                numbers.insert(token, lattice.add_state());
+        // The state of each token that is kept.
+        let mut states: Vec<Option<StateId>> = vec![None; tokens.of_newest().end as usize];
+        for frame in 0..tokens.num_frames() {
+            for token in tokens.of_frame(frame).rev().filter(|&token| tokens.get(token).is_kept()) {
+                states[token as usize] = Some(lattice.add_state());
             }
         }
-        lattice.start = numbers.get(&self.start_token).copied();
-        for (f, frame) in self.frames.iter().enumerate() {
-            let offset = self.offsets.get(f).copied().unwrap_or(0.0);
-            for token in self.tokens.list(frame.head) {
-                let state = lattice.state_mut(numbers[&token]);
-                for link in self.tokens.links(token) {
-                    let Some(&next) = numbers.get(&link.to) else { continue };
+        lattice.start = tokens.start().and_then(|token| states.get(token as usize).copied().flatten());
+        for frame in 0..tokens.num_frames() {
+            let offset = self.offsets.get(frame).copied().unwrap_or(0.0);
+            for token in tokens.of_frame(frame) {
+                let Some(state) = states[token as usize] else { continue };
+                let state = lattice.state_mut(state);
+                for link in tokens.links(token) {
+                    let Some(next) = states[link.to as usize] else { continue };
                     let offset = if link.ilabel == EPSILON { 0.0 } else { offset };
                     let weight = LatticeWeight::new(link.graph, link.acoustic - offset);
                     let (ilabel, olabel) = (link.ilabel, link.olabel);
                     state.arcs.push(Arc { ilabel, olabel, weight, next });
                 }
-                if f + 1 == self.frames.len() {
+                if frame + 1 == tokens.num_frames() {
                     let cost = self.ending_cost(token);
                     if cost != f32::INFINITY {
                         state.final_weight = LatticeWeight::new(cost, 0.0);

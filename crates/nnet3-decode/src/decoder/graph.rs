@@ -26,8 +26,11 @@ pub trait Graph {
     /// The arcs of a visited state that consume nothing.
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc>;
 
-    /// Says that arcs of this state are going to be asked for, so that they are on their way from memory.
-    fn expect(&self, _state: StateId) {}
+    /// Says that this state is going to be visited, so that what is known of it is on its way from memory.
+    fn expect_state(&self, _state: StateId) {}
+
+    /// Says that arcs of this state are going to be asked for.
+    fn expect_arcs(&self, _state: StateId) {}
 
     /// Whether there can be arcs that consume nothing, as far as it is known without work.
     fn may_have_epsilons(&self, state: StateId) -> bool;
@@ -173,7 +176,14 @@ impl Graph for VisitedGraph<'_> {
     }
 
     #[inline]
-    fn expect(&self, state: StateId) {
+    fn expect_state(&self, state: StateId) {
+        if let Some(known) = self.known.get(state as usize) {
+            mapped::expect(known);
+        }
+    }
+
+    #[inline]
+    fn expect_arcs(&self, state: StateId) {
         let [first, _, end] = self.known[state as usize];
         match &self.graph.place {
             Place::Memory(fst) => {
@@ -207,6 +217,15 @@ impl Iterator for Arcs<'_> {
         match self {
             Arcs::Memory(arcs) => arcs.next().copied(),
             Arcs::File(arcs) => arcs.next().map(Arc::unpack),
+        }
+    }
+
+    /// (What is done with each arc does not ask again where they are.)
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, Arc) -> B>(self, init: B, f: F) -> B {
+        match self {
+            Arcs::Memory(arcs) => arcs.copied().fold(init, f),
+            Arcs::File(arcs) => arcs.map(Arc::unpack).fold(init, f),
         }
     }
 }

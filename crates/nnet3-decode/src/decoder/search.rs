@@ -3,14 +3,13 @@
 //! `decoder/lattice-faster-decoder.cc`).
 
 use kaldi_fst::{Arc, StateId};
-use rustc_hash::FxHashMap;
 
 use super::active::{Active, ActiveStates};
 use super::cutoff::Cutoff;
 use super::decodable::Decodable;
 use super::graph::Graph;
 use super::options::SearchOptions;
-use super::tokens::{Link, NONE, Tokens};
+use super::tokens::{Link, Tokens};
 use crate::error::{Error, Result};
 
 /// Extra costs may be wrong by this share of the lattice beam until the end.
@@ -20,29 +19,13 @@ const MOST_STEPS_PER_STATE: usize = 1000;
 /// How many states before its turn a state's arcs are asked for.
 const AHEAD: usize = 4;
 
-/// The tokens after some frames.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
-    /// The first token.
-    pub head: u32,
-    /// Whether links may have become useless.
-    prune_links: bool,
-    /// Whether tokens may have.
-    prune_tokens: bool,
-}
-
-/// How a state of the newest frame was reached: its token, and the cost of that, which is looked at most often.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reached {
-    pub token: u32,
-    pub cost: f32,
-}
-
 /// How an utterance ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
-    /// The costs of ending in tokens of the last frame that are final.
-    pub costs: FxHashMap<u32, f32>,
+    /// The costs of ending in the states of the last frame, in the order in which they were reached: infinite if a state is not final.
+    pub costs: Vec<f32>,
+    /// Whether one of them is final.
+    pub is_final: bool,
     /// The lowest cost of all paths.
     pub best: f32,
 }
@@ -51,17 +34,16 @@ pub(super) struct Ending {
 pub struct LatticeDecoder<G> {
     pub(super) graph: G,
     pub(super) options: SearchOptions,
+    /// They have one more frame than were decoded.
     pub(super) tokens: Tokens,
-    /// There is one more than there are frames.
-    pub(super) frames: Vec<Frame>,
     /// What is added to the acoustic costs of each frame, so that costs stay small.
     pub(super) offsets: Vec<f32>,
-    pub(super) active: ActiveStates<Reached>,
-    pub(super) start_token: u32,
+    /// The states of the newest frame, with their costs. Their places are those of the tokens.
+    pub(super) active: ActiveStates<f32>,
     pub(super) ending: Ending,
     no_tokens_after: Option<usize>,
     // Kept for their memory.
-    list: Vec<Active<Reached>>,
+    list: Vec<Active<f32>>,
     costs: Vec<f32>,
     queue: Vec<StateId>,
     reached: Vec<StateId>,
@@ -76,10 +58,8 @@ impl<G: Graph> LatticeDecoder<G> {
             graph,
             options,
             tokens: Tokens::default(),
-            frames: Vec::new(),
             offsets: Vec::new(),
             active,
-            start_token: NONE,
             ending: Ending::default(),
             no_tokens_after: None,
             list: Vec::new(),
@@ -100,20 +80,24 @@ impl<G: Graph> LatticeDecoder<G> {
 
     /// Takes the next frame of an utterance that was begun: its log-likelihoods by transition-id.
     pub fn advance(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<()> {
+        let mut list = std::mem::take(&mut self.list);
+        self.active.take(&mut list);
         if self.frames_decoded().is_multiple_of(self.options.prune_interval) {
-            self.prune_active(self.options.lattice_beam * PRUNE_SCALE);
+            let beam = self.options.lattice_beam;
+            self.tokens.prune(beam, beam * PRUNE_SCALE);
             if self.graph.is_full() {
-                self.active.renumber(|states| self.graph.forget_others(states));
+                self.graph.forget_others(&mut list.iter_mut().map(|active| &mut active.state));
             }
         }
-        let cutoff = self.process_emitting(log_likelihood)?;
+        let cutoff = self.process_emitting(&mut list, log_likelihood)?;
+        self.list = list;
         self.process_nonemitting(cutoff)
     }
 
     /// Says that no more frames come. False if no path got to the last one.
     pub fn finish(&mut self) -> Result<bool> {
         self.finalize()?;
-        Ok(self.frames.last().is_some_and(|frame| frame.head != NONE))
+        Ok(self.tokens.of_newest().any(|token| self.tokens.get(token).is_kept()))
     }
 
     /// Frames so far.
@@ -123,7 +107,7 @@ impl<G: Graph> LatticeDecoder<G> {
 
     /// Whether a path of the utterance ends in a final state.
     pub fn reached_final(&self) -> bool {
-        !self.ending.costs.is_empty()
+        self.ending.is_final
     }
 
     /// The first frame after which no path was left.
@@ -137,64 +121,60 @@ impl<G: Graph> LatticeDecoder<G> {
         let start = self.graph.start().ok_or(Error::EmptyGraph)?;
         self.active.clear();
         self.tokens.clear();
-        self.frames.clear();
         self.offsets.clear();
         self.ending = Ending::default();
         self.no_tokens_after = None;
-        self.add_frame();
-        let LatticeDecoder { tokens, active, frames, .. } = self;
-        self.start_token = reach(tokens, active, newest(frames), start, 0.0).0;
+        self.tokens.add_frame();
+        self.active.insert(start, 0.0);
         self.process_nonemitting(self.options.pruning.beam)
     }
 
-    fn add_frame(&mut self) {
-        self.frames.push(Frame { head: NONE, prune_links: true, prune_tokens: true });
-    }
-
-    /// Passes tokens along arcs with transition-ids; gives the cutoff for the new ones.
-    fn process_emitting(&mut self, log_likelihood: impl Fn(i32) -> f32) -> Result<f32> {
-        let mut list = std::mem::take(&mut self.list);
-        self.active.take(&mut list);
+    /// Passes the tokens of those states along arcs with transition-ids; gives the cutoff for the new ones. Of the list those are
+    /// left that were followed.
+    fn process_emitting(
+        &mut self,
+        list: &mut Vec<Active<f32>>,
+        log_likelihood: impl Fn(i32) -> f32,
+    ) -> Result<f32> {
         self.costs.clear();
-        self.costs.extend(list.iter().map(|active| active.value.cost));
+        self.costs.extend(list.iter().map(|active| active.value));
         let Cutoff { cost: cutoff, adaptive_beam, best } = self.options.pruning.cutoff(&mut self.costs);
         self.active.grow((list.len() as f32 * self.options.pruning.hash_ratio) as usize);
-        self.add_frame();
         let (mut next_cutoff, mut offset) = (f32::INFINITY, 0.0);
-        let LatticeDecoder { graph, tokens, active, frames, .. } = self;
-        let head = newest(frames);
+        let LatticeDecoder { graph, tokens, active, .. } = self;
+        let before = tokens.of_newest().start;
+        let newest = tokens.add_frame();
         if let Some(best) = best {
-            let cost = list[best].value.cost;
+            let Active { state, value: cost, .. } = list[best];
             offset = -cost;
-            graph.visit(list[best].state)?;
-            for arc in graph.emitting(list[best].state) {
+            graph.visit(state)?;
+            for arc in graph.emitting(state) {
                 let next = arc.weight + offset - log_likelihood(arc.ilabel) + cost;
                 next_cutoff = next_cutoff.min(next + adaptive_beam);
             }
         }
-        for (i, &Active { state, value: Reached { token, cost }, .. }) in list.iter().enumerate() {
-            if let Some(later) = list.get(i + AHEAD).filter(|later| later.value.cost <= cutoff) {
-                graph.expect(later.state);
-            }
-            if cost > cutoff {
-                continue;
+        list.retain(|active| active.value <= cutoff);
+        for (i, &Active { state, value: cost, place }) in list.iter().enumerate() {
+            if let Some(later) = list.get(i + AHEAD) {
+                graph.expect_arcs(later.state);
             }
             graph.visit(state)?;
-            for arc in graph.emitting(state) {
-                let acoustic = offset - log_likelihood(arc.ilabel);
-                let total = cost + acoustic + arc.weight;
+            let first_link = tokens.num_links();
+            for Arc { ilabel, olabel, weight, next } in graph.emitting(state) {
+                let acoustic = offset - log_likelihood(ilabel);
+                let total = cost + acoustic + weight;
                 // (What is not a number is not followed.)
                 if total < next_cutoff {
                     next_cutoff = next_cutoff.min(total + adaptive_beam);
-                    let (to, _) = reach(tokens, active, head, arc.next, total);
-                    let (ilabel, olabel, graph) = (arc.ilabel, arc.olabel, arc.weight);
-                    let link = Link { to, ilabel, olabel, graph, acoustic, next: NONE };
-                    tokens.add_link(token, link);
+                    graph.expect_state(next);
+                    let to = newest + reach(active, next, total).0;
+                    tokens.add_link(Link { to, ilabel, olabel, graph: weight, acoustic });
                 }
             }
+            tokens.set_emitting(before + place, first_link);
         }
+        tokens.begin_epsilons();
         self.offsets.push(offset);
-        self.list = list;
         Ok(next_cutoff)
     }
 
@@ -205,16 +185,16 @@ impl<G: Graph> LatticeDecoder<G> {
         }
         let mut queue = std::mem::take(&mut self.queue);
         queue.clear();
-        let LatticeDecoder { graph, tokens, active, frames, reached, .. } = self;
-        let head = newest(frames);
+        let LatticeDecoder { graph, tokens, active, reached, .. } = self;
+        let newest = tokens.of_newest().start;
         let states = active.iter().map(|active| active.state);
         queue.extend(states.filter(|&state| graph.may_have_epsilons(state)));
         let mut steps = 0;
         while let Some(state) = queue.pop() {
             if let Some(&later) = queue.len().checked_sub(AHEAD).and_then(|at| queue.get(at)) {
-                graph.expect(later);
+                graph.expect_arcs(later);
             }
-            let Some(&mut Reached { token, cost }) = active.get_mut(state) else { continue };
+            let Some((place, &mut cost)) = active.get_mut(state) else { continue };
             if cost >= cutoff {
                 continue;
             }
@@ -223,96 +203,38 @@ impl<G: Graph> LatticeDecoder<G> {
                 return Err(Error::EpsilonCycle { state });
             }
             graph.visit(state)?;
-            // The token may have been here before, with a higher cost.
-            tokens.remove_links(token);
+            let first_link = tokens.num_links();
             for Arc { ilabel, olabel, weight, next } in graph.epsilons(state) {
                 let total = cost + weight;
                 if total < cutoff {
-                    let (to, better) = reach(tokens, active, head, next, total);
-                    let link = Link { to, ilabel, olabel, graph: weight, acoustic: 0.0, next: NONE };
-                    tokens.add_link(token, link);
+                    let (to, better) = reach(active, next, total);
+                    tokens.add_link(Link { to: newest + to, ilabel, olabel, graph: weight, acoustic: 0.0 });
                     if better {
                         reached.push(next);
                     }
                 }
             }
+            // (The token may have been here before, with a higher cost.)
+            tokens.set_epsilons(place, first_link);
             queue.extend(reached.drain(..).filter(|&state| graph.may_have_epsilons(state)));
         }
+        tokens.end_frame(active.values());
         self.queue = queue;
         Ok(())
     }
-
-    /// Removes what cannot be in the lattice, in all frames but the newest. Extra costs may be wrong by `delta`.
-    fn prune_active(&mut self, delta: f32) {
-        let newest = self.frames.len() - 1;
-        for f in (0..newest).rev() {
-            if self.frames[f].prune_links {
-                let (changed, removed) = self.prune_links(f, delta);
-                if changed && f > 0 {
-                    self.frames[f - 1].prune_links = true;
-                }
-                self.frames[f].prune_tokens |= removed;
-                self.frames[f].prune_links = false;
-            }
-            if f + 1 < newest && self.frames[f + 1].prune_tokens {
-                self.prune_tokens(f + 1);
-                self.frames[f + 1].prune_tokens = false;
-            }
-        }
-    }
-
-    /// Works out the extra costs of a frame, and removes its useless links. Whether extra costs changed, and whether links
-    /// were removed.
-    pub(super) fn prune_links(&mut self, f: usize, delta: f32) -> (bool, bool) {
-        let (mut any_changed, mut any_removed) = (false, false);
-        loop {
-            let mut changed = false;
-            let mut token = self.frames[f].head;
-            while token != NONE {
-                let (extra, removed) =
-                    self.tokens.prune_links(token, self.options.lattice_beam, f32::INFINITY);
-                any_removed |= removed;
-                let data = self.tokens.get_mut(token);
-                // (The difference of two infinite ones is no change.)
-                changed |= (extra - data.extra).abs() > delta;
-                data.extra = extra;
-                token = data.next;
-            }
-            any_changed |= changed;
-            if !changed {
-                return (any_changed, any_removed);
-            }
-        }
-    }
-
-    pub(super) fn prune_tokens(&mut self, f: usize) {
-        self.frames[f].head = self.tokens.remove_useless(self.frames[f].head);
-    }
 }
 
-/// The first token of the newest frame.
-fn newest(frames: &mut [Frame]) -> &mut u32 {
-    &mut frames.last_mut().expect("there is a frame").head
-}
-
-/// The token of a state in the frame whose first token is `head`, and whether it is new or better than before.
+/// The place of a state in the newest frame, and whether it is new or better than before.
 #[inline]
-fn reach(
-    tokens: &mut Tokens,
-    active: &mut ActiveStates<Reached>,
-    head: &mut u32,
-    state: StateId,
-    cost: f32,
-) -> (u32, bool) {
-    if let Some(known) = active.get_mut(state) {
-        let better = known.cost > cost;
-        if better {
-            known.cost = cost;
-            tokens.get_mut(known.token).cost = cost;
+fn reach(active: &mut ActiveStates<f32>, state: StateId, cost: f32) -> (u32, bool) {
+    match active.get_mut(state) {
+        Some((place, known)) => {
+            let better = *known > cost;
+            if better {
+                *known = cost;
+            }
+            (place, better)
         }
-        return (known.token, better);
+        None => (active.insert(state, cost), true),
     }
-    *head = tokens.add(cost, *head);
-    active.insert(state, Reached { token: *head, cost });
-    (*head, true)
 }

@@ -1,18 +1,23 @@
-//! Tokens and links: what the search remembers of all frames. Both are numbers in two arrays; what is pruned is used again.
+//! What the search remembers of all frames: tokens, and links from them. Both lie in two arrays in the order of the frames; what
+//! is pruned is left out when the arrays are packed.
 
-/// No token, or no link.
+use std::ops::Range;
+
+/// No token.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A state that was reached after some frames.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub cost: f32,
-    /// By how much the best path through it is known to be worse than the best one; infinite if it is to be removed.
+    /// By how much the best path through it is known to be worse than the best one; infinite if no path through it is kept.
     pub extra: f32,
-    /// The first of its links.
-    pub links: u32,
-    /// The next token of the frame.
-    pub next: u32,
+    /// How many states the frame had reached before this one.
+    pub place: u32,
+    /// Its ways to tokens of the next frame.
+    emitting: Span,
+    /// Its ways to tokens of its own frame.
+    epsilons: Span,
 }
 
 /// A way from one token to another one, of the same frame (no transition-id) or of the next.
@@ -24,16 +29,58 @@ pub(super) struct Link {
     pub graph: f32,
     /// The acoustic cost, with the offset of its frame.
     pub acoustic: f32,
-    /// The next link of the token.
-    pub next: u32,
 }
 
+/// Positions of links.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: u32,
+    end: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    first_token: u32,
+    /// First those within the frame, then those to the next one.
+    first_link: u32,
+    /// Whether links may have become useless since they were looked at.
+    prune: bool,
+}
+
+/// The tokens of all frames. The newest frame is the one whose states are being reached: its tokens are numbered as its states are
+/// reached, and are made later. Numbers of tokens hold until [`prune`](Self::prune).
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     tokens: Vec<Token>,
     links: Vec<Link>,
-    free_tokens: Vec<u32>,
-    free_links: Vec<u32>,
+    frames: Vec<Frame>,
+    /// The token of the utterance's start.
+    start: u32,
+    // Kept for their memory.
+    within_frame: Vec<u32>,
+    moved: Vec<u32>,
+    packed: Vec<Link>,
+}
+
+impl Span {
+    const EMPTY: Span = Span { first: 0, end: 0 };
+
+    #[inline]
+    fn range(self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+}
+
+impl Token {
+    /// Whether a path through it is kept.
+    pub fn is_kept(&self) -> bool {
+        self.extra != f32::INFINITY
+    }
+
+    #[inline]
+    fn new(place: usize, cost: f32) -> Token {
+        Token { cost, extra: 0.0, place: place as u32, emitting: Span::EMPTY, epsilons: Span::EMPTY }
+    }
 }
 
 impl Tokens {
@@ -41,8 +88,30 @@ impl Tokens {
     pub fn clear(&mut self) {
         self.tokens.clear();
         self.links.clear();
-        self.free_tokens.clear();
-        self.free_links.clear();
+        self.frames.clear();
+        self.start = 0;
+    }
+
+    pub fn num_frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Begins a frame, which is the newest from now on. Gives the number of its first token.
+    pub fn add_frame(&mut self) -> u32 {
+        let first_token = self.tokens.len() as u32;
+        self.frames.push(Frame { first_token, first_link: 0, prune: true });
+        first_token
+    }
+
+    /// The tokens of a frame, in the order in which their states were reached.
+    pub fn of_frame(&self, frame: usize) -> Range<u32> {
+        let end = self.frames.get(frame + 1).map_or(self.tokens.len() as u32, |next| next.first_token);
+        self.frames[frame].first_token..end
+    }
+
+    /// The tokens of the newest frame; none if there is no frame.
+    pub fn of_newest(&self) -> Range<u32> {
+        self.frames.last().map_or(0, |newest| newest.first_token)..self.tokens.len() as u32
     }
 
     #[inline]
@@ -50,111 +119,192 @@ impl Tokens {
         &self.tokens[token as usize]
     }
 
-    #[inline]
-    pub fn get_mut(&mut self, token: u32) -> &mut Token {
-        &mut self.tokens[token as usize]
+    /// The token of the utterance's start, if a path from it is kept.
+    pub fn start(&self) -> Option<u32> {
+        Some(self.start).filter(|&start| start != NONE)
     }
 
+    /// How many links there are.
     #[inline]
-    pub fn link(&self, link: u32) -> &Link {
-        &self.links[link as usize]
+    pub fn num_links(&self) -> usize {
+        self.links.len()
     }
 
-    /// A token at the head of the list whose first token is `head`.
-    #[inline]
-    pub fn add(&mut self, cost: f32, head: u32) -> u32 {
-        let token = Token { cost, extra: 0.0, links: NONE, next: head };
-        put(&mut self.tokens, &mut self.free_tokens, token)
+    #[inline(always)]
+    pub fn add_link(&mut self, link: Link) {
+        self.links.push(link);
     }
 
-    /// A link at the head of the links of `token`. Its `next` is set here.
+    /// Says that the newest links, from a position on, are those of a token to the next frame.
     #[inline]
-    pub(crate) fn add_link(&mut self, token: u32, link: Link) {
-        let next = self.get(token).links;
-        let link = put(&mut self.links, &mut self.free_links, Link { next, ..link });
-        self.get_mut(token).links = link;
+    pub fn set_emitting(&mut self, token: u32, first: usize) {
+        let span = Span { first: first as u32, end: self.links.len() as u32 };
+        self.tokens[token as usize].emitting = span;
     }
 
-    /// Removes the links of a token.
-    #[inline]
-    pub(crate) fn remove_links(&mut self, token: u32) {
-        let mut link = std::mem::replace(&mut self.get_mut(token).links, NONE);
-        while link != NONE {
-            self.free_links.push(link);
-            link = self.link(link).next;
+    /// Says that all links to the newest frame are there.
+    pub fn begin_epsilons(&mut self) {
+        let first_link = self.links.len() as u32;
+        if let Some(newest) = self.frames.last_mut() {
+            newest.first_link = first_link;
         }
     }
 
-    /// Removes links that are on no path within `beam` of the best; gives the smallest extra cost that the others allow, at
-    /// most `extra`, and whether some were removed.
-    pub(crate) fn prune_links(&mut self, token: u32, beam: f32, mut extra: f32) -> (f32, bool) {
-        let Token { cost, links, .. } = *self.get(token);
-        let (mut at, mut before, mut removed) = (links, NONE, false);
-        while at != NONE {
-            let link = *self.link(at);
-            let to = self.get(link.to);
-            let by_link = to.extra + ((cost + link.acoustic + link.graph) - to.cost);
-            // (What is not a number is removed too.)
-            if by_link <= beam {
-                // Rounding can make it negative.
-                extra = extra.min(by_link.max(0.0));
-                before = at;
-            } else {
-                match before {
-                    NONE => self.get_mut(token).links = link.next,
-                    before => self.links[before as usize].next = link.next,
-                }
-                self.free_links.push(at);
-                removed = true;
+    /// Says that the newest links, from a position on, are those within the newest frame of its token at a place. Those that it
+    /// had before are forgotten.
+    #[inline]
+    pub fn set_epsilons(&mut self, place: u32, first: usize) {
+        let span = Span { first: first as u32, end: self.links.len() as u32 };
+        let first_token = self.of_newest().start as usize;
+        let token = first_token + place as usize;
+        while self.tokens.len() <= token {
+            self.tokens.push(Token::new(self.tokens.len() - first_token, 0.0));
+        }
+        self.tokens[token].epsilons = span;
+    }
+
+    /// Makes the tokens of the newest frame, as far as they are not there, and sets their costs.
+    pub fn end_frame(&mut self, costs: impl Iterator<Item = f32>) {
+        let first_token = self.of_newest().start as usize;
+        for (place, cost) in costs.enumerate() {
+            match self.tokens.get_mut(first_token + place) {
+                Some(token) => token.cost = cost,
+                None => self.tokens.push(Token::new(place, cost)),
             }
-            at = link.next;
         }
-        (extra, removed)
     }
 
-    /// Removes the tokens of a list that are on no path that is kept; gives the new head.
-    pub(crate) fn remove_useless(&mut self, head: u32) -> u32 {
-        let (mut at, mut before, mut first) = (head, NONE, head);
-        while at != NONE {
-            let Token { extra, next, .. } = *self.get(at);
-            if extra == f32::INFINITY {
-                self.remove_links(at);
-                self.free_tokens.push(at);
-                match before {
-                    NONE => first = next,
-                    before => self.get_mut(before).next = next,
-                }
-            } else {
-                before = at;
-            }
-            at = next;
-        }
-        first
-    }
-
-    /// The tokens of a list.
-    pub fn list(&self, head: u32) -> impl Iterator<Item = u32> {
-        let there = |token: u32| Some(token).filter(|&token| token != NONE);
-        std::iter::successors(there(head), move |&token| there(self.get(token).next))
-    }
-
-    /// The links of a token.
+    /// The links of a token: to the next frame, then within its own, the newest first.
     pub fn links(&self, token: u32) -> impl Iterator<Item = &Link> {
-        let there = |link: u32| Some(link).filter(|&link| link != NONE).map(|link| self.link(link));
-        std::iter::successors(there(self.get(token).links), move |link| there(link.next))
+        let Token { emitting, epsilons, .. } = *self.get(token);
+        [emitting, epsilons].into_iter().flat_map(|span| self.links[span.range()].iter().rev())
     }
-}
 
-#[inline]
-fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
-    match free.pop() {
-        Some(at) => {
-            all[at as usize] = value;
-            at
+    /// Removes what cannot be in the lattice, in all frames but the newest: links that are on no path within `beam` of the best,
+    /// and tokens without paths. Extra costs may be wrong by `delta`.
+    pub fn prune(&mut self, beam: f32, delta: f32) {
+        let newest = self.frames.len() - 1;
+        let mut lowest = newest;
+        while let Some(before) = lowest.checked_sub(1).filter(|&before| self.frames[before].prune) {
+            lowest = before;
+            if self.prune_frame(lowest, beam, delta) && lowest > 0 {
+                self.frames[lowest - 1].prune = true;
+            }
+            self.frames[lowest].prune = false;
         }
-        None => {
-            all.push(value);
-            (all.len() - 1) as u32
+        if lowest < newest {
+            self.pack(lowest);
+        }
+    }
+
+    /// Works out the extra costs of a frame that is not the newest, from those of the next one, and removes its useless links.
+    /// Whether extra costs changed.
+    pub fn prune_frame(&mut self, frame: usize, beam: f32, delta: f32) -> bool {
+        // (The difference of two infinite ones is no change.)
+        let is_change = |[before, after]: [f32; 2]| (after - before).abs() > delta;
+        let mut within_frame = std::mem::take(&mut self.within_frame);
+        let mut changed = false;
+        for token in self.of_frame(frame).rev() {
+            changed |= is_change(self.prune_token(token, beam, f32::INFINITY));
+            let Span { first, end } = self.get(token).epsilons;
+            if first < end {
+                within_frame.push(token);
+            }
+        }
+        // Only extra costs that depend on others of the frame can change once more.
+        let mut again = changed;
+        while again {
+            again = false;
+            for &token in &within_frame {
+                again |= is_change(self.prune_token(token, beam, f32::INFINITY));
+            }
+        }
+        within_frame.clear();
+        self.within_frame = within_frame;
+        changed
+    }
+
+    /// Removes links of a token that are on no path within `beam` of the best. Its extra cost is what the others allow, at most
+    /// `most`. Gives the extra cost that it had and the one that it has.
+    #[inline]
+    pub fn prune_token(&mut self, token: u32, beam: f32, most: f32) -> [f32; 2] {
+        let Token { cost, extra: before, mut emitting, mut epsilons, .. } = *self.get(token);
+        let mut extra = most;
+        for span in [&mut emitting, &mut epsilons] {
+            let links = &mut self.links[span.range()];
+            let mut kept = 0;
+            for at in 0..links.len() {
+                let link = links[at];
+                let to = &self.tokens[link.to as usize];
+                let by_link = to.extra + ((cost + link.acoustic + link.graph) - to.cost);
+                // (What is not a number is removed too.)
+                let keep = by_link <= beam;
+                // Rounding can make it negative.
+                extra = if keep { extra.min(by_link.max(0.0)) } else { extra };
+                links[kept] = link;
+                kept += usize::from(keep);
+            }
+            span.end = span.first + kept as u32;
+        }
+        let token = &mut self.tokens[token as usize];
+        (token.extra, token.emitting, token.epsilons) = (extra, emitting, epsilons);
+        [before, extra]
+    }
+
+    /// Leaves out what is not kept of the frames from `lowest` on.
+    fn pack(&mut self, lowest: usize) {
+        let Frame { first_token, first_link, .. } = self.frames[lowest];
+        let first = first_token as usize;
+        self.moved.clear();
+        let mut end = first_token;
+        for token in &self.tokens[first..] {
+            self.moved.push(if token.is_kept() { end } else { NONE });
+            end += u32::from(token.is_kept());
+        }
+        if lowest == 0 {
+            self.start = self.moved.get(self.start as usize).copied().unwrap_or(NONE);
+        }
+        if let Some(before) = lowest.checked_sub(1) {
+            for token in self.of_frame(before) {
+                let span = self.tokens[token as usize].emitting;
+                self.pack_links(span, first_token);
+                self.links[span.range()][..self.packed.len()].copy_from_slice(&self.packed);
+                self.tokens[token as usize].emitting.end = span.first + self.packed.len() as u32;
+                self.packed.clear();
+            }
+        }
+        let (mut end, mut end_of_links) = (first, first_link);
+        for frame in lowest..self.frames.len() {
+            let placed = Frame { first_token: end as u32, first_link: end_of_links, ..self.frames[frame] };
+            for token in self.of_frame(frame) {
+                let mut token = self.tokens[token as usize];
+                if token.is_kept() {
+                    for span in [&mut token.emitting, &mut token.epsilons] {
+                        let first = end_of_links + self.packed.len() as u32;
+                        self.pack_links(*span, first_token);
+                        *span = Span { first, end: end_of_links + self.packed.len() as u32 };
+                    }
+                    self.tokens[end] = token;
+                    end += 1;
+                }
+            }
+            // (The links of later frames are behind this.)
+            self.links[end_of_links as usize..][..self.packed.len()].copy_from_slice(&self.packed);
+            end_of_links += self.packed.len() as u32;
+            self.packed.clear();
+            self.frames[frame] = placed;
+        }
+        self.tokens.truncate(end);
+        self.links.truncate(end_of_links as usize);
+    }
+
+    /// Appends links to `packed`, to where their tokens were moved.
+    fn pack_links(&mut self, span: Span, first_token: u32) {
+        for &link in &self.links[span.range()] {
+            let to = self.moved[(link.to - first_token) as usize];
+            if to != NONE {
+                self.packed.push(Link { to, ..link });
+            }
         }
     }
 }

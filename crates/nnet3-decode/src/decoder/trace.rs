@@ -13,8 +13,8 @@ use crate::error::Result;
 /// What the best path has in one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// The token from which the path goes into the frame. Among all tokens that there have been after as many frames, no
-    /// other one had this number.
+    /// The place of the token from which the path goes into the frame. Among all tokens that there have been after as many frames,
+    /// no other one had it.
     pub token: u32,
     pub transition_id: i32,
 }
@@ -31,9 +31,9 @@ impl<G: Graph> LatticeDecoder<G> {
     /// The best path so far, wherever it ends, from its last frame backwards. To be asked for before the utterance is
     /// finished.
     pub fn best_path(&self) -> BestPath<'_, G> {
-        let frame = self.frames.len().saturating_sub(1);
+        let frame = self.tokens.num_frames().saturating_sub(1);
         let mut best = (NONE, f32::INFINITY);
-        for token in self.frames.last().into_iter().flat_map(|frame| self.tokens.list(frame.head)) {
+        for token in self.tokens.of_newest().rev() {
             let cost = self.tokens.get(token).cost;
             if cost < best.1 {
                 best = (token, cost);
@@ -46,28 +46,27 @@ impl<G: Graph> LatticeDecoder<G> {
     /// for before the utterance is finished.
     pub fn final_relative_cost(&self) -> Result<f32> {
         let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
-        for active in self.active.iter() {
-            let cost = active.value.cost;
+        for (state, cost) in self.active.states().zip(self.active.values()) {
             best = best.min(cost);
-            best_final = best_final.min(cost + self.graph.final_cost(active.state)?);
+            best_final = best_final.min(cost + self.graph.final_cost(state)?);
         }
         Ok(if best_final == f32::INFINITY { best_final } else { best_final - best })
     }
 }
 
 impl<G: Graph> BestPath<'_, G> {
-    /// A token after `frame` frames from which the token `to` gets its cost: by a link with a transition-id or by one
-    /// without, as `emitting` says.
-    fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = Step> {
+    /// Tokens after `frame` frames from which the token `to` gets its cost, and the labels of the links: by a link with a
+    /// transition-id or by one without, as `emitting` says.
+    fn sources(&self, frame: usize, to: u32, emitting: bool) -> impl Iterator<Item = (u32, i32)> {
         let tokens = &self.decoder.tokens;
         let cost = tokens.get(to).cost;
-        tokens.list(self.decoder.frames[frame].head).flat_map(move |token| {
+        tokens.of_frame(frame).rev().flat_map(move |token| {
             let from = tokens.get(token).cost;
             tokens.links(token).filter_map(move |link| {
                 let same = link.to == to
                     && (link.ilabel != EPSILON) == emitting
                     && from + link.acoustic + link.graph == cost;
-                same.then_some(Step { token, transition_id: link.ilabel })
+                same.then_some((token, link.ilabel))
             })
         })
     }
@@ -85,13 +84,13 @@ impl<G: Graph> Iterator for BestPath<'_, G> {
         let mut next = 0;
         while let Some(&token) = found.get(next) {
             let step = self.sources(self.frame - 1, token, true).next();
-            if let Some(step) = step {
-                (self.token, self.frame) = (step.token, self.frame - 1);
-                return Some(step);
+            if let Some((token, transition_id)) = step {
+                (self.token, self.frame) = (token, self.frame - 1);
+                return Some(Step { token: self.decoder.tokens.get(token).place, transition_id });
             }
-            for source in self.sources(self.frame, token, false) {
-                if !found.contains(&source.token) {
-                    found.push(source.token);
+            for (source, _) in self.sources(self.frame, token, false) {
+                if !found.contains(&source) {
+                    found.push(source);
                 }
             }
             next += 1;

@@ -121,7 +121,7 @@ impl<'g> ViterbiDecoder<'g> {
         let mut queue: Vec<StateId> = states.filter(|&state| graph.may_have_epsilons(state)).collect();
         let mut steps = 0;
         while let Some(state) = queue.pop() {
-            let Some(&mut before) = active.get_mut(state) else { continue };
+            let Some((_, &mut before)) = active.get_mut(state) else { continue };
             let cost = tokens[before as usize].cost;
             if cost > cutoff {
                 continue;
@@ -173,13 +173,15 @@ impl<'g> ViterbiDecoder<'g> {
 fn reach(tokens: &mut Vec<Token>, active: &mut ActiveStates<u32>, state: StateId, token: Token) -> bool {
     let number = tokens.len() as u32;
     match active.get_mut(state) {
-        Some(known) => {
+        Some((_, known)) => {
             if tokens[*known as usize].cost <= token.cost {
                 return false;
             }
             *known = number;
         }
-        None => active.insert(state, number),
+        None => {
+            active.insert(state, number);
+        }
     }
     tokens.push(token);
     true
