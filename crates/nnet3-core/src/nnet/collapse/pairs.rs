@@ -11,7 +11,7 @@ use crate::component::time_height::TimeHeightConvolution;
 use crate::component::{Component, Updatable, UpdatableSettings};
 use crate::error::{Error, Result};
 use kaldi_io::text::format_g;
-use nnet3_matrix::{Matrix, Transpose::No, Transpose::Yes};
+use nnet3_matrix::{Matrix, Transpose::No};
 
 /// What takes the place of a pair.
 pub(super) enum Merged {
@@ -102,9 +102,7 @@ fn transform_then_affine(
     second: &dyn Component,
 ) -> Option<Box<dyn Component>> {
     let merged = |linear: &Matrix, bias: &Matrix| {
-        let times = linear.cols() / scale.len();
-        let tiled = Matrix::from_slice(linear.device(), 1, linear.cols(), &offset.repeat(times));
-        (scale_columns(linear, scale), affine_of_row(linear, bias, &tiled))
+        (scale_columns(linear, scale), affine_of_row(linear, bias, offset))
     };
     if let Some(affine) = as_type::<Affine>(second) {
         let (linear, bias) = merged(affine.linear_params(), affine.bias_params());
@@ -150,8 +148,7 @@ fn affine_then_affine(
             device.gemm(block, 1.0, factor, No, linear1.view(), No, 0.0);
         }
         let Some(bias1) = bias1 else { return (linear, bias2.clone()) };
-        let tiled = Matrix::from_slice(device, 1, linear2.cols(), &bias1.to_vec().repeat(copies));
-        let bias = affine_of_row(linear2, &or_zeros(bias2, linear2), &tiled);
+        let bias = affine_of_row(linear2, &or_zeros(bias2, linear2), &bias1.to_vec());
         (linear, bias)
     };
     if let Some(affine) = as_type::<Affine>(second) {
@@ -199,9 +196,10 @@ fn scale_columns(matrix: &Matrix, scale: &[f32]) -> Matrix {
     scaled
 }
 
-/// row · linearᵀ + bias.
-fn affine_of_row(linear: &Matrix, bias: &Matrix, row: &Matrix) -> Matrix {
+/// row · linearᵀ + bias; not as a product, since a program that only runs a network may have no other for which it would load BLAS.
+fn affine_of_row(linear: &Matrix, bias: &Matrix, row: &[f32]) -> Matrix {
+    let terms = scale_columns(linear, row);
     let mut out = bias.to_device(linear.device());
-    linear.device().gemm(out.view_mut(), 1.0, row.view(), No, linear.view(), Yes, 1.0);
+    linear.device().row_sums(out.view_mut().reshape(linear.rows(), 1), 1.0, terms.view(), 1.0);
     out
 }
