@@ -66,6 +66,9 @@ fn needed(nnet: &Nnet, computation: &Computation, zeroed: SubmatrixId, events: &
                 (part, !sets)
             }
         };
+        if open.iter().all(|o| o.common(&part).is_empty()) {
+            continue;
+        }
         if looks {
             needed.parts.extend(open.iter().map(|o| o.common(&part)).filter(|common| !common.is_empty()));
         }
