@@ -115,7 +115,7 @@ pub fn train(sites: Sites, languages: Languages, options: TrainArgs, files: File
         apply_deriv_weights: options.apply_deriv_weights,
         verbose: log::verbose() >= 1,
     };
-    let devices = options.device.select_many(&options.use_gpu, count)?;
+    let devices = options.device.select_for_training(&options.use_gpu, count)?;
     let egs = egs::begin::<NnetChainExample>(files.examples);
     let nnet = models::load(files.model)?;
     let denominators = languages.denominators(files.denominator, &nnet)?;

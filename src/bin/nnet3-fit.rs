@@ -61,7 +61,7 @@ struct Options {
 }
 
 fn run(options: Options) -> Result<u8> {
-    let devices = options.device.select_many(&options.use_gpu, options.replicas.count()?)?;
+    let devices = options.device.select_for_training(&options.use_gpu, options.replicas.count()?)?;
     let nnet = models::load(&options.raw_model_in)?;
     let fit = Fit {
         rules: options.rules,

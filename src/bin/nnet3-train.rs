@@ -52,7 +52,7 @@ fn run(options: Options) -> Result<u8> {
     options.allocator.check()?;
     let count = options.replicas.count()?;
     options.training.trainer_options(count)?;
-    let devices = options.device.select_many(&options.use_gpu, count)?;
+    let devices = options.device.select_for_training(&options.use_gpu, count)?;
     let egs = egs::begin(&options.training_examples_in);
     let nnet = models::load(&options.raw_model_in)?;
     let training = Training {

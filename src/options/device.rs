@@ -116,9 +116,19 @@ impl DeviceOptions {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }
 
+    /// As [`select_many`](Self::select_many), for a program that is going to multiply in several threads. To be called while it
+    /// has one.
+    pub fn select_for_training(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
+        let devices = self.select_many(use_gpu, count)?;
+        if devices.iter().any(|device| device.id() == 0) {
+            nnet3_matrix::load_library();
+        }
+        Ok(devices)
+    }
+
     /// Selects that many devices, at least one: as [`DeviceOptions::select`] does, but GPUs from `--device-id` on, or
     /// the CPU that many times. The kinds are not mixed, since those on the CPU would hold up the others.
-    pub fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
+    fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let use_gpu = UseGpu::parse(use_gpu)?;
         let first = self.settings()?;
         let host = || vec![nnet3_matrix::cpu(); count];

@@ -47,6 +47,40 @@ fn number(log: &str, start: &str) -> f64 {
     rest.split_whitespace().next().unwrap().parse().unwrap()
 }
 
+/// OpenBLAS starts a thread for each processor if it is loaded by a program that has several threads, and these spin for a
+/// while: so it is loaded before examples are read by a thread of their own. A program that waits for examples shows how it is.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_threads_but_its_own() {
+    use std::process::{Command, Stdio};
+    if std::env::var_os("OPENBLAS_NUM_THREADS").is_some()
+        || !nnet3_matrix::cpu::library_name().contains("openblas")
+    {
+        return;
+    }
+    let folder = Folder::new("threads");
+    let (network, _) = prepare(&folder);
+    let mut training = Command::new(crate::common::binary("nnet3-train"))
+        .args(["--use-gpu=no", "--num-threads=1", &network, "ark:-", &folder.path("1.raw")])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let of_process = |name: &str| format!("/proc/{}/{name}", training.id());
+    let loaded = || std::fs::read_to_string(of_process("maps")).is_ok_and(|maps| maps.contains("openblas"));
+    let started = std::time::Instant::now();
+    while !loaded() && started.elapsed().as_secs() < 10 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let loaded = loaded();
+    let count = std::fs::read_dir(of_process("task")).map_or(0, |tasks| tasks.count());
+    drop(training.stdin.take());
+    assert_ne!(training.wait().unwrap().code(), Some(0), "there were no examples");
+    assert!(loaded, "OpenBLAS is not loaded yet");
+    assert!(count <= 2, "{count} threads, expected one more for examples at most");
+}
+
 #[test]
 fn training_improves_and_repeats() {
     let folder = Folder::new("train");

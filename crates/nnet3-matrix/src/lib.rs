@@ -21,7 +21,7 @@ pub mod view;
 pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
-pub use cpu::{Helper, InHalves, cpu, set_num_threads};
+pub use cpu::{Helper, InHalves, cpu, load_library, set_num_threads};
 pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};

@@ -146,6 +146,12 @@ fn find() -> Option<Library> {
     None
 }
 
+/// Looks for a library now, instead of at the first product. OpenBLAS starts threads, which spin for a while, if it is loaded when
+/// the process has several already.
+pub fn load_library() {
+    library();
+}
+
 /// What large products are done by: a library as it was found, or `Rust`.
 pub fn library_name() -> &'static str {
     library().map_or("Rust", |library| library.name)

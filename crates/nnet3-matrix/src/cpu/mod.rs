@@ -41,7 +41,7 @@ use crate::backend::{Abilities, Backend};
 use crate::memory::Device;
 use crate::panels::PanelProducts;
 use crate::sparse::SparseProducts;
-pub use blas::library_name;
+pub use blas::{library_name, load_library};
 pub use gemm::{library_product, set_num_threads};
 pub use halves::{Helper, InHalves};
 pub use simd::{VectorLevel, run_plain, set_vector_level, vector_level};

@@ -101,9 +101,8 @@ fn transform_then_affine(
     offset: &[f32],
     second: &dyn Component,
 ) -> Option<Box<dyn Component>> {
-    let merged = |linear: &Matrix, bias: &Matrix| {
-        (scale_columns(linear, scale), affine_of_row(linear, bias, offset))
-    };
+    let merged =
+        |linear: &Matrix, bias: &Matrix| (scale_columns(linear, scale), affine_of_row(linear, bias, offset));
     if let Some(affine) = as_type::<Affine>(second) {
         let (linear, bias) = merged(affine.linear_params(), affine.bias_params());
         return Some(Box::new(affine.with_params(linear, bias)));
