@@ -1,11 +1,21 @@
 //! The path of a lattice with the fewest errors.
+//!
+//! Lattice, ways of making errors and reference are composed as `lattice-oracle` of Kaldi composes them, and the path is looked for in
+//! the order in which OpenFst does: so that among paths with equally many errors the same one is found.
 
-use kaldi_fst::{EPSILON, StateId};
+use std::collections::BTreeSet;
+
+use kaldi_fst::ops::{
+    Side, compose_transducers, project, remove_epsilons, remove_labels, sort_arcs, topological_sort,
+};
+use kaldi_fst::{Arc, EPSILON, Fst, StateId};
+use rustc_hash::FxHashSet;
 
 use crate::edit_distance::Errors;
 use crate::error::{Error, Result};
 use crate::lattice::{CompactLattice, Lattice, compact};
 use crate::order;
+use crate::path::chain;
 
 /// The words of the path with the fewest errors.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,73 +25,157 @@ pub struct Oracle {
     pub errors: Errors,
     /// How many words of the reference count.
     pub num_words: usize,
-    /// The path.
+    /// The path with these words that costs least.
     pub path: CompactLattice,
-}
-
-#[derive(Clone, Copy)]
-struct Best {
-    errors: Errors,
-    /// The place before: state, words of the reference. The arc between them, if there is one.
-    before: Option<(StateId, usize, Option<usize>)>,
 }
 
 /// Finds the path whose words have the fewest errors against a reference. `wildcards` are words that do not count, neither
 /// here nor there. No path: `None`.
 pub fn oracle(lattice: &Lattice, reference: &[i32], wildcards: &[i32]) -> Result<Option<Oracle>> {
+    lattice.start.ok_or(Error::Empty)?;
+    let wildcards: FxHashSet<i32> = wildcards.iter().copied().collect();
+    let heard = words_of(lattice, &wildcards)?;
+    let mut expected = chain(reference.iter().map(|&word| free(word, word)).collect::<Vec<_>>().iter(), 0.0);
+    remove_labels(&mut expected, Side::Input, &wildcards);
+    remove_labels(&mut expected, Side::Output, &wildcards);
+    let not_sorted = "one of the two is sorted";
+    let mut edited = compose_transducers(&edits(&heard, &expected), &expected, true).expect(not_sorted);
+    sort_arcs(&mut edited, Side::Input);
+    let mut pairs = compose_transducers(&heard, &edited, true).expect(not_sorted);
+    topological_sort(&mut pairs).map_err(|_| Error::Cyclic)?;
+    let Some(path) = first_best(&pairs) else { return Ok(None) };
+    let count = |kind: fn(&Arc) -> bool| path.iter().filter(|arc| kind(arc)).count();
+    let errors = Errors {
+        insertions: count(|arc| arc.ilabel != EPSILON && arc.olabel == EPSILON),
+        deletions: count(|arc| arc.ilabel == EPSILON && arc.olabel != EPSILON),
+        substitutions: count(|arc| ![EPSILON, arc.olabel].contains(&arc.ilabel) && arc.olabel != EPSILON),
+    };
+    let num_words = count(|arc| arc.olabel != EPSILON);
+    let words: Vec<i32> = path.iter().map(|arc| arc.ilabel).filter(|&word| word != EPSILON).collect();
     let mut lattice = lattice.clone();
     order::sort(&mut lattice)?;
-    let start = lattice.start.ok_or(Error::Empty)?;
-    let counts = |word: i32| word != EPSILON && !wildcards.contains(&word);
-    let reference: Vec<i32> = reference.iter().copied().filter(|&word| counts(word)).collect();
-    let width = reference.len() + 1;
-    let mut best: Vec<Option<Best>> = vec![None; lattice.states.len() * width];
-    let offer = |best: &mut Vec<Option<Best>>, state: StateId, words: usize, new: Best| {
-        let place = &mut best[state as usize * width + words];
-        if place.is_none_or(|known| new.errors.total() < known.errors.total()) {
-            *place = Some(new);
-        }
-    };
-    offer(&mut best, start, 0, Best { errors: Errors::default(), before: None });
-    let mut end: Option<(Errors, StateId)> = None;
+    let path = cheapest(&lattice, &words, |word| word == EPSILON || wildcards.contains(&word));
+    Ok(Some(Oracle { words, errors, num_words, path: compact(&path) }))
+}
+
+fn free(ilabel: i32, olabel: i32) -> Arc {
+    Arc { ilabel, olabel, weight: 0.0, next: 0 }
+}
+
+/// The strings of words that count, at no cost.
+fn words_of(lattice: &Lattice, wildcards: &FxHashSet<i32>) -> Result<Fst> {
+    let mut words = Fst { start: lattice.start, ..Fst::default() };
     for (s, state) in lattice.numbered() {
-        for r in 0..width {
-            let Some(Best { errors, .. }) = best[s as usize * width + r] else { continue };
-            if r < reference.len() {
-                let errors = Errors { deletions: errors.deletions + 1, ..errors };
-                offer(&mut best, s, r + 1, Best { errors, before: Some((s, r, None)) });
-            }
-            for (position, arc) in state.arcs.iter().enumerate() {
-                let before = Some((s, r, Some(position)));
-                if !counts(arc.olabel) {
-                    offer(&mut best, arc.next, r, Best { errors, before });
-                    continue;
-                }
-                if let Some(word) = reference.get(r) {
-                    let substitutions = errors.substitutions + usize::from(*word != arc.olabel);
-                    let errors = Errors { substitutions, ..errors };
-                    offer(&mut best, arc.next, r + 1, Best { errors, before });
-                }
-                let errors = Errors { insertions: errors.insertions + 1, ..errors };
-                offer(&mut best, arc.next, r, Best { errors, before });
-            }
+        words.add_state();
+        let arcs = state.arcs.iter().map(|arc| Arc { next: arc.next, ..free(arc.ilabel, arc.olabel) });
+        words.state_mut(s).arcs = arcs.collect();
+        words.state_mut(s).final_weight = if state.is_final() { 0.0 } else { f32::INFINITY };
+    }
+    project(&mut words, Side::Output);
+    remove_labels(&mut words, Side::Input, wildcards);
+    remove_labels(&mut words, Side::Output, wildcards);
+    remove_epsilons(&mut words).map_err(|_| Error::Cyclic)?;
+    sort_arcs(&mut words, Side::Input);
+    Ok(words)
+}
+
+/// Makes words of the second FST of those of the first one: each word that is left out, put in or replaced costs 1.
+fn edits(first: &Fst, second: &Fst) -> Fst {
+    let words = |fst: &Fst| -> BTreeSet<i32> {
+        fst.states
+            .iter()
+            .flat_map(|state| &state.arcs)
+            .map(|arc| arc.ilabel)
+            .filter(|&word| word != EPSILON)
+            .collect()
+    };
+    let (from, to) = (words(first), words(second));
+    let mut edits = Fst::default();
+    edits.start = Some(edits.add_state());
+    let state = edits.state_mut(0);
+    state.final_weight = 0.0;
+    let arcs = &mut state.arcs;
+    let error = |ilabel, olabel| Arc { weight: 1.0, ..free(ilabel, olabel) };
+    arcs.extend(from.iter().map(|&word| error(word, EPSILON)));
+    arcs.extend(to.iter().map(|&word| error(EPSILON, word)));
+    for &word in &from {
+        arcs.extend(
+            to.iter().map(|&other| if word == other { free(word, other) } else { error(word, other) }),
+        );
+    }
+    sort_arcs(&mut edits, Side::Output);
+    edits
+}
+
+/// The arcs of the path that costs least, of an FST that is sorted topologically. Among several it is the one that was found first.
+fn first_best(fst: &Fst) -> Option<Vec<Arc>> {
+    let mut costs = vec![f32::INFINITY; fst.states.len()];
+    let mut before: Vec<Option<(StateId, usize)>> = vec![None; fst.states.len()];
+    costs[fst.start? as usize] = 0.0;
+    let (mut least, mut end) = (f32::INFINITY, None);
+    for (s, state) in fst.numbered() {
+        let cost = costs[s as usize];
+        if cost + state.final_weight < least {
+            (least, end) = (cost + state.final_weight, Some(s));
         }
-        if let (true, Some(last)) = (state.is_final(), best[s as usize * width + reference.len()])
-            && end.is_none_or(|(errors, _)| last.errors.total() < errors.total())
-        {
-            end = Some((last.errors, s));
+        for (position, arc) in state.arcs.iter().enumerate() {
+            let next = arc.next as usize;
+            if cost + arc.weight < costs[next] {
+                (costs[next], before[next]) = (cost + arc.weight, Some((s, position)));
+            }
         }
     }
-    let Some((errors, last)) = end else { return Ok(None) };
+    let mut at = end?;
     let mut arcs = Vec::new();
-    let mut at = (last, reference.len());
-    while let Some((state, words, position)) = best[at.0 as usize * width + at.1].and_then(|best| best.before)
-    {
-        arcs.extend(position.map(|position| lattice.state(state).arcs[position]));
-        at = (state, words);
+    while let Some((state, position)) = before[at as usize] {
+        arcs.push(fst.state(state).arcs[position]);
+        at = state;
     }
     arcs.reverse();
-    let words = arcs.iter().map(|arc| arc.olabel).filter(|&word| counts(word)).collect();
-    let path = compact(&crate::path::chain(arcs.iter(), lattice.state(last).final_weight));
-    Ok(Some(Oracle { words, errors, num_words: reference.len(), path }))
+    Some(arcs)
+}
+
+/// The path with these words that costs least, of a lattice that has one and is sorted topologically. Words that are `skipped` may
+/// be anywhere.
+fn cheapest(lattice: &Lattice, words: &[i32], skipped: impl Fn(i32) -> bool) -> Lattice {
+    /// The cost of the best way to a place; the place before and the arc from there.
+    #[derive(Clone, Copy)]
+    struct Best(f64, Option<(StateId, usize, usize)>);
+    let width = words.len() + 1;
+    let mut best = vec![Best(f64::INFINITY, None); lattice.states.len() * width];
+    if let Some(start) = lattice.start {
+        best[start as usize * width].0 = 0.0;
+    }
+    let (mut least, mut end) = (f64::INFINITY, None);
+    for (s, state) in lattice.numbered() {
+        for said in 0..width {
+            let cost = best[s as usize * width + said].0;
+            if cost == f64::INFINITY {
+                continue;
+            }
+            for (position, arc) in state.arcs.iter().enumerate() {
+                let next = match arc.olabel {
+                    word if skipped(word) => said,
+                    word if words.get(said) == Some(&word) => said + 1,
+                    _ => continue,
+                };
+                let total = cost + arc.weight.cost();
+                let place = &mut best[arc.next as usize * width + next];
+                if total < place.0 {
+                    *place = Best(total, Some((s, said, position)));
+                }
+            }
+        }
+        let total = best[s as usize * width + words.len()].0 + state.final_weight.cost();
+        if total < least {
+            (least, end) = (total, Some(s));
+        }
+    }
+    let Some(last) = end else { return Lattice::default() };
+    let (mut arcs, mut at) = (Vec::new(), (last, words.len()));
+    while let Some((state, said, position)) = best[at.0 as usize * width + at.1].1 {
+        arcs.push(&lattice.state(state).arcs[position]);
+        at = (state, said);
+    }
+    chain(arcs.into_iter().rev(), lattice.state(last).final_weight)
 }

@@ -9,8 +9,8 @@ use nnet3_decode::determinize::{Options, determinize_connected};
 use nnet3_decode::lattice::{compact, expand};
 use nnet3_decode::posterior::transition_posteriors;
 use nnet3_decode::{
-    CompactLattice, CompactLatticeHolder, CompactLatticeWeight, Lattice, LatticeHolder, LatticeWeight, order,
-    path, prune, push,
+    CompactLattice, CompactLatticeHolder, CompactLatticeWeight, Lattice, LatticeHolder, LatticeWeight,
+    edit_distance, oracle, order, path, prune, push,
 };
 
 /// What follows the key in an archive that the reference wrote: `0 1 5 1.5,-2.25,1_2_3`, `1 2 0 0,0,4`, `2 0.5,0,`.
@@ -262,4 +262,33 @@ fn cycles_are_errors() {
     assert!(prune::prune(&mut lattice, 1.0).is_err());
     assert!(determinize_connected(&mut expand(&lattice), 1.0, &Options::default()).is_err());
     assert!(path::best_paths(&expand(&lattice), 2).is_err());
+}
+
+#[test]
+fn the_oracle_has_the_fewest_errors_and_its_path_costs_least() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    for case in 0..300 {
+        let lattice = random_lattice(&mut rng);
+        let reference: Vec<i32> = (0..rng.usize(..6)).map(|_| rng.i32(1..5)).collect();
+        let wildcards: Vec<i32> = if rng.bool() { vec![rng.i32(1..4)] } else { Vec::new() };
+        let counted = |words: &[i32]| -> Vec<i32> {
+            words.iter().copied().filter(|word| !wildcards.contains(word)).collect()
+        };
+        let paths: Vec<(Vec<i32>, f64)> =
+            all_paths(&lattice).iter().map(|(words, _, cost)| (counted(words), *cost)).collect();
+        let expected = counted(&reference);
+        let errors_of = |words: &[i32]| edit_distance::errors(&expected, words).total();
+        let fewest = paths.iter().map(|(words, _)| errors_of(words)).min();
+        let found = oracle::oracle(&lattice, &reference, &wildcards).unwrap();
+        assert_eq!(found.as_ref().map(|found| found.errors.total()), fewest, "case {case}");
+        let Some(found) = found else { continue };
+        assert_eq!((Some(errors_of(&found.words)), found.num_words), (fewest, expected.len()), "case {case}");
+        let same = paths.iter().filter(|(words, _)| *words == found.words).map(|(_, cost)| *cost);
+        let cheapest = same.fold(f64::INFINITY, f64::min);
+        let [(words, _, cost)] = &all_paths(&expand(&found.path))[..] else {
+            panic!("case {case}: not one path")
+        };
+        assert_eq!(counted(words), found.words, "case {case}");
+        assert!((cost - cheapest).abs() < 1e-4, "case {case}: {cost}, expected {cheapest}");
+    }
 }
