@@ -8,7 +8,7 @@ use kaldi_io::log::Site;
 use nnet3_core::forward::{GroupedForward, Ivectors};
 use nnet3_matrix::Device;
 
-use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Timing};
+use crate::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Searched, Timing};
 use crate::forward::{self, AcousticNetwork, Compute, Output, Together};
 use crate::options::device::DeviceOptions;
 use crate::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
@@ -135,6 +135,12 @@ pub fn decode(
     decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
 }
 
+/// How far an utterance is when it leaves the thread that has searched.
+enum Stage {
+    Searched(Searched),
+    Decoded(Decoded),
+}
+
 /// Decodes all utterances with a graph, or each with its own.
 pub fn decode_with(
     graph: Option<&SharedGraph>,
@@ -145,18 +151,27 @@ pub fn decode_with(
     threads: usize,
     outputs: &mut Outputs,
 ) -> Result<()> {
+    // A single search leaves it to the thread that writes to make results of what it has found.
+    let leaves_rest = threads == 1;
     let mut workers = Vec::new();
     for _ in 0..threads {
         let mut decoder = decoding.decoder(graph)?;
-        workers
-            .push(move |Output { key, graph, output, .. }: Output| decoder.decode(key, graph, output, 1.0));
+        workers.push(move |Output { key, graph, output, .. }: Output| -> Result<Stage> {
+            let searched = decoder.search(key, graph, output, 1.0)?;
+            Ok(if leaves_rest { Stage::Searched(searched) } else { Stage::Decoded(decoding.finish(searched)) })
+        });
     }
     let mut ivectors = ivectors.open()?;
     in_parallel(
         WAITING * threads,
         |give| forward::outputs(utterances, &mut ivectors, compute, together, |output| Ok(give(output))),
         workers,
-        |decoded: Result<Decoded>| outputs.write(decoded?),
+        |stage: Result<Stage>| {
+            outputs.write(match stage? {
+                Stage::Searched(searched) => decoding.finish(searched),
+                Stage::Decoded(decoded) => decoded,
+            })
+        },
     )
 }
 

@@ -139,6 +139,22 @@ pub struct Decoding<'a> {
     acoustic_scale: f32,
 }
 
+/// What a search has found of an utterance.
+pub struct Searched {
+    key: String,
+    /// Frames of its log-likelihoods.
+    frames: usize,
+    /// The frame after which no path was left.
+    lost_at: Option<usize>,
+    result: std::result::Result<Found, Failure>,
+}
+
+/// All paths that were kept.
+struct Found {
+    partial: bool,
+    raw: Lattice,
+}
+
 /// What becomes of an utterance.
 pub struct Decoded {
     key: String,
@@ -217,11 +233,12 @@ impl<'a> Decoding<'a> {
         &self,
         decoder: &mut LatticeDecoder<impl Graph>,
         decodable: &MatrixDecodable,
-    ) -> Result<(std::result::Result<Success, Failure>, Option<usize>)> {
+    ) -> Result<(std::result::Result<Found, Failure>, Option<usize>)> {
         let result = match decoder.decode(decodable) {
-            Ok(true) if decoder.reached_final() || self.options.allow_partial => {
-                self.results(decoder).map_err(|error| Failure::Other(error.to_string()))
-            }
+            Ok(true) if decoder.reached_final() || self.options.allow_partial => decoder
+                .raw_lattice()
+                .map(|raw| Found { partial: !decoder.reached_final(), raw })
+                .map_err(|error| Failure::Other(error.to_string())),
             Ok(true) => Err(Failure::NotFinal),
             Ok(false) => Err(Failure::NoPath),
             Err(error @ nnet3_decode::Error::BrokenGraph(_)) => return Err(error.into()),
@@ -230,8 +247,14 @@ impl<'a> Decoding<'a> {
         Ok((result, decoder.lost_at()))
     }
 
-    fn results(&self, decoder: &LatticeDecoder<impl Graph>) -> nnet3_decode::Result<Success> {
-        let mut raw = decoder.raw_lattice()?;
+    /// Makes results of what a search has found: the best path, and the lattice as the options want it.
+    pub fn finish(&self, searched: Searched) -> Decoded {
+        let Searched { key, frames, lost_at, result } = searched;
+        let results = |found| self.results(found).map_err(|error| Failure::Other(error.to_string()));
+        Decoded { key, frames, lost_at, result: result.and_then(results) }
+    }
+
+    fn results(&self, Found { partial, mut raw }: Found) -> nnet3_decode::Result<Success> {
         let best = path::read_linear(&path::best_path(&raw))?;
         let (mut lattice, report) = if self.options.search.determinize_lattice {
             let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
@@ -246,7 +269,7 @@ impl<'a> Decoding<'a> {
                 OneLattice::Raw(lattice) => nnet3_decode::lattice::scale(lattice, scale),
             }
         }
-        Ok(Success { partial: !decoder.reached_final(), best, lattice, report })
+        Ok(Success { partial, best, lattice, report })
     }
 }
 
@@ -259,8 +282,7 @@ pub struct Decoder<'d> {
 }
 
 impl Decoder<'_> {
-    /// Decodes an utterance, with its own graph if it has one. `scale` multiplies the log-likelihoods before. An error if the
-    /// log-likelihoods are not those of the model.
+    /// Decodes an utterance: [`search`](Self::search), then [`Decoding::finish`].
     pub fn decode(
         &mut self,
         key: String,
@@ -268,7 +290,19 @@ impl Decoder<'_> {
         loglikes: std::result::Result<DenseMatrix<f32>, String>,
         scale: f32,
     ) -> Result<Decoded> {
-        let failed = |key, reason| Decoded { key, frames: 0, lost_at: None, result: Err(reason) };
+        Ok(self.decoding.finish(self.search(key, graph, loglikes, scale)?))
+    }
+
+    /// Searches for the paths of an utterance, with its own graph if it has one. `scale` multiplies the log-likelihoods before. An
+    /// error if the log-likelihoods are not those of the model.
+    pub fn search(
+        &mut self,
+        key: String,
+        graph: Option<Fst>,
+        loglikes: std::result::Result<DenseMatrix<f32>, String>,
+        scale: f32,
+    ) -> Result<Searched> {
+        let failed = |key, reason| Searched { key, frames: 0, lost_at: None, result: Err(reason) };
         let loglikes = match loglikes.and_then(|loglikes| usable(&key, loglikes)) {
             Ok(loglikes) => loglikes,
             Err(reason) => return Ok(failed(key, Failure::NoInput(reason))),
@@ -293,7 +327,7 @@ impl Decoder<'_> {
             (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable)?,
             (None, None) => bail!("utterance {key} has no graph"),
         };
-        Ok(Decoded { key, frames: loglikes.rows, lost_at, result })
+        Ok(Searched { key, frames: loglikes.rows, lost_at, result })
     }
 }
 
