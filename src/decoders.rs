@@ -158,7 +158,11 @@ pub fn decode_with(
         let mut decoder = decoding.decoder(graph)?;
         workers.push(move |Output { key, graph, output, .. }: Output| -> Result<Stage> {
             let searched = decoder.search(key, graph, output, 1.0)?;
-            Ok(if leaves_rest { Stage::Searched(searched) } else { Stage::Decoded(decoding.finish(searched)) })
+            Ok(if leaves_rest {
+                Stage::Searched(searched)
+            } else {
+                Stage::Decoded(decoding.finish(searched))
+            })
         });
     }
     let mut ivectors = ivectors.open()?;

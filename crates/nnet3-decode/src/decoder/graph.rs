@@ -219,13 +219,4 @@ impl Iterator for Arcs<'_> {
             Arcs::File(arcs) => arcs.next().map(Arc::unpack),
         }
     }
-
-    /// (What is done with each arc does not ask again where they are.)
-    #[inline(always)]
-    fn fold<B, F: FnMut(B, Arc) -> B>(self, init: B, f: F) -> B {
-        match self {
-            Arcs::Memory(arcs) => arcs.copied().fold(init, f),
-            Arcs::File(arcs) => arcs.map(Arc::unpack).fold(init, f),
-        }
-    }
 }
