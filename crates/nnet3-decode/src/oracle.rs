@@ -52,10 +52,10 @@ pub fn oracle(lattice: &Lattice, reference: &[i32], wildcards: &[i32]) -> Result
     };
     let num_words = count(|arc| arc.olabel != EPSILON);
     let words: Vec<i32> = path.iter().map(|arc| arc.ilabel).filter(|&word| word != EPSILON).collect();
-    let mut lattice = lattice.clone();
+    let mut lattice = compact(lattice);
     order::sort(&mut lattice)?;
     let path = cheapest(&lattice, &words, |word| word == EPSILON || wildcards.contains(&word));
-    Ok(Some(Oracle { words, errors, num_words, path: compact(&path) }))
+    Ok(Some(Oracle { words, errors, num_words, path }))
 }
 
 fn free(ilabel: i32, olabel: i32) -> Arc {
@@ -137,7 +137,7 @@ fn first_best(fst: &Fst) -> Option<Vec<Arc>> {
 
 /// The path with these words that costs least, of a lattice that has one and is sorted topologically. Words that are `skipped` may
 /// be anywhere.
-fn cheapest(lattice: &Lattice, words: &[i32], skipped: impl Fn(i32) -> bool) -> Lattice {
+fn cheapest(lattice: &CompactLattice, words: &[i32], skipped: impl Fn(i32) -> bool) -> CompactLattice {
     /// The cost of the best way to a place; the place before and the arc from there.
     #[derive(Clone, Copy)]
     struct Best(f64, Option<(StateId, usize, usize)>);
@@ -154,28 +154,28 @@ fn cheapest(lattice: &Lattice, words: &[i32], skipped: impl Fn(i32) -> bool) -> 
                 continue;
             }
             for (position, arc) in state.arcs.iter().enumerate() {
-                let next = match arc.olabel {
+                let next = match arc.ilabel {
                     word if skipped(word) => said,
                     word if words.get(said) == Some(&word) => said + 1,
                     _ => continue,
                 };
-                let total = cost + arc.weight.cost();
+                let total = cost + arc.weight.weight.cost();
                 let place = &mut best[arc.next as usize * width + next];
                 if total < place.0 {
                     *place = Best(total, Some((s, said, position)));
                 }
             }
         }
-        let total = best[s as usize * width + words.len()].0 + state.final_weight.cost();
+        let total = best[s as usize * width + words.len()].0 + state.final_weight.weight.cost();
         if total < least {
             (least, end) = (total, Some(s));
         }
     }
-    let Some(last) = end else { return Lattice::default() };
+    let Some(last) = end else { return CompactLattice::default() };
     let (mut arcs, mut at) = (Vec::new(), (last, words.len()));
     while let Some((state, said, position)) = best[at.0 as usize * width + at.1].1 {
         arcs.push(&lattice.state(state).arcs[position]);
         at = (state, said);
     }
-    chain(arcs.into_iter().rev(), lattice.state(last).final_weight)
+    chain(arcs.into_iter().rev(), lattice.state(last).final_weight.clone())
 }
