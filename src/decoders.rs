@@ -221,7 +221,7 @@ pub fn decode_in_parallel(
                 }
                 Err(reason) => Err(reason),
             };
-            decoder.decode(key, graph, loglikes, 1.0)
+            Ok(decoding.finish(decoder.search(key, graph, loglikes, 1.0)?))
         });
     }
     in_parallel(most, read, workers, |decoded: Result<Decoded>| outputs.write(decoded?))

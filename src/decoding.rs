@@ -282,17 +282,6 @@ pub struct Decoder<'d> {
 }
 
 impl Decoder<'_> {
-    /// Decodes an utterance: [`search`](Self::search), then [`Decoding::finish`].
-    pub fn decode(
-        &mut self,
-        key: String,
-        graph: Option<Fst>,
-        loglikes: std::result::Result<DenseMatrix<f32>, String>,
-        scale: f32,
-    ) -> Result<Decoded> {
-        Ok(self.decoding.finish(self.search(key, graph, loglikes, scale)?))
-    }
-
     /// Searches for the paths of an utterance, with its own graph if it has one. `scale` multiplies the log-likelihoods before. An
     /// error if the log-likelihoods are not those of the model.
     pub fn search(

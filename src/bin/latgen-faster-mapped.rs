@@ -49,8 +49,8 @@ fn run(options: Options) -> Result<u8> {
     }?;
     let mut outputs = options.results.open(SITE, &options.lattice)?;
     while let Some(Utterance { key, graph, features }) = utterances.read()? {
-        let decoded = decoder.decode(key, graph, features, scale);
-        outputs.write(decoded.with_context(|| loglikes.clone())?)?;
+        let searched = decoder.search(key, graph, features, scale).with_context(|| loglikes.clone())?;
+        outputs.write(decoding.finish(searched))?;
     }
     utterances.close()?;
     outputs.finish(&Timing { start, frame_subsampling_factor: 1, threads: None })

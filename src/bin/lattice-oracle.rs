@@ -11,7 +11,7 @@ use kaldi_io::{KaldiReader, RandomReader};
 use nnet3::tables::Input;
 use nnet3::{lattices, messages};
 use nnet3_decode::edit_distance::Errors;
-use nnet3_decode::oracle::oracle;
+use nnet3_decode::oracle::{oracle, path_with_words};
 use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 
 /// Finds the path having the smallest edit-distance between a lattice and a reference string.
@@ -77,7 +77,10 @@ fn run(options: Options) -> Result<u8> {
             lattices::print_words(&format!("{key} (oracle)"), &oracle.words, symbols)?;
             lattices::print_words(&format!("{key} (reference)"), reference, symbols)?;
         }
-        lattices::write(&mut paths, key, &oracle.path)
+        if paths.is_some() {
+            lattices::write(&mut paths, key, &path_with_words(&lattice, &oracle.words, &wildcards)?)?;
+        }
+        Ok(())
     })?;
     messages::log(&format!("Overall {} substitutions ]", summary(&total, num_words)));
     messages::log(&format!("Scored {done} lattices, {failed} not present in ref."));

@@ -25,8 +25,6 @@ pub struct Oracle {
     pub errors: Errors,
     /// How many words of the reference count.
     pub num_words: usize,
-    /// The path with these words that costs least.
-    pub path: CompactLattice,
 }
 
 /// Finds the path whose words have the fewest errors against a reference. `wildcards` are words that do not count, neither
@@ -52,10 +50,14 @@ pub fn oracle(lattice: &Lattice, reference: &[i32], wildcards: &[i32]) -> Result
     };
     let num_words = count(|arc| arc.olabel != EPSILON);
     let words: Vec<i32> = path.iter().map(|arc| arc.ilabel).filter(|&word| word != EPSILON).collect();
+    Ok(Some(Oracle { words, errors, num_words }))
+}
+
+/// The path of a lattice that costs least of those with these words, which has one. `wildcards` may be anywhere on it.
+pub fn path_with_words(lattice: &Lattice, words: &[i32], wildcards: &[i32]) -> Result<CompactLattice> {
     let mut lattice = compact(lattice);
     order::sort(&mut lattice)?;
-    let path = cheapest(&lattice, &words, |word| word == EPSILON || wildcards.contains(&word));
-    Ok(Some(Oracle { words, errors, num_words, path }))
+    Ok(cheapest(&lattice, words, |word| word == EPSILON || wildcards.contains(&word)))
 }
 
 fn free(ilabel: i32, olabel: i32) -> Arc {

@@ -157,5 +157,8 @@ mod tests {
         assert_eq!(insert_all(&[7, 3, 1007, 5, 4003, 2007, 9], 0), [7, 1007, 2007, 3, 4003, 5, 9]);
         assert_eq!(insert_all(&[7, 1007, 3], 0), [7, 1007, 3]);
         assert_eq!(insert_all(&[7, 3, 1007, 2007], 2000), [7, 2007, 3, 1007]);
+        // States that were there before are not, though nothing is erased.
+        active.insert(3, 4);
+        assert_eq!([7, 1007, 9].map(|state| active.get_mut(state).is_some()), [false; 3]);
     }
 }

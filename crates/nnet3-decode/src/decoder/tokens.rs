@@ -41,7 +41,7 @@ struct Span {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     first_token: u32,
-    /// First those within the frame, then those to the next one.
+    /// Where its links begin: those within the frame come first, then those to the next one.
     first_link: u32,
     /// Whether links may have become useless since they were looked at.
     prune: bool,
