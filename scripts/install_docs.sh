@@ -22,5 +22,5 @@ while read -r program; do
   "$binary" "$program" --generate=zsh >"$share/zsh/site-functions/_$program"
   "$binary" "$program" --generate=fish >"$share/fish/vendor_completions.d/$program.fish"
   count=$((count + 1))
-done < <("$binary" --list)
+done < <("$binary" --list=names)
 echo "manual pages and completions of $count programs are in $share"

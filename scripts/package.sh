@@ -44,8 +44,8 @@ fi
 if $offline; then export CARGO_NET_OFFLINE=true; fi
 
 programs() { # the names of all programs
-  local source
-  for source in src/bin/*.rs; do basename "$source" .rs; done
+  # The first line of a program has its name.
+  sed -n '1s,^//! `\([a-z0-9-]*\)`: .*,\1,p' --separate src/bin/*/*.rs
 }
 
 # Installs tools with pip into packaging/.venv, in the versions of packaging/requirements.txt, unless they are there.

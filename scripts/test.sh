@@ -137,8 +137,7 @@ check_dependencies() {
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
-# All but the programs themselves, which have no tests in their own files: a test build of each would double the time.
-targets=(--lib --examples --test '*')
+targets=(--lib --bins --examples --test '*')
 
 # Runs the tests that the arguments select.
 rust_tests() {
@@ -209,10 +208,13 @@ changed_packages() {
   sed -nE 's,^crates/([^/]+)/.*,\1,p; s,^(src|tests|build\.rs|Cargo).*,nnet3,p' <<< "$files" | sort -u
 }
 
+# `cargo fmt` does not see the programs, since build.rs writes their `mod` lines.
+formatted() { cargo fmt --all --check && find src/bin -name '*.rs' -exec rustfmt --edition 2024 --check {} +; }
+
 quick_tests() {
   local package options=()
   for package in $(changed_packages); do options+=(-p "$package"); done
-  check "formatting" cargo fmt --all --check
+  check "formatting" formatted
   if (( ${#options[@]} == 0 )); then
     echo "no crate differs from the last commit, nor did that change one"
     return
@@ -233,7 +235,7 @@ install && has_all_space && install_nvrtc || exit 1
 echo "all there"
 
 pure_rust=(--no-default-features --features pure-rust)
-check "formatting" cargo fmt --all --check
+check "formatting" formatted
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings

@@ -1,42 +1,26 @@
-//! What the programs in `src/bin` share: groups of options, progress, and how library results become log lines.
+//! Code that several families of programs share: groups of options, loops over tables, progress, log lines of results.
+//! The programs are in `src/bin/FAMILY/`, with the code that only one family needs.
 
 pub mod acoustic;
-pub mod aligning;
 pub mod chain;
 pub mod chain_egs;
 pub mod combination;
-pub mod compiler;
-pub mod config_dir;
-pub mod decoders;
-pub mod decoding;
 pub mod egs;
-pub mod features;
-pub mod fit;
 pub mod forward;
 pub mod fsts;
 pub mod get_egs;
-pub mod ivectors;
 pub mod json;
-pub mod labels;
 pub mod lattices;
-pub mod lda;
 pub mod messages;
 pub mod models;
-pub mod online;
 pub mod options;
 mod plain_shell;
 pub mod prepare;
 pub mod progress;
 pub mod report;
-pub mod scoring;
-pub mod search_graph;
-pub mod sums;
 pub mod tables;
-pub mod text_windows;
 pub mod training;
-pub mod training_graphs;
 pub mod training_log;
-pub mod transcribe;
 pub mod trees;
 pub mod utterances;
 pub mod worker;

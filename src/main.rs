@@ -2,8 +2,6 @@
 //! (`nnet3 copy-feats …`). The build puts a link of each program's name beside the binary, so that a folder with them on
 //! the `PATH` looks like one with many small programs, while only one is linked.
 
-mod programs;
-
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,18 +35,36 @@ fn out_of_memory(bytes: usize) {
 /// A program's `main`.
 type Main = fn() -> ExitCode;
 
-/// Name and `main` of every program, in the order of the names.
-static PROGRAMS: &[(&str, Main)] = include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+struct Program {
+    name: &'static str,
+    /// One sentence.
+    about: &'static str,
+    main: Main,
+}
+
+/// A folder of `src/bin`: programs about one topic, in the order of their names.
+struct Family {
+    name: &'static str,
+    about: &'static str,
+    programs: &'static [Program],
+}
+
+// `build.rs` writes a module for each family, and the table `FAMILIES`.
+include!(concat!(env!("OUT_DIR"), "/families.rs"));
 
 const USAGE: &str = "\
 Usage: nnet3 PROGRAM [options] …     runs a program; PROGRAM --help explains it
-       nnet3 --list                  prints the names of all programs
+       nnet3 --list                  prints all programs, by family, with a sentence for each
+       nnet3 --list=names            prints the names of all programs, sorted
        nnet3 --install FOLDER        makes links in FOLDER, by which programs are called as PROGRAM
 ";
 
+fn programs() -> impl Iterator<Item = &'static Program> {
+    FAMILIES.iter().flat_map(|family| family.programs)
+}
+
 fn find(name: &str) -> Option<Main> {
-    let place = PROGRAMS.binary_search_by_key(&name, |(name, _)| name).ok()?;
-    Some(PROGRAMS[place].1)
+    programs().find(|program| program.name == name).map(|program| program.main)
 }
 
 fn main() -> ExitCode {
@@ -60,7 +76,13 @@ fn main() -> ExitCode {
     let texts: Vec<&str> = arguments.iter().skip(1).map(|text| text.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
         ["--list"] => {
-            PROGRAMS.iter().for_each(|(name, _)| println!("{name}"));
+            print!("{}", list());
+            ExitCode::SUCCESS
+        }
+        ["--list=names"] => {
+            let mut names: Vec<&str> = programs().map(|program| program.name).collect();
+            names.sort_unstable();
+            names.iter().for_each(|name| println!("{name}"));
             ExitCode::SUCCESS
         }
         ["--install", folder] => install(Path::new(folder)),
@@ -81,7 +103,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a program, or what knows all of them.
+/// All programs, by family, with a sentence for each.
+fn list() -> String {
+    let width = programs().map(|program| program.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Family { name, about, programs } in FAMILIES {
+        text.push_str(&format!("{name}: {about}\n"));
+        for Program { name, about, .. } in *programs {
+            text.push_str(&format!("  {name:width$}  {about}\n"));
+        }
+        text.push('\n');
+    }
+    text.pop();
+    text
+}
+
+/// Runs a program, or the worker, which can run every program.
 fn start(name: &str, program: Main, arguments: &[OsString]) -> ExitCode {
     if name == "nnet3-train" && arguments == ["--worker"] { nnet3::worker::run(find) } else { program() }
 }
@@ -96,8 +133,8 @@ fn install(folder: &Path) -> ExitCode {
     let links = || -> std::io::Result<usize> {
         let binary = std::env::current_exe()?.canonicalize()?;
         std::fs::create_dir_all(folder)?;
-        for (name, _) in PROGRAMS {
-            let path = folder.join(name);
+        for program in programs() {
+            let path = folder.join(program.name);
             if path.is_symlink() {
                 std::fs::remove_file(&path)?;
             }
@@ -107,7 +144,7 @@ fn install(folder: &Path) -> ExitCode {
             #[cfg(not(unix))]
             std::fs::copy(&binary, &path)?;
         }
-        Ok(PROGRAMS.len())
+        Ok(programs().count())
     };
     match links() {
         Ok(count) => {

@@ -96,7 +96,7 @@ impl<O: Objective + 'static> Training<O> {
 }
 
 /// Does something, and adds the time that it takes.
-pub(crate) fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
+pub fn timed<T>(sum: &mut Duration, f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = f();
     *sum += start.elapsed();

@@ -132,3 +132,30 @@ impl ComputationOptions {
         (self.debug || log::verbose() >= 5).then_some(new)
     }
 }
+
+impl From<&OptimizationOptions> for OptimizeOptions {
+    fn from(o: &OptimizationOptions) -> OptimizeOptions {
+        OptimizeOptions {
+            optimize: o.optimize,
+            consolidate_model_update: o.consolidate_model_update,
+            propagate_in_place: o.propagate_in_place,
+            backprop_in_place: o.backprop_in_place,
+            extend_matrices: o.extend_matrices,
+            optimize_row_ops: o.optimize_row_ops,
+            split_row_ops: o.split_row_ops,
+            convert_addition: o.convert_addition,
+            remove_assignments: o.remove_assignments,
+            allow_left_merge: o.allow_left_merge,
+            allow_right_merge: o.allow_right_merge,
+            initialize_undefined: o.initialize_undefined,
+            move_sizing_commands: o.move_sizing_commands,
+            allocate_from_other: o.allocate_from_other,
+            snip_row_ops: o.snip_row_ops,
+            min_deriv_time: o.min_deriv_time,
+            max_deriv_time: o.max_deriv_time,
+            max_deriv_time_relative: o.max_deriv_time_relative,
+            memory_compression_level: o.memory_compression_level,
+            ..OptimizeOptions::default()
+        }
+    }
+}

@@ -33,7 +33,7 @@ struct Program {
 }
 
 fn programs() -> Vec<Program> {
-    let list = run("nnet3", &["--list"]).stdout;
+    let list = run("nnet3", &["--list=names"]).stdout;
     list.lines()
         .map(|name| {
             let help = run(name, &["--help"]).stdout;

@@ -25,7 +25,7 @@ check() { # <what> <command> …
 
 all_start() {
   local name
-  nnet3 --list >"$work/names" || return 1
+  nnet3 --list=names >"$work/names" || return 1
   while read -r name; do
     [[ $("$name" --version </dev/null) == "$name "[0-9]* ]] || { echo "$name --version: $("$name" --version 2>&1)"; return 1; }
   done <"$work/names"

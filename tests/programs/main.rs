@@ -16,6 +16,7 @@ mod durability;
 mod egs_programs;
 mod everyday;
 mod export;
+mod families;
 mod feature_programs;
 mod fit;
 mod gpu_option;

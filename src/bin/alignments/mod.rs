@@ -1,0 +1,3 @@
+//! Alignments and posteriors: conversion, scaling, sums.
+
+include!(concat!(env!("OUT_DIR"), "/alignments.rs"));

@@ -1,0 +1,19 @@
+//! `compute-fbank-feats`: energies of mel filters of sound.
+
+use crate::features::extraction::{self, FeatureOptions};
+use anyhow::Result;
+use nnet3::options::spectral::FbankArgs;
+
+/// Create Mel-filter bank (FBANK) feature files.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: compute-fbank-feats --config=conf/fbank.conf scp:wav.scp ark:feats.ark")]
+pub struct Options {
+    #[command(flatten)]
+    fbank: FbankArgs,
+    #[command(flatten)]
+    features: FeatureOptions,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    extraction::compute(&options.features, options.fbank.options()?, options.fbank.frames.debug_mel)
+}

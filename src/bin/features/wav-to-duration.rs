@@ -1,0 +1,61 @@
+//! `wav-to-duration`: how long sounds are.
+
+use anyhow::{Result, bail};
+use kaldi_feat::wave::{WaveDataHolder, WaveHeaderHolder, WaveInfo};
+use kaldi_io::holder::{FloatHolder, Holder};
+use kaldi_io::log::num;
+use kaldi_io::table::{Rspecifier, RspecifierKind};
+use nnet3::json::{self, FormatOption};
+use nnet3::tables::Output;
+use nnet3::{messages, tables};
+use serde_json::json;
+
+/// Read wav files and output an archive consisting of a single float: the duration of each one in seconds.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "E.g.: wav-to-duration scp:wav.scp ark,t:-\nSee also: feat-to-len")]
+pub struct Options {
+    /// If true, read files to their end to ensure the returned duration is correct. Archives always are.
+    #[arg(long)]
+    read_entire_file: bool,
+    #[command(flatten)]
+    format: FormatOption,
+    wav_rspecifier: String,
+    duration_wspecifier: String,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    // Without its data a file in an archive cannot be told from the next one.
+    let archive = Rspecifier::parse(&options.wav_rspecifier)?.kind == RspecifierKind::Archive;
+    if options.read_entire_file || archive {
+        durations::<WaveDataHolder>(&options)
+    } else {
+        durations::<WaveHeaderHolder>(&options)
+    }
+}
+
+fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
+    let mut all = Vec::new();
+    let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
+    let duration = |seconds: &f32| json::fields(json!({"duration": json::single(*seconds)}));
+    let open = || Output::open_as(options.format, to, duration);
+    let output = tables::map_into::<H, FloatHolder>(from, open, |_, wave| {
+        let Some(duration) = wave.duration() else {
+            bail!("the header does not say how long it is; try --read-entire-file=true");
+        };
+        all.push(f64::from(duration));
+        Ok(Ok(duration))
+    })?;
+    messages::log(&format!("Printed duration for {} audio files.", output.done));
+    if !all.is_empty() {
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let shortest = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let longest = all.iter().copied().fold(0.0, f64::max);
+        messages::log(&format!(
+            "Mean duration was {}, min and max durations were {}, {}",
+            num(mean),
+            num(shortest),
+            num(longest)
+        ));
+    }
+    output.finish()
+}

@@ -1,0 +1,69 @@
+//! `gmm-init-mono`: makes a tree without context and a model with one Gaussian a leaf.
+
+use kaldi_hmm::HmmTopology;
+use kaldi_io::holder::DoubleMatrixHolder;
+use kaldi_io::read_object;
+use kaldi_tree::gmm::DiagGmm;
+use kaldi_tree::init::GlobalMean;
+use kaldi_tree::phone_sets::read_sets;
+use kaldi_tree::stub::monophone;
+use nnet3::{tables, trees};
+use nnet3_core::c_rand::{self, CRand};
+/// Initialize monophone GMM.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n gmm-init-mono topo 39 mono.mdl mono.tree")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    /// rspecifier for training features [used to set mean and variance]
+    #[arg(long, default_value = "")]
+    train_feats: String,
+    /// rxfilename containing, on each line, a list of phones whose pdfs should be shared.
+    #[arg(long, default_value = "")]
+    shared_phones: String,
+    /// Perturb the means using this fraction of standard deviation.
+    #[arg(long, default_value_t = 0.0)]
+    perturb_factor: f32,
+    topology_in: String,
+    dim: String,
+    model_out: String,
+    tree_out: String,
+}
+
+fn global_gaussian(features: &str, dim: usize) -> anyhow::Result<DiagGmm> {
+    if features.is_empty() {
+        return Ok(DiagGmm::single(&vec![1.0; dim], &vec![1.0; dim])?);
+    }
+    let mut mean = GlobalMean::new(dim);
+    tables::Input::<DoubleMatrixHolder>::open(features)?
+        .for_each(|_, features| Ok((0..features.rows).try_for_each(|row| mean.add(features.row(row)))?))?;
+    Ok(mean.gaussian()?)
+}
+
+/// A normally distributed number (Box-Muller).
+fn gauss(generator: &mut CRand) -> f32 {
+    let mut uniform = || ((f64::from(generator.next()) + 1.0) / (f64::from(c_rand::MAX) + 2.0)) as f32;
+    let radius = (-2.0 * uniform().ln()).sqrt();
+    radius * ((2.0 * std::f64::consts::PI * f64::from(uniform())) as f32).cos()
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    let dim = trees::parse_dim(&options.dim)?;
+    let topology: HmmTopology = read_object(&options.topology_in)?;
+    let sets = match options.shared_phones.as_str() {
+        "" => topology.phones().iter().map(|&phone| vec![phone]).collect(),
+        file => trees::read_text(file, read_sets)?,
+    };
+    let gmm = global_gaussian(&options.train_feats, dim)?;
+    let tree = monophone(&sets, &topology, &mut trees::print)?;
+    let mut generator = CRand::default();
+    let files = (options.model_out.as_str(), options.tree_out.as_str());
+    trees::write_flat(files, options.binary, &tree, topology, &gmm, |gmm| {
+        if options.perturb_factor == 0.0 {
+            return Ok(());
+        }
+        gmm.perturb(options.perturb_factor, &mut || gauss(&mut generator))
+    })?;
+    Ok(0)
+}

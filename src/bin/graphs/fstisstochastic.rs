@@ -1,0 +1,33 @@
+//! `fstisstochastic`: whether what leaves each state sums up to one.
+
+use anyhow::Result;
+use kaldi_fst::ops::{self, Semiring};
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::log::num;
+use nnet3::fsts;
+use std::io::Write;
+
+/// Checks whether an FST is stochastic and exits with success if so.
+///
+/// Prints out maximum error (in log units): with --test-in-log=true the cost of the least probability that leaves a state
+/// and that of the greatest; otherwise the least cost and the greatest.
+#[derive(clap::Parser)]
+pub struct Options {
+    /// Maximum error to accept.
+    #[arg(long, default_value_t = 0.01)]
+    delta: f32,
+    /// Test stochasticity in log semiring.
+    #[arg(long, default_value_t = true)]
+    test_in_log: bool,
+    fst_in: Option<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let fst = fsts::read(options.fst_in.as_deref())?;
+    let semiring = if options.test_in_log { Semiring::Log } else { Semiring::Tropical };
+    let costs = ops::leaving_costs(&fst, semiring, options.delta);
+    let (first, second) =
+        if options.test_in_log { (costs.most, costs.least) } else { (costs.least, costs.most) };
+    writeln!(std::io::stdout().lock(), "{} {}", num(f64::from(first)), num(f64::from(second)))?;
+    Ok(if costs.all_zero { 0 } else { NOTHING_DONE })
+}

@@ -1,0 +1,78 @@
+//! What the programs that make training graphs share.
+
+use anyhow::Result;
+use kaldi_fst::{Fst, FstHolder};
+use kaldi_graph::training::{TrainingGraphCompiler, TrainingGraphs};
+use kaldi_hmm::{ContextDependency, TransitionModel};
+use kaldi_io::holder::Holder;
+use kaldi_io::read_object;
+
+use nnet3::tables::{Input, Output};
+use nnet3::{fsts, messages};
+
+// Options of training graphs.
+#[derive(clap::Args)]
+pub struct TrainingGraphOptions {
+    /// Scale of transition probabilities (excluding self-loops)
+    #[arg(long, default_value_t = 0.0)]
+    pub transition_scale: f32,
+    /// Scale of self-loop vs. non-self-loop probability mass
+    #[arg(long, default_value_t = 0.0)]
+    pub self_loop_scale: f32,
+    /// Reorder transition ids for greater decoding efficiency.
+    #[arg(long, default_value_t = true)]
+    pub reorder: bool,
+    /// Remove [most] epsilons before minimization (only applicable if disambig symbols present)
+    #[arg(long, default_value_t = false)]
+    pub rm_eps: bool,
+    /// Number of FSTs to compile at a time. Here they are made one by one, so that nothing depends on it.
+    #[arg(long, default_value_t = 250)]
+    pub batch_size: i32,
+    /// File containing list of disambiguation symbols in phone symbol table
+    #[arg(long, default_value = "")]
+    pub read_disambig_syms: String,
+}
+
+/// The files that graphs are made from, and what they are made of.
+pub struct Files<'a> {
+    pub tree: &'a str,
+    pub model: &'a str,
+    pub lexicon: &'a str,
+    pub from: &'a str,
+    pub to: &'a str,
+}
+
+/// Makes a graph of each entry of a table. What is wrong with an entry is a warning. Gives how many graphs there are, and
+/// closes the table.
+pub fn compile_table<H: Holder>(
+    options: &TrainingGraphOptions,
+    files: &Files,
+    compile: impl Fn(&TrainingGraphCompiler, &H::T) -> kaldi_graph::Result<Fst>,
+) -> Result<u64> {
+    let tree: ContextDependency = read_object(files.tree)?;
+    let model: TransitionModel = read_object(files.model)?;
+    let lexicon = fsts::read(Some(files.lexicon))?;
+    let disambiguation = fsts::read_disambiguation(&options.read_disambig_syms)?;
+    let how = TrainingGraphs {
+        transition_scale: options.transition_scale,
+        self_loop_scale: options.self_loop_scale,
+        reorder: options.reorder,
+        remove_epsilons: options.rm_eps,
+    };
+    let compiler = TrainingGraphCompiler::new(&tree, &model, lexicon, &disambiguation, how)?;
+    let mut output = Output::<FstHolder>::open(files.to)?;
+    let mut failed = 0;
+    Input::<H>::open(files.from)?.for_each(|key, value| {
+        match compile(&compiler, &value) {
+            Ok(graph) if graph.start.is_some() => return output.write(key, &graph),
+            Ok(_) => messages::warn(&format!("Empty decoding graph for utterance {key}")),
+            Err(error) => messages::warn(&format!("No decoding graph for utterance {key}: {error}")),
+        }
+        failed += 1;
+        Ok(())
+    })?;
+    let done = output.done;
+    messages::log(&format!("compile-train-graphs: succeeded for {done} graphs, failed for {failed}"));
+    output.finish_any()?;
+    Ok(done)
+}

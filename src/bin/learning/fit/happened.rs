@@ -1,0 +1,82 @@
+//! What happened in an epoch, for its log line and files.
+
+use std::collections::BTreeMap;
+
+use nnet3_core::snapshot::Keeper;
+use nnet3_train::learn::Plan;
+use nnet3_train::objective::ObjectiveValue;
+use nnet3_train::trainer::{Event, keep_by_name};
+
+use nnet3::training_log;
+
+/// What happened in an epoch.
+#[derive(Default)]
+pub struct Happened {
+    pub minibatches: u64,
+    pub objectives: BTreeMap<String, ObjectiveValue>,
+    pub gradients: u64,
+    pub norms: f64,
+    pub clipped: u64,
+    pub refused: u64,
+    /// Messages for the log of the epoch.
+    pub messages: Vec<String>,
+    /// An output whose objective was not finite.
+    pub not_finite: Option<String>,
+}
+
+impl Happened {
+    /// Takes or puts back all of it.
+    pub fn keep(&mut self, keeper: &mut Keeper<'_>) -> nnet3_core::Result<()> {
+        keep_by_name(keeper, &mut self.objectives, ObjectiveValue::default, ObjectiveValue::keep)?;
+        keeper.count(&mut self.gradients)?;
+        keeper.number(&mut self.norms)?;
+        keeper.count(&mut self.clipped)?;
+        keeper.count(&mut self.refused)?;
+        let mut count = self.messages.len();
+        keeper.count(&mut count)?;
+        for k in 0..count {
+            let mut message = self.messages.get_mut(k).map(std::mem::take).unwrap_or_default();
+            keeper.text(&mut message)?;
+            match self.messages.get_mut(k) {
+                Some(own) => *own = message,
+                None => self.messages.push(message),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Objective { output, value, .. } => {
+                if !value.total_average().is_finite() && value.weight != 0.0 {
+                    self.not_finite = Some(output.clone());
+                }
+                *self.objectives.entry(output.clone()).or_default() += *value;
+            }
+            Event::Gradient { norm, .. } if norm.norm.is_finite() => {
+                self.gradients += 1;
+                self.norms += norm.norm;
+                self.clipped += u64::from(norm.clipped);
+            }
+            Event::Gradient { .. } => {}
+            Event::Phase(phase) => self.messages.push(phase.to_string()),
+            Event::MaxChange(limits) => self.messages.push(limits.to_string()),
+            Event::ChangeRefused { .. } => {
+                self.refused += 1;
+                training_log::event(event);
+            }
+            Event::Constraint { .. } | Event::Remark { .. } | Event::Memory { .. } => {
+                training_log::event(event)
+            }
+        }
+    }
+
+    /// What a frame costs.
+    pub fn loss(&self, plan: &Plan) -> f64 {
+        let sum = |f: &dyn Fn(&str, &ObjectiveValue) -> f64| {
+            self.objectives.iter().map(|(name, v)| f(name, v)).sum::<f64>()
+        };
+        let cost = sum(&|name, v| -plan.costs.weight(name) * (v.objective + v.auxiliary));
+        cost / sum(&|_, v| v.weight)
+    }
+}

@@ -1,0 +1,242 @@
+//! Whole trainings in one process: what is asked for, and what it begins with. [`run`] is the training while it runs.
+
+mod checkpoint;
+mod data;
+mod epoch_report;
+mod evaluation;
+mod happened;
+mod histogram;
+mod log_files;
+mod run;
+mod signals;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use kaldi_io::KaldiWriter;
+use nnet3_core::Random;
+use nnet3_core::nnet::Nnet;
+use nnet3_matrix::Device;
+use nnet3_train::learn::optimizer::OptimizerRule;
+use nnet3_train::learn::rules::Rules;
+use nnet3_train::learn::state::LearningState;
+use nnet3_train::learn::{LearnerOptions, Plan};
+use nnet3_train::objective::FrameObjective;
+use nnet3_train::trainer::{Trainer, TrainerOptions};
+
+use crate::learning::options::{CallbackOptions, RulesOptions};
+use nnet3::options::training::{ReplicaOptions, TrainingOptions};
+use nnet3::{messages, report};
+
+use checkpoint::Checkpoints;
+use data::{Data, DataOptions};
+use log_files::LogFiles;
+use run::{Run, Together, cannot_go_on};
+use signals::Signals;
+
+/// A training that is to be run.
+pub struct Fit {
+    pub rules: RulesOptions,
+    pub callbacks: CallbackOptions,
+    pub training: TrainingOptions,
+    pub replicas: ReplicaOptions,
+    pub num_epochs: u64,
+    pub minibatch_size: String,
+    pub shuffle: bool,
+    /// Megabytes.
+    pub in_memory: u64,
+    pub srand: i32,
+    pub binary: bool,
+    pub dry_run: bool,
+    pub egs: String,
+    pub output: String,
+}
+
+impl Fit {
+    /// Runs the whole training, from this network on, with a replica on each of the devices. Returns the program's exit status.
+    pub fn run(self, mut nnet: Nnet, devices: &[Device]) -> Result<u8> {
+        let device = devices.first().context("expected at least one device")?;
+        let rules = self.rules.rules()?;
+        if self.num_epochs == 0 {
+            bail!("--num-epochs=0: expected a number above 0");
+        }
+        if !self.training.read_cache.is_empty() || !self.training.write_cache.is_empty() {
+            bail!(
+                "--read-cache and --write-cache are for nnet3-train: this program compiles once for all epochs"
+            );
+        }
+        let plateau = rules.schedules.iter().any(|line| line.schedule.plateau().is_some());
+        self.callbacks.check(plateau)?;
+        let data_options = DataOptions {
+            sizes: data::sizes(&self.minibatch_size)?,
+            shuffle: self.shuffle,
+            srand: self.srand,
+            in_memory: usize::try_from(self.in_memory).unwrap_or(usize::MAX).saturating_mul(1 << 20),
+        };
+        let edits = nnet.edit_with(rules.initialize.clone(), &Random::new(self.srand))?;
+        let plan = Arc::new(Plan::new(&nnet, &rules)?);
+        let trainer_options = self.trainer_options(&plan, devices.len())?;
+        if self.dry_run {
+            print_table(&plan.table(&nnet));
+            return Ok(0);
+        }
+        KaldiWriter::check(&self.output)?;
+        let checkpoints = match &*self.callbacks.checkpoint_dir {
+            "" => None,
+            folder => Some(Checkpoints::new(folder, self.callbacks.keep)?),
+        };
+        let saved = match &checkpoints {
+            Some(checkpoints) if !self.callbacks.resume => {
+                checkpoints.refuse_old_ones()?;
+                None
+            }
+            Some(checkpoints) if self.callbacks.resume => checkpoints.latest()?,
+            _ => None,
+        };
+        let data = Data::open(&self.egs, data_options.clone())?;
+        let valid = match &*self.callbacks.valid {
+            "" => Vec::new(),
+            valid => {
+                let options = DataOptions { shuffle: false, in_memory: usize::MAX, ..data_options };
+                Data::open(valid, options)
+                    .and_then(|mut data| data.first_minibatches(usize::MAX))
+                    .context("--valid")?
+            }
+        };
+        let settings = self.settings(&rules, &data);
+        let mut state = LearningState { settings: settings.clone(), ..LearningState::default() };
+        let resumed = saved.is_some();
+        if let Some((saved_nnet, saved)) = saved {
+            saved.check_settings(&settings)?;
+            nnet.check_same_structure(&saved_nnet).context("the checkpoint is of another network")?;
+            if saved.epochs + u64::from(saved.within.is_some()) > self.num_epochs {
+                bail!("the checkpoint is of {} epochs, and --num-epochs={}", saved.epochs, self.num_epochs);
+            }
+            (nnet, state) = (saved_nnet, saved);
+            let within =
+                state.within.as_ref().map(|within| format!(" and {} minibatches", within.minibatches));
+            messages::log(&format!("Going on after {} epochs{}", state.epochs, within.unwrap_or_default()));
+        } else {
+            report::edits(&edits);
+        }
+        let learner = LearnerOptions {
+            normalize: self.rules.normalize()?,
+            average: self.rules.average()?,
+            l2_factor: trainer_options.l2_regularize_factor.into(),
+        };
+        let seed = self.srand.wrapping_add(state.epochs as i32);
+        let (objective, with) = (
+            FrameObjective::default().with_costs(plan.costs.clone(), Vec::new()),
+            Some((plan.clone(), learner)),
+        );
+        let mut trainer = Trainer::with_rules(objective, nnet, trainer_options.clone(), with, device, seed)?;
+        self.training.computation.observe(trainer.runner().executor());
+        if let (true, Some(learner)) = (resumed, trainer.learner()) {
+            learner
+                .set_state(&std::mem::take(&mut state.learner))
+                .with_context(|| cannot_go_on(&checkpoints))?;
+        }
+        // What replicas had goes to them when they are there.
+        if let (Some(within), 1) = (&state.within, devices.len()) {
+            trainer.resume(&within.trainer).with_context(|| cannot_go_on(&checkpoints))?;
+        }
+        let logs = match &checkpoints {
+            Some(checkpoints) => Some(LogFiles::open(checkpoints.folder(), state.epochs)?),
+            None => None,
+        };
+        let monitor = self.callbacks.monitor()?;
+        let signals = Signals::watch()?;
+        let together = Together { devices: devices.to_vec(), trainer_options, learner };
+        Run {
+            fit: self,
+            plan,
+            trainer,
+            together,
+            data,
+            valid,
+            state,
+            resumed,
+            checkpoints,
+            logs,
+            monitor,
+            device,
+            signals,
+        }
+        .epochs()
+    }
+
+    fn trainer_options(&self, plan: &Plan, devices: usize) -> Result<TrainerOptions> {
+        let mut options = self.training.trainer_options(devices)?;
+        options.accumulate = self.rules.accumulate;
+        let mut first = None;
+        for group in &plan.groups {
+            let OptimizerRule::Kaldi { momentum, max_param_change } = group.optimizer.rule else { continue };
+            let own =
+                (momentum.unwrap_or(options.momentum), max_param_change.unwrap_or(options.max_param_change));
+            match first {
+                None => first = Some((&group.optimizer.name, own)),
+                Some((_, other)) if other == own => {}
+                Some((name, _)) => bail!(
+                    "optimizers '{name}' and '{}', of type kaldi, must have the same momentum and max-param-change",
+                    group.optimizer.name
+                ),
+            }
+        }
+        match first {
+            Some((_, (momentum, max_param_change))) => {
+                (options.momentum, options.max_param_change) = (momentum, max_param_change);
+            }
+            None => {
+                let defaults = TrainerOptions::default();
+                for (name, given) in [
+                    ("momentum", options.momentum != defaults.momentum),
+                    ("max-param-change", options.max_param_change != defaults.max_param_change),
+                ] {
+                    if given {
+                        bail!("--{name} is for optimizers of type kaldi, and there is none among these");
+                    }
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// What must be the same for a training to go on from a checkpoint.
+    fn settings(&self, rules: &Rules, data: &Data) -> Vec<(String, String)> {
+        let t = &self.training;
+        let mut out: Vec<(String, String)> =
+            rules.text.iter().map(|line| ("rule".to_owned(), line.clone())).collect();
+        let mut add = |name: &str, value: String| out.push((name.to_owned(), value));
+        add("--srand", self.srand.to_string());
+        add("--minibatch-size", self.minibatch_size.clone());
+        add("--shuffle", self.shuffle.to_string());
+        add("--normalize", self.rules.normalize.clone());
+        add("--accumulate", self.rules.accumulate.to_string());
+        add("--average", self.rules.average.clone());
+        add("--max-param-change", t.max_param_change.to_string());
+        add("--momentum", t.momentum.to_string());
+        add("--l2-regularize-factor", t.l2_regularize_factor.to_string());
+        add("--batchnorm-stats-scale", t.batchnorm_stats_scale.to_string());
+        add("--zero-component-stats", t.zero_component_stats.to_string());
+        add("--store-component-stats", t.store_component_stats.to_string());
+        add("--backstitch-training-scale", t.backstitch_training_scale.to_string());
+        add("--backstitch-training-interval", t.backstitch_training_interval.to_string());
+        add("--monitor", self.callbacks.monitor.clone());
+        add("--min-delta", self.callbacks.min_delta.to_string());
+        add("--num-replicas", self.replicas.num_replicas.to_string());
+        add("--average-period", self.replicas.average_period.to_string());
+        add("number of examples", data.examples().to_string());
+        add("number of examples in memory", data.slots().to_string());
+        out
+    }
+}
+
+/// Columns of equal width on standard output.
+fn print_table<const N: usize>(rows: &[[String; N]]) {
+    let widths: Vec<usize> = (0..N).map(|k| rows.iter().map(|row| row[k].len()).max().unwrap_or(0)).collect();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
+        println!("{}", cells.join("  ").trim_end());
+    }
+}

@@ -1,0 +1,80 @@
+//! `nnet3-fit`: whole trainings in one process, by optimisers chosen by the names of layers.
+
+use crate::learning::fit::Fit;
+use crate::learning::options::{CallbackOptions, RulesOptions};
+use anyhow::Result;
+use nnet3::models;
+use nnet3::options::device;
+use nnet3::options::training::{ReplicaOptions, TrainingOptions};
+
+/// Train an nnet3 neural network for some epochs: sgd, Adam and other optimizers by names of components, schedules,
+/// evaluations, checkpoints.
+///
+/// Examples come unmerged; those of an epoch e, which counts from 0, are shuffled with the seed srand+e. '{epoch}' in the name of the
+/// table is replaced by e. With the optimizer kaldi alone this does what as many calls of nnet3-train with --srand=srand+e
+/// do.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-fit --num-epochs=10 --optimizer='adamw learning-rate=.002' --schedule='cosine warm-up=.05' \
+                  0.raw ark:train.egs final.raw"
+)]
+pub struct Options {
+    /// How often to go through the examples
+    #[arg(long, default_value_t = 10)]
+    num_epochs: u64,
+    /// Examples of a minibatch; as --minibatch-size of nnet3-merge-egs, but for a single number, which allows less at the end
+    #[arg(long, default_value = "128")]
+    minibatch_size: String,
+    /// Shuffle the examples
+    #[arg(long, default_value_t = true)]
+    shuffle: bool,
+    /// Megabytes of examples to keep in memory; if there are more, they are read in each epoch and shuffled through a buffer
+    #[arg(long, default_value_t = 1000)]
+    in_memory: u64,
+    /// Seed for random number generator
+    #[arg(long, default_value_t = 0)]
+    srand: i32,
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    /// Print which part learns by which optimizer, at what rate, with how much state; and nothing else
+    #[arg(long)]
+    dry_run: bool,
+    /// yes|no|optional|wait: whether to run on a GPU (optional: if there is one)
+    #[arg(long, default_value = "optional", value_parser = device::USE_GPU)]
+    use_gpu: String,
+    #[command(flatten)]
+    device: device::DeviceOptions,
+    #[command(flatten)]
+    replicas: ReplicaOptions,
+    #[command(flatten)]
+    rules: RulesOptions,
+    #[command(flatten)]
+    callbacks: CallbackOptions,
+    #[command(flatten)]
+    training: TrainingOptions,
+    raw_model_in: String,
+    training_examples_in: String,
+    raw_model_out: String,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let devices = options.device.select_for_training(&options.use_gpu, options.replicas.count()?)?;
+    let nnet = models::load(&options.raw_model_in)?;
+    let fit = Fit {
+        rules: options.rules,
+        callbacks: options.callbacks,
+        training: options.training,
+        replicas: options.replicas,
+        num_epochs: options.num_epochs,
+        minibatch_size: options.minibatch_size,
+        shuffle: options.shuffle,
+        in_memory: options.in_memory,
+        srand: options.srand,
+        binary: options.binary,
+        dry_run: options.dry_run,
+        egs: options.training_examples_in,
+        output: options.raw_model_out,
+    };
+    fit.run(nnet, &devices)
+}

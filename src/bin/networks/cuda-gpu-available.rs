@@ -1,0 +1,21 @@
+//! `cuda-gpu-available`: says by its exit status whether there is a GPU that programs can use.
+
+use anyhow::Result;
+use nnet3::messages;
+use nnet3::options::device::{cuda_compiled, first_gpu};
+
+/// Exits with status 0 if there is a GPU that the programs can use, with status 1 if there is no NVIDIA driver (see
+/// cuda-compiled), and with status 255 if there is no GPU or it does not work.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: if cuda-gpu-available; then gpu=yes; else gpu=no; fi\nSee also: cuda-compiled")]
+pub struct Options {}
+
+pub fn run(_: Options) -> Result<u8> {
+    if !cuda_compiled() {
+        messages::log("there is no NVIDIA driver; programs run on the CPU");
+        return Ok(1);
+    }
+    first_gpu()?;
+    messages::log("there is a GPU");
+    Ok(0)
+}

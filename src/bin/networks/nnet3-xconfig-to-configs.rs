@@ -1,0 +1,54 @@
+//! `nnet3-xconfig-to-configs`: expands a network described layer by layer into configs.
+
+use crate::networks::config_dir::{ConfigDir, existing_nodes};
+use anyhow::Context;
+use nnet3_core::nnet::Nnet;
+use std::path::Path;
+/// Read an xconfig, which describes a network layer by layer, and write the configs that nnet3-init reads.
+///
+/// In the folder --config-dir appear: final.config, the network; ref.config, the same with random parameters in place of
+/// files; init.config, the input for the statistics of an LDA-like transform, if the network has one; vars, with the
+/// context that the network needs; xconfig and xconfig.expanded.*, a copy and its expansion.
+#[derive(clap::Parser)]
+pub struct Options {
+    /// The xconfig to read (required)
+    #[arg(long, default_value = "")]
+    xconfig_file: String,
+    /// The folder to write (required); it is made if it does not exist
+    #[arg(long, default_value = "")]
+    config_dir: String,
+    /// A network whose nodes layers may use, and to which the configs will be added
+    #[arg(long, default_value = "")]
+    existing_model: String,
+    /// Edits as in nnet3-copy --edits before the context is computed, for networks whose output has another name than
+    /// 'output': for example 'rename-node old-name=output-0 new-name=output'
+    #[arg(long, default_value = "")]
+    nnet_edits: String,
+}
+
+pub fn run(options: Options) -> anyhow::Result<u8> {
+    for (name, value) in [("xconfig-file", &options.xconfig_file), ("config-dir", &options.config_dir)] {
+        if value.is_empty() {
+            return Ok(kaldi_io::cli::usage_error::<Options>(&format!("--{name} is required")));
+        }
+    }
+    let existing_model = Some(options.existing_model.as_str()).filter(|model| !model.is_empty());
+    let existing = match existing_model {
+        Some(model) => existing_nodes(&Nnet::load(model)?),
+        None => Vec::new(),
+    };
+    let file = &options.xconfig_file;
+    let text = std::fs::read_to_string(file).with_context(|| file.clone())?;
+    let xconfig = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let network = nnet3_xconfig::expand(file, xconfig, existing)?;
+    let command_line: Vec<String> =
+        kaldi_io::cli::command_line().iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let dir = ConfigDir {
+        path: Path::new(&options.config_dir),
+        command_line: &command_line.join(" "),
+        existing_model,
+        nnet_edits: &options.nnet_edits,
+    };
+    dir.write(xconfig, &network)?;
+    Ok(0)
+}

@@ -1,0 +1,28 @@
+//! `fsttopsort`: numbers states so that arcs lead to higher numbers.
+
+use anyhow::Result;
+use kaldi_fst::{Error, ops};
+use kaldi_io::cli::NOTHING_DONE;
+use nnet3::fsts::WithSymbols;
+use nnet3::messages;
+
+/// Topologically sorts an FST. One with cycles is written as it is; the status is 1 then.
+#[derive(clap::Parser)]
+pub struct Options {
+    fst_in: Option<String>,
+    fst_out: Option<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let mut file = WithSymbols::read(options.fst_in.as_deref())?;
+    let status = match ops::topological_sort(&mut file.fst) {
+        Ok(()) => 0,
+        Err(Error::Cyclic { .. }) => {
+            messages::warn("fsttopsort: Input FST is cyclic");
+            NOTHING_DONE
+        }
+        Err(other) => return Err(other.into()),
+    };
+    file.write(options.fst_out.as_deref())?;
+    Ok(status)
+}

@@ -1,0 +1,228 @@
+//! The decoders with a network, `nnet3-latgen-faster` and its sisters: what they have in common.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use kaldi_io::log::Site;
+use nnet3_core::forward::{GroupedForward, Ivectors};
+use nnet3_matrix::Device;
+
+use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Outputs, Searched, Timing};
+use crate::recognition::search_graph::SharedGraph;
+use nnet3::forward::{self, AcousticNetwork, Compute, Output, Together};
+use nnet3::options::device::DeviceOptions;
+use nnet3::options::forward::{IvectorOptions, OwnedIvectors, SimpleOptions};
+use nnet3::options::weights::WeightsOptions;
+use nnet3::training_log;
+use nnet3::utterances::{Utterance, Utterances};
+use nnet3::workers::in_parallel;
+
+/// How many utterances are on their way for each thread that decodes, at most.
+const WAITING: usize = 3;
+
+// Options of all of them.
+#[derive(Args, Clone, Debug)]
+pub struct DecoderOptions {
+    /// Scaling factor for acoustic log-likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    pub acoustic_scale: f32,
+    #[command(flatten)]
+    pub lattice: LatticeOptions,
+    #[command(flatten)]
+    pub ivector: IvectorOptions,
+    #[command(flatten)]
+    pub device: DeviceOptions,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
+}
+
+impl DecoderOptions {
+    /// The model on the device that `--use-gpu` says.
+    pub fn load(&self, nnet_in: &str, use_gpu: &str) -> Result<(AcousticNetwork, Device)> {
+        let device = self.device.select(use_gpu)?;
+        let model =
+            AcousticNetwork::load(nnet_in, &device, self.acoustic_scale, self.weights.form(&device)?)?;
+        Ok((model, device))
+    }
+
+    pub fn decoding<'a>(&'a self, model: &'a AcousticNetwork) -> Result<Decoding<'a>> {
+        Decoding::new(&self.lattice, &model.transitions, self.acoustic_scale)
+    }
+}
+
+// What is read and written.
+#[derive(Args, Clone, Debug)]
+pub struct Tables {
+    pub nnet_in: String,
+    /// A graph for all utterances, or a table of graphs
+    pub fst_in: String,
+    pub features_rspecifier: String,
+    #[command(flatten)]
+    pub results: Results,
+}
+
+// What is written.
+#[derive(Args, Clone, Debug)]
+pub struct Results {
+    pub lattice_wspecifier: String,
+    pub words_wspecifier: Option<String>,
+    pub alignments_wspecifier: Option<String>,
+}
+
+impl Results {
+    pub fn open(&self, site: Site, options: &LatticeOptions) -> Result<Outputs> {
+        let (words, alignments) = (self.words_wspecifier.as_ref(), self.alignments_wspecifier.as_ref());
+        Outputs::open(site, options, &self.lattice_wspecifier, words, alignments)
+    }
+}
+
+impl Tables {
+    /// The graph, if it is the same for all utterances, and these.
+    pub fn open(&self, decoding: &Decoding) -> Result<(Option<SharedGraph>, Utterances)> {
+        let graph = decoding.graph(&self.fst_in)?;
+        let utterances = self.utterances(graph.is_some())?;
+        Ok((graph, utterances))
+    }
+
+    /// The features; with their graphs, if there is none for all of them.
+    fn utterances(&self, graph_for_all: bool) -> Result<Utterances> {
+        if graph_for_all {
+            return Utterances::of_features(&self.features_rspecifier);
+        }
+        Utterances::of_graphs(&self.fst_in, &self.features_rspecifier, |key| {
+            format!("Not decoding utterance {key} because no features available.")
+        })
+    }
+}
+
+/// Decodes utterances that the network gets as wholes, on a thread beside the search. `open` gives the graph, if it is the same for
+/// all, and the utterances. Returns the program's exit status.
+pub fn decode_wholes(
+    site: Site,
+    (nnet_in, use_gpu): (&str, &str),
+    (decoder, simple): (&DecoderOptions, &SimpleOptions),
+    open: impl FnOnce(&Decoding) -> Result<(Option<SharedGraph>, Utterances)>,
+    results: &Results,
+) -> Result<u8> {
+    let start = Instant::now();
+    let (model, device) = decoder.load(nnet_in, use_gpu)?;
+    let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
+    let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
+    let mut forward = forward.with_context(|| nnet_in.to_owned())?;
+    forward.executors().iter_mut().for_each(|executor| simple.observe(executor));
+    let decoding = decoder.decoding(&model)?;
+    let mut outputs = results.open(site, &decoder.lattice)?;
+    let (graph, utterances) = open(&decoding)?;
+    let network = (&mut forward, Together::No);
+    decode_with(graph.as_ref(), utterances, &decoding, &decoder.ivector, network, 1, &mut outputs)?;
+    let frame_subsampling_factor = simple.frame_subsampling_factor;
+    let status = outputs.finish(&Timing { start, frame_subsampling_factor, threads: None })?;
+    training_log::compilation(forward.compiler());
+    Ok(status)
+}
+
+/// Decodes all utterances: one thread runs the network, `threads` others search.
+pub fn decode(
+    tables: &Tables,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    (compute, together): (&mut (impl Compute + Send), Together),
+    threads: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    let (graph, utterances) = tables.open(decoding)?;
+    decode_with(graph.as_ref(), utterances, decoding, ivectors, (compute, together), threads, outputs)
+}
+
+/// How far an utterance is when it leaves the thread that has searched.
+enum Stage {
+    Searched(Searched),
+    Decoded(Decoded),
+}
+
+/// Decodes all utterances with a graph, or each with its own.
+pub fn decode_with(
+    graph: Option<&SharedGraph>,
+    utterances: Utterances,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    (compute, together): (&mut (impl Compute + Send), Together),
+    threads: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    // A single search leaves it to the thread that writes to make results of what it has found.
+    let leaves_rest = threads == 1;
+    let mut workers = Vec::new();
+    for _ in 0..threads {
+        let mut decoder = decoding.decoder(graph)?;
+        workers.push(move |Output { key, graph, output, .. }: Output| -> Result<Stage> {
+            let searched = decoder.search(key, graph, output, 1.0)?;
+            Ok(if leaves_rest {
+                Stage::Searched(searched)
+            } else {
+                Stage::Decoded(decoding.finish(searched))
+            })
+        });
+    }
+    let mut ivectors = ivectors.open()?;
+    in_parallel(
+        WAITING * threads,
+        |give| forward::outputs(utterances, &mut ivectors, compute, together, |output| Ok(give(output))),
+        workers,
+        |stage: Result<Stage>| {
+            outputs.write(match stage? {
+                Stage::Searched(searched) => decoding.finish(searched),
+                Stage::Decoded(decoded) => decoded,
+            })
+        },
+    )
+}
+
+/// An utterance with its i-vectors; without features, if it cannot be decoded.
+type Job = (Utterance, Option<OwnedIvectors>);
+
+/// Decodes all utterances, on a thread for each of the networks `compute`, which runs it and searches. At most `most`
+/// utterances are on their way.
+pub fn decode_in_parallel(
+    tables: &Tables,
+    decoding: &Decoding,
+    ivectors: &IvectorOptions,
+    compute: &mut [impl Compute + Send],
+    most: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    let (graph, mut utterances) = tables.open(decoding)?;
+    let mut ivectors = ivectors.open()?;
+    let read = |give: nnet3::workers::Give<'_, Job>| -> Result<()> {
+        while let Some(Utterance { key, graph, features }) = utterances.read()? {
+            let features = features.and_then(|features| forward::usable(&key, features));
+            let (features, its) = match (features, ivectors.get(&key)?) {
+                (Ok(features), Some(its)) => (Ok(features), Some(its.into())),
+                (Ok(_), None) => (Err(format!("No {} available for utterance {key}", ivectors.kind())), None),
+                (Err(reason), _) => (Err(reason), None),
+            };
+            if !give((Utterance { key, graph, features }, its)) {
+                return Ok(());
+            }
+        }
+        utterances.close()
+    };
+    let mut workers = Vec::new();
+    for compute in compute {
+        let mut decoder = decoding.decoder(graph.as_ref())?;
+        workers.push(move |(Utterance { key, graph, features }, ivectors): Job| {
+            let loglikes = match features {
+                Ok(features) => {
+                    let ivectors = ivectors.as_ref().map_or(Ivectors::None, OwnedIvectors::get);
+                    let loglikes = compute.accept(&features, ivectors).and_then(|()| compute.finish());
+                    loglikes.with_context(|| format!("utterance {key}"))?;
+                    compute.next_output().ok_or_else(|| format!("{key}: the network gave no output"))
+                }
+                Err(reason) => Err(reason),
+            };
+            Ok(decoding.finish(decoder.search(key, graph, loglikes, 1.0)?))
+        });
+    }
+    in_parallel(most, read, workers, |decoded: Result<Decoded>| outputs.write(decoded?))
+}

@@ -1,0 +1,465 @@
+//! What the programs that decode share: options, the way from log-likelihoods to what is written, counts.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_fst::Fst;
+use kaldi_hmm::TransitionModel;
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::I32VectorHolder;
+use kaldi_io::log::{self, Site, num};
+use kaldi_io::symbols::SymbolTable;
+use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
+use nnet3_decode::decoder::{
+    Graph, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
+};
+use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
+use nnet3_decode::path::{self, Linear};
+use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale};
+
+use crate::recognition::search_graph::{self, PairFiles, SharedDecoder, SharedGraph};
+use nnet3::{forward, lattices, messages, tables};
+
+const UTTERANCE: Site = Site::new("DecodeUtteranceLatticeFaster", "decoder-wrappers.cc", 375);
+
+// [LAT], of programs that write partial lattices if they are told to.
+#[derive(Args, Clone, Debug)]
+pub struct LatticeOptions {
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// If true, produce output even if end state was not reached.
+    #[arg(long, default_value_t = false)]
+    pub allow_partial: bool,
+    /// Symbol table for words [for debug output]
+    #[arg(long, default_value = "")]
+    pub word_symbol_table: String,
+}
+
+// How far the search goes, and what becomes of its lattice.
+#[derive(Args, Clone, Debug)]
+pub struct SearchArgs {
+    /// Decoding beam. Larger->slower, more accurate.
+    #[arg(long, default_value_t = 16.0)]
+    pub beam: f32,
+    /// Decoder max active states. Larger->slower; more accurate
+    #[arg(long, default_value_t = i32::MAX as usize)]
+    pub max_active: usize,
+    /// Decoder minimum #active states.
+    #[arg(long, default_value_t = 200)]
+    pub min_active: usize,
+    /// Lattice generation beam. Larger->slower, and deeper lattices
+    #[arg(long, default_value_t = 10.0)]
+    pub lattice_beam: f32,
+    /// Interval (in frames) at which to prune tokens
+    #[arg(long, default_value_t = 25)]
+    pub prune_interval: usize,
+    /// If true, determinize the lattice (lattice-determinization, keeping only best pdf-sequence for each word-sequence).
+    #[arg(long, default_value_t = true)]
+    pub determinize_lattice: bool,
+    /// Increment used in decoding-- this parameter is obscure and relates to a speedup in the way the max-active
+    /// constraint is applied. Larger is more accurate.
+    #[arg(long, default_value_t = 0.5)]
+    pub beam_delta: f32,
+    /// Setting used in decoder to control hash behavior
+    #[arg(long, default_value_t = 2.0)]
+    pub hash_ratio: f32,
+    /// Size of pools for tokens. Here all tokens are in one array, so that nothing depends on it.
+    #[arg(long, default_value_t = 256)]
+    pub memory_pool_tokens_block_size: u32,
+    /// Size of pools for links. Here all links are in one array, so that nothing depends on it.
+    #[arg(long, default_value_t = 256)]
+    pub memory_pool_links_block_size: u32,
+    /// Tolerance used in determinization
+    #[arg(long, default_value_t = nnet3_decode::weight::DELTA)]
+    pub delta: f32,
+    /// Maximum approximate memory usage in determinization (real usage might be many times this).
+    #[arg(long, default_value_t = 50000000)]
+    pub max_mem: i32,
+    /// If true, do an initial pass of determinization on both phones and words (see also --word-determinize)
+    #[arg(long, default_value_t = true)]
+    pub phone_determinize: bool,
+    /// If true, do a second pass of determinization on words only (see also --phone-determinize)
+    #[arg(long, default_value_t = true)]
+    pub word_determinize: bool,
+    /// If true, push and minimize after determinization.
+    #[arg(long, default_value_t = false)]
+    pub minimize: bool,
+}
+
+impl SearchArgs {
+    pub fn options(&self) -> SearchOptions {
+        SearchOptions {
+            pruning: Pruning {
+                beam: self.beam,
+                max_active: self.max_active,
+                min_active: self.min_active,
+                beam_delta: self.beam_delta,
+                hash_ratio: self.hash_ratio,
+            },
+            lattice_beam: self.lattice_beam,
+            prune_interval: self.prune_interval,
+        }
+    }
+
+    /// Checks what can be checked before anything is read.
+    pub fn check(&self) -> Result<()> {
+        self.options().check()?;
+        if self.determinize_lattice && !self.phone_determinize && !self.word_determinize {
+            messages::warn(
+                "Both --phone-determinize and --word-determinize are set to false, copying lattice without determinization.",
+            );
+        }
+        Ok(())
+    }
+
+    /// What becomes of the lattice of a search.
+    pub fn determinize(
+        &self,
+        model: &TransitionModel,
+        raw: &mut Lattice,
+    ) -> nnet3_decode::Result<(CompactLattice, Report)> {
+        let options = PhoneOptions {
+            delta: self.delta,
+            max_mem: self.max_mem,
+            phone_determinize: self.phone_determinize,
+            word_determinize: self.word_determinize,
+            minimize: self.minimize,
+        };
+        determinize_phones(model, raw, self.lattice_beam.into(), &options)
+    }
+}
+
+/// What all utterances have in common.
+pub struct Decoding<'a> {
+    options: &'a LatticeOptions,
+    model: &'a TransitionModel,
+    pdfs: Vec<u32>,
+    /// The factor by which log-likelihoods have been multiplied when the search sees them.
+    acoustic_scale: f32,
+}
+
+/// What a search has found of an utterance.
+pub struct Searched {
+    key: String,
+    /// Frames of its log-likelihoods.
+    frames: usize,
+    /// The frame after which no path was left.
+    lost_at: Option<usize>,
+    result: std::result::Result<Found, Failure>,
+}
+
+/// All paths that were kept.
+struct Found {
+    partial: bool,
+    raw: Lattice,
+}
+
+/// What becomes of an utterance.
+pub struct Decoded {
+    key: String,
+    /// Frames of its log-likelihoods.
+    frames: usize,
+    /// The frame after which no path was left.
+    lost_at: Option<usize>,
+    result: std::result::Result<Success, Failure>,
+}
+
+/// The results of an utterance that was decoded.
+struct Success {
+    partial: bool,
+    best: Linear,
+    lattice: OneLattice,
+    report: Option<Report>,
+}
+
+enum OneLattice {
+    Compact(CompactLattice),
+    Raw(Lattice),
+}
+
+enum Failure {
+    /// There is nothing to decode.
+    NoInput(String),
+    NoPath,
+    NotFinal,
+    Other(String),
+}
+
+impl Failure {
+    fn sentence(self, key: &str) -> String {
+        match self {
+            Failure::NoInput(reason) => reason,
+            Failure::NoPath => format!("Failed to decode utterance with id {key}"),
+            Failure::NotFinal => format!(
+                "Not producing output for utterance {key} since no final-state reached and \
+                 --allow-partial=false.\n"
+            ),
+            Failure::Other(error) => format!("Failed to decode utterance with id {key}: {error}"),
+        }
+    }
+}
+
+impl<'a> Decoding<'a> {
+    pub fn new(options: &'a LatticeOptions, model: &'a TransitionModel, acoustic_scale: f32) -> Result<Self> {
+        options.search.check()?;
+        Ok(Decoding { options, model, pdfs: decodable::pdf_table(model), acoustic_scale })
+    }
+
+    /// A decoder for one utterance after the other. `graph` is the graph of all of them, if it is.
+    pub fn decoder<'d>(&'d self, graph: Option<&'d SharedGraph>) -> Result<Decoder<'d>> {
+        let search = self.options.search.options();
+        let shared = graph.map(|graph| graph.decoder(search)).transpose()?;
+        Ok(Decoder { decoding: self, search, shared })
+    }
+
+    /// The graph for all utterances, checked; `None` if the argument of the program is a table of graphs.
+    pub fn graph(&self, rxfilename: &str) -> Result<Option<SharedGraph>> {
+        if tables::is_input(rxfilename) {
+            return Ok(None);
+        }
+        let (graph, _) = search_graph::read_whole(rxfilename, self.model.num_transition_ids())?;
+        Ok(Some(SharedGraph::Whole(graph)))
+    }
+
+    /// The two halves of the graph for all utterances, checked.
+    pub fn graph_pair(&self, files: PairFiles<'_>) -> Result<SharedGraph> {
+        let (pair, _) = search_graph::read_pair(files, self.model.num_transition_ids())?;
+        Ok(SharedGraph::Pair(Box::new(pair)))
+    }
+
+    /// What comes of a search, and the frame after which no path was left, if there was one. An error if the graph cannot be used.
+    fn search(
+        &self,
+        decoder: &mut LatticeDecoder<impl Graph>,
+        decodable: &MatrixDecodable,
+    ) -> Result<(std::result::Result<Found, Failure>, Option<usize>)> {
+        let result = match decoder.decode(decodable) {
+            Ok(true) if decoder.reached_final() || self.options.allow_partial => decoder
+                .raw_lattice()
+                .map(|raw| Found { partial: !decoder.reached_final(), raw })
+                .map_err(|error| Failure::Other(error.to_string())),
+            Ok(true) => Err(Failure::NotFinal),
+            Ok(false) => Err(Failure::NoPath),
+            Err(error @ nnet3_decode::Error::BrokenGraph(_)) => return Err(error.into()),
+            Err(error) => Err(Failure::Other(error.to_string())),
+        };
+        Ok((result, decoder.lost_at()))
+    }
+
+    /// Makes results of what a search has found: the best path, and the lattice as the options want it.
+    pub fn finish(&self, searched: Searched) -> Decoded {
+        let Searched { key, frames, lost_at, result } = searched;
+        let results = |found| self.results(found).map_err(|error| Failure::Other(error.to_string()));
+        Decoded { key, frames, lost_at, result: result.and_then(results) }
+    }
+
+    fn results(&self, Found { partial, mut raw }: Found) -> nnet3_decode::Result<Success> {
+        let best = path::read_linear(&path::best_path(&raw))?;
+        let (mut lattice, report) = if self.options.search.determinize_lattice {
+            let (compact, report) = self.options.search.determinize(self.model, &mut raw)?;
+            (OneLattice::Compact(compact), Some(report))
+        } else {
+            (OneLattice::Raw(raw), None)
+        };
+        if self.acoustic_scale != 0.0 {
+            let scale = Scale::new(1.0, 1.0 / f64::from(self.acoustic_scale));
+            match &mut lattice {
+                OneLattice::Compact(lattice) => nnet3_decode::lattice::scale(lattice, scale),
+                OneLattice::Raw(lattice) => nnet3_decode::lattice::scale(lattice, scale),
+            }
+        }
+        Ok(Success { partial, best, lattice, report })
+    }
+}
+
+/// Decodes one utterance after the other.
+pub struct Decoder<'d> {
+    decoding: &'d Decoding<'d>,
+    search: SearchOptions,
+    /// The decoder of the graph of all utterances, if there is one.
+    shared: Option<SharedDecoder<'d>>,
+}
+
+impl Decoder<'_> {
+    /// Searches for the paths of an utterance, with its own graph if it has one. `scale` multiplies the log-likelihoods before. An
+    /// error if the log-likelihoods are not those of the model.
+    pub fn search(
+        &mut self,
+        key: String,
+        graph: Option<Fst>,
+        loglikes: std::result::Result<DenseMatrix<f32>, String>,
+        scale: f32,
+    ) -> Result<Searched> {
+        let failed = |key, reason| Searched { key, frames: 0, lost_at: None, result: Err(reason) };
+        let loglikes = match loglikes.and_then(|loglikes| usable(&key, loglikes)) {
+            Ok(loglikes) => loglikes,
+            Err(reason) => return Ok(failed(key, Failure::NoInput(reason))),
+        };
+        let Decoding { model, pdfs, .. } = self.decoding;
+        let decodable =
+            MatrixDecodable::new(&loglikes, pdfs, scale).with_context(|| format!("key '{key}'"))?;
+        let own =
+            graph.map(|graph| SearchGraph::new((&graph).into(), model.num_transition_ids())).transpose();
+        let own = match own {
+            Ok(own) => own,
+            Err(error) => {
+                let reason = format!("Not decoding utterance {key}: {error}");
+                return Ok(failed(key, Failure::NoInput(reason)));
+            }
+        };
+        let (result, lost_at) = match (&own, &mut self.shared) {
+            (Some(own), _) => {
+                self.decoding.search(&mut LatticeDecoder::new(own.unvisited(), self.search)?, &decodable)?
+            }
+            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, &decodable)?,
+            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable)?,
+            (None, None) => bail!("utterance {key} has no graph"),
+        };
+        Ok(Searched { key, frames: loglikes.rows, lost_at, result })
+    }
+}
+
+enum LatticeWriter {
+    Compact(TableWriter<CompactLatticeHolder>),
+    Raw(TableWriter<LatticeHolder>),
+}
+
+/// The tables that a decoder writes, and counts.
+pub struct Outputs {
+    site: Site,
+    symbols: Option<SymbolTable>,
+    lattices: LatticeWriter,
+    words: Option<TableWriter<I32VectorHolder>>,
+    alignments: Option<TableWriter<I32VectorHolder>>,
+    done: u64,
+    failed: u64,
+    /// The frames of the utterances that are done.
+    frames: usize,
+    log_likelihood: f64,
+}
+
+impl Outputs {
+    pub fn open(
+        site: Site,
+        options: &LatticeOptions,
+        lattices: &str,
+        words: Option<&String>,
+        alignments: Option<&String>,
+    ) -> Result<Outputs> {
+        Ok(Outputs {
+            site,
+            symbols: lattices::open_symbols(&options.word_symbol_table)?,
+            lattices: match options.search.determinize_lattice {
+                true => LatticeWriter::Compact(TableWriter::open(lattices)?),
+                false => LatticeWriter::Raw(TableWriter::open(lattices)?),
+            },
+            words: lattices::open_writer(words)?,
+            alignments: lattices::open_writer(alignments)?,
+            done: 0,
+            failed: 0,
+            frames: 0,
+            log_likelihood: 0.0,
+        })
+    }
+
+    /// Writes what became of an utterance; where that is nothing, there is a warning.
+    pub fn write(&mut self, decoded: Decoded) -> Result<()> {
+        let Decoded { key, frames, lost_at, result } = decoded;
+        if let Some(frame) = lost_at {
+            kaldi_warn!(UTTERANCE, "Error, no surviving tokens: frame is {frame}");
+        }
+        let result = match result {
+            Ok(result) => result,
+            Err(failure) => {
+                let site = if matches!(failure, Failure::NoInput(_)) { self.site } else { UTTERANCE };
+                kaldi_warn!(site, "{}", failure.sentence(&key));
+                self.failed += 1;
+                return Ok(());
+            }
+        };
+        if result.partial {
+            kaldi_warn!(
+                UTTERANCE,
+                "Outputting partial output for utterance {key} since no final-state reached\n"
+            );
+        }
+        lattices::write(&mut self.words, &key, &result.best.words)?;
+        lattices::write(&mut self.alignments, &key, &result.best.ids)?;
+        if let Some(symbols) = &self.symbols {
+            lattices::print_words(&key, &result.best.words, symbols)?;
+        }
+        if let Some(report) = &result.report {
+            lattices::log_events(report);
+            if !report.complete {
+                kaldi_warn!(UTTERANCE, "Determinization finished earlier than the beam for utterance {key}");
+            }
+        }
+        match (&mut self.lattices, &result.lattice) {
+            (LatticeWriter::Compact(writer), OneLattice::Compact(lattice)) => writer.write(&key, lattice)?,
+            (LatticeWriter::Raw(writer), OneLattice::Raw(lattice)) => writer.write(&key, lattice)?,
+            _ => unreachable!("one option says what is made and what is written"),
+        }
+        let LatticeWeight { graph, acoustic } = result.best.weight;
+        let log_likelihood = -(f64::from(graph) + f64::from(acoustic));
+        let path_frames = result.best.ids.len();
+        kaldi_log!(
+            UTTERANCE,
+            "Log-like per frame for utterance {key} is {} over {path_frames} frames.",
+            num(log_likelihood / path_frames as f64)
+        );
+        let costs = (num(f64::from(graph)), num(f64::from(acoustic)));
+        log::vlog(2, &UTTERANCE, &format!("Cost for utterance {key} is {} + {}", costs.0, costs.1));
+        self.done += 1;
+        self.frames += frames;
+        self.log_likelihood += log_likelihood;
+        Ok(())
+    }
+
+    /// Closes the tables and logs the counts. Status 0 if anything was decoded.
+    pub fn finish(self, timing: &Timing) -> Result<u8> {
+        match self.lattices {
+            LatticeWriter::Compact(writer) => writer.close().context("lattices")?,
+            LatticeWriter::Raw(writer) => writer.close().context("lattices")?,
+        }
+        lattices::close(self.words)?;
+        lattices::close(self.alignments)?;
+        let elapsed = timing.start.elapsed().as_secs_f64();
+        let (site, frames) = (self.site, self.frames as f64);
+        let (which, threads) = match timing.threads {
+            Some(threads) => ("feature frames", threads),
+            None => ("frames", 1),
+        };
+        let factor = elapsed * threads as f64 * 100.0 / (frames * f64::from(timing.frame_subsampling_factor));
+        kaldi_log!(
+            site,
+            "Time taken {}s: real-time factor assuming 100 {which}/sec is {}",
+            num(elapsed),
+            num(factor)
+        );
+        kaldi_log!(site, "Done {} utterances, failed for {}", self.done, self.failed);
+        let per_frame = num(self.log_likelihood / frames);
+        kaldi_log!(site, "Overall log-likelihood per frame is {per_frame} over {} frames.", self.frames);
+        Ok(if self.done > 0 { 0 } else { NOTHING_DONE })
+    }
+}
+
+/// For the line that says how fast a program was.
+pub struct Timing {
+    pub start: Instant,
+    /// Frames of 10 ms for each row of log-likelihoods.
+    pub frame_subsampling_factor: i32,
+    /// How many decode, in a program where that can be chosen.
+    pub threads: Option<usize>,
+}
+
+/// Log-likelihoods that can be used, or what is wrong: they must be there, and must be numbers.
+pub fn usable(key: &str, loglikes: DenseMatrix<f32>) -> std::result::Result<DenseMatrix<f32>, String> {
+    if loglikes.rows == 0 {
+        return Err(format!("Zero-length utterance: {key}"));
+    }
+    match forward::not_a_number(&loglikes) {
+        Some(found) => Err(format!("{key}: the log-likelihoods' {found}")),
+        None => Ok(loglikes),
+    }
+}

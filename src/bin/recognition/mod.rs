@@ -1,0 +1,12 @@
+//! Recognition: decoding, alignment, i-vectors, from sound to text.
+
+mod aligning;
+mod decoders;
+mod decoding;
+mod ivectors;
+mod online;
+mod options;
+mod search_graph;
+mod transcribe;
+
+include!(concat!(env!("OUT_DIR"), "/recognition.rs"));

@@ -1,0 +1,48 @@
+//! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
+
+use crate::recognition::transcribe::{Format, PieceArgs, Threads, transcribe};
+use anyhow::{Result, bail};
+use std::num::NonZero;
+
+/// Write what is said in wave files, with the model in a folder as vosk has it.
+///
+/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf), conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst,
+/// graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph has no names, and ivector/ if the network wants
+/// i-vectors. Or it has the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With
+/// am/global_cmvn.stats, its mean is subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
+///
+/// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each sentence
+/// then, and a terminal shows what was understood so far.
+#[derive(clap::Parser, Debug)]
+#[command(
+    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
+)]
+pub struct Options {
+    /// How the text is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Number of threads that work out what i-vectors need, at the beginning
+    #[arg(long, default_value_t = 2)]
+    num_threads_startup: i32,
+    /// Number of files that are worked on at once. Texts are in the order of the files; live sound has its sentences one by
+    /// one with one thread only.
+    #[arg(long, default_value_t = 1)]
+    num_threads: i32,
+    #[command(flatten)]
+    pieces: PieceArgs,
+    /// <model-dir> <wav>..., or <wav>... with --mdl
+    #[arg(value_name = "[<model-dir>] <wav>...", required = true)]
+    paths: Vec<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let number = |name: &str, value: i32| match usize::try_from(value).ok().and_then(NonZero::new) {
+        Some(threads) => Ok(threads),
+        None => bail!("--{name}={value}: expected a number above 0"),
+    };
+    let threads = Threads {
+        at_startup: number("num-threads-startup", options.num_threads_startup)?,
+        files: number("num-threads", options.num_threads)?,
+    };
+    transcribe(&options.pieces, options.format, options.paths, threads)
+}

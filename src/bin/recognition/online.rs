@@ -1,0 +1,306 @@
+//! The loop of `online2-wav-nnet3-latgen-faster`: sound piece by piece, as if it came in live.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kaldi_feat::wave::{Wave, WaveHolder};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::RandomReader;
+use kaldi_io::holder::TokenVectorHolder;
+use kaldi_io::log::{self, Site, num};
+use kaldi_io::symbols::SymbolTable;
+use kaldi_online::endpoint::{EndpointOptions, SearchState};
+use kaldi_online::{PipelineModel, Speaker};
+use nnet3_decode::decoder::{LatticeDecoder, VisitedGraph};
+use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, path};
+use nnet3_online::{Recognizer, RecognizerModel};
+
+use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
+use crate::recognition::search_graph::read_whole;
+use nnet3::forward::AcousticNetwork;
+use nnet3::options::weights::WeightsOptions;
+use nnet3::tables::{Input, Output};
+use nnet3::{lattices, messages};
+
+mod timing;
+
+use timing::{OnlineTimer, TimingStats};
+
+// How sound is recognized while it arrives.
+#[derive(Args, Clone, Debug)]
+pub struct OnlineOptions {
+    /// Length of chunk size in seconds, that we process. Set to <= 0 to use all input in one chunk.
+    #[arg(long, default_value_t = 0.18)]
+    pub chunk_length: f32,
+    /// Symbol table for words [for debug output]
+    #[arg(long, default_value = "")]
+    pub word_symbol_table: String,
+    /// If true, apply endpoint detection
+    #[arg(long)]
+    pub do_endpointing: bool,
+    /// You can set this to false to disable online iVector estimation and have all the data for each utterance used, even at
+    /// utterance start. This is useful where you just want the best results and don't care about online operation. Setting
+    /// this to false has the same effect as setting --use-most-recent-ivector=true and --greedy-ivector-extractor=true in
+    /// the file given to --ivector-extraction-config, and --chunk-length=-1.
+    #[arg(long, default_value_t = true)]
+    pub online: bool,
+    /// Number of threads used when initializing iVector extractor.
+    #[arg(long, default_value_t = 8)]
+    pub num_threads_startup: i32,
+    #[command(flatten)]
+    pub pipeline: PipelineArgs,
+    #[command(flatten)]
+    pub recognizer: RecognizerArgs,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
+}
+
+// What is read and written.
+#[derive(Args, Clone, Debug)]
+pub struct OnlineTables {
+    pub nnet3_in: String,
+    pub fst_in: String,
+    pub spk2utt_rspecifier: String,
+    pub wav_rspecifier: String,
+    pub lattice_wspecifier: String,
+}
+
+/// Verbose level from which on there is a line for each piece of sound.
+const EACH_PIECE: i32 = 3;
+
+impl OnlineOptions {
+    fn pipeline(&self) -> Result<PipelineModel> {
+        let Some(threads) = usize::try_from(self.num_threads_startup).ok().and_then(NonZero::new) else {
+            bail!("--num-threads-startup={}: expected a number above 0", self.num_threads_startup);
+        };
+        let offline = |ivectors: &mut crate::recognition::options::ivector::IvectorArgs| {
+            if !self.online {
+                ivectors.use_most_recent_ivector = true;
+                ivectors.greedy_ivector_extractor = true;
+            }
+        };
+        self.pipeline.read(offline, threads)
+    }
+
+    /// The rules for the lines about each piece, if there are such lines: they need the phones of silence.
+    fn traced(&self) -> Result<Option<EndpointOptions>> {
+        let wanted =
+            log::verbose() >= EACH_PIECE && !self.recognizer.endpoint.endpoint_silence_phones.is_empty();
+        wanted.then(|| self.recognizer.endpoint.options()).transpose()
+    }
+
+    /// Samples of a piece, at this rate (in Hz).
+    fn piece(&self, rate: f32) -> usize {
+        if self.online && self.chunk_length > 0.0 {
+            ((rate * self.chunk_length) as usize).max(1)
+        } else {
+            usize::MAX
+        }
+    }
+}
+
+/// Decodes the utterances of all speakers.
+pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
+    options.recognizer.search.check()?;
+    if !options.recognizer.search.determinize_lattice {
+        bail!("--determinize-lattice=false is not supported here: expected true");
+    }
+    if options.chunk_length.is_nan() {
+        bail!("--chunk-length={}: expected a number", options.chunk_length);
+    }
+    let endpoint = options.do_endpointing.then(|| options.recognizer.endpoint.options()).transpose()?;
+    let silence_weighting = options.pipeline.silence_weighting.options()?;
+    let features = Arc::new(options.pipeline()?);
+    let device = nnet3_matrix::cpu();
+    let AcousticNetwork { transitions, nnet, scaling } = AcousticNetwork::load(
+        &tables.nnet3_in,
+        &device,
+        options.recognizer.acoustic_scale,
+        options.weights.form(&device)?,
+    )?;
+    let network = options.recognizer.looped.forward(nnet, &device, scaling)?;
+    let (graph, _) = read_whole(&tables.fst_in, transitions.num_transition_ids())?;
+    let transitions = Arc::new(transitions);
+    let frame_subsampling_factor = options.recognizer.looped.frame_subsampling_factor as usize;
+    let model = RecognizerModel {
+        transitions: transitions.clone(),
+        features,
+        silence_weighting,
+        frame_subsampling_factor,
+    };
+    let search = LatticeDecoder::new(graph.unvisited(), options.recognizer.search.options())?;
+    let mut decoding = Decoding {
+        options,
+        transitions: &transitions,
+        recognizer: Recognizer::new(model, network, search)?,
+        traced: options.traced()?,
+        endpoint,
+        symbols: lattices::open_symbols(&options.word_symbol_table)?,
+        timing: TimingStats::default(),
+        likelihood: 0.0,
+        frames: 0,
+    };
+    let speakers = Input::<TokenVectorHolder>::open(&tables.spk2utt_rspecifier)?;
+    let mut waves = RandomReader::<WaveHolder>::open(&tables.wav_rspecifier)?;
+    let mut output = Output::<CompactLatticeHolder>::open(&tables.lattice_wspecifier)?;
+    speakers.for_each(|_, utterances| {
+        let mut speaker = Speaker::default();
+        for utterance in &utterances {
+            let Some(wave) = waves.get(utterance)? else {
+                output.skip(utterance, format!("no sound in {}", tables.wav_rspecifier));
+                continue;
+            };
+            if let Some(complaint) = wave.complaint() {
+                messages::warn(&format!("{utterance}: {complaint}"));
+            }
+            match decoding.utterance(utterance, wave, &speaker)? {
+                Ok(lattice) => {
+                    speaker = decoding.recognizer.speaker();
+                    output.write(utterance, &lattice)?;
+                    messages::log(&format!("Decoded utterance {utterance}"));
+                }
+                Err(reason) => output.skip(utterance, reason),
+            }
+        }
+        Ok(())
+    })?;
+    waves.close()?;
+    decoding.report(output.done, output.failed);
+    output.finish()
+}
+
+struct Decoding<'o> {
+    options: &'o OnlineOptions,
+    transitions: &'o TransitionModel,
+    recognizer: Recognizer<VisitedGraph<'o>>,
+    endpoint: Option<EndpointOptions>,
+    /// If there is a line for each piece.
+    traced: Option<EndpointOptions>,
+    symbols: Option<SymbolTable>,
+    timing: TimingStats,
+    likelihood: f64,
+    frames: usize,
+}
+
+impl Decoding<'_> {
+    /// The lattice of an utterance, or why there is none.
+    fn utterance(
+        &mut self,
+        key: &str,
+        wave: &Wave,
+        speaker: &Speaker,
+    ) -> Result<std::result::Result<CompactLattice, String>> {
+        let mut timer = OnlineTimer::new(key);
+        match self.search(key, wave, speaker, &mut timer) {
+            Ok(()) => {}
+            Err(error) if error.is_broken_graph() => return Err(error.into()),
+            Err(error) => return Ok(Err(error.to_string())),
+        }
+        if self.recognizer.frames_decoded() == 0 {
+            return Ok(Err(format!("{} samples are too few for a frame", wave.len())));
+        }
+        if !self.recognizer.finish()? {
+            return Ok(Err("no path was left".to_owned()));
+        }
+        let (lattice, best) = match self.lattice(key) {
+            Ok(result) => result,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let likelihood = -(f64::from(best.weight.graph) + f64::from(best.weight.acoustic));
+        let frames = best.ids.len();
+        self.likelihood += likelihood;
+        self.frames += frames;
+        let message = format!(
+            "Likelihood per frame for utterance {key} is {} over {frames} frames",
+            num(likelihood / frames as f64)
+        );
+        log::vlog(2, &Site::PROGRAM, &message);
+        if let Some(symbols) = &self.symbols {
+            lattices::print_words(key, &best.words, symbols)?;
+        }
+        self.timing.add(timer);
+        Ok(Ok(lattice))
+    }
+
+    /// Gives the recognizer piece by piece, until the end or an endpoint.
+    fn search(
+        &mut self,
+        key: &str,
+        wave: &Wave,
+        speaker: &Speaker,
+        timer: &mut OnlineTimer,
+    ) -> nnet3_online::Result<()> {
+        self.recognizer.begin(speaker.clone())?;
+        let rate = wave.sample_rate as f32;
+        let samples = wave.channel(0);
+        let mut taken = 0;
+        for piece in samples.chunks(self.options.piece(rate)) {
+            taken += piece.len();
+            timer.wait_until(f64::from(taken as f32 / rate));
+            if taken == samples.len() {
+                self.recognizer.accept_last(rate, piece)?;
+            } else {
+                self.recognizer.accept(rate, piece)?;
+            }
+            if self.traced.is_some() {
+                self.trace(key, taken)?;
+            }
+            let endpoint = self.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
+            if let Some(rule) = endpoint.transpose()?.flatten() {
+                log::vlog(
+                    2,
+                    &Site::PROGRAM,
+                    &format!("{key}: endpoint by rule{} after {taken} samples", rule + 1),
+                );
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says how far the search has come.
+    fn trace(&self, key: &str, samples: usize) -> nnet3_online::Result<()> {
+        let Some(endpoint) = self.traced.as_ref().filter(|_| self.recognizer.frames_decoded() > 0) else {
+            return Ok(());
+        };
+        let SearchState { decoded, trailing_silence, relative_cost } = self.recognizer.state(endpoint)?;
+        let ended = u8::from(self.recognizer.endpoint(endpoint)?.is_some());
+        let line = format!(
+            "{key} samples {samples} frames {decoded} trailing {trailing_silence} relative-cost {} endpoint {ended}",
+            num(relative_cost.into())
+        );
+        log::vlog(EACH_PIECE, &Site::PROGRAM, &line);
+        Ok(())
+    }
+
+    /// The lattice of the utterance that is finished, with acoustic costs that are not scaled; and its best path, the costs
+    /// of which are.
+    fn lattice(&self, key: &str) -> nnet3_decode::Result<(CompactLattice, path::Linear)> {
+        let mut raw = self.recognizer.decoder().raw_lattice()?;
+        let (mut lattice, report) = self.options.recognizer.search.determinize(self.transitions, &mut raw)?;
+        lattices::log_events(&report);
+        if !report.complete {
+            messages::warn(&format!("Determinization finished earlier than the beam for utterance {key}"));
+        }
+        let best = path::best_linear(&lattice)?;
+        if self.options.recognizer.acoustic_scale != 0.0 {
+            let scale = Scale::new(1.0, 1.0 / f64::from(self.options.recognizer.acoustic_scale));
+            nnet3_decode::lattice::scale(&mut lattice, scale);
+        }
+        Ok((lattice, best))
+    }
+
+    fn report(&self, done: u64, failed: u64) {
+        self.timing.report(self.options.online);
+        messages::log(&format!("Decoded {done} utterances, {failed} with errors."));
+        if self.frames > 0 {
+            messages::log(&format!(
+                "Overall likelihood per frame was {} per frame over {} frames.",
+                num(self.likelihood / self.frames as f64),
+                self.frames
+            ));
+        }
+    }
+}

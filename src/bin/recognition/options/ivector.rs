@@ -1,0 +1,144 @@
+//! How i-vectors are estimated from features as they arrive.
+
+use std::num::NonZero;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_online::ivector::{IvectorFiles, IvectorModel, IvectorOptions, Splice};
+
+use crate::recognition::options::config_file;
+use nnet3::messages;
+use nnet3::options::cmvn::OnlineCmvnArgs;
+
+// Options of i-vectors, as on command lines and in ivector_extractor.conf.
+#[derive(Args, Clone, Debug)]
+pub struct IvectorArgs {
+    /// Filename of LDA matrix, e.g. final.mat; used for iVector extraction.
+    #[arg(long, default_value = "")]
+    pub lda_matrix: String,
+    /// Filename (extended) of global CMVN stats, used in iVector extraction, obtained for example from 'matrix-sum
+    /// scp:data/train/cmvn.scp -'
+    #[arg(long, default_value = "")]
+    pub global_cmvn_stats: String,
+    /// Configuration file for online CMVN features (e.g. conf/online_cmvn.conf), only used for iVector extraction. Contains
+    /// options as for the program 'apply-cmvn-online'
+    #[arg(long, default_value = "")]
+    pub cmvn_config: String,
+    /// Add online-cmvn to feature pipeline of ivector extractor, use the cmvn setup from the UBM. Meant for networks that
+    /// have normalised features as input.
+    #[arg(long)]
+    pub online_cmvn_iextractor: bool,
+    /// Configuration file for frame splicing (--left-context and --right-context options); used for iVector extraction.
+    #[arg(long, default_value = "")]
+    pub splice_config: String,
+    /// Filename of diagonal UBM used to obtain posteriors for iVector extraction, e.g. final.dubm
+    #[arg(long, default_value = "")]
+    pub diag_ubm: String,
+    /// Filename of iVector extractor, e.g. final.ie
+    #[arg(long, default_value = "")]
+    pub ivector_extractor: String,
+    /// Frequency with which we extract iVectors for neural network adaptation
+    #[arg(long, default_value_t = 10)]
+    pub ivector_period: i32,
+    /// Number of Gaussians to select for iVector extraction
+    #[arg(long, default_value_t = 5)]
+    pub num_gselect: i32,
+    /// Threshold for posterior pruning in iVector extraction
+    #[arg(long, default_value_t = 0.025)]
+    pub min_post: f32,
+    /// Scale for posteriors in iVector extraction (may be viewed as inverse of prior scale)
+    #[arg(long, default_value_t = 0.1)]
+    pub posterior_scale: f32,
+    /// Maximum data count we allow before we start scaling the stats down (if nonzero); helps to make iVectors from long
+    /// utterances look more typical. Interpret as a frame-count times --posterior-scale, typically 1/10 of a number of
+    /// frames. Suggest 100.
+    #[arg(long, default_value_t = 0.0)]
+    pub max_count: f32,
+    /// If true, always use most recent available iVector, rather than the one for the designated frame.
+    #[arg(long, default_value_t = true)]
+    pub use_most_recent_ivector: bool,
+    /// If true, 'read ahead' as many frames as we currently have available when extracting the iVector. May improve iVector
+    /// quality.
+    #[arg(long)]
+    pub greedy_ivector_extractor: bool,
+    /// The maximum number of frames of adaptation history that we carry through to later utterances of the same speaker.
+    /// Interpret as a real frame count, i.e. not a count scaled by --posterior-scale.
+    #[arg(long, default_value_t = 1000.0)]
+    pub max_remembered_frames: f32,
+}
+
+// Frames that are put into one, as in splice.conf.
+#[derive(Args, Clone, Debug)]
+struct SpliceArgs {
+    /// Left-context for frame splicing prior to LDA
+    #[arg(long, default_value_t = 4)]
+    left_context: i32,
+    /// Right-context for frame splicing prior to LDA
+    #[arg(long, default_value_t = 4)]
+    right_context: i32,
+}
+
+/// The most frames that can be spliced on one side; more are taken for a mistake.
+const MOST_CONTEXT: i32 = 1000;
+
+impl SpliceArgs {
+    fn splice(&self) -> Result<Splice> {
+        let side = |name: &str, frames: i32| match usize::try_from(frames) {
+            Ok(count) if frames <= MOST_CONTEXT => Ok(count),
+            _ => bail!("--{name}={frames}: expected a number from 0 to {MOST_CONTEXT}"),
+        };
+        let left = side("left-context", self.left_context)?;
+        Ok(Splice { left, right: side("right-context", self.right_context)? })
+    }
+}
+
+impl IvectorArgs {
+    /// Reads the files that the options name. `threads` work out what estimation needs.
+    pub fn read(&self, threads: NonZero<usize>) -> Result<IvectorModel> {
+        let options = self.options()?;
+        let given = |name: &str, value: &str| {
+            if value.is_empty() {
+                bail!(
+                    "--{name} option must be set (note: this may be needed in the file supplied to \
+                     --ivector-extraction-config)"
+                );
+            }
+            Ok(value.to_owned())
+        };
+        let lda_matrix = given("lda-matrix", &self.lda_matrix)?;
+        let global_cmvn_stats = given("global-cmvn-stats", &self.global_cmvn_stats)?;
+        let cmvn_config = given("cmvn-config", &self.cmvn_config)?;
+        let splice_config = given("splice-config", &self.splice_config)?;
+        let diag_ubm = given("diag-ubm", &self.diag_ubm)?;
+        let ivector_extractor = given("ivector-extractor", &self.ivector_extractor)?;
+        let cmvn: OnlineCmvnArgs = config_file::read("--cmvn-config", &cmvn_config)?;
+        let splice: SpliceArgs = config_file::read("--splice-config", &splice_config)?;
+        let files = IvectorFiles { lda_matrix, global_cmvn_stats, diag_ubm, ivector_extractor };
+        let cmvn = cmvn.options().with_context(|| cmvn_config)?;
+        let splice = splice.splice().with_context(|| splice_config)?;
+        Ok(IvectorModel::read(&files, splice, cmvn, options, threads)?)
+    }
+
+    fn options(&self) -> Result<IvectorOptions> {
+        let Ok(period) = usize::try_from(self.ivector_period) else {
+            bail!("--ivector-period={}: expected a number above 0", self.ivector_period);
+        };
+        let Ok(num_gselect) = usize::try_from(self.num_gselect) else {
+            bail!("--num-gselect={}: expected a number above 0", self.num_gselect);
+        };
+        if self.greedy_ivector_extractor && !self.use_most_recent_ivector {
+            messages::warn("--greedy-ivector-extractor=true implies --use-most-recent-ivector=true");
+        }
+        Ok(IvectorOptions {
+            normalized_statistics: self.online_cmvn_iextractor,
+            period,
+            num_gselect,
+            min_post: self.min_post,
+            posterior_scale: self.posterior_scale,
+            max_count: self.max_count,
+            most_recent: self.use_most_recent_ivector || self.greedy_ivector_extractor,
+            greedy: self.greedy_ivector_extractor,
+            max_remembered_frames: self.max_remembered_frames,
+        })
+    }
+}

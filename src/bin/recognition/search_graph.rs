@@ -1,0 +1,84 @@
+//! The graphs that decoders search: in one file, or a pair that is composed on the way.
+
+use anyhow::{Context, Result};
+use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
+use kaldi_io::KaldiReader;
+use nnet3_decode::decoder::{
+    ComposedGraph, Grammar, GraphPair, LatticeDecoder, SearchGraph, SearchOptions, VisitedGraph,
+};
+
+use nnet3::fsts;
+
+/// A graph for all utterances.
+pub enum SharedGraph {
+    Whole(SearchGraph),
+    Pair(Box<GraphPair>),
+}
+
+/// A decoder with the graph of all utterances.
+pub enum SharedDecoder<'g> {
+    Whole(Box<LatticeDecoder<VisitedGraph<'g>>>),
+    Pair(Box<LatticeDecoder<ComposedGraph<'g>>>),
+}
+
+/// Where the two halves of a graph are, and the list of input labels that consume nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct PairFiles<'f> {
+    pub hcl: &'f str,
+    pub grammar: &'f str,
+    pub disambiguation: &'f str,
+}
+
+impl SharedGraph {
+    pub fn decoder(&self, options: SearchOptions) -> Result<SharedDecoder<'_>> {
+        Ok(match self {
+            SharedGraph::Whole(graph) => {
+                SharedDecoder::Whole(Box::new(LatticeDecoder::new(graph.unvisited(), options)?))
+            }
+            SharedGraph::Pair(pair) => {
+                SharedDecoder::Pair(Box::new(LatticeDecoder::new(ComposedGraph::new(pair), options)?))
+            }
+        })
+    }
+}
+
+/// Reads a graph that is in one file, with the names of its words if they are there. What is of type `const` stays in the file.
+pub fn read_whole(rxfilename: &str, num_transition_ids: usize) -> Result<(SearchGraph, Option<Names>)> {
+    let mut r = open(rxfilename)?;
+    let (fst, names) = store::read_graph(&mut r)?;
+    let graph = match fst {
+        FileOrMemory::File(fst) => Ok(SearchGraph::mapped(fst, num_transition_ids)),
+        FileOrMemory::Memory(FlatOrNgrams::Flat(fst)) => {
+            r.finish()?;
+            SearchGraph::new(fst, num_transition_ids)
+        }
+        FileOrMemory::Memory(FlatOrNgrams::Ngrams(_)) => {
+            return Err(r.error("expected a decoding graph, found a language model (type 'ngram')").into());
+        }
+    };
+    Ok((graph.with_context(|| rxfilename.to_owned())?, names))
+}
+
+/// Reads both halves of a graph, with the names of the words of the language model if they are there.
+pub fn read_pair(files: PairFiles<'_>, num_transition_ids: usize) -> Result<(GraphPair, Option<Names>)> {
+    let PairFiles { hcl, grammar, disambiguation } = files;
+    let mut r = open(hcl)?;
+    let hcl_fst = store::read_look_ahead(&mut r)?;
+    r.finish()?;
+    let mut r = open(grammar)?;
+    let (fst, names) = store::read_with_names(&mut r)?;
+    r.finish()?;
+    let grammar = match fst {
+        FlatOrNgrams::Flat(fst) => fst.into(),
+        FlatOrNgrams::Ngrams(fst) => Grammar::Ngrams(fst),
+    };
+    let disambiguation = fsts::read_disambiguation(disambiguation)?;
+    let pair = GraphPair::new(hcl_fst, grammar, &disambiguation, num_transition_ids);
+    Ok((pair.with_context(|| hcl.to_owned())?, names))
+}
+
+fn open(rxfilename: &str) -> kaldi_io::Result<KaldiReader> {
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    r.set_binary(true);
+    Ok(r)
+}

@@ -1,0 +1,263 @@
+//! From sound to text with a model folder: what `nnet3-transcribe` does.
+
+mod folder;
+mod output;
+
+use std::io::Write as _;
+use std::num::NonZero;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use kaldi_feat::wave::WaveStream;
+use kaldi_io::KaldiReader;
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::align::{WordAlignment, align_words};
+use nnet3_decode::decoder::{ComposedGraph, Graph, LatticeDecoder};
+use nnet3_decode::{Scale, mbr, path};
+use nnet3_online::Recognizer;
+
+pub use folder::PieceArgs;
+use folder::{Loaded, load};
+pub use output::Format;
+use output::{Segment, Word};
+
+use crate::recognition::search_graph::SharedGraph;
+use nnet3::messages;
+use nnet3::workers::{Give, in_parallel};
+
+/// Seconds of sound that are taken at once.
+const PIECE: f32 = 0.2;
+/// What costs of the graph count when words are chosen, as in vosk.
+const GRAPH_SCALE: f64 = 0.9;
+/// Partial results are shown after so many pieces.
+const PIECES_TO_A_LOOK: usize = 3;
+/// States of a lattice with words as arcs, for each of the lattice and besides.
+const MOST_STATES: usize = 1_000_000;
+
+/// How many threads there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Threads {
+    /// Threads for what i-vectors need, at the beginning.
+    pub at_startup: NonZero<usize>,
+    /// Threads for files.
+    pub files: NonZero<usize>,
+}
+
+/// Writes the text of each file, in their order. The status is 1 if there was none of some file.
+pub fn transcribe(args: &PieceArgs, format: Format, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
+    let (loaded, network) = load(args, &mut paths, threads.at_startup)?;
+    if paths.is_empty() {
+        bail!("expected wave files");
+    }
+    if format == Format::Srt && paths.len() > 1 {
+        bail!("--format=srt is for one file, found {}", paths.len());
+    }
+    let count = threads.files.get().min(paths.len());
+    let mut networks: Vec<LoopedForward> =
+        (1..count).map(|_| loaded.settings.looped.another(&network)).collect();
+    networks.push(network);
+    match &loaded.graph {
+        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &paths),
+        SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &paths),
+    }
+}
+
+/// A thread for each of the networks, with a search of its own.
+fn all_files<'p, G: Graph + Send>(
+    loaded: &Loaded,
+    networks: Vec<LoopedForward>,
+    graph: impl Fn() -> G,
+    format: Format,
+    paths: &'p [String],
+) -> Result<u8> {
+    let threads = networks.len();
+    // How many files are on their way: where there is one thread, what it prints itself is in order.
+    let most = if threads == 1 { 1 } else { 2 * threads };
+    let mut workers = Vec::new();
+    for network in networks {
+        let search = LatticeDecoder::new(graph(), loaded.settings.search.options())?;
+        let recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
+        let mut session = Session { loaded, recognizer };
+        workers.push(move |path: &'p String| (path, session.text(path, format, threads == 1)));
+    }
+    let give_all = |give: Give<'_, _>| {
+        let _all_were_wanted = paths.iter().all(give);
+        Ok(())
+    };
+    let mut failed = 0;
+    in_parallel(most, give_all, workers, |(path, text)| match text {
+        Ok(text) => print(&text),
+        Err(error) => {
+            failed += 1;
+            messages::warn(&format!("{path}: {error:#}"));
+            Ok(())
+        }
+    })?;
+    if failed > 0 {
+        messages::warn(&format!("no text of {failed} of {} files", paths.len()));
+    }
+    Ok(u8::from(failed > 0))
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+}
+
+/// Whether sound comes as it is made, or may.
+fn is_live(path: &str) -> bool {
+    path == "-" || path.ends_with('|')
+}
+
+/// A file's name without folders and suffix; of what is no file, all.
+fn name(path: &str) -> String {
+    if is_live(path) {
+        return path.to_owned();
+    }
+    Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+struct Session<'l, G> {
+    loaded: &'l Loaded,
+    recognizer: Recognizer<G>,
+}
+
+impl<G: Graph> Session<'_, G> {
+    /// The text of a file, or what is left of it to print: if `at_once`, sentences of live sound are printed when they end.
+    fn text(&mut self, path: &str, format: Format, at_once: bool) -> Result<String> {
+        let at_once = at_once && format == Format::Text && is_live(path);
+        let each = |segment: &Segment| match at_once && !segment.is_empty() {
+            true => print(&output::write(format, &name(path), std::slice::from_ref(segment))),
+            false => Ok(()),
+        };
+        let segments = self.file(path, each)?;
+        let printed = at_once && segments.iter().any(|segment| !segment.is_empty());
+        Ok(if printed { String::new() } else { output::write(format, &name(path), &segments) })
+    }
+
+    /// Gives the text of a file, of whose speaker nothing is known before. `each` is told of each segment when it ends.
+    fn file(&mut self, path: &str, each: impl Fn(&Segment) -> Result<()>) -> Result<Vec<Segment>> {
+        let mut wave = WaveStream::new(KaldiReader::open_raw(path)?)?;
+        if wave.channels() > 1 {
+            messages::warn(&format!("{path}: the first of {} channels is taken", wave.channels()));
+        }
+        let rate = wave.sample_rate() as f32;
+        let piece = ((rate * PIECE) as usize).max(1);
+        let shown = partial_results(path);
+        let mut segments = Vec::new();
+        // The samples since the last pause, and how many there were before.
+        let (mut samples, mut before) = (Vec::new(), 0);
+        let mut pieces = 0;
+        self.recognizer.begin(self.loaded.speaker.clone())?;
+        loop {
+            let new = wave.read(piece)?;
+            if new.is_empty() {
+                break;
+            }
+            self.recognizer.accept(rate, &new)?;
+            samples.extend_from_slice(&new);
+            pieces += 1;
+            if pieces % PIECES_TO_A_LOOK == 0 && !shown.is_hidden() {
+                shown.set_message(self.partial()?);
+            }
+            let endpoint = self.loaded.endpoint.as_ref().map(|endpoint| self.recognizer.endpoint(endpoint));
+            if endpoint.transpose()?.flatten().is_some() {
+                // What was not decoded yet belongs to what is said next.
+                let seconds = self.recognizer.frames_decoded() as f32 * self.recognizer.output_frame_length();
+                let decoded = ((seconds * rate) as usize).min(samples.len());
+                let segment = self.segment(path, before as f64 / f64::from(rate))?;
+                shown.set_message("");
+                shown.suspend(|| each(&segment))?;
+                segments.push(segment);
+                self.recognizer.begin(self.recognizer.speaker())?;
+                samples.drain(..decoded);
+                before += decoded;
+                self.recognizer.accept(rate, &samples)?;
+            }
+        }
+        if let Some(complaint) = wave.complaint() {
+            messages::warn(&format!("{path}: {complaint}"));
+        }
+        wave.close()?;
+        if before + samples.len() == 0 {
+            bail!("there are no samples");
+        }
+        self.recognizer.accept_last(rate, &[])?;
+        if self.recognizer.frames_decoded() > 0 {
+            let segment = self.segment(path, before as f64 / f64::from(rate))?;
+            shown.suspend(|| each(&segment))?;
+            segments.push(segment);
+        } else if segments.is_empty() {
+            bail!("{} samples are too few for a frame", samples.len());
+        }
+        shown.finish_and_clear();
+        Ok(segments)
+    }
+
+    /// The words of the best path so far.
+    fn partial(&self) -> Result<String> {
+        if self.recognizer.frames_decoded() == 0 {
+            return Ok(String::new());
+        }
+        let raw = self.recognizer.decoder().raw_lattice()?;
+        let best = path::read_linear(&path::best_path(&raw))?;
+        Ok(best.words.iter().map(|&word| self.word(word)).collect::<Vec<_>>().join(" "))
+    }
+
+    fn word(&self, word: i32) -> String {
+        self.loaded.names.get(word).map_or_else(|| word.to_string(), str::to_owned)
+    }
+
+    /// Ends the utterance, which began so many seconds after the beginning of the sound.
+    fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
+        let Loaded { settings, transitions, boundaries, .. } = self.loaded;
+        if !self.recognizer.finish()? {
+            messages::warn(&format!("{path}: no path was left from {start:.2} s on"));
+            return Ok(Vec::new());
+        }
+        let mut raw = self.recognizer.decoder().raw_lattice()?;
+        let (mut lattice, _) = settings.search.determinize(transitions, &mut raw)?;
+        nnet3_decode::lattice::scale(&mut lattice, Scale::new(GRAPH_SCALE, 1.0));
+        if let Some(boundaries) = boundaries {
+            let options = WordAlignment {
+                reorder: true,
+                silence_label: 0,
+                partial_word_label: 0,
+                max_states: Some(MOST_STATES),
+            };
+            let (aligned, _) = align_words(&lattice, transitions, boundaries, &options)?;
+            lattice = aligned;
+        }
+        let outcome = mbr::decode(&lattice, None, mbr::Options::default())?;
+        let frame = f64::from(self.recognizer.output_frame_length());
+        let words = outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences);
+        let word = |((&word, &(begin, end)), &confidence): ((&i32, &(f32, f32)), &f32)| Word {
+            text: self.word(word),
+            start: start + f64::from(begin) * frame,
+            end: start + f64::from(end) * frame,
+            confidence,
+        };
+        Ok(words.map(word).collect())
+    }
+}
+
+/// A line on a terminal for sound that comes in live; hidden where there is no terminal, or the sound is in a file.
+fn partial_results(path: &str) -> ProgressBar {
+    if !is_live(path) {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
+    ProgressBar::new_spinner().with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files() {
+        let shown = ["a/b/c.wav", "c", "-", "sox a.mp3 -t wav - |"].map(name);
+        assert_eq!(shown, ["c", "c", "-", "sox a.mp3 -t wav - |"]);
+    }
+}

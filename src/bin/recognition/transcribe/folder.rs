@@ -1,0 +1,337 @@
+//! Where the pieces of a recogniser are: in a folder as vosk has it (of the newer form or the older one), or each where an
+//! option says.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kaldi_feat::cmvn::CmvnStats;
+use kaldi_feat::online_cmvn::OnlineCmvnState;
+use kaldi_fst::store::{Names, Symbols};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::object::read_matrix;
+use kaldi_online::endpoint::EndpointOptions;
+use kaldi_online::silence::SilenceWeightingOptions;
+use kaldi_online::{PipelineModel, Speaker};
+use nnet3_core::forward::LoopedForward;
+use nnet3_decode::align::WordBoundaries;
+use nnet3_online::RecognizerModel;
+
+use crate::recognition::options::config_file;
+use crate::recognition::options::ivector::IvectorArgs;
+use crate::recognition::options::online::RecognizerArgs;
+use crate::recognition::search_graph::{self, PairFiles, SharedGraph};
+use nnet3::forward::AcousticNetwork;
+use nnet3::messages;
+use nnet3::options::cmvn::OnlineCmvnArgs;
+use nnet3::options::spectral::{FbankArgs, MfccArgs};
+use nnet3::options::weights::WeightsOptions;
+
+/// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
+const MAX_COUNT: f32 = 100.0;
+const SILENCE_WEIGHT: f32 = 1e-3;
+
+/// The names of the pieces in a folder of one form.
+struct Layout {
+    mdl: &'static str,
+    /// What stands before the names of the files with options of features, of the graph, and of the classes of phones.
+    conf: &'static str,
+    graph: &'static str,
+    phones: &'static str,
+    global_cmvn: &'static str,
+    /// Where options of search, network and end pointing are, if the folder has them.
+    model_config: Option<&'static str>,
+}
+
+const NESTED: Layout = Layout {
+    mdl: "am/final.mdl",
+    conf: "conf/",
+    graph: "graph/",
+    phones: "graph/phones/",
+    global_cmvn: "am/global_cmvn.stats",
+    model_config: Some("conf/model.conf"),
+};
+
+/// The older form has all pieces but those of i-vectors side by side.
+const FLAT: Layout = Layout {
+    mdl: "final.mdl",
+    conf: "",
+    graph: "",
+    phones: "",
+    global_cmvn: "global_cmvn.stats",
+    model_config: None,
+};
+
+/// The options of models whose folders have none, as vosk gives them.
+const MODEL_CONFIG: [&str; 9] = [
+    "--max-active=7000",
+    "--beam=13.0",
+    "--lattice-beam=6.0",
+    "--acoustic-scale=1.0",
+    "--frame-subsampling-factor=3",
+    "--endpoint.silence-phones=1:2:3:4:5:6:7:8:9:10",
+    "--endpoint.rule2.min-trailing-silence=0.5",
+    "--endpoint.rule3.min-trailing-silence=1.0",
+    "--endpoint.rule4.min-trailing-silence=2.0",
+];
+
+// Pieces that are not where the folder has them, or of a recogniser without a folder.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PieceArgs {
+    /// Acoustic model. Without it, the first argument is a folder with all pieces.
+    #[arg(long, default_value = "")]
+    pub mdl: String,
+    /// Decoding graph, HCLG.fst
+    #[arg(long, default_value = "")]
+    pub graph: String,
+    /// Names of the words, words.txt; not needed if the graph has them
+    #[arg(long, default_value = "")]
+    pub words: String,
+    /// Options of MFCC features
+    #[arg(long, default_value = "")]
+    pub mfcc_config: String,
+    /// Options of filterbank features, where the network has those
+    #[arg(long, default_value = "")]
+    pub fbank_config: String,
+    /// Options of search, network and end pointing, as in conf/model.conf
+    #[arg(long, default_value = "")]
+    pub model_config: String,
+    /// Options of i-vectors, where the network needs them (as of ivector-extract-online2)
+    #[arg(long, default_value = "")]
+    pub ivector_extraction_config: String,
+    /// Which phones begin and end words, phones/word_boundary.int: for times that are right to the frame
+    #[arg(long, default_value = "")]
+    pub word_boundary: String,
+    #[command(flatten)]
+    pub weights: WeightsOptions,
+}
+
+enum GraphFiles {
+    Whole(String),
+    Pair { hcl: String, grammar: String, disambiguation: String },
+}
+
+/// Names of files; of those that need not be there, `None`.
+struct Pieces {
+    mdl: String,
+    graph: GraphFiles,
+    words: Option<String>,
+    mfcc: Option<String>,
+    fbank: Option<String>,
+    settings: RecognizerArgs,
+    ivectors: Option<IvectorArgs>,
+    global_cmvn: Option<String>,
+    /// The options of a running mean, in the place of the mean of the global statistics.
+    online_cmvn: Option<String>,
+    word_boundary: Option<String>,
+}
+
+/// Everything that was read, but for the network.
+pub struct Loaded {
+    pub model: RecognizerModel,
+    /// What is known of a speaker before anything was said.
+    pub speaker: Speaker,
+    pub transitions: Arc<TransitionModel>,
+    pub graph: SharedGraph,
+    pub names: Names,
+    /// Options of search, network and end pointing.
+    pub settings: RecognizerArgs,
+    /// The rules of end pointing, if the speaker's pauses end a piece of text.
+    pub endpoint: Option<EndpointOptions>,
+    pub boundaries: Option<WordBoundaries>,
+}
+
+impl Pieces {
+    fn of_options(args: &PieceArgs) -> Result<Pieces> {
+        if args.graph.is_empty() {
+            bail!("--mdl needs --graph, the decoding graph");
+        }
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let ivectors = match named(&args.ivector_extraction_config) {
+            Some(config) => Some(config_file::read("--ivector-extraction-config", &config)?),
+            None => None,
+        };
+        Ok(Pieces {
+            mdl: args.mdl.clone(),
+            graph: GraphFiles::Whole(args.graph.clone()),
+            words: named(&args.words),
+            mfcc: named(&args.mfcc_config),
+            fbank: named(&args.fbank_config),
+            settings: config_file::read("--model-config", &args.model_config)?,
+            ivectors,
+            global_cmvn: None,
+            online_cmvn: None,
+            word_boundary: named(&args.word_boundary),
+        })
+    }
+
+    /// A folder with `am/final.mdl`, `conf`, `graph` and maybe `ivector`, or with `final.mdl` and what else is needed beside
+    /// it. What options name is taken from there instead.
+    fn of_folder(folder: &str, args: &PieceArgs) -> Result<Pieces> {
+        if !Path::new(folder).is_dir() {
+            bail!(
+                "{folder}: expected the folder of a model, with am/final.mdl, conf/ and graph/ (or --mdl and --graph)"
+            );
+        }
+        let path = |name: &str| format!("{folder}/{name}");
+        let there = |name: &str| Path::new(&path(name)).exists().then(|| path(name));
+        let (layout, mdl) = match (there(NESTED.mdl), there(FLAT.mdl)) {
+            (Some(mdl), _) => (NESTED, mdl),
+            (None, Some(mdl)) => (FLAT, mdl),
+            (None, None) => {
+                bail!("{folder}: the folder of the model has no {}, nor {}", NESTED.mdl, FLAT.mdl)
+            }
+        };
+        let Layout { conf, graph, phones, .. } = layout;
+        let needed = |name: &str| {
+            there(name).with_context(|| format!("{folder}: the folder of the model has no {name}"))
+        };
+        let or =
+            |option: &str, name: &str| if option.is_empty() { there(name) } else { Some(option.to_owned()) };
+        for unused in ["rescore", "rnnlm"].into_iter().filter_map(there) {
+            messages::warn(&format!("{unused} is not used: words are those of the graph's language model"));
+        }
+        let (whole, hcl) = (format!("{graph}HCLG.fst"), format!("{graph}HCLr.fst"));
+        let graph_files = match (&args.graph, there(&whole), there(&hcl)) {
+            (named, ..) if !named.is_empty() => GraphFiles::Whole(named.clone()),
+            (_, Some(whole), _) => GraphFiles::Whole(whole),
+            (_, None, Some(hcl)) => GraphFiles::Pair {
+                hcl,
+                grammar: needed(&format!("{graph}Gr.fst"))?,
+                disambiguation: needed(&format!("{graph}disambig_tid.int"))?,
+            },
+            (_, None, None) => bail!("{folder}: the folder of the model has neither {whole} nor {hcl}"),
+        };
+        let names = (format!("{conf}mfcc.conf"), format!("{conf}fbank.conf"));
+        let (mfcc, fbank) = (or(&args.mfcc_config, &names.0), or(&args.fbank_config, &names.1));
+        if mfcc.is_none() && fbank.is_none() {
+            bail!("{folder}: the folder of the model has neither {} nor {}", names.0, names.1);
+        }
+        let settings = match (args.model_config.as_str(), layout.model_config) {
+            ("", None) => config_file::given("options of models whose folder has none", &MODEL_CONFIG)?,
+            ("", Some(name)) => config_file::read("--model-config", &needed(name)?)?,
+            (named, _) => config_file::read("--model-config", named)?,
+        };
+        let ivectors = match (&args.ivector_extraction_config, there("ivector")) {
+            (config, _) if !config.is_empty() => {
+                Some(config_file::read("--ivector-extraction-config", config)?)
+            }
+            (_, None) => None,
+            (_, Some(_)) => Some(IvectorArgs {
+                lda_matrix: needed("ivector/final.mat")?,
+                global_cmvn_stats: needed("ivector/global_cmvn.stats")?,
+                cmvn_config: needed("ivector/online_cmvn.conf")?,
+                splice_config: needed("ivector/splice.conf")?,
+                diag_ubm: needed("ivector/final.dubm")?,
+                ivector_extractor: needed("ivector/final.ie")?,
+                max_count: MAX_COUNT,
+                ..config_file::read("ivector", "")?
+            }),
+        };
+        Ok(Pieces {
+            mdl,
+            graph: graph_files,
+            words: or(&args.words, &format!("{graph}words.txt")),
+            mfcc,
+            fbank,
+            settings,
+            ivectors,
+            global_cmvn: there(layout.global_cmvn),
+            online_cmvn: there(&format!("{conf}online_cmvn.conf")),
+            word_boundary: or(&args.word_boundary, &format!("{phones}word_boundary.int")),
+        })
+    }
+
+    /// How features are made, and what is known of speakers beforehand.
+    fn features(&self, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
+        let mut features = match (&self.fbank, &self.mfcc) {
+            (Some(config), None) => config_file::read::<FbankArgs>("--fbank-config", config)?
+                .options()
+                .with_context(|| config.clone())?,
+            (_, config) => {
+                let config = config.as_deref().unwrap_or("");
+                config_file::read::<MfccArgs>("--mfcc-config", config)?
+                    .options()
+                    .with_context(|| config.to_owned())?
+            }
+        };
+        // Sound at a higher rate has all that the model needs.
+        features.frames.allow_downsample = true;
+        let (mut cmvn, mut speaker) = (None, Speaker::default());
+        if let Some(file) = &self.global_cmvn {
+            let global = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
+            let options: OnlineCmvnArgs =
+                config_file::read("online_cmvn.conf", self.online_cmvn.as_deref().unwrap_or(""))?;
+            if self.online_cmvn.is_none() {
+                // As vosk does it: the mean that is subtracted is that of the file, whatever is said.
+                let frozen = Some(global.clone());
+                speaker.cmvn = Some(OnlineCmvnState { frozen, ..OnlineCmvnState::new(global.clone()) });
+            }
+            cmvn = Some((options.options()?, global));
+        }
+        let ivectors = self.ivectors.as_ref().map(|args| args.read(threads)).transpose()?;
+        Ok((PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?, speaker))
+    }
+}
+
+/// Reads all pieces. `paths` are the arguments, from which the folder is taken if there must be one.
+pub fn load(
+    args: &PieceArgs,
+    paths: &mut Vec<String>,
+    threads: NonZero<usize>,
+) -> Result<(Loaded, LoopedForward)> {
+    let pieces = if args.mdl.is_empty() {
+        if paths.is_empty() {
+            bail!("expected the folder of a model, and wave files");
+        }
+        Pieces::of_folder(&paths.remove(0), args)?
+    } else {
+        Pieces::of_options(args)?
+    };
+    let settings = pieces.settings.clone();
+    settings.search.check()?;
+    let endpoint = match settings.endpoint.endpoint_silence_phones.is_empty() {
+        true => None,
+        false => Some(settings.endpoint.options()?),
+    };
+    let (features, speaker) = pieces.features(threads)?;
+    let features = Arc::new(features);
+    let device = nnet3_matrix::cpu();
+    let AcousticNetwork { transitions, nnet, scaling } =
+        AcousticNetwork::load(&pieces.mdl, &device, settings.acoustic_scale, args.weights.form(&device)?)?;
+    let network = settings.looped.forward(nnet, &device, scaling).with_context(|| pieces.mdl.clone())?;
+    let ids = transitions.num_transition_ids();
+    let (graph, names) = match &pieces.graph {
+        GraphFiles::Whole(file) => {
+            let (graph, names) = search_graph::read_whole(file, ids)?;
+            (SharedGraph::Whole(graph), names)
+        }
+        GraphFiles::Pair { hcl, grammar, disambiguation } => {
+            let (pair, names) = search_graph::read_pair(PairFiles { hcl, grammar, disambiguation }, ids)?;
+            (SharedGraph::Pair(Box::new(pair)), names)
+        }
+    };
+    let names = match (names, &pieces.words) {
+        (Some(names), _) => names,
+        (None, Some(file)) => Names::try_from(&Symbols::load(file)?)
+            .map_err(anyhow::Error::msg)
+            .with_context(|| file.clone())?,
+        (None, None) => bail!("the graph has no names of words, and there is no words.txt (--words)"),
+    };
+    let boundaries = pieces.word_boundary.as_deref().map(WordBoundaries::load).transpose()?;
+    let silence_weighting = SilenceWeightingOptions {
+        silence_phones: endpoint.as_ref().map(|endpoint| endpoint.silence_phones.clone()).unwrap_or_default(),
+        silence_weight: SILENCE_WEIGHT,
+        max_state_duration: -1,
+    };
+    let transitions = Arc::new(transitions);
+    let model = RecognizerModel {
+        transitions: transitions.clone(),
+        features,
+        silence_weighting,
+        frame_subsampling_factor: settings.looped.frame_subsampling_factor as usize,
+    };
+    Ok((Loaded { model, speaker, transitions, graph, names, settings, endpoint, boundaries }, network))
+}

@@ -1,0 +1,54 @@
+//! `copy-matrix`: copies matrices, and applies functions to them.
+
+use anyhow::{Result, bail};
+use kaldi_feat::elementwise::{Change, Function};
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::object::read_matrix;
+use nnet3::tables;
+
+/// Copy matrices, or archives of matrices (e.g. features or transforms).
+///
+/// Input and output are both tables or both files. Options apply in this order: scale, function, power.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: copy-matrix --binary=false 1.mat -\n  copy-matrix ark:2.trans ark,t:-\n\
+    See also: copy-feats, which has other format options; matrix-sum")]
+pub struct Options {
+    /// Write in binary mode (only relevant if output is a file)
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    /// Multiply matrices by this
+    #[arg(long, default_value_t = 1.0)]
+    scale: f32,
+    /// Take logarithms, of 1e-20 at least
+    #[arg(long)]
+    apply_log: bool,
+    /// Take the exponential function
+    #[arg(long)]
+    apply_exp: bool,
+    /// Raise to this power
+    #[arg(long, default_value_t = 1.0)]
+    apply_power: f32,
+    /// Apply softmax to each row
+    #[arg(long)]
+    apply_softmax_per_row: bool,
+    #[arg(value_name = "(<matrix-in-rspecifier>|<matrix-in-rxfilename>)")]
+    matrix_in: String,
+    #[arg(value_name = "(<matrix-out-wspecifier>|<matrix-out-wxfilename>)")]
+    matrix_out: String,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let function = match (options.apply_log, options.apply_exp, options.apply_softmax_per_row) {
+        (false, false, false) => None,
+        (true, false, false) => Some(Function::Log),
+        (false, true, false) => Some(Function::Exp),
+        (false, false, true) => Some(Function::SoftmaxOfRows),
+        _ => bail!("only one of --apply-log, --apply-exp and --apply-softmax-per-row can be given"),
+    };
+    let change = Change { scale: options.scale, function, power: options.apply_power };
+    let names = (options.matrix_in.as_str(), options.matrix_out.as_str());
+    tables::convert::<MatrixHolder>(names, options.binary, "matrices", read_matrix, |mut matrix| {
+        change.apply(&mut matrix)?;
+        Ok(matrix)
+    })
+}

@@ -1,0 +1,36 @@
+//! `nnet3-chain-combine`: the best mean of the last networks of a chain training.
+
+use anyhow::Result;
+use kaldi_io::log::Site;
+use nnet3::chain::{self, Languages};
+use nnet3::options::chain::ChainTrainingOptions;
+use nnet3::options::combine::CombineArgs;
+
+const SITE: Site = Site::main("nnet3-chain-combine.cc", 175);
+
+/// Using a subset of training or held-out chain examples, compute the average over the first n nnet3 models where we maximize
+/// the 'chain' objective function for n.
+///
+/// Note that the order of models has been reversed before being fed into this binary. So we are actually combining last n
+/// models. Inputs and outputs are 'raw' nnets.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: nnet3-chain-combine den.fst 35.raw 36.raw 37.raw ark:combine.cegs final.raw")]
+pub struct Options {
+    #[command(flatten)]
+    combining: CombineArgs,
+    #[command(flatten)]
+    chain: ChainTrainingOptions,
+    denominator_fst: String,
+    /// Newest model
+    nnet_in1: String,
+    /// Further models, then the examples, then the file to write
+    #[arg(value_name = "<nnet-in2> ... <nnet-inN> <chain-examples-in> <nnet-out>", required = true, num_args = 2..)]
+    models_examples_and_output: Vec<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let mut arguments = vec![options.nnet_in1];
+    arguments.extend(options.models_examples_and_output);
+    let (combining, chain) = (&options.combining, &options.chain);
+    chain::combine(SITE, Languages::One, combining, chain, &options.denominator_fst, arguments)
+}

@@ -1,0 +1,57 @@
+//! What the programs that estimate transforms from statistics of classes have in common.
+
+use anyhow::{Context, Result, bail};
+use kaldi_feat::lda::LdaStats;
+use kaldi_feat::lda_estimate::Directions;
+use kaldi_io::log::num;
+use kaldi_io::read_object;
+
+use nnet3::messages;
+
+/// The sum of the statistics in several files.
+pub fn read_stats(rxfilenames: &[String]) -> Result<LdaStats> {
+    let mut sum = LdaStats::default();
+    for name in rxfilenames {
+        sum.merge(read_object(name)?).with_context(|| name.clone())?;
+    }
+    Ok(sum)
+}
+
+/// Writes statistics of so many examples of a table, if there are any.
+pub fn write_stats(stats: &LdaStats, table: &str, count: u64, file: &str, binary: bool) -> Result<()> {
+    messages::log(&format!("Processed {count} examples."));
+    if stats.count() == 0.0 {
+        bail!("{table}: no statistics: expected examples with targets whose weights are not zero");
+    }
+    kaldi_io::write_object(file, binary, stats)?;
+    let frames = num(stats.count());
+    messages::log(&format!("Accumulated stats, soft frame count = {frames}.  Wrote to {file}"));
+    Ok(())
+}
+
+/// The directions that tell classes apart; logs what they are. `dim` is how many of them will be used.
+pub fn directions(stats: &LdaStats, dim: usize) -> Result<Directions> {
+    let directions = Directions::new(stats)?;
+    if let Some(smoothing) = directions.smoothing {
+        messages::log(&format!(
+            "Cholesky failed (possibly not +ve definite), so adding {} to diagonal and trying again.",
+            num(smoothing)
+        ));
+    }
+    let variances = &directions.variances;
+    let list: Vec<String> = variances.iter().map(|&d| num(d)).collect();
+    messages::log(&format!("Data count is {}", num(directions.count)));
+    messages::log(&format!("LDA singular values are  [ {} ]", list.join(" ")));
+    messages::log(&format!("Sum of all singular values is {}", num(variances.iter().sum())));
+    let selected = variances.iter().take(dim).sum();
+    messages::log(&format!("Sum of selected singular values is {}", num(selected)));
+    Ok(directions)
+}
+
+/// Refuses a negative `--rand-prune`, which prunes nothing and would say so nowhere.
+pub fn check_rand_prune(threshold: f32) -> Result<()> {
+    if threshold < 0.0 || !threshold.is_finite() {
+        bail!("--rand-prune={threshold}: expected a number that is not negative");
+    }
+    Ok(())
+}

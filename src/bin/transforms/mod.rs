@@ -1,0 +1,5 @@
+//! Feature transforms estimated from statistics: LDA.
+
+mod lda;
+
+include!(concat!(env!("OUT_DIR"), "/transforms.rs"));
