@@ -27,6 +27,7 @@ mod own_pipes;
 mod report;
 mod safetensors;
 mod sound_programs;
+mod status;
 mod table_programs;
 mod training_programs;
 mod trees;
