@@ -30,7 +30,7 @@ for line in sys.stdin:
 
 build() {
   cd "$top" || return 1
-  local flags=(--release --no-default-features --features pure-rust --message-format=json) name sequences path
+  local flags=(--release --features pure-rust --message-format=json) name sequences path
   rm -rf "$kit" && mkdir -p "$kit/bin" "$kit/cases" "$kit/perf" || return 1
   path=$(cargo build "${flags[@]}" --bin nnet3 | executable bin nnet3) && cp "$path" "$kit/bin/nnet3" || return 1
   path=$(cargo build "${flags[@]}" --example conformance | executable example conformance) &&

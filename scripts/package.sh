@@ -37,8 +37,7 @@ cache=$PWD/packaging/.cache # what tests have downloaded
 mkdir -p "$out" "$cache"
 build_options=(--release) build_folder=release
 if $debug; then
-  # The features that crates have in a build of the whole workspace, with its tests: so nothing is compiled a second time.
-  build_options=(--features "kaldi-io/testing$(printf ',nnet3-%s/default' chain core export matrix online train)")
+  build_options=()
   build_folder=debug
 fi
 if $offline; then export CARGO_NET_OFFLINE=true; fi

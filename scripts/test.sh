@@ -11,6 +11,9 @@
 #   NNET3_CONFORMANCE_DIR  case folders, besides those in tests/data/conformance
 #   NNET3_TRAINING_DIR     training runs, forward passes, examples
 #   NNET3_PERF_DIR         full-size networks with their requests (memory plans)
+#   NNET3_CHAIN_DIR        LF-MMI: graphs, supervision, objectives
+#   NNET3_DECODING_DIR     decoding, lattices, online features
+# The summary counts the tests that compared less without them; NNET3_REQUIRE_DATA=1 makes these fail.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 quick=false
@@ -24,7 +27,9 @@ cd "$(dirname "$0")/.."
 passed=0
 failed=0
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+NNET3_SKIPPED=$(mktemp) # tests write here what they lack
+export NNET3_SKIPPED
+trap 'rm -f "$log" "$NNET3_SKIPPED"' EXIT
 
 title() { printf '\n== %s\n' "$*"; }
 count() { passed=$((passed + $1)) failed=$((failed + $2)); }
@@ -223,8 +228,16 @@ quick_tests() {
   rust_tests "${options[@]}"
 }
 
+# What tests have not compared for want of figures, by the variable that names them.
+report_skipped() {
+  [[ -s $NNET3_SKIPPED ]] || return 0
+  title "tests that compared less"
+  sort -u "$NNET3_SKIPPED" | cut -d ' ' -f 1 | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)/\1 tests without \2/'
+}
+
 if $quick; then
   quick_tests
+  report_skipped
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   (( failed == 0 ))
   exit
@@ -234,7 +247,7 @@ title "what is needed"
 install && has_all_space && install_nvrtc || exit 1
 echo "all there"
 
-pure_rust=(--no-default-features --features pure-rust)
+pure_rust=(--features pure-rust)
 check "formatting" formatted
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
@@ -247,6 +260,7 @@ interop_tests
 training_tests
 recognizer_tests
 package_tests
+report_skipped
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

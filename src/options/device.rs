@@ -120,7 +120,7 @@ impl DeviceOptions {
     /// has one.
     pub fn select_for_training(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
         let devices = self.select_many(use_gpu, count)?;
-        if devices.iter().any(|device| device.id() == 0) {
+        if devices.iter().any(|device| device.is_host()) {
             nnet3_matrix::load_library();
         }
         Ok(devices)

@@ -64,7 +64,7 @@ impl Folder {
 
 /// The folder with the reference's figures, if there is one.
 pub fn reference_folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("NNET3_TRAINING_DIR").map(PathBuf::from);
+    let folder = kaldi_io::testing::data_folder("NNET3_TRAINING_DIR");
     if folder.is_none() {
         eprintln!("NNET3_TRAINING_DIR is not set: nothing compared");
     }

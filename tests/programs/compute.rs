@@ -49,8 +49,7 @@ fn folder(name: &str) -> PathBuf {
 /// The commands of `compute/*.cmd` in the folder `NNET3_TRAINING_DIR`, and the outputs of the reference.
 #[test]
 fn figures_of_the_reference() {
-    let Some(dir) = std::env::var_os("NNET3_TRAINING_DIR") else {
-        eprintln!("skipped: NNET3_TRAINING_DIR is not set");
+    let Some(dir) = kaldi_io::testing::data_folder("NNET3_TRAINING_DIR") else {
         return;
     };
     let inputs = Path::new(&dir).join("compute").canonicalize().unwrap();

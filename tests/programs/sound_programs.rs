@@ -88,8 +88,7 @@ fn features_are_those_of_the_reference() {
 /// All figures of the reference, if they are there; those of the model need its folder in NNET3_MODEL_DIR.
 #[test]
 fn all_figures_of_the_reference() {
-    let Some(figures) = std::env::var_os("NNET3_DECODING_DIR") else {
-        eprintln!("NNET3_DECODING_DIR is not set: nothing compared");
+    let Some(figures) = kaldi_io::testing::data_folder("NNET3_DECODING_DIR") else {
         return;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/online-figures.py");

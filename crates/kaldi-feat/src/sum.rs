@@ -1,7 +1,7 @@
 //! Sums of matrices and of vectors.
 
+use kaldi_io::Real;
 use kaldi_io::holder::{Holder, MatrixHolder, VectorHolder};
-use kaldi_io::matrix::Real;
 use kaldi_io::{DenseMatrix, KaldiObject};
 
 /// What can be added up.

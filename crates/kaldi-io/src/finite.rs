@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::compressed::CompressedMatrix;
 use crate::general::GeneralMatrix;
-use crate::matrix::{DenseMatrix, Real};
+use crate::matrix::DenseMatrix;
+use crate::number::Real;
 
 /// A value of a matrix that is not a finite number.
 #[derive(Debug, Clone, Copy, PartialEq)]

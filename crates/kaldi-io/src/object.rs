@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::filename::split_range;
-use crate::matrix::{DenseMatrix, Real};
+use crate::matrix::DenseMatrix;
+use crate::number::Real;
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 

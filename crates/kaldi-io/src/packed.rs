@@ -4,7 +4,7 @@
 //! `FP n value value …`, is also read.
 
 use crate::error::{IoError, Result};
-use crate::matrix::Real;
+use crate::number::Real;
 use crate::object::KaldiObject;
 use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;

@@ -1,4 +1,7 @@
-//! Objects from text and in both forms, for tests of the crates that have objects (feature `testing`).
+//! Helpers of tests: objects from text and in both forms, and folders of figures; not for programs.
+
+use std::io::Write;
+use std::path::PathBuf;
 
 use crate::{KaldiObject, KaldiReader, KaldiWriter, Result};
 
@@ -23,4 +26,28 @@ pub fn in_both_forms<T: KaldiObject + PartialEq + std::fmt::Debug>(object: &T) -
     assert_eq!(from_text::<T>(&text).unwrap(), *object);
     assert_eq!(from_binary::<T>(&binary).unwrap(), *object);
     (text, binary)
+}
+
+/// Returns the folder of figures that the environment variable `variable` names. Without it a test compares less or
+/// nothing: the test is listed in the file that `NNET3_SKIPPED` names, and with `NNET3_REQUIRE_DATA=1` it fails.
+///
+/// # Panics
+/// If the variable is not set and `NNET3_REQUIRE_DATA=1`, or if it names no folder.
+pub fn data_folder(variable: &str) -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(variable).map(PathBuf::from) {
+        assert!(folder.is_dir(), "{variable}: {} is no folder", folder.display());
+        return Some(folder);
+    }
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    assert!(
+        std::env::var_os("NNET3_REQUIRE_DATA").is_none_or(|value| value != "1"),
+        "{test} needs {variable}"
+    );
+    eprintln!("skipped: {test} needs {variable}");
+    if let Some(list) = std::env::var_os("NNET3_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
+        writeln!(file, "{variable} {test}").unwrap();
+    }
+    None
 }

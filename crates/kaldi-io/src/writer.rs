@@ -8,7 +8,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
-use crate::matrix::Real;
+use crate::number::Real;
 use crate::sink::Sink;
 use crate::text::{FILE_PRECISION, is_token, push_g};
 

@@ -1,5 +1,4 @@
 //! After the first minibatch the objective allocates nothing: counted in the whole process.
-#![cfg(feature = "openblas")]
 
 use kaldi_fst::{Arc, Fst, State};
 use nnet3_allocator::CountingAllocator;

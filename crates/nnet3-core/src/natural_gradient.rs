@@ -222,7 +222,7 @@ impl NaturalGradient {
         others: usize,
     ) -> Preconditioning {
         let rank = self.settings.rank.min(dim.saturating_sub(1));
-        if context.backend.cached_elements().is_none() || rank == 0 {
+        if !context.backend.is_host() || rank == 0 {
             return Preconditioning::Rows;
         }
         // H; J with all of the first minibatches, and some of the later ones.

@@ -1,6 +1,5 @@
 //! After the first run of a program the executor allocates nothing: counted in the whole process. (Matrix products in
 //! pure Rust pack their factors into memory of their own.)
-#![cfg(feature = "openblas")]
 
 use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;
@@ -95,7 +94,7 @@ fn random_task() -> Task {
 fn tasks() -> Vec<Task> {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance");
     let mut folders = case_folders(&shipped);
-    if let Some(more) = std::env::var_os("NNET3_CONFORMANCE_DIR") {
+    if let Some(more) = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR") {
         folders.extend(case_folders(Path::new(&more)));
     }
     let text = |path: PathBuf| path.to_str().unwrap().to_string();

@@ -112,7 +112,7 @@ impl Matrix {
 
     /// The elements, row-major: as they lie if they are on the host, otherwise copied to it.
     pub fn values(&self) -> Cow<'_, [f32]> {
-        if self.buffer.device.id() != 0 {
+        if !self.buffer.device.is_host() {
             return Cow::Owned(self.to_vec());
         }
         // SAFETY: the buffer holds at least as many initialised elements, in the memory of this process. Nothing writes to them

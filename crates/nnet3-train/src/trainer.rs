@@ -460,7 +460,7 @@ impl<O: Objective> Trainer<O> {
 
     /// Reports what has happened: on the host always, else now and then, since that waits for the device.
     fn settle_if_due(&mut self, pass: Pass, report: &mut dyn Report) {
-        let on_host = self.runner.executor().device().id() == 0;
+        let on_host = self.runner.executor().device().is_host();
         if on_host || (pass != Pass::Back && self.minibatches.is_multiple_of(self.options.print_interval)) {
             self.settle(report);
         }
@@ -536,7 +536,7 @@ impl<O: Objective> Trainer<O> {
     /// state of natural gradient stay.
     pub fn set_nnet(&mut self, nnet: &Nnet) {
         self.nnet.assign(nnet);
-        if self.runner.executor().device().id() != 0 {
+        if !self.runner.executor().device().is_host() {
             // A device would add to sums of its own, and the host would add these to those that it has: rounded twice. What goes on from a
             // snapshot has all in one place.
             let moved = self.statistics().and_then(|statistics| self.set_statistics(&statistics));

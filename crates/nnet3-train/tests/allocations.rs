@@ -1,6 +1,5 @@
 //! After the first step by a rule nothing is allocated: counted in the whole process. (Matrix products in pure Rust pack their
 //! factors into memory of their own.)
-#![cfg(feature = "openblas")]
 
 use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;

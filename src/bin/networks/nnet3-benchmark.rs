@@ -115,7 +115,7 @@ pub fn run(options: Options) -> Result<u8> {
     let measure = BenchmarkOptions {
         rounds: options.repeats,
         round_time: Duration::from_millis(300),
-        wall_clock: options.num_threads > 1 || device.id() != 0,
+        wall_clock: options.num_threads > 1 || !device.is_host(),
         natural_gradient: options.natural_gradient,
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;

@@ -223,8 +223,7 @@ fn make_end_to_end(folder: &Path, frames: &str, contexts: [i32; 4]) -> Examples 
 
 #[test]
 fn examples_of_the_reference() {
-    let Some(folder) = std::env::var_os("NNET3_CHAIN_DIR") else {
-        println!("skipped: NNET3_CHAIN_DIR is not set");
+    let Some(folder) = kaldi_io::testing::data_folder("NNET3_CHAIN_DIR") else {
         return;
     };
     let folder = Path::new(&folder).join("supervision");

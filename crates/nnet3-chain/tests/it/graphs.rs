@@ -146,8 +146,7 @@ fn graphs_of_the_reference() {
 
 #[test]
 fn all_graphs_of_the_reference() {
-    let Some(folder) = std::env::var_os("NNET3_CHAIN_DIR") else {
-        println!("skipped: NNET3_CHAIN_DIR is not set");
+    let Some(folder) = kaldi_io::testing::data_folder("NNET3_CHAIN_DIR") else {
         return;
     };
     let folder = Path::new(&folder);

@@ -191,8 +191,7 @@ fn cases_of_the_reference_on_a_device() {
 
 #[test]
 fn all_cases_of_the_reference() {
-    let Some(folder) = std::env::var_os("NNET3_CHAIN_DIR") else {
-        println!("skipped: NNET3_CHAIN_DIR is not set");
+    let Some(folder) = kaldi_io::testing::data_folder("NNET3_CHAIN_DIR") else {
         return;
     };
     assert!(check_all(Path::new(&folder), &cpu()) >= 43);

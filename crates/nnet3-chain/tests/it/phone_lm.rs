@@ -70,9 +70,8 @@ fn models_of_the_reference() {
 
 #[test]
 fn all_models_of_the_reference() {
-    match std::env::var_os("NNET3_CHAIN_DIR") {
-        Some(folder) => assert!(check_all(Path::new(&folder)) >= 8),
-        None => println!("skipped: NNET3_CHAIN_DIR is not set"),
+    if let Some(folder) = kaldi_io::testing::data_folder("NNET3_CHAIN_DIR") {
+        assert!(check_all(Path::new(&folder)) >= 8);
     }
 }
 

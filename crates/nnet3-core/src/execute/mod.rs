@@ -93,7 +93,7 @@ impl Executor {
     /// Says whether changes of parameters are worked out on a second thread from now on, beside the rest of the backward
     /// pass; the results are the same. Only the host does so, and not for an observer that wants commands as they are.
     pub fn update_on_second_thread(&mut self, when: SecondThread) {
-        self.updates = if self.device.id() == 0 { UpdateThread::start(&self.device, when) } else { None };
+        self.updates = if self.device.is_host() { UpdateThread::start(&self.device, when) } else { None };
     }
 
     /// From now on `observer` sees every run.

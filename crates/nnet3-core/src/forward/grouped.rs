@@ -289,7 +289,7 @@ impl<'a> GroupedForward<'a> {
 
 /// Copies what lies on a device of its own to the host: that device is waited for once for all chunks.
 fn fetched(device: &Device, view: View<'_>) -> Option<Matrix> {
-    (device.id() != 0).then(|| Matrix::from_vec(view.rows(), view.cols(), device.download(view)))
+    (!device.is_host()).then(|| Matrix::from_vec(view.rows(), view.cols(), device.download(view)))
 }
 
 impl Minibatch {

@@ -243,7 +243,7 @@ impl Product {
         self.device.synchronize();
         let clock = Clock::start(wall_clock);
         for _ in 0..self.times {
-            match by_blas && self.device.id() == 0 {
+            match by_blas && self.device.is_host() {
                 true => library_product(self.result.view_mut(), a.view(), b.view()),
                 false => self.device.gemm(self.result.view_mut(), 1.0, a.view(), no, b.view(), no, 0.0),
             }

@@ -160,7 +160,7 @@ pub fn lower(
         inserted: Vec::new(),
         parts: Vec::new(),
     };
-    let on_host = device.cached_elements().is_some();
+    let on_host = device.is_host();
     for pass in PASSES.iter().filter(|pass| (on_host || !pass.host_only) && (pass.looped || !looped)) {
         let watching = Instant::now();
         let before = watch.observer.as_ref().map(|_| lowering.cost()).unwrap_or_default();

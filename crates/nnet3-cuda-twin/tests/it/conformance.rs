@@ -40,8 +40,7 @@ fn shipped_cases_in_fewer_bits() {
 
 #[test]
 fn full_set() {
-    match std::env::var_os("NNET3_CONFORMANCE_DIR") {
-        Some(folder) => check(Path::new(&folder)),
-        None => println!("skipped: NNET3_CONFORMANCE_DIR is not set"),
+    if let Some(folder) = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR") {
+        check(Path::new(&folder));
     }
 }

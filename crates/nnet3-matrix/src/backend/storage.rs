@@ -18,6 +18,10 @@ pub trait Storage {
     fn name(&self) -> &str;
     /// 0 is the host; other devices count from 1.
     fn id(&self) -> u32;
+    /// True for the host.
+    fn is_host(&self) -> bool {
+        self.id() == 0
+    }
     /// What memory a device of its own has; `None` for the host.
     fn memory(&self) -> Option<Memory> {
         None

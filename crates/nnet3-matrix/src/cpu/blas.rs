@@ -1,11 +1,12 @@
 //! Products by a BLAS library, or in plain Rust where there is none.
 //!
 //! The library is loaded when the first product is asked for ([`loaded`]), so that programs that multiply nothing do not
-//! wait for it and no build needs it; with the feature `linked-openblas` it is linked instead ([`linked`]).
+//! wait for it and no build needs it. The feature `linked-openblas` links it instead ([`linked`]); the feature `pure-rust` does
+//! without it.
 
 #![allow(unsafe_code)]
 
-#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+#[cfg(not(any(feature = "pure-rust", feature = "linked-openblas")))]
 mod threads;
 
 use super::whole;
@@ -14,11 +15,6 @@ use crate::view::{View, ViewMut};
 use cblas_sys::{CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
-
-#[cfg(not(any(feature = "openblas", feature = "linked-openblas", feature = "pure-rust")))]
-compile_error!(
-    "nnet3-matrix needs a source of matrix products: feature `openblas`, `linked-openblas` or `pure-rust`"
-);
 
 type Gemm = unsafe extern "C" fn(
     CBLAS_LAYOUT,
@@ -107,7 +103,7 @@ fn find() -> Option<Library> {
     })
 }
 
-#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+#[cfg(not(any(feature = "pure-rust", feature = "linked-openblas")))]
 fn find() -> Option<Library> {
     const NAMES: &[&str] = if cfg!(target_os = "macos") {
         &[
@@ -121,7 +117,7 @@ fn find() -> Option<Library> {
     NAMES.iter().find_map(|name| load(name))
 }
 
-#[cfg(all(feature = "openblas", not(feature = "linked-openblas")))]
+#[cfg(not(any(feature = "pure-rust", feature = "linked-openblas")))]
 fn load(name: &'static str) -> Option<Library> {
     // SAFETY: a BLAS library does nothing when it is loaded but look at processor and environment, and start its threads.
     let library = threads::without_new_threads(|| unsafe { libloading::Library::new(name) }).ok()?;
@@ -141,7 +137,7 @@ fn load(name: &'static str) -> Option<Library> {
     }
 }
 
-#[cfg(not(any(feature = "openblas", feature = "linked-openblas")))]
+#[cfg(all(feature = "pure-rust", not(feature = "linked-openblas")))]
 fn find() -> Option<Library> {
     None
 }

@@ -18,13 +18,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn find() -> Option<Folder> {
-        match std::env::var_os("NNET3_TRAINING_DIR") {
-            Some(path) => Some(Folder(path.into())),
-            None => {
-                eprintln!("NNET3_TRAINING_DIR is not set: nothing compared");
-                None
-            }
-        }
+        kaldi_io::testing::data_folder("NNET3_TRAINING_DIR").map(Folder)
     }
 
     fn path(&self, name: &str) -> String {

@@ -100,10 +100,7 @@ fn sorted_lines(listing: &str) -> Vec<String> {
 
 /// All readable cases whose name contains `$NNET3_CASE`; there are none if the folder is not given.
 pub fn cases() -> impl Iterator<Item = Case> {
-    let root = std::env::var_os("NNET3_CONFORMANCE_DIR");
-    if root.is_none() {
-        eprintln!("skipped: NNET3_CONFORMANCE_DIR is not set");
-    }
+    let root = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR");
     let filter = std::env::var("NNET3_CASE").unwrap_or_default();
     let folders = root.map(|root| folders(Path::new(&root))).unwrap_or_default();
     folders
@@ -124,8 +121,7 @@ struct Totals {
 
 #[test]
 fn listings_and_figures_of_the_reference() {
-    let Some(root) = std::env::var_os("NNET3_CONFORMANCE_DIR") else {
-        eprintln!("skipped: NNET3_CONFORMANCE_DIR is not set");
+    let Some(root) = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR") else {
         return;
     };
     let mut totals = Totals { unreadable: folders(Path::new(&root)).len(), ..Totals::default() };

@@ -29,7 +29,7 @@ fn performance_cases(root: &Path) -> Vec<(String, Nnet, ComputationRequest)> {
 fn all_cases() -> Vec<(String, Nnet, ComputationRequest)> {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/conformance");
     let mut folders = folders(&shipped);
-    if let Some(root) = std::env::var_os("NNET3_CONFORMANCE_DIR") {
+    if let Some(root) = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR") {
         folders.extend(self::folders(Path::new(&root)));
     }
     let mut out: Vec<_> = folders
@@ -37,7 +37,7 @@ fn all_cases() -> Vec<(String, Nnet, ComputationRequest)> {
         .map(|dir| Case::load(dir).unwrap())
         .map(|case| (case.dir.display().to_string(), case.nnet, case.request))
         .collect();
-    if let Some(root) = std::env::var_os("NNET3_PERF_DIR") {
+    if let Some(root) = kaldi_io::testing::data_folder("NNET3_PERF_DIR") {
         out.extend(performance_cases(Path::new(&root)));
     }
     out

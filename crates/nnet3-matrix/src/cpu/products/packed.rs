@@ -4,13 +4,13 @@
 //! rows of the result by one panel, is summed in registers over the terms of the block. An a that is not transposed is
 //! read as it lies; a transposed one is copied, block by block, with the factors of a tile side by side.
 
-use super::access::{Rows, RowsMut, split};
-use super::blas;
 use super::gemm::{has_own_roundings, is_small};
 use super::prefetch::Prefetch;
-use super::simd::{self, Kernel, Simd, VectorLevel};
-use super::vector::Vector;
 use crate::backend::Transpose;
+use crate::cpu::access::{Rows, RowsMut, split};
+use crate::cpu::blas;
+use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
+use crate::cpu::vector::Vector;
 use crate::view::{View, ViewMut};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -59,7 +59,10 @@ impl Blocks {
 }
 
 /// Whether [`product`] is faster than BLAS for m rows, n columns and k terms.
-pub(super) fn pays((m, n, k): (usize, usize, usize), [transposed_a, transposed_b]: [bool; 2]) -> bool {
+pub(in crate::cpu) fn pays(
+    (m, n, k): (usize, usize, usize),
+    [transposed_a, transposed_b]: [bool; 2],
+) -> bool {
     if has_own_roundings(m, n, k) {
         return true;
     }
@@ -106,7 +109,7 @@ struct Product<'a> {
 /// `to[j · stride + i] = from[rows.start + i][columns.start + j]`, rounded up to whole lanes of i with zeros where the stride has
 /// room for them.
 #[inline(always)]
-pub(super) fn transpose<S: Simd>(
+pub(in crate::cpu) fn transpose<S: Simd>(
     to: &mut [f32],
     stride: usize,
     from: Rows<'_>,
@@ -392,7 +395,7 @@ fn aligned(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
 }
 
 /// c = alpha · op(a) · op(b) + beta · c; c overlaps neither factor.
-pub(super) fn product(
+pub(in crate::cpu) fn product(
     c: ViewMut<'_>,
     alpha: f32,
     (a, transpose_a): (View<'_>, Transpose),
@@ -416,8 +419,8 @@ pub(super) fn product(
 
 #[cfg(test)]
 mod tests {
-    use super::super::gemm::tests::check;
     use super::*;
+    use crate::cpu::products::gemm::tests::check;
 
     #[test]
     fn agrees_with_sums_in_double_precision() {
@@ -455,7 +458,7 @@ mod tests {
                 transpose::<S>(self.0, 32, self.1, 8..37, 4..21);
             }
         }
-        simd::run(Run(&mut to, super::super::access::source(from.view())));
+        simd::run(Run(&mut to, crate::cpu::access::source(from.view())));
         for j in 0..17 {
             for i in 0..32 {
                 let expected = if i < 29 { ((8 + i) * cols + 4 + j) as f32 } else { 0.0 };

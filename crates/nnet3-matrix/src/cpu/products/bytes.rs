@@ -3,11 +3,11 @@
 
 #![allow(unsafe_code)]
 
-use super::access::{Rows, RowsMut};
-use super::begin::Begin;
-use super::simd::{self, Kernel, Simd, VectorLevel};
-use super::vector::Vector;
 use crate::bytes::{BLOCK, Bytes, GROUP, Line, ROUNDER};
+use crate::cpu::access::{Rows, RowsMut};
+use crate::cpu::begin::Begin;
+use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
+use crate::cpu::vector::Vector;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ thread_local! {
 }
 
 /// output = start + Σ taps · weights, for the weights from term `first` on.
-pub(super) fn add_up(
+pub(in crate::cpu) fn add_up(
     output: &mut RowsMut<'_>,
     start: Begin<'_>,
     taps: &[Rows<'_>],

@@ -8,7 +8,7 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 
 /// Cache line, and enough for any vector instruction.
-pub(super) const ALIGNMENT: usize = 64;
+pub(in crate::cpu) const ALIGNMENT: usize = 64;
 /// A large page of x86-64, and of AArch64 with small pages of 4 KiB. Nothing depends on it but speed.
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -34,7 +34,7 @@ fn advise(pointer: *mut u8, bytes: usize) {
 }
 
 /// Does what [`crate::backend::Storage::allocate`] says.
-pub(super) fn allocate(len: usize) -> *mut f32 {
+pub(in crate::cpu) fn allocate(len: usize) -> *mut f32 {
     if len == 0 {
         return std::ptr::without_provenance_mut(ALIGNMENT);
     }
@@ -59,7 +59,7 @@ pub(super) fn allocate(len: usize) -> *mut f32 {
 
 /// # Safety
 /// `pointer` came from [`allocate`] with the same `len` and is not used afterwards.
-pub(super) unsafe fn free(pointer: *mut f32, len: usize) {
+pub(in crate::cpu) unsafe fn free(pointer: *mut f32, len: usize) {
     if len != 0 {
         // SAFETY: by this function's contract, `allocate` gave this pointer for the same layout.
         unsafe { dealloc(pointer.cast(), layout(len)) }

@@ -1,14 +1,14 @@
 //! Products with weights in panels: a tile, some rows of the output by one panel, is summed in registers over all terms of all
 //! taps.
 
-use super::CpuBackend;
-use super::access::{Rows, RowsMut, destination, overlap, source};
-use super::begin::Begin;
 use super::packed::transpose;
-use super::simd::{self, Kernel, Simd, VectorLevel};
-use super::vector::Vector;
 use crate::backend::WholeMatrices;
 use crate::bytes::Bytes;
+use crate::cpu::CpuBackend;
+use crate::cpu::access::{Rows, RowsMut, destination, overlap, source};
+use crate::cpu::begin::Begin;
+use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
+use crate::cpu::vector::Vector;
 use crate::memory::Matrix;
 use crate::panels::{PanelLayout, PanelProducts, PanelView, Panels, Parts, Start, WeightForm};
 use crate::view::{View, ViewMut};
@@ -40,7 +40,7 @@ impl PanelProducts for CpuBackend {
             return Panels::rounded(Bytes::new(&weights.values(), terms), outputs, terms);
         }
         // A panel takes up what the rows of its outputs did.
-        let mut copy = Matrix::zeros(&super::cpu(), width.min(outputs), terms);
+        let mut copy = Matrix::zeros(&crate::cpu::cpu(), width.min(outputs), terms);
         for first in (0..outputs).step_by(width) {
             let panel = weights.view_mut().row_range(first..outputs.min(first + width));
             let rows = copy.view_mut().row_range(0..panel.rows());

@@ -3,11 +3,11 @@
 //! BLAS rearranges both factors before it multiplies. Where one of them has few rows, as in recurrent networks and in
 //! the natural gradient, that takes as long as a good part of the product.
 
-use super::access::{Rows, RowsMut, split};
 use super::gemm::has_own_roundings;
 use super::prefetch::Prefetch;
-use super::simd::{self, Kernel, Simd, VectorLevel};
-use super::vector::Vector;
+use crate::cpu::access::{Rows, RowsMut, split};
+use crate::cpu::simd::{self, Kernel, Simd, VectorLevel};
+use crate::cpu::vector::Vector;
 use crate::view::{View, ViewMut};
 
 /// With at most this many rows of a, this is faster than BLAS on any processor: BLAS then spends most of its time
@@ -39,7 +39,7 @@ const LEAST_TERMS: usize = 32;
 
 /// Whether [`product`] is to be taken for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the roundings
 /// that are wanted.
-pub(super) fn pays(m: usize, n: usize, k: usize) -> bool {
+pub(in crate::cpu) fn pays(m: usize, n: usize, k: usize) -> bool {
     is_faster(m, n, k) || (has_own_roundings(m, n, k) && m * n <= MOST_DOTS && k >= LEAST_TERMS)
 }
 
@@ -231,16 +231,16 @@ impl Kernel for Product<'_> {
 }
 
 /// c = alpha · a · bᵀ + beta · c; c overlaps neither factor.
-pub(super) fn product(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
+pub(in crate::cpu) fn product(c: ViewMut<'_>, alpha: f32, a: View<'_>, b: View<'_>, beta: f32) {
     let (c, [a, b]) = split(c, [a, b]);
     simd::run(Product { c, alpha, a, b, beta })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::gemm::tests::check;
     use super::*;
     use crate::backend::Transpose;
+    use crate::cpu::products::gemm::tests::check;
 
     #[test]
     fn agrees_with_sums_in_double_precision() {

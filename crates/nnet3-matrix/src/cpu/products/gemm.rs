@@ -2,12 +2,13 @@
 
 #![allow(unsafe_code)]
 
-use super::CpuBackend;
-use super::access::{on_host, overlap};
 use super::halves::{self, Cut, Wake};
-use super::simd::{self, VectorLevel};
-use super::{blas, packed, unpacked, whole};
+use super::{packed, unpacked};
 use crate::backend::{Products, Transpose};
+use crate::cpu::CpuBackend;
+use crate::cpu::access::{on_host, overlap};
+use crate::cpu::simd::{self, VectorLevel};
+use crate::cpu::{blas, whole};
 use crate::view::{View, ViewMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,7 +35,7 @@ fn check(
 }
 
 /// c (m × n) = alpha · op(a) (m × k) · op(b) (k × n) + beta · c.
-pub(super) fn gemm(
+pub(in crate::cpu) fn gemm(
     c: ViewMut<'_>,
     alpha: f32,
     a: View<'_>,
@@ -62,7 +63,7 @@ pub(super) fn gemm(
 }
 
 /// A product, as large as it is. Nothing is empty, and shapes fit.
-pub(super) fn in_one(
+pub(in crate::cpu) fn in_one(
     c: ViewMut<'_>,
     alpha: f32,
     (a, transpose_a): (View<'_>, Transpose),
@@ -113,7 +114,7 @@ fn is_alone() -> bool {
 }
 
 /// c = aᵀ · a.
-pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
+pub(in crate::cpu) fn gram(c: ViewMut<'_>, a: View<'_>) {
     let (n, _, k) = check(&c, (&a, Transpose::Yes), (&a, Transpose::No));
     if n < 2 || k == 0 || (is_alone() && packed::pays((n, n, k), [true, false])) {
         return gemm(c, 1.0, a, Transpose::Yes, a, Transpose::No, 0.0);
@@ -129,14 +130,14 @@ pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
 
 /// Whether OpenBLAS has, for AVX-512, a kernel of its own for products as small as this one, which sums all terms in one
 /// go.
-pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
+pub(in crate::cpu) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m * n * k <= 1_000_000
 }
 
 /// Whether a product of two matrices is to be rounded as with OpenBLAS's kernels for AVX-512, though OpenBLAS has none or
 /// was told not to use them. Where large terms cancel, as in the derivatives of standard deviations of single frames,
 /// roundings are all that is left; so they should not depend on which kernels OpenBLAS uses.
-pub(super) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
+pub(in crate::cpu) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
     m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() >= VectorLevel::Avx2 && !blas::is_wide()
 }
 
@@ -167,7 +168,7 @@ impl Products for CpuBackend {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::cpu) mod tests {
     use super::*;
     use crate::{Arena, cpu::cpu};
 

@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code)]
 
-use super::access::overlap;
+use crate::cpu::access::overlap;
 use crate::view::{View, ViewMut};
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -29,7 +29,7 @@ const LEAST_ELEMENTS_TO_WAKE: usize = 1 << 21;
 
 /// Where a product is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(in crate::cpu) enum Cut {
     /// Before this row.
     Row(usize),
     /// Before this column.
@@ -38,7 +38,7 @@ pub(super) enum Cut {
 
 /// Where this thread cuts a product of m rows, n columns and k terms, if it does. Each half rearranges one of the factors anew;
 /// that is the smaller one.
-pub(super) fn cut(m: usize, n: usize, k: usize) -> Option<Cut> {
+pub(in crate::cpu) fn cut(m: usize, n: usize, k: usize) -> Option<Cut> {
     if m * n * k < LEAST_MULTIPLICATIONS || !MODE.with_borrow(|mode| matches!(mode, Mode::Halves(_))) {
         return None;
     }
@@ -152,7 +152,7 @@ fn look(flag: &AtomicBool) {
 
 /// Whether a helper that sleeps is woken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wake {
+pub(in crate::cpu) enum Wake {
     Yes,
     No,
 }
@@ -255,7 +255,7 @@ impl Shared {
 /// # Safety
 ///
 /// It must be sound to run `second` on another thread, beside `first`, while this thread waits.
-pub(super) unsafe fn both(wake: Wake, first: impl FnOnce(), second: impl Fn()) {
+pub(in crate::cpu) unsafe fn both(wake: Wake, first: impl FnOnce(), second: impl Fn()) {
     let helper = MODE.with_borrow(|mode| match mode {
         Mode::Halves(helper) => helper.clone(),
         Mode::Whole => None,
@@ -289,7 +289,7 @@ pub(super) unsafe fn both(wake: Wake, first: impl FnOnce(), second: impl Fn()) {
 
 /// Does what makes each row of `dst` of the same row of the sources, or of a source's only row, and of nothing else: all rows at once,
 /// or some of them on the helper's thread.
-pub(super) fn by_rows(dst: ViewMut<'_>, sources: &[View<'_>], work: impl Fn(Range<usize>)) {
+pub(in crate::cpu) fn by_rows(dst: ViewMut<'_>, sources: &[View<'_>], work: impl Fn(Range<usize>)) {
     let rows = dst.rows();
     let size = rows * dst.cols() * (1 + sources.len());
     let has_helper = || MODE.with_borrow(|mode| matches!(mode, Mode::Halves(Some(_))));
@@ -312,7 +312,7 @@ pub(super) fn by_rows(dst: ViewMut<'_>, sources: &[View<'_>], work: impl Fn(Rang
 }
 
 /// These rows of a view; a view with fewer is left to those who check shapes.
-pub(super) fn part(view: View<'_>, rows: Range<usize>) -> View<'_> {
+pub(in crate::cpu) fn part(view: View<'_>, rows: Range<usize>) -> View<'_> {
     if rows.end <= view.rows() { view.row_range(rows) } else { view }
 }
 
@@ -322,7 +322,7 @@ mod tests {
     use crate::Matrix;
     use crate::backend::{Activation, Transpose};
     use crate::cpu::cpu;
-    use crate::cpu::gemm::{self, tests::check};
+    use crate::cpu::products::gemm::{self, tests::check};
     use std::sync::atomic::AtomicUsize;
 
     fn values(rows: usize, cols: usize, factor: f32) -> Matrix {

@@ -1,10 +1,10 @@
 //! Non-temporal stores for large results. An ordinary store loads each cache line before it changes it, and a large
 //! result is evicted from the caches before it is read.
 
-use super::access::{Rows, RowsMut, rows_at};
-use super::elementwise::{Combine, Function, combine_row};
-use super::lanes::cut;
-use super::simd::{self, Kernel, Simd};
+use crate::cpu::access::{Rows, RowsMut, rows_at};
+use crate::cpu::elementwise::{Combine, Function, combine_row};
+use crate::cpu::lanes::cut;
+use crate::cpu::simd::{self, Kernel, Simd};
 use std::marker::PhantomData;
 
 /// Results of at least this many elements are written past the caches: several times what second-level caches hold.
@@ -12,7 +12,7 @@ const LARGE: usize = 1 << 21;
 /// How many elements are worked out before they are written.
 const PART: usize = 256;
 
-pub(super) fn is_large(dst: &RowsMut<'_>) -> bool {
+pub(in crate::cpu) fn is_large(dst: &RowsMut<'_>) -> bool {
     dst.rows() * dst.cols() >= LARGE
 }
 
@@ -51,13 +51,13 @@ impl<const N: usize, F: Function<N>> Kernel for Fresh<'_, N, F> {
 
 /// dst = f(sources), where f does not depend on old elements.
 #[inline(always)]
-pub(super) fn set<const N: usize, F: Function<N>>(dst: RowsMut<'_>, sources: [Rows<'_>; N], f: F) {
+pub(in crate::cpu) fn set<const N: usize, F: Function<N>>(dst: RowsMut<'_>, sources: [Rows<'_>; N], f: F) {
     let combine = Combine { dst, sources, f };
     if is_large(&combine.dst) { simd::run(Fresh(combine)) } else { simd::run(combine) }
 }
 
 /// dst.row(i) = src.row(from(i)), past the caches; zeros where that is `None`.
-pub(super) struct CopyRows<'a, F> {
+pub(in crate::cpu) struct CopyRows<'a, F> {
     pub dst: RowsMut<'a>,
     pub src: Rows<'a>,
     pub from: F,

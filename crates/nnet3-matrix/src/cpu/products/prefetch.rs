@@ -1,14 +1,14 @@
 //! Prefetching: products ask for the memory that they read next, so that they need not wait for it.
 
-use super::access::Rows;
-use super::simd::Simd;
+use crate::cpu::access::Rows;
+use crate::cpu::simd::Simd;
 use std::ops::Range;
 
 /// Elements of a cache line.
 const LINE: usize = 16;
 
 /// The rows and columns of a matrix that are read soon.
-pub(super) struct Prefetch<'a> {
+pub(in crate::cpu) struct Prefetch<'a> {
     matrix: Rows<'a>,
     rows: Range<usize>,
     columns: Range<usize>,
