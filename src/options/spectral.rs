@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, SpectralOptions};
+use kaldi_feat::spectral::{EnergyOptions, FrameOptions, Kind, MelOptions, PlpOptions, SpectralOptions};
 
-// What cepstra and mel energies have in common.
+// How sound is cut into frames, and their energy.
 #[derive(Args, Clone, Debug)]
-pub struct FrameArgs {
+pub struct WindowArgs {
     /// Waveform data sample frequency (must match the waveform file, if specified there)
     #[arg(long, default_value_t = 16000.0)]
     pub sample_frequency: f32,
@@ -49,6 +49,45 @@ pub struct FrameArgs {
     /// feature vectors is retained. Only where sound arrives in pieces.
     #[arg(long, default_value_t = -1)]
     pub max_feature_vectors: i32,
+    /// Floor on energy (absolute, not relative). Only makes a difference if energy is among the features (--use-energy=true);
+    /// only necessary if --dither=0.0. Suggested values: 0.1 or 1.0
+    #[arg(long, default_value_t = 0.0)]
+    pub energy_floor: f32,
+    /// If true, compute energy before preemphasis and windowing
+    #[arg(long, default_value_t = true)]
+    pub raw_energy: bool,
+}
+
+impl WindowArgs {
+    fn frames(&self) -> Result<FrameOptions> {
+        let kept = usize::try_from(self.max_feature_vectors).ok().filter(|&kept| kept > 0);
+        Ok(FrameOptions {
+            sample_rate: self.sample_frequency,
+            length: self.frame_length,
+            shift: self.frame_shift,
+            dither: self.dither,
+            preemphasis: self.preemphasis_coefficient,
+            remove_dc_offset: self.remove_dc_offset,
+            window: self.window_type.parse().context("--window-type")?,
+            blackman_coefficient: self.blackman_coeff,
+            round_to_power_of_two: self.round_to_power_of_two,
+            snip_edges: self.snip_edges,
+            allow_downsample: self.allow_downsample,
+            allow_upsample: self.allow_upsample,
+            max_feature_vectors: kept,
+        })
+    }
+
+    fn energy(&self, used: bool, htk_compat: bool) -> EnergyOptions {
+        EnergyOptions { used, floor: self.energy_floor, raw: self.raw_energy, htk_compat }
+    }
+}
+
+// What cepstra and mel energies have in common.
+#[derive(Args, Clone, Debug)]
+pub struct FrameArgs {
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Number of triangular mel-frequency bins
     #[arg(long, default_value_t = 23)]
     pub num_mel_bins: i32,
@@ -67,13 +106,6 @@ pub struct FrameArgs {
     /// Print out debugging information for mel bin computation
     #[arg(long)]
     pub debug_mel: bool,
-    /// Floor on energy (absolute, not relative). Only makes a difference if --use-energy=true; only necessary if --dither=0.0.
-    /// Suggested values: 0.1 or 1.0
-    #[arg(long, default_value_t = 0.0)]
-    pub energy_floor: f32,
-    /// If true, compute energy before preemphasis and windowing
-    #[arg(long, default_value_t = true)]
-    pub raw_energy: bool,
     /// If true, put energy or C0 last and use a factor of sqrt(2) on C0. Warning: not sufficient to get HTK compatible
     /// features (need to change other parameters).
     #[arg(long)]
@@ -82,22 +114,6 @@ pub struct FrameArgs {
 
 impl FrameArgs {
     fn options(&self, use_energy: bool, kind: Kind) -> Result<SpectralOptions> {
-        let kept = usize::try_from(self.max_feature_vectors).ok().filter(|&kept| kept > 0);
-        let frames = FrameOptions {
-            sample_rate: self.sample_frequency,
-            length: self.frame_length,
-            shift: self.frame_shift,
-            dither: self.dither,
-            preemphasis: self.preemphasis_coefficient,
-            remove_dc_offset: self.remove_dc_offset,
-            window: self.window_type.parse().context("--window-type")?,
-            blackman_coefficient: self.blackman_coeff,
-            round_to_power_of_two: self.round_to_power_of_two,
-            snip_edges: self.snip_edges,
-            allow_downsample: self.allow_downsample,
-            allow_upsample: self.allow_upsample,
-            max_feature_vectors: kept,
-        };
         let Ok(bins) = usize::try_from(self.num_mel_bins) else {
             bail!("--num-mel-bins={}: expected a number of at least 3", self.num_mel_bins);
         };
@@ -108,13 +124,15 @@ impl FrameArgs {
             vtln_low: self.vtln_low,
             vtln_high: self.vtln_high,
         };
-        let energy = EnergyOptions {
-            used: use_energy,
-            floor: self.energy_floor,
-            raw: self.raw_energy,
-            htk_compat: self.htk_compat,
-        };
+        let (frames, energy) = (self.window.frames()?, self.window.energy(use_energy, self.htk_compat));
         Ok(SpectralOptions { frames, mel, energy, kind })
+    }
+}
+
+fn positive(option: &str, number: i32) -> Result<usize> {
+    match usize::try_from(number) {
+        Ok(number) if number > 0 => Ok(number),
+        _ => bail!("{option}={number}: expected a number of at least 1"),
     }
 }
 
@@ -136,9 +154,7 @@ pub struct MfccArgs {
 
 impl MfccArgs {
     pub fn options(&self) -> Result<SpectralOptions> {
-        let Ok(num_ceps) = usize::try_from(self.num_ceps) else {
-            bail!("--num-ceps={}: expected a number of at least 1", self.num_ceps);
-        };
+        let num_ceps = positive("--num-ceps", self.num_ceps)?;
         self.frames.options(self.use_energy, Kind::Mfcc { num_ceps, cepstral_lifter: self.cepstral_lifter })
     }
 }
@@ -162,5 +178,61 @@ pub struct FbankArgs {
 impl FbankArgs {
     pub fn options(&self) -> Result<SpectralOptions> {
         self.frames.options(self.use_energy, Kind::Fbank { log: self.use_log_fbank, power: self.use_power })
+    }
+}
+
+// Options of PLP cepstra, as on command lines and in plp.conf.
+#[derive(Args, Clone, Debug)]
+pub struct PlpArgs {
+    #[command(flatten)]
+    pub frames: FrameArgs,
+    /// Number of cepstra in PLP computation (including C0)
+    #[arg(long, default_value_t = 13)]
+    pub num_ceps: i32,
+    /// Order of LPC analysis in PLP computation
+    #[arg(long, default_value_t = 12)]
+    pub lpc_order: i32,
+    /// Use energy (not C0) for zeroth PLP feature
+    #[arg(long, default_value_t = true)]
+    pub use_energy: bool,
+    /// Compression factor in PLP computation
+    #[arg(long, default_value_t = 0.33333)]
+    pub compress_factor: f32,
+    /// Constant that controls scaling of PLPs
+    #[arg(long, default_value_t = 22.0)]
+    pub cepstral_lifter: f32,
+    /// Scaling constant in PLP computation
+    #[arg(long, default_value_t = 1.0)]
+    pub cepstral_scale: f32,
+}
+
+impl PlpArgs {
+    pub fn options(&self) -> Result<SpectralOptions> {
+        let kind = Kind::Plp(PlpOptions {
+            num_ceps: positive("--num-ceps", self.num_ceps)?,
+            lpc_order: positive("--lpc-order", self.lpc_order)?,
+            compress_factor: self.compress_factor,
+            cepstral_lifter: self.cepstral_lifter,
+            cepstral_scale: self.cepstral_scale,
+        });
+        self.frames.options(self.use_energy, kind)
+    }
+}
+
+// Options of spectrograms.
+#[derive(Args, Clone, Debug)]
+pub struct SpectrogramArgs {
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// If true, return raw FFT complex numbers instead of log magnitudes
+    #[arg(long)]
+    pub return_raw_fft: bool,
+}
+
+impl SpectrogramArgs {
+    pub fn options(&self) -> Result<SpectralOptions> {
+        let (frames, energy) = (self.window.frames()?, self.window.energy(true, false));
+        let kind = Kind::Spectrogram { raw_fft: self.return_raw_fft };
+        Ok(SpectralOptions { frames, mel: MelOptions::default(), energy, kind })
     }
 }

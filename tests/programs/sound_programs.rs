@@ -158,7 +158,7 @@ fn waves_that_do_not_fit() {
         &f,
         0,
         "compute-fbank-feats scp:@stereo.scp ark:-",
-        &["WARNING", "s: Channel not specified", "2 channels"],
+        &["WARNING", "Channel not specified", "2 channels"],
     );
     fails(
         &f,

@@ -9,7 +9,7 @@
 //! - [`elementwise`], [`sum`]: any matrices and vectors.
 //! - [`posterior`]: weights and forms of posteriors.
 //! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
-//! - [`spectral`]: features from sound.
+//! - [`spectral`], [`pitch`]: features from sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
@@ -24,6 +24,7 @@ pub mod image;
 pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;
+pub mod pitch;
 pub mod posterior;
 pub mod segments;
 pub mod sliding_cmn;

@@ -1,6 +1,6 @@
 //! `compute-fbank-feats`: energies of mel filters of sound.
 
-use crate::features::extraction::{self, FeatureOptions};
+use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
 use nnet3::options::spectral::FbankArgs;
 
@@ -11,9 +11,12 @@ pub struct Options {
     #[command(flatten)]
     fbank: FbankArgs,
     #[command(flatten)]
+    warping: WarpOptions,
+    #[command(flatten)]
     features: FeatureOptions,
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    extraction::compute(&options.features, options.fbank.options()?, options.fbank.frames.debug_mel)
+    let Options { fbank, warping, features } = options;
+    extraction::compute(&features, &warping, fbank.options()?, fbank.frames.debug_mel)
 }

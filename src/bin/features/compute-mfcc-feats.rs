@@ -1,6 +1,6 @@
 //! `compute-mfcc-feats`: cepstra of sound.
 
-use crate::features::extraction::{self, FeatureOptions};
+use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
 use nnet3::options::spectral::MfccArgs;
 
@@ -11,9 +11,12 @@ pub struct Options {
     #[command(flatten)]
     mfcc: MfccArgs,
     #[command(flatten)]
+    warping: WarpOptions,
+    #[command(flatten)]
     features: FeatureOptions,
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    extraction::compute(&options.features, options.mfcc.options()?, options.mfcc.frames.debug_mel)
+    let Options { mfcc, warping, features } = options;
+    extraction::compute(&features, &warping, mfcc.options()?, mfcc.frames.debug_mel)
 }

@@ -5,7 +5,7 @@ use kaldi_feat::htk::{HtkFeatures, HtkFeaturesHolder};
 use kaldi_feat::spectral::{Extractor, Kind, SpectralOptions};
 use kaldi_feat::wave::{Wave, WaveHolder};
 use kaldi_io::holder::{DoubleHolder, FloatHolder, Holder, MatrixHolder};
-use kaldi_io::log::num;
+use kaldi_io::log::{self, Site, num};
 use kaldi_io::{DenseMatrix, MappedRandomReader};
 
 use nnet3::messages;
@@ -20,15 +20,6 @@ pub struct FeatureOptions {
     /// Subtract mean of each feature file [CMS]; not recommended to do it this way.
     #[arg(long)]
     pub subtract_mean: bool,
-    /// Vtln warp factor (only applicable if vtln-map not specified)
-    #[arg(long, default_value_t = 1.0)]
-    pub vtln_warp: f32,
-    /// Map from utterance or speaker-id to vtln warp factor (rspecifier)
-    #[arg(long, default_value = "")]
-    pub vtln_map: String,
-    /// Utterance to speaker-id map rspecifier (if doing VTLN and you have warps per speaker)
-    #[arg(long, default_value = "")]
-    pub utt2spk: String,
     /// Channel to extract (-1 -> expect mono, 0 -> left, 1 -> right)
     #[arg(long, default_value_t = -1)]
     pub channel: i32,
@@ -42,20 +33,46 @@ pub struct FeatureOptions {
     pub feats_wspecifier: String,
 }
 
+// Warping of vocal tract length normalisation.
+#[derive(clap::Args, Clone, Debug)]
+pub struct WarpOptions {
+    /// Vtln warp factor (only applicable if vtln-map not specified)
+    #[arg(long, default_value_t = 1.0)]
+    pub vtln_warp: f32,
+    /// Map from utterance or speaker-id to vtln warp factor (rspecifier)
+    #[arg(long, default_value = "")]
+    pub vtln_map: String,
+    /// Utterance to speaker-id map rspecifier (if doing VTLN and you have warps per speaker)
+    #[arg(long, default_value = "")]
+    pub utt2spk: String,
+}
+
+impl WarpOptions {
+    /// No warping, for features without mel filters.
+    pub const NONE: WarpOptions =
+        WarpOptions { vtln_warp: 1.0, vtln_map: String::new(), utt2spk: String::new() };
+}
+
 /// Makes features of all waves of a table.
-pub fn compute(options: &FeatureOptions, spectral: SpectralOptions, debug_mel: bool) -> Result<u8> {
-    if !options.utt2spk.is_empty() && options.vtln_map.is_empty() {
+pub fn compute(
+    options: &FeatureOptions,
+    warping: &WarpOptions,
+    spectral: SpectralOptions,
+    debug_mel: bool,
+) -> Result<u8> {
+    if !warping.utt2spk.is_empty() && warping.vtln_map.is_empty() {
         bail!("The --utt2spk option is only needed if the --vtln-map option is used.");
     }
-    if options.channel < -1 {
-        bail!("--channel={}: expected -1 or the number of a channel from 0", options.channel);
-    }
-    let energy = spectral.energy.used;
-    // HTK's kinds: MFCC and FBANK, with energy or with the zeroth cepstrum.
+    check_channel(options.channel)?;
+    // HTK's flags for energy and for the zeroth cepstrum.
+    let flags = if spectral.energy.used { 0o100 } else { 0o20000 };
     let kind = match spectral.kind {
-        Kind::Mfcc { .. } => 6,
-        Kind::Fbank { .. } => 7,
-    } | if energy { 0o100 } else { 0o20000 };
+        Kind::Mfcc { .. } => 6 | flags,
+        Kind::Fbank { .. } => 7 | flags,
+        // The reference calls spectra FBANK, and says of PLP that the zeroth cepstrum is there, whatever is.
+        Kind::Plp(_) => 11 | 0o20000,
+        Kind::Spectrogram { .. } => 7 | 0o20000,
+    };
     // In units of 100 ns.
     let period = (spectral.frames.shift * 1e4).round() as i32;
     let mut extractor = Extractor::new(spectral)?;
@@ -63,11 +80,9 @@ pub fn compute(options: &FeatureOptions, spectral: SpectralOptions, debug_mel: b
         show_mel_bins(&mut extractor);
     }
     match options.output_format.as_str() {
-        "kaldi" => write_table::<MatrixHolder>(options, &mut extractor, |features| features),
-        "htk" => write_table::<HtkFeaturesHolder>(options, &mut extractor, |features| HtkFeatures {
-            features,
-            period,
-            kind,
+        "kaldi" => write_table::<MatrixHolder>(options, warping, &mut extractor, |features| features),
+        "htk" => write_table::<HtkFeaturesHolder>(options, warping, &mut extractor, |features| {
+            HtkFeatures { features, period, kind }
         }),
         other => bail!("--output-format={other}: expected kaldi or htk"),
     }
@@ -75,12 +90,13 @@ pub fn compute(options: &FeatureOptions, spectral: SpectralOptions, debug_mel: b
 
 fn write_table<H: Holder>(
     options: &FeatureOptions,
+    warping: &WarpOptions,
     extractor: &mut Extractor,
     form: impl Fn(DenseMatrix<f32>) -> H::T,
 ) -> Result<u8> {
-    let mut warps = match options.vtln_map.as_str() {
+    let mut warps = match warping.vtln_map.as_str() {
         "" => None,
-        map => Some(MappedRandomReader::<FloatHolder>::open(map, &options.utt2spk)?),
+        map => Some(MappedRandomReader::<FloatHolder>::open(map, &warping.utt2spk)?),
     };
     let durations = &options.write_utt2dur;
     let mut durations =
@@ -93,7 +109,11 @@ fn write_table<H: Holder>(
         if let Some(complaint) = wave.complaint() {
             messages::warn(&format!("{key}: {complaint}"));
         }
-        if let Some(features) = features(options, extractor, warps.as_mut(), key, &wave)? {
+        let warp = match &mut warps {
+            None => Some(warping.vtln_warp),
+            Some(warps) => warps.get(key)?.copied(),
+        };
+        if let Some(features) = features(options, extractor, warp, key, &wave) {
             output.write(key, &form(features))?;
             if let Some(durations) = &mut durations {
                 durations.write(key, &f64::from(wave.duration()))?;
@@ -118,41 +138,26 @@ fn write_table<H: Holder>(
 fn features(
     options: &FeatureOptions,
     extractor: &mut Extractor,
-    warps: Option<&mut MappedRandomReader<FloatHolder>>,
+    warp: Option<f32>,
     key: &str,
     wave: &Wave,
-) -> Result<Option<DenseMatrix<f32>>> {
-    let nothing = |message: String| {
-        messages::warn(&message);
-        Ok(None)
-    };
+) -> Option<DenseMatrix<f32>> {
     if wave.duration() < options.min_duration {
         let seconds = num(wave.duration().into());
-        return nothing(format!("File: {key} is too short ({seconds} sec): producing no output."));
+        messages::warn(&format!("File: {key} is too short ({seconds} sec): producing no output."));
+        return None;
     }
-    let channel = usize::try_from(options.channel).unwrap_or(0);
-    if options.channel == -1 && wave.channels != 1 {
-        messages::warn(&format!(
-            "{key}: Channel not specified but you have data with {} channels; defaulting to zero",
-            wave.channels
-        ));
-    }
-    if channel >= wave.channels {
-        return nothing(format!(
-            "File with id {key} has {} channels but you specified channel {channel}, producing no output.",
-            wave.channels
-        ));
-    }
-    let warp = match warps {
-        None => options.vtln_warp,
-        Some(warps) => match warps.get(key)? {
-            Some(&warp) => warp,
-            None => return nothing(format!("No vtln-map entry for utterance-id (or speaker-id) {key}")),
-        },
+    let samples = samples(options.channel, key, wave)?;
+    let Some(warp) = warp else {
+        messages::warn(&format!("No vtln-map entry for utterance-id (or speaker-id) {key}"));
+        return None;
     };
-    let mut features = match extractor.features(&wave.channel(channel), wave.sample_rate as f32, warp) {
+    let mut features = match extractor.features(&samples, wave.sample_rate as f32, warp) {
         Ok(features) => features,
-        Err(error) => return nothing(format!("Failed to compute features for utterance {key}: {error}")),
+        Err(error) => {
+            messages::warn(&format!("Failed to compute features for utterance {key}: {error}"));
+            return None;
+        }
     };
     if features.rows == 0 {
         messages::warn(&format!(
@@ -160,10 +165,46 @@ fn features(
             wave.len()
         ));
     }
+    let silent = (0..features.rows).filter(|&t| features.row(t).iter().any(|x| x.is_nan())).count();
+    if silent > 0 {
+        messages::warn(&format!(
+            "{key}: {silent} of {} frames have features that are not numbers, since all their samples are equal (dither avoids \
+             that)",
+            features.rows
+        ));
+    }
     if options.subtract_mean {
         subtract_mean(&mut features);
     }
-    Ok(Some(features))
+    Some(features)
+}
+
+/// Checks the value of an option `--channel`.
+pub fn check_channel(channel: i32) -> Result<()> {
+    if channel < -1 {
+        bail!("--channel={channel}: expected -1 or the number of a channel from 0");
+    }
+    Ok(())
+}
+
+/// The samples of a channel, of the first one if it is -1. None, with a warning, if there is no such channel.
+pub fn samples(channel: i32, key: &str, wave: &Wave) -> Option<Vec<f32>> {
+    if channel == -1 && wave.channels != 1 {
+        messages::warn(&format!(
+            "Channel not specified but you have data with {} channels; defaulting to zero",
+            wave.channels
+        ));
+        log::vlog(1, &Site::PROGRAM, &format!("{key}: the first channel is taken"));
+    }
+    let channel = usize::try_from(channel).unwrap_or(0);
+    if channel >= wave.channels {
+        messages::warn(&format!(
+            "File with id {key} has {} channels but you specified channel {channel}, producing no output.",
+            wave.channels
+        ));
+        return None;
+    }
+    Some(wave.channel(channel))
 }
 
 fn subtract_mean(features: &mut DenseMatrix<f32>) {

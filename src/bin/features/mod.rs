@@ -1,5 +1,6 @@
 //! Features: from sound, normalisation, splicing, selection, copying.
 
 mod extraction;
+mod pitch;
 
 include!(concat!(env!("OUT_DIR"), "/features.rs"));

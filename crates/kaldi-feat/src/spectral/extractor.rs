@@ -2,32 +2,41 @@
 
 use kaldi_io::DenseMatrix;
 
-use super::fft::PowerSpectrum;
+use super::fft::{self, Spectrum};
 use super::frames::{EPSILON, FrameOptions, Framer, dot, log_energy};
 use super::mel::{MelBank, MelOptions};
+use super::plp::{Plp, PlpOptions, equal_loudness};
 use super::resample::Resampler;
 use crate::error::{Error, Result};
 
-/// What features are made of mel energies.
+/// Kind of the features that are made of a frame's spectrum.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// Cepstra.
+    /// Cepstra of the logarithms of mel energies.
     Mfcc {
-        /// How many cepstral coefficients there are; the zeroth one counts.
+        /// Number of cepstral coefficients; the zeroth one counts.
         num_ceps: usize,
         /// Scale of the higher ones; 0 for none.
         cepstral_lifter: f32,
     },
-    /// The energies themselves.
+    /// Mel energies.
     Fbank {
         /// Their logarithms.
         log: bool,
         /// True if the filters are applied to powers, false if to magnitudes.
         power: bool,
     },
+    /// Cepstra of linear prediction.
+    Plp(PlpOptions),
+    /// The spectrum itself, without mel filters.
+    Spectrogram {
+        /// True for the Fourier transform as it is: both real values (at 0 and at half the sample rate), then real and imaginary
+        /// parts. False for the logarithms of powers, with the logarithmic energy of the frame in the place of the first one.
+        raw_fft: bool,
+    },
 }
 
-/// What is done with the logarithmic energy of a frame: it replaces the zeroth cepstrum, or comes before mel energies.
+/// Use of the logarithmic energy of a frame: it replaces the zeroth cepstrum or the first power, or comes before mel energies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnergyOptions {
     pub used: bool,
@@ -51,24 +60,65 @@ impl SpectralOptions {
     /// Features of a frame.
     pub fn dim(&self) -> usize {
         match self.kind {
-            Kind::Mfcc { num_ceps, .. } => num_ceps,
+            Kind::Mfcc { num_ceps, .. } | Kind::Plp(PlpOptions { num_ceps, .. }) => num_ceps,
             Kind::Fbank { .. } => self.mel.bins + usize::from(self.energy.used),
+            Kind::Spectrogram { raw_fft: false } => self.frames.padded_samples() / 2 + 1,
+            Kind::Spectrogram { raw_fft: true } => self.frames.padded_samples(),
         }
     }
 
     fn check(&self) -> Result<()> {
-        if let Kind::Mfcc { num_ceps, .. } = self.kind {
-            if num_ceps > self.mel.bins {
+        let (num_ceps, most, of) = match &self.kind {
+            Kind::Mfcc { num_ceps, .. } => (*num_ceps, self.mel.bins, "one for each mel bin"),
+            Kind::Plp(PlpOptions { lpc_order: order @ (0 | MOST_LPC_ORDER..), .. }) => {
                 return Err(Error::options(format!(
-                    "{num_ceps} cepstra of {} mel bins: there cannot be more of them than bins",
-                    self.mel.bins
+                    "linear prediction of order {order}: expected 1 to {}",
+                    MOST_LPC_ORDER - 1
                 )));
             }
-            if num_ceps == 0 {
-                return Err(Error::options("no cepstra are wanted: expected at least 1"));
+            Kind::Plp(plp) => (plp.num_ceps, plp.lpc_order + 1, "one more than the order of the prediction"),
+            Kind::Fbank { .. } | Kind::Spectrogram { .. } => return Ok(()),
+        };
+        match num_ceps {
+            0 => Err(Error::options("no cepstra are wanted: expected at least 1")),
+            _ if num_ceps > most => {
+                Err(Error::options(format!("{num_ceps} cepstra: there are at most {most}, {of}")))
             }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+}
+
+/// A higher order of linear prediction than anybody can mean.
+const MOST_LPC_ORDER: usize = 1000;
+
+/// Scales of cepstra: 1 + ½Q sin(πk/Q), or 1 if Q is 0.
+pub(super) struct Lifter(pub f32);
+
+impl Lifter {
+    pub fn scale(&self, k: usize) -> f64 {
+        let q = f64::from(self.0);
+        if q == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (std::f64::consts::PI * k as f64 / q).sin() }
+    }
+}
+
+/// Mel filters, and the sensitivity of the ear at their centres if PLP needs it.
+struct Filters {
+    bank: MelBank,
+    loudness: Vec<f32>,
+}
+
+impl Filters {
+    fn new(options: &SpectralOptions, warp: f32) -> Result<Filters> {
+        if matches!(options.kind, Kind::Spectrogram { .. }) {
+            return Ok(Filters { bank: MelBank::default(), loudness: Vec::new() });
+        }
+        let bank = MelBank::new(&options.mel, &options.frames, warp)?;
+        let loudness = match options.kind {
+            Kind::Plp(_) => bank.centres().map(equal_loudness).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Filters { bank, loudness })
     }
 }
 
@@ -79,12 +129,13 @@ type Observer = Box<dyn FnMut(&[f32]) + Send>;
 pub struct Extractor {
     options: SpectralOptions,
     framer: Framer,
-    spectrum: PowerSpectrum,
-    bank: MelBank,
-    /// Banks for other warp factors than 1.
-    warped: Vec<(f32, MelBank)>,
+    spectrum: Spectrum,
+    filters: Filters,
+    /// Filters for other warp factors than 1.
+    warped: Vec<(f32, Filters)>,
     /// The cosine transform with the scales of the cepstra, a row a cepstrum.
     cosines: Vec<f32>,
+    plp: Option<Plp>,
     observer: Option<Observer>,
     frame: Vec<f32>,
     power: Vec<f32>,
@@ -92,12 +143,11 @@ pub struct Extractor {
 }
 
 fn cosine_transform(num_ceps: usize, bins: usize, lifter: f32) -> Vec<f32> {
-    let (b, q) = (bins as f64, f64::from(lifter));
+    let (b, lifter) = (bins as f64, Lifter(lifter));
     let mut out = Vec::with_capacity(num_ceps * bins);
     for k in 0..num_ceps {
         let norm = if k == 0 { (1.0 / b).sqrt() } else { (2.0 / b).sqrt() };
-        let lift =
-            if lifter == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (std::f64::consts::PI * k as f64 / q).sin() };
+        let lift = lifter.scale(k);
         let angle = std::f64::consts::PI / b * k as f64;
         out.extend((0..bins).map(|i| (norm * lift * (angle * (i as f64 + 0.5)).cos()) as f32));
     }
@@ -108,23 +158,26 @@ impl Extractor {
     pub fn new(options: SpectralOptions) -> Result<Extractor> {
         options.check()?;
         let framer = Framer::new(options.frames.clone())?;
-        let bank = MelBank::new(&options.mel, &options.frames, 1.0)?;
+        let filters = Filters::new(&options, 1.0)?;
         let padded = options.frames.padded_samples();
-        let cosines = match options.kind {
+        let (mut cosines, mut plp) = (Vec::new(), None);
+        match &options.kind {
             Kind::Mfcc { num_ceps, cepstral_lifter } => {
-                cosine_transform(num_ceps, options.mel.bins, cepstral_lifter)
+                cosines = cosine_transform(*num_ceps, options.mel.bins, *cepstral_lifter);
             }
-            Kind::Fbank { .. } => Vec::new(),
-        };
+            Kind::Plp(options_of_plp) => plp = Some(Plp::new(options_of_plp, options.mel.bins)),
+            Kind::Fbank { .. } | Kind::Spectrogram { .. } => {}
+        }
         Ok(Extractor {
-            spectrum: PowerSpectrum::new(padded),
+            spectrum: Spectrum::new(padded),
             frame: vec![0.0; padded],
             power: vec![0.0; padded / 2 + 1],
-            energies: vec![0.0; options.mel.bins],
+            energies: vec![0.0; filters.bank.len()],
             framer,
-            bank,
+            filters,
             warped: Vec::new(),
             cosines,
+            plp,
             observer: None,
             options,
         })
@@ -139,9 +192,9 @@ impl Extractor {
         self.options.dim()
     }
 
-    /// The filters without warping.
+    /// The filters without warping; spectrograms have none.
     pub fn mel_bank(&self) -> &MelBank {
-        &self.bank
+        &self.filters.bank
     }
 
     /// Shows the mel energies of each frame to `observer`, before logarithms are taken.
@@ -190,7 +243,7 @@ impl Extractor {
         Ok(Some(0.5 * rate.min(sample_rate)))
     }
 
-    /// Makes the bank for a warp factor, for [`Extractor::frame`].
+    /// Makes the filters for a warp factor, for [`Extractor::frame`].
     pub(super) fn prepare(&mut self, warp: f32) -> Result<Option<usize>> {
         if warp == 1.0 {
             return Ok(None);
@@ -199,8 +252,7 @@ impl Extractor {
         Ok(Some(match known {
             Some(at) => at,
             None => {
-                let bank = MelBank::new(&self.options.mel, &self.options.frames, warp)?;
-                self.warped.push((warp, bank));
+                self.warped.push((warp, Filters::new(&self.options, warp)?));
                 self.warped.len() - 1
             }
         }))
@@ -218,19 +270,41 @@ impl Extractor {
         let EnergyOptions { used, floor, raw: is_raw, htk_compat } = self.options.energy;
         let energy = if used && !is_raw { log_energy(&self.frame) } else { raw };
         let energy = if floor > 0.0 { energy.max(floor.ln()) } else { energy };
-        self.spectrum.compute(&mut self.frame, &mut self.power);
+        let spectrum = self.spectrum.compute(&mut self.frame);
+        if matches!(self.options.kind, Kind::Spectrogram { raw_fft: true }) {
+            fft::write_packed(spectrum, out);
+            return;
+        }
+        fft::write_power(spectrum, &mut self.power);
         if matches!(self.options.kind, Kind::Fbank { power: false, .. }) {
             self.power.iter_mut().for_each(|p| *p = p.sqrt());
         }
-        let bank = bank.map_or(&self.bank, |at| &self.warped[at].1);
-        bank.apply(&self.power, &mut self.energies);
+        let filters = bank.map_or(&self.filters, |at| &self.warped[at].1);
+        filters.bank.apply(&self.power, &mut self.energies);
         if let Some(observer) = &mut self.observer {
             observer(&self.energies);
         }
-        if !matches!(self.options.kind, Kind::Fbank { log: false, .. }) {
+        if matches!(self.options.kind, Kind::Mfcc { .. } | Kind::Fbank { log: true, .. }) {
             self.energies.iter_mut().for_each(|x| *x = x.max(EPSILON).ln());
         }
         match self.options.kind {
+            Kind::Spectrogram { .. } => {
+                out.iter_mut().zip(&self.power).for_each(|(x, power)| *x = power.max(EPSILON).ln());
+                if used {
+                    out[0] = energy;
+                }
+            }
+            Kind::Plp(_) => {
+                if let Some(plp) = &mut self.plp {
+                    plp.cepstra(&self.energies, &filters.loudness, out);
+                }
+                if used {
+                    out[0] = energy;
+                }
+                if htk_compat {
+                    out.rotate_left(1);
+                }
+            }
             Kind::Fbank { .. } => {
                 let bins = self.energies.len();
                 let at = usize::from(used && !htk_compat);

@@ -34,12 +34,14 @@ fn frequency(mel: f32) -> f32 {
 /// A triangular filter: its weights, and the bin of the spectrum that the first one is for.
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
+    /// In Hz, after warping.
+    centre: f32,
     first: usize,
     weights: Vec<f32>,
 }
 
 /// The filters for one warp factor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MelBank {
     filters: Vec<Filter>,
 }
@@ -103,7 +105,7 @@ impl MelBank {
                 if m <= centre { (m - left) / (centre - left) } else { (right - m) / (right - centre) }
             };
             let weights = mels[first..].iter().take_while(|m| inside(m)).map(weight).collect();
-            Ok(Filter { first, weights })
+            Ok(Filter { centre: frequency(centre), first, weights })
         };
         Ok(MelBank { filters: (0..options.bins).map(filter).collect::<Result<_>>()? })
     }
@@ -152,6 +154,20 @@ impl MelBank {
             let part = &spectrum[filter.first..filter.first + filter.weights.len()];
             *energy = dot(&filter.weights, part);
         }
+    }
+
+    /// The number of filters.
+    pub fn len(&self) -> usize {
+        self.filters.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.filters.is_empty()
+    }
+
+    /// Returns the frequencies of the filters' centres in Hz, after warping.
+    pub fn centres(&self) -> impl Iterator<Item = f32> {
+        self.filters.iter().map(|filter| filter.centre)
     }
 
     /// Returns for each filter the number of its first frequency in the Fourier transform, and its weights.

@@ -1,5 +1,6 @@
-//! Features from sound: cepstra (MFCC) and energies of mel filters (`feat/feature-window`, `feat/mel-computations`,
-//! `feat/feature-mfcc`, `feat/feature-fbank`).
+//! Features from the spectrum of sound: cepstra (MFCC, PLP), energies of mel filters, and the spectrum itself
+//! (`feat/feature-window`, `feat/mel-computations`, `feat/feature-mfcc`, `feat/feature-plp`, `feat/feature-fbank`,
+//! `feat/feature-spectrogram`).
 //!
 //! Samples are 16-bit numbers as `f32`, not scaled. [`Extractor`] makes features of a whole recording, [`FeatureStream`]
 //! of one that arrives in pieces; a frame goes the same way in both, so that they give the same numbers (without dither,
@@ -9,7 +10,8 @@ mod extractor;
 mod fft;
 mod frames;
 mod mel;
-mod noise;
+pub(crate) mod noise;
+mod plp;
 mod resample;
 mod stream;
 #[cfg(test)]
@@ -18,5 +20,6 @@ mod tests;
 pub use extractor::{EnergyOptions, Extractor, Kind, SpectralOptions};
 pub use frames::{FrameOptions, WindowType};
 pub use mel::{MelBank, MelOptions};
+pub use plp::PlpOptions;
 pub use resample::Resampler;
 pub use stream::FeatureStream;

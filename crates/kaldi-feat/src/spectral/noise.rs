@@ -1,9 +1,9 @@
-//! Noise of standard normal numbers, for dithering.
+//! Noise of standard normal numbers, for dithering and pitch.
 
 /// SplitMix64 (Steele, Lea, Flood, 2014), two normal numbers a draw (Box and Muller). It always begins alike: two runs of
 /// a program give the same features.
 #[derive(Debug, Clone)]
-pub(super) struct Noise {
+pub(crate) struct Noise {
     state: u64,
 }
 
@@ -23,6 +23,11 @@ impl Noise {
         let length = (-2.0 * (((z >> 32) as f32 + 0.5) * unit).ln()).sqrt();
         let (sin, cos) = (std::f32::consts::TAU * (z as u32 as f32 * unit)).sin_cos();
         (length * cos, length * sin)
+    }
+
+    /// Draws a number. (Of the pair the second one is lost.)
+    pub fn next(&mut self) -> f32 {
+        self.pair().0
     }
 
     /// Adds `deviation` times the noise.

@@ -5,8 +5,8 @@ use std::f64::consts::{PI, TAU};
 use super::frames::dot;
 use crate::error::{Error, Result};
 
-/// Zeros of the sinc on each side of the window.
-const ZEROS: f64 = 6.0;
+/// Zeros of the sinc on each side of the window, unless the caller chooses.
+const ZEROS: usize = 6;
 /// Rates with less in common would need tables beyond reason.
 const MOST_PHASES: u64 = 1 << 20;
 
@@ -40,6 +40,11 @@ pub struct Resampler {
 impl Resampler {
     /// Resamples from one rate to another; `cutoff` is that of the low-pass filter. All three are in Hz.
     pub fn new(from: f32, to: f32, cutoff: f32) -> Result<Resampler> {
+        Resampler::with_zeros(from, to, cutoff, ZEROS)
+    }
+
+    /// Does what [`Resampler::new`] does with a filter of so many zeros on each side. Fewer are faster and less exact.
+    pub fn with_zeros(from: f32, to: f32, cutoff: f32, zeros: usize) -> Result<Resampler> {
         let whole = |rate: f32| if (1.0..1e9).contains(&rate) { Some(rate as u64) } else { None };
         let (Some(rate_in), Some(rate_out)) = (whole(from), whole(to)) else {
             return Err(Error::options(format!("resampling from {from} to {to} Hz makes no sense")));
@@ -52,10 +57,10 @@ impl Resampler {
             )));
         }
         let ticks = rate_in * outputs_of_unit;
-        let cutoff_hz = f64::from(cutoff);
-        let half = ZEROS / (2.0 * cutoff_hz);
+        let (cutoff_hz, zeros) = (f64::from(cutoff), zeros as f64);
+        let half = zeros / (2.0 * cutoff_hz);
         let filter = |t: f64| {
-            let window = if t.abs() < half { 0.5 * (1.0 + (TAU * cutoff_hz / ZEROS * t).cos()) } else { 0.0 };
+            let window = if t.abs() < half { 0.5 * (1.0 + (TAU * cutoff_hz / zeros * t).cos()) } else { 0.0 };
             window * if t == 0.0 { 2.0 * cutoff_hz } else { (TAU * cutoff_hz * t).sin() / (PI * t) }
         };
         let phase = |i: u64| {

@@ -205,7 +205,10 @@ fn options_that_make_no_sense() {
     refused(|o| o.mel.bins = 200, "too many");
     refused(|o| o.mel.high = 9000.0, "9000 Hz");
     refused(|o| o.mel.low = 8000.0, "8000");
-    refused(|o| o.kind = Kind::Mfcc { num_ceps: 24, cepstral_lifter: 0.0 }, "24 cepstra of 23");
+    refused(
+        |o| o.kind = Kind::Mfcc { num_ceps: 24, cepstral_lifter: 0.0 },
+        "24 cepstra: there are at most 23",
+    );
     let mut extractor = Extractor::new(options(FBANK)).unwrap();
     for warp in [0.0, 100.0, -1.0] {
         assert!(extractor.features(&signal(400), 16000.0, warp).is_err(), "{warp}");

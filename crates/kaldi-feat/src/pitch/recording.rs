@@ -1,0 +1,120 @@
+//! Whole recordings.
+
+use kaldi_io::DenseMatrix;
+
+use super::COLUMNS;
+use super::options::{PitchOptions, PitchProcessOptions};
+use super::process::{PitchProcessor, PitchSource};
+use super::tracker::PitchTracker;
+use crate::error::{Error, Result};
+
+/// Finds the pitch of a recording, a row a frame: NCCF and pitch in Hz. No rows if the recording is too short. The second value is
+/// the cost of the search per frame.
+pub fn extract(options: &PitchOptions, signal: &[f32]) -> Result<(DenseMatrix<f32>, Option<f64>)> {
+    let mut tracker = PitchTracker::new(options)?;
+    let mut first_pass = Vec::new();
+    feed(options, &mut tracker, signal, |tracker| {
+        if options.simulate_first_pass_online {
+            let new = first_pass.len() / COLUMNS..tracker.ready();
+            first_pass.extend(new.flat_map(|t| tracker.frame(t)));
+        }
+    });
+    let data = match options.simulate_first_pass_online {
+        true => first_pass,
+        false => (0..tracker.ready()).flat_map(|t| tracker.frame(t)).collect(),
+    };
+    Ok((rows(data, COLUMNS), tracker.cost_per_frame()))
+}
+
+/// Makes features of raw pitch (rows of NCCF and pitch in Hz). It is an error if there is something else in the rows.
+pub fn process(
+    options: &PitchProcessOptions,
+    noise: impl FnMut() -> f32,
+    pitch: &DenseMatrix<f32>,
+) -> Result<DenseMatrix<f32>> {
+    let mut processor = PitchProcessor::new(options.clone(), noise)?;
+    if pitch.rows == 0 {
+        return Ok(DenseMatrix::default());
+    }
+    if pitch.cols != COLUMNS {
+        return Err(Error::data(format!(
+            "{} columns: expected {COLUMNS}, which compute-kaldi-pitch-feats makes",
+            pitch.cols
+        )));
+    }
+    let wrong = |row: &[f32]| !(row[0].is_finite() && row[1] > 0.0 && row[1].is_finite());
+    if let Some(t) = (0..pitch.rows).find(|&t| wrong(pitch.row(t))) {
+        return Err(Error::data(format!(
+            "frame {t} has NCCF {} and pitch {}: expected a number, and one above 0",
+            pitch.row(t)[0],
+            pitch.row(t)[1]
+        )));
+    }
+    let mut data = Vec::new();
+    (0..processor.ready(pitch)).for_each(|t| processor.append(pitch, t, &mut data));
+    Ok(rows(data, processor.dim()))
+}
+
+/// Finds the pitch of a recording and makes features of it. The second value is the cost of the search per frame.
+///
+/// Frames are made when they become ready, so that each takes the same noise as in a stream; unless options ask for them as they were then, they
+/// are made again at the end.
+pub fn extract_and_process(
+    options: &PitchOptions,
+    process: &PitchProcessOptions,
+    noise: impl FnMut() -> f32,
+    signal: &[f32],
+) -> Result<(DenseMatrix<f32>, Option<f64>)> {
+    let mut tracker = PitchTracker::new(options)?;
+    let mut processor = PitchProcessor::new(process.clone(), noise)?;
+    let (dim, mut data) = (processor.dim(), Vec::new());
+    feed(options, &mut tracker, signal, |tracker| {
+        let new = data.len() / dim..processor.ready(tracker);
+        new.for_each(|t| processor.append(tracker, t, &mut data));
+    });
+    if !options.simulate_first_pass_online && options.frames_per_chunk > 0 {
+        data.clear();
+        (0..processor.ready(&tracker)).for_each(|t| processor.append(&tracker, t, &mut data));
+    }
+    Ok((rows(data, dim), tracker.cost_per_frame()))
+}
+
+/// Gives the tracker the signal in chunks as options ask for, and calls `ready` after each.
+fn feed(
+    options: &PitchOptions,
+    tracker: &mut PitchTracker,
+    signal: &[f32],
+    mut ready: impl FnMut(&PitchTracker),
+) {
+    let frames = options.frames_per_chunk as f64;
+    let chunk = frames * f64::from(options.sample_rate) * f64::from(options.frame_shift) * 1e-3;
+    let chunk = if options.frames_per_chunk == 0 { signal.len() } else { chunk as usize };
+    let mut chunks = signal.chunks(chunk.max(1)).peekable();
+    while let Some(samples) = chunks.next() {
+        tracker.accept(samples);
+        if chunks.peek().is_none() {
+            tracker.finish();
+        }
+        ready(tracker);
+    }
+}
+
+fn rows(data: Vec<f32>, cols: usize) -> DenseMatrix<f32> {
+    match data.len() / cols {
+        0 => DenseMatrix::default(),
+        rows => DenseMatrix { rows, cols, data },
+    }
+}
+
+/// Raw pitch that is all there.
+impl PitchSource for DenseMatrix<f32> {
+    fn ready(&self) -> usize {
+        self.rows
+    }
+    fn is_finished(&self) -> bool {
+        true
+    }
+    fn frame(&self, t: usize) -> [f32; COLUMNS] {
+        [self.row(t)[0], self.row(t)[1]]
+    }
+}

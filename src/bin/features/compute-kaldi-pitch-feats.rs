@@ -1,0 +1,26 @@
+//! `compute-kaldi-pitch-feats`: pitch of sound.
+
+use super::pitch::{PitchTables, for_each_wave};
+use anyhow::Result;
+use kaldi_feat::pitch;
+use nnet3::options::pitch::PitchArgs;
+
+/// Apply Kaldi pitch extractor, starting from wav input. Output is two-dimensional features consisting of (NCCF, pitch in
+/// Hz), where NCCF is between -1 and 1, and higher for voiced frames.
+///
+/// You will typically pipe this into process-kaldi-pitch-feats.
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: compute-kaldi-pitch-feats --sample-frequency=8000 scp:wav.scp ark:-\n\
+    See also: process-kaldi-pitch-feats, compute-and-process-kaldi-pitch-feats")]
+pub struct Options {
+    #[command(flatten)]
+    pitch: PitchArgs,
+    #[command(flatten)]
+    tables: PitchTables,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let pitch = options.pitch.options()?;
+    let nothing = ("ComputeKaldiPitch", "No frames output in pitch extraction");
+    for_each_wave(&options.tables, pitch.sample_rate, nothing, |signal| pitch::extract(&pitch, signal))
+}

@@ -1,0 +1,82 @@
+//! The loop of the programs that find pitch in sound.
+
+use anyhow::{Result, bail};
+use kaldi_feat::wave::WaveHolder;
+use kaldi_io::DenseMatrix;
+use kaldi_io::holder::MatrixHolder;
+use kaldi_io::log::{self, Site, num};
+use nnet3::messages;
+use nnet3::tables::{Input, Output};
+use nnet3_core::random::Random;
+
+use super::extraction::{check_channel, samples};
+
+// What is read and written.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PitchTables {
+    /// Channel to extract (-1 -> expect mono, 0 -> left, 1 -> right)
+    #[arg(long, default_value_t = -1)]
+    pub channel: i32,
+    pub wav_rspecifier: String,
+    pub feats_wspecifier: String,
+}
+
+/// Features of a wave, and the cost per frame of the search for its pitch, if there are frames.
+type Found = (DenseMatrix<f32>, Option<f64>);
+
+/// Writes what `find` makes of each wave, all of which must have this sample rate (in Hz). `nothing` is the warning for waves that are too
+/// short.
+pub fn for_each_wave(
+    tables: &PitchTables,
+    rate: f32,
+    nothing: (&'static str, &'static str),
+    mut find: impl FnMut(&[f32]) -> kaldi_feat::Result<Found>,
+) -> Result<u8> {
+    check_channel(tables.channel)?;
+    // Options that do not fit are found before anything is written.
+    find(&[])?;
+    let input = Input::<WaveHolder>::open(&tables.wav_rspecifier)?;
+    let mut output = Output::<MatrixHolder>::open(&tables.feats_wspecifier)?;
+    input.for_each(|key, wave| {
+        if let Some(complaint) = wave.complaint() {
+            messages::warn(&format!("{key}: {complaint}"));
+        }
+        let Some(samples) = samples(tables.channel, key, &wave) else {
+            output.failed += 1;
+            return Ok(());
+        };
+        if wave.sample_rate as f32 != rate {
+            bail!(
+                "Sample frequency mismatch: you specified {} but data has {} (use --sample-frequency option).  Utterance is {key}",
+                num(rate.into()),
+                wave.sample_rate
+            );
+        }
+        let (features, cost) = find(&samples)?;
+        let site = |function| Site::new(function, "pitch-functions.cc", 1);
+        match cost {
+            Some(cost) => log::vlog(
+                3,
+                &site("InputFinished"),
+                &format!("Pitch-tracking Viterbi cost is {} per frame, over {} frames.", num(cost), features.rows),
+            ),
+            None => {
+                log::warning(&site(nothing.0), nothing.1);
+                log::vlog(1, &Site::PROGRAM, &format!("{key}: {} samples are too few", wave.len()));
+            }
+        }
+        output.write(key, &features)?;
+        if output.done % 50 == 0 {
+            log::vlog(2, &Site::PROGRAM, &format!("Processed {} utterances", output.done));
+        }
+        Ok(())
+    })?;
+    messages::log(&format!("Done {} utterances, {} with errors.", output.done, output.failed));
+    output.finish()
+}
+
+/// The noise of slopes of pitch: normal numbers of the C library's generator.
+pub fn noise(seed: i32) -> impl FnMut() -> f32 {
+    let random = Random::new(seed);
+    move || random.normal()
+}

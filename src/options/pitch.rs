@@ -1,0 +1,188 @@
+//! How pitch is found in sound, and how features are made of it.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
+
+// Options of the extraction of pitch, as on command lines and in pitch.conf.
+#[derive(Args, Clone, Debug)]
+pub struct PitchArgs {
+    /// Waveform data sample frequency (must match the waveform file, if specified there)
+    #[arg(long, default_value_t = 16000.0)]
+    pub sample_frequency: f32,
+    /// Frame length in milliseconds
+    #[arg(long, default_value_t = 25.0)]
+    pub frame_length: f32,
+    /// Frame shift in milliseconds
+    #[arg(long, default_value_t = 10.0)]
+    pub frame_shift: f32,
+    /// Coefficient for use in signal preemphasis
+    #[arg(long, default_value_t = 0.0)]
+    pub preemphasis_coefficient: f32,
+    /// Minimum F0 to search for (Hz)
+    #[arg(long, default_value_t = 50.0)]
+    pub min_f0: f32,
+    /// Maximum F0 to search for (Hz)
+    #[arg(long, default_value_t = 400.0)]
+    pub max_f0: f32,
+    /// Minimum F0, applied in soft way; must not exceed min-f0
+    #[arg(long, default_value_t = 10.0)]
+    pub soft_min_f0: f32,
+    /// Cost factor for F0 change
+    #[arg(long, default_value_t = 0.1)]
+    pub penalty_factor: f32,
+    /// Cutoff frequency for the lowpass filter (Hz)
+    #[arg(long, default_value_t = 1000.0)]
+    pub lowpass_cutoff: f32,
+    /// Frequency that we down-sample the signal to. Must be at least twice lowpass-cutoff
+    #[arg(long, default_value_t = 4000.0)]
+    pub resample_frequency: f32,
+    /// Smallest relative change in pitch that our algorithm measures
+    #[arg(long, default_value_t = 0.005)]
+    pub delta_pitch: f32,
+    /// Increasing this factor reduces NCCF for quiet frames
+    #[arg(long, default_value_t = 7000.0)]
+    pub nccf_ballast: f32,
+    /// Integer that determines filter width of lowpass filter; more gives a sharper filter
+    #[arg(long, default_value_t = 1)]
+    pub lowpass_filter_width: i32,
+    /// Integer that determines filter width when upsampling the NCCF
+    #[arg(long, default_value_t = 5)]
+    pub upsample_filter_width: i32,
+    /// Maximum number of frames of latency that we allow pitch tracking to introduce into the feature processing (affects
+    /// output only if --frames-per-chunk > 0 and --simulate-first-pass-online=true)
+    #[arg(long, default_value_t = 0)]
+    pub max_frames_latency: i32,
+    /// Only relevant for offline pitch extraction; you can set it to a small nonzero value, such as 10, for better feature
+    /// compatibility with online decoding (affects energy normalization in the algorithm)
+    #[arg(long, default_value_t = 0)]
+    pub frames_per_chunk: i32,
+    /// If true, the features are those that an online decoder would see in the first pass of decoding, not the final features
+    /// after the traceback. Needs --frames-per-chunk.
+    #[arg(long)]
+    pub simulate_first_pass_online: bool,
+    /// Frame at which the search is done again with the energy of all samples so far; affects only online pitch extraction.
+    /// A non-critical parameter
+    #[arg(long, default_value_t = 500)]
+    pub recompute_frame: i32,
+    /// If true, the NCCF ballast depends on the samples up to each frame only (useful mainly for debugging)
+    #[arg(long)]
+    pub nccf_ballast_online: bool,
+    /// If true, only frames that completely fit in the file are output, and their number depends on the frame-length. If
+    /// false, their number depends only on the frame-shift.
+    #[arg(long, default_value_t = true)]
+    pub snip_edges: bool,
+}
+
+/// A number of something, which the reference's options allow to be negative.
+fn count(option: &str, number: i32) -> Result<usize> {
+    match usize::try_from(number) {
+        Ok(number) => Ok(number),
+        Err(_) => bail!("--{option}={number}: expected a number that is not negative"),
+    }
+}
+
+impl PitchArgs {
+    pub fn options(&self) -> Result<PitchOptions> {
+        Ok(PitchOptions {
+            sample_rate: self.sample_frequency,
+            frame_length: self.frame_length,
+            frame_shift: self.frame_shift,
+            preemphasis: self.preemphasis_coefficient,
+            min_f0: self.min_f0,
+            max_f0: self.max_f0,
+            soft_min_f0: self.soft_min_f0,
+            penalty_factor: self.penalty_factor,
+            lowpass_cutoff: self.lowpass_cutoff,
+            resample_rate: self.resample_frequency,
+            delta_pitch: self.delta_pitch,
+            nccf_ballast: self.nccf_ballast,
+            lowpass_filter_width: count("lowpass-filter-width", self.lowpass_filter_width)?,
+            upsample_filter_width: count("upsample-filter-width", self.upsample_filter_width)?,
+            max_frames_latency: count("max-frames-latency", self.max_frames_latency)?,
+            frames_per_chunk: count("frames-per-chunk", self.frames_per_chunk)?,
+            simulate_first_pass_online: self.simulate_first_pass_online,
+            recompute_frame: count("recompute-frame", self.recompute_frame)?,
+            nccf_ballast_online: self.nccf_ballast_online,
+            snip_edges: self.snip_edges,
+        })
+    }
+}
+
+// Options of the features made of pitch.
+#[derive(Args, Clone, Debug)]
+pub struct PitchProcessArgs {
+    /// Scaling factor for the final normalized log-pitch value
+    #[arg(long, default_value_t = 2.0)]
+    pub pitch_scale: f32,
+    /// Scaling factor for final POV (probability of voicing) feature
+    #[arg(long, default_value_t = 2.0)]
+    pub pov_scale: f32,
+    /// This can be used to add an offset to the POV feature. Intended for use in online decoding as a substitute for CMN.
+    #[arg(long, default_value_t = 0.0)]
+    pub pov_offset: f32,
+    /// Term to scale the final delta log-pitch feature
+    #[arg(long, default_value_t = 10.0)]
+    pub delta_pitch_scale: f32,
+    /// Standard deviation for noise we add to the delta log-pitch (before scaling); should be about the same as delta-pitch
+    /// option to pitch creation. The purpose is to get rid of peaks in the delta-pitch caused by discretization of pitch
+    /// values.
+    #[arg(long, default_value_t = 0.005)]
+    pub delta_pitch_noise_stddev: f32,
+    /// Left-context (in frames) for moving window normalization
+    #[arg(long, default_value_t = 75)]
+    pub normalization_left_context: i32,
+    /// Right-context (in frames) for moving window normalization
+    #[arg(long, default_value_t = 75)]
+    pub normalization_right_context: i32,
+    /// Number of frames on each side of central frame, to use for delta window.
+    #[arg(long, default_value_t = 2)]
+    pub delta_window: i32,
+    /// Number of frames by which the pitch information is delayed.
+    #[arg(long, default_value_t = 0)]
+    pub delay: i32,
+    /// If true, the warped NCCF is added to output features
+    #[arg(long, default_value_t = true)]
+    pub add_pov_feature: bool,
+    /// If true, the log-pitch with POV-weighted mean subtraction over a 1.5 second window is added to output features
+    #[arg(long, default_value_t = true)]
+    pub add_normalized_log_pitch: bool,
+    /// If true, time derivative of log-pitch is added to output features
+    #[arg(long, default_value_t = true)]
+    pub add_delta_pitch: bool,
+    /// If true, log(pitch) is added to output features
+    #[arg(long)]
+    pub add_raw_log_pitch: bool,
+}
+
+impl PitchProcessArgs {
+    pub fn options(&self) -> Result<PitchProcessOptions> {
+        Ok(PitchProcessOptions {
+            pitch_scale: self.pitch_scale,
+            pov_scale: self.pov_scale,
+            pov_offset: self.pov_offset,
+            delta_pitch_scale: self.delta_pitch_scale,
+            delta_pitch_noise_stddev: self.delta_pitch_noise_stddev,
+            normalization_left_context: count("normalization-left-context", self.normalization_left_context)?,
+            normalization_right_context: count(
+                "normalization-right-context",
+                self.normalization_right_context,
+            )?,
+            delta_window: count("delta-window", self.delta_window)?,
+            delay: count("delay", self.delay)?,
+            add_pov_feature: self.add_pov_feature,
+            add_normalized_log_pitch: self.add_normalized_log_pitch,
+            add_delta_pitch: self.add_delta_pitch,
+            add_raw_log_pitch: self.add_raw_log_pitch,
+        })
+    }
+}
+
+// Both, as in the file of --online-pitch-config.
+#[derive(Args, Clone, Debug)]
+pub struct OnlinePitchArgs {
+    #[command(flatten)]
+    pub pitch: PitchArgs,
+    #[command(flatten)]
+    pub process: PitchProcessArgs,
+}
