@@ -129,6 +129,11 @@ impl FrameArgs {
     }
 }
 
+/// Options of features with mel filters.
+pub trait SpectralArgs {
+    fn options(&self) -> Result<SpectralOptions>;
+}
+
 fn positive(option: &str, number: i32) -> Result<usize> {
     match usize::try_from(number) {
         Ok(number) if number > 0 => Ok(number),
@@ -152,8 +157,8 @@ pub struct MfccArgs {
     pub cepstral_lifter: f32,
 }
 
-impl MfccArgs {
-    pub fn options(&self) -> Result<SpectralOptions> {
+impl SpectralArgs for MfccArgs {
+    fn options(&self) -> Result<SpectralOptions> {
         let num_ceps = positive("--num-ceps", self.num_ceps)?;
         self.frames.options(self.use_energy, Kind::Mfcc { num_ceps, cepstral_lifter: self.cepstral_lifter })
     }
@@ -175,8 +180,8 @@ pub struct FbankArgs {
     pub use_power: bool,
 }
 
-impl FbankArgs {
-    pub fn options(&self) -> Result<SpectralOptions> {
+impl SpectralArgs for FbankArgs {
+    fn options(&self) -> Result<SpectralOptions> {
         self.frames.options(self.use_energy, Kind::Fbank { log: self.use_log_fbank, power: self.use_power })
     }
 }
@@ -206,8 +211,8 @@ pub struct PlpArgs {
     pub cepstral_scale: f32,
 }
 
-impl PlpArgs {
-    pub fn options(&self) -> Result<SpectralOptions> {
+impl SpectralArgs for PlpArgs {
+    fn options(&self) -> Result<SpectralOptions> {
         let kind = Kind::Plp(PlpOptions {
             num_ceps: positive("--num-ceps", self.num_ceps)?,
             lpc_order: positive("--lpc-order", self.lpc_order)?,

@@ -11,8 +11,9 @@
 pub mod endpoint;
 pub mod error;
 pub mod ivector;
+mod network;
 pub mod pipeline;
 pub mod silence;
 
 pub use error::{Error, Result};
-pub use pipeline::{OnlineFeaturePipeline, PipelineModel, Speaker};
+pub use pipeline::{NetworkFeatures, OnlineFeaturePipeline, PipelineModel, Speaker};

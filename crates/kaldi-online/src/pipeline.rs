@@ -1,23 +1,76 @@
 //! From samples to what a network reads (`OnlineNnet2FeaturePipeline` of `online2/online-nnet2-feature-pipeline.cc`).
+//!
+//! Base features are made as soon as their samples are there. I-vectors read them as they are. Frames for the network
+//! (`network.rs`) are base features with those of pitch behind them, normalised if the network wants that.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use kaldi_feat::cmvn::CmvnStats;
-use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState, OnlineCmvnStream};
+use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
+use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions, PitchStream};
 use kaldi_feat::spectral::{Extractor, FeatureStream, SpectralOptions};
 
 use crate::error::{Error, Result};
 use crate::ivector::{AdaptationState, Diagnostics, IvectorModel, IvectorStream};
+use crate::network::NetworkFrames;
 
 /// Frames at a time that are computed where not all are kept: fewer than those that are kept at least.
 const FRAMES_AT_ONCE: usize = 100;
 
+/// The features that a network reads: those of each frame's spectrum, pitch behind them, normalisation of both.
+#[derive(Debug, Clone)]
+pub struct NetworkFeatures {
+    /// Base features, which i-vectors are estimated of, too.
+    pub base: SpectralOptions,
+    /// Pitch and its features, if there are any.
+    pub pitch: Option<(PitchOptions, PitchProcessOptions)>,
+    /// Normalisation with these global statistics, if there is any.
+    pub cmvn: Option<(OnlineCmvnOptions, CmvnStats)>,
+}
+
+impl From<SpectralOptions> for NetworkFeatures {
+    fn from(base: SpectralOptions) -> Self {
+        NetworkFeatures { base, pitch: None, cmvn: None }
+    }
+}
+
+impl NetworkFeatures {
+    /// Features of a frame.
+    pub fn dim(&self) -> usize {
+        self.base.dim() + self.pitch.as_ref().map_or(0, |(_, process)| process.dim())
+    }
+
+    fn check(&self) -> Result<()> {
+        FeatureStream::new(Extractor::new(self.base.clone())?)?;
+        if let Some((pitch, process)) = &self.pitch {
+            PitchStream::new(pitch, process)?;
+            let frames = &self.base.frames;
+            if (pitch.sample_rate, pitch.frame_shift) != (frames.sample_rate, frames.shift) {
+                return Err(Error::options(format!(
+                    "pitch at {} Hz every {} ms does not fit the other features at {} Hz every {} ms: expected the same \
+                     --sample-frequency and --frame-shift",
+                    pitch.sample_rate, pitch.frame_shift, frames.sample_rate, frames.shift
+                )));
+            }
+        }
+        if let Some((options, global)) = &self.cmvn {
+            options.check(global)?;
+            if global.dim() != self.dim() {
+                return Err(Error::data(format!(
+                    "the features of sound have dimension {}, the global statistics of their normalisation {}",
+                    self.dim(),
+                    global.dim()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// All that does not change from utterance to utterance.
 #[derive(Debug)]
 pub struct PipelineModel {
-    features: SpectralOptions,
-    cmvn: Option<(OnlineCmvnOptions, CmvnStats)>,
+    features: NetworkFeatures,
     ivectors: Option<Arc<IvectorModel>>,
 }
 
@@ -31,31 +84,18 @@ pub struct Speaker {
 }
 
 impl PipelineModel {
-    /// Features of sound, which may be normalised for the network (with these global statistics), and i-vectors of them as
-    /// they are without that. An error if dimensions do not fit.
-    pub fn new(
-        features: SpectralOptions,
-        cmvn: Option<(OnlineCmvnOptions, CmvnStats)>,
-        ivectors: Option<Arc<IvectorModel>>,
-    ) -> Result<Self> {
-        FeatureStream::new(Extractor::new(features.clone())?)?;
-        let dim = features.dim();
-        if let Some((options, global)) = &cmvn {
-            options.check(global)?;
-            if global.dim() != dim {
-                return Err(Error::data(format!(
-                    "the features of sound have dimension {dim}, the global statistics of their normalisation {}",
-                    global.dim()
-                )));
-            }
-        }
+    /// Features of sound, and i-vectors of the base features. An error if dimensions do not fit.
+    pub fn new(features: impl Into<NetworkFeatures>, ivectors: Option<Arc<IvectorModel>>) -> Result<Self> {
+        let features = features.into();
+        features.check()?;
+        let dim = features.base.dim();
         if let Some(model) = ivectors.as_ref().filter(|model| model.feature_dim() != dim) {
             return Err(Error::data(format!(
                 "the features of sound have dimension {dim}, those that i-vectors are estimated of {}",
                 model.feature_dim()
             )));
         }
-        Ok(PipelineModel { features, cmvn, ivectors })
+        Ok(PipelineModel { features, ivectors })
     }
 
     /// The dimension of what a network reads, besides i-vectors.
@@ -68,11 +108,11 @@ impl PipelineModel {
     }
     /// In seconds.
     pub fn frame_shift(&self) -> f32 {
-        self.features.frames.shift / 1000.0
+        self.features.base.frames.shift / 1000.0
     }
     /// The rate (in Hz) of sound that needs no resampling.
     pub fn sample_rate(&self) -> f32 {
-        self.features.frames.sample_rate
+        self.features.base.frames.sample_rate
     }
 }
 
@@ -82,39 +122,25 @@ pub struct OnlineFeaturePipeline {
     base: FeatureStream,
     /// Frames of `base` that have gone on.
     passed: usize,
-    cmvn: Option<Normalized>,
+    /// Frames for the network, if they are not just those of `base`.
+    network: Option<NetworkFrames>,
     ivectors: Option<IvectorStream>,
-}
-
-/// Frames that are normalised for the network; `dropped` were before them.
-struct Normalized {
-    stream: OnlineCmvnStream,
-    frames: VecDeque<Vec<f32>>,
-    dropped: usize,
 }
 
 impl OnlineFeaturePipeline {
     /// Begins an utterance.
     pub fn new(model: Arc<PipelineModel>, speaker: Speaker) -> Result<Self> {
-        let base = FeatureStream::new(Extractor::new(model.features.clone())?)?;
-        let cmvn = model.cmvn.as_ref().map(|(options, global)| {
-            let state = speaker.cmvn.unwrap_or_else(|| OnlineCmvnState::new(global.clone()));
-            if state.global.dim() != model.dim() {
-                return Err(Error::data(format!(
-                    "what is known of the speaker is of features of dimension {}, expected {}",
-                    state.global.dim(),
-                    model.dim()
-                )));
-            }
-            let stream = OnlineCmvnStream::new(options.clone(), state)?;
-            Ok(Normalized { stream, frames: VecDeque::new(), dropped: 0 })
-        });
+        let base = FeatureStream::new(Extractor::new(model.features.base.clone())?)?;
+        let NetworkFeatures { pitch, cmvn, .. } = &model.features;
+        let network = match (pitch, cmvn) {
+            (None, None) => None,
+            _ => Some(NetworkFrames::new(&model.features, speaker.cmvn)?),
+        };
         let ivectors = model.ivectors.as_ref().map(|ivectors| {
             let state = speaker.adaptation.unwrap_or_else(|| ivectors.new_speaker());
             IvectorStream::new(ivectors.clone(), state)
         });
-        let (cmvn, ivectors) = (cmvn.transpose()?, ivectors.transpose()?);
-        Ok(OnlineFeaturePipeline { model, base, passed: 0, cmvn, ivectors })
+        Ok(OnlineFeaturePipeline { model, base, passed: 0, network, ivectors: ivectors.transpose()? })
     }
 
     pub fn model(&self) -> &Arc<PipelineModel> {
@@ -125,12 +151,15 @@ impl OnlineFeaturePipeline {
     /// and 1.
     pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
         // Where few frames are kept, not so many may come at once that some are dropped before they are used.
-        let most = match self.model.features.frames.max_feature_vectors {
+        let most = match self.model.features.base.frames.max_feature_vectors {
             None => samples.len(),
             Some(_) => (rate * self.model.frame_shift()) as usize * FRAMES_AT_ONCE,
         };
         for samples in samples.chunks(most.max(1)) {
             self.base.accept(rate, samples)?;
+            if let Some(network) = &mut self.network {
+                network.accept(rate, samples)?;
+            }
             self.pass()?;
         }
         Ok(())
@@ -139,6 +168,9 @@ impl OnlineFeaturePipeline {
     /// Says that no more samples come: the last frames become ready.
     pub fn finish(&mut self) -> Result<()> {
         self.base.finish();
+        if let Some(network) = &mut self.network {
+            network.finish();
+        }
         self.pass()?;
         if let Some(ivectors) = &mut self.ivectors {
             ivectors.finish();
@@ -152,7 +184,6 @@ impl OnlineFeaturePipeline {
 
     /// Gives new frames to what needs them.
     fn pass(&mut self) -> Result<()> {
-        let kept = self.model.features.frames.max_feature_vectors;
         while self.passed < self.base.ready() {
             let Some(frame) = self.base.frame(self.passed) else {
                 return Err(Error::data(format!("frame {} was dropped before it was used", self.passed)));
@@ -160,14 +191,8 @@ impl OnlineFeaturePipeline {
             if let Some(ivectors) = &mut self.ivectors {
                 ivectors.accept(frame)?;
             }
-            if let Some(Normalized { stream, frames, dropped }) = &mut self.cmvn {
-                let mut frame = frame.to_vec();
-                stream.normalize(&mut frame)?;
-                frames.push_back(frame);
-                if kept.is_some_and(|kept| frames.len() > 2 * kept) {
-                    frames.pop_front();
-                    *dropped += 1;
-                }
+            if let Some(network) = &mut self.network {
+                network.push(frame)?;
             }
             self.passed += 1;
         }
@@ -176,19 +201,21 @@ impl OnlineFeaturePipeline {
 
     /// Frames for the network so far.
     pub fn frames_ready(&self) -> usize {
-        self.passed
+        self.network.as_ref().map_or(self.passed, NetworkFrames::ready)
     }
 
     /// Frames so far for which there are i-vectors too.
     pub fn ready(&self) -> usize {
-        self.ivectors.as_ref().map_or(self.passed, |ivectors| ivectors.ready().min(self.passed))
+        let frames = self.frames_ready();
+        self.ivectors.as_ref().map_or(frames, |ivectors| ivectors.ready().min(frames))
     }
 
-    /// Frame `t` for the network, without i-vector; `None` if it is not there yet, or not any more.
-    pub fn frame(&self, t: usize) -> Option<&[f32]> {
-        match &self.cmvn {
-            None => self.base.frame(t),
-            Some(cmvn) => cmvn.frames.get(t.checked_sub(cmvn.dropped)?).map(Vec::as_slice),
+    /// Frame `t` for the network, without i-vector; `None` if it is not there yet, or not any more. Pitch is as it was when the
+    /// frame was first asked for.
+    pub fn frame(&mut self, t: usize) -> Result<Option<&[f32]>> {
+        match &mut self.network {
+            None => Ok(self.base.frame(t)),
+            Some(network) => network.frame(t),
         }
     }
 
@@ -209,11 +236,11 @@ impl OnlineFeaturePipeline {
     }
 
     /// What is known of the speaker after the frames so far, for the next utterance.
-    pub fn speaker(&self) -> Speaker {
-        Speaker {
+    pub fn speaker(&mut self) -> Result<Speaker> {
+        Ok(Speaker {
             adaptation: self.ivectors.as_ref().map(IvectorStream::adaptation_state),
-            cmvn: self.cmvn.as_ref().map(|cmvn| cmvn.stream.state()),
-        }
+            cmvn: self.network.as_mut().map_or(Ok(None), NetworkFrames::state)?,
+        })
     }
 
     /// How the estimation of i-vectors went, if there are any.
@@ -254,9 +281,13 @@ mod tests {
         Some(parts.model().unwrap())
     }
 
+    fn features(base: SpectralOptions, cmvn: bool) -> NetworkFeatures {
+        let cmvn = cmvn.then(|| (OnlineCmvnOptions::default(), global(base.dim())));
+        NetworkFeatures { cmvn, ..base.into() }
+    }
+
     fn model(cmvn: bool, ivectors: Option<Arc<IvectorModel>>) -> Arc<PipelineModel> {
-        let cmvn = cmvn.then(|| (OnlineCmvnOptions::default(), global(3)));
-        Arc::new(PipelineModel::new(options(), cmvn, ivectors).unwrap())
+        Arc::new(PipelineModel::new(features(options(), cmvn), ivectors).unwrap())
     }
 
     /// Frames of the whole sound.
@@ -293,15 +324,15 @@ mod tests {
                 assert!(pipeline.is_finished() && pipeline.has_ivectors());
                 assert_eq!((pipeline.ready(), pipeline.frames_ready()), (features.rows, features.rows));
                 for t in 0..features.rows {
-                    assert_eq!(pipeline.frame(t).unwrap(), normalized.row(t));
+                    assert_eq!(pipeline.frame(t).unwrap().unwrap(), normalized.row(t));
                     assert_eq!(pipeline.ivector(t).unwrap(), Some(expected.ivector(t).unwrap()));
                 }
-                assert!(pipeline.frame(features.rows).is_none());
+                assert!(pipeline.frame(features.rows).unwrap().is_none());
                 // After the last frame, its i-vector.
                 let last = pipeline.ivector(features.rows - 1).unwrap();
                 assert_eq!(pipeline.ivector(9999).unwrap(), last);
                 assert_eq!(pipeline.diagnostics().unwrap(), expected.diagnostics());
-                (speaker, state) = (pipeline.speaker(), expected.adaptation_state());
+                (speaker, state) = (pipeline.speaker().unwrap(), expected.adaptation_state());
                 assert_eq!(speaker.adaptation.as_ref(), Some(&state));
                 assert!(pipeline.accept(16000.0, &[1.0]).is_err());
             }
@@ -317,11 +348,11 @@ mod tests {
         pipeline.accept(16000.0, &samples).unwrap();
         pipeline.finish().unwrap();
         assert_eq!((pipeline.ivector(3).unwrap(), pipeline.has_ivectors()), (None, false));
-        assert_eq!((pipeline.speaker(), pipeline.ready()), (Speaker::default(), 23));
+        assert_eq!((pipeline.speaker().unwrap(), pipeline.ready()), (Speaker::default(), 23));
         assert_eq!((pipeline.model().dim(), pipeline.model().ivector_dim()), (3, None));
         assert_eq!((pipeline.model().frame_shift(), pipeline.model().sample_rate()), (0.01, 16000.0));
         let features = whole(&samples);
-        assert!((0..23).all(|t| pipeline.frame(t).unwrap() == features.row(t)));
+        assert!((0..23).all(|t| pipeline.frame(t).unwrap().unwrap() == features.row(t)));
         // A frame that does not count is as if it were not there.
         let mut pipeline = OnlineFeaturePipeline::new(model(false, ivectors()), Speaker::default()).unwrap();
         pipeline.change_weights([]).unwrap();
@@ -337,19 +368,131 @@ mod tests {
         let samples = signal(160_000, 4);
         let mut options = options();
         options.frames.max_feature_vectors = Some(201);
-        let cmvn = Some((OnlineCmvnOptions::default(), global(3)));
         let ivectors = ivectors();
-        let model = Arc::new(PipelineModel::new(options, cmvn, ivectors.clone()).unwrap());
+        let model = Arc::new(PipelineModel::new(features(options, true), ivectors.clone()).unwrap());
         let mut pipeline = OnlineFeaturePipeline::new(model, Speaker::default()).unwrap();
         pipeline.accept(16000.0, &samples).unwrap();
         pipeline.finish().unwrap();
         assert_eq!(pipeline.ready(), 998);
-        assert!(pipeline.frame(500).is_none() && pipeline.frame(998 - 201).is_some());
+        assert!(pipeline.frame(500).unwrap().is_none() && pipeline.frame(998 - 201).unwrap().is_some());
         let mut all = OnlineFeaturePipeline::new(self::model(true, ivectors), Speaker::default()).unwrap();
         all.accept(16000.0, &samples).unwrap();
         all.finish().unwrap();
         assert_eq!(all.ivector(997).unwrap(), pipeline.ivector(997).unwrap());
-        assert_eq!(all.frame(990), pipeline.frame(990));
+        assert_eq!(all.frame(990).unwrap(), pipeline.frame(990).unwrap());
+    }
+
+    fn pitch_options() -> (PitchOptions, PitchProcessOptions) {
+        let process =
+            PitchProcessOptions { normalization_right_context: 10, ..PitchProcessOptions::default() };
+        (PitchOptions { max_frames_latency: 5, ..PitchOptions::default() }, process)
+    }
+
+    /// Frames that are asked for at the end have the pitch that a whole recording has, behind the base features; normalisation is of all
+    /// columns, and i-vectors are of the base features only.
+    #[test]
+    fn pitch_of_pieces_is_that_of_the_whole() {
+        let samples = signal(9000, 6);
+        let (pitch, process) = pitch_options();
+        let base = whole(&samples);
+        let columns = |noise: bool| {
+            let options = PitchProcessOptions { delta_pitch_noise_stddev: 0.0, ..process.clone() };
+            let process = if noise { process.clone() } else { options };
+            let network = NetworkFeatures { pitch: Some((pitch.clone(), process)), ..options_and_cmvn(None) };
+            Arc::new(PipelineModel::new(network, None).unwrap())
+        };
+        let (expected, _) = kaldi_feat::pitch::extract_and_process(
+            &pitch,
+            &PitchProcessOptions { delta_pitch_noise_stddev: 0.0, ..process.clone() },
+            || 0.0,
+            &samples,
+        )
+        .unwrap();
+        assert_eq!((expected.rows, expected.cols), (base.rows, 3));
+        for piece in [123, 1600, 100_000] {
+            let mut pipeline = OnlineFeaturePipeline::new(columns(false), Speaker::default()).unwrap();
+            assert_eq!(pipeline.model().dim(), 6);
+            for samples in samples.chunks(piece) {
+                pipeline.accept(16000.0, samples).unwrap();
+                let base_frames = pipeline.base.ready();
+                assert!(pipeline.frames_ready() <= base_frames.saturating_sub(10));
+                assert!(pipeline.frames_ready() + 17 >= base_frames);
+                assert_eq!(pipeline.ready(), pipeline.frames_ready());
+                assert!(pipeline.frame(pipeline.frames_ready()).unwrap().is_none());
+            }
+            pipeline.finish().unwrap();
+            assert_eq!(pipeline.frames_ready(), base.rows);
+            // The energy of the signal, and so the NCCF of the search, depends on the piece.
+            let tolerance = if piece > samples.len() { 0.0 } else { 0.05 };
+            for t in 0..base.rows {
+                let frame = pipeline.frame(t).unwrap().unwrap().to_vec();
+                assert_eq!(frame[..3], *base.row(t));
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance;
+                assert!(frame[3..].iter().zip(expected.row(t)).all(close), "frame {t}, pieces of {piece}");
+            }
+        }
+        // With noise, two utterances have the same one; the slope alone differs.
+        let mut noisy = OnlineFeaturePipeline::new(columns(true), Speaker::default()).unwrap();
+        noisy.accept(16000.0, &samples).unwrap();
+        noisy.finish().unwrap();
+        let frame = noisy.frame(7).unwrap().unwrap().to_vec();
+        assert_eq!(frame[3..5], expected.row(7)[..2]);
+        assert!(frame[5] != expected.row(7)[2] && (frame[5] - expected.row(7)[2]).abs() < 0.3);
+        let mut again = OnlineFeaturePipeline::new(columns(true), Speaker::default()).unwrap();
+        again.accept(16000.0, &samples).unwrap();
+        again.finish().unwrap();
+        assert_eq!(again.frame(7).unwrap().unwrap(), frame);
+    }
+
+    fn options_and_cmvn(cmvn: Option<(OnlineCmvnOptions, CmvnStats)>) -> NetworkFeatures {
+        NetworkFeatures { cmvn, ..options().into() }
+    }
+
+    /// With everything at once: pitch is normalised too, a speaker goes on, few frames are kept.
+    #[test]
+    fn pitch_with_normalisation_and_ivectors() {
+        let samples = signal(160_000, 8);
+        let cmvn = Some((OnlineCmvnOptions::default(), global(6)));
+        let with = |kept| {
+            let mut network =
+                NetworkFeatures { pitch: Some(pitch_options()), ..options_and_cmvn(cmvn.clone()) };
+            network.base.frames.max_feature_vectors = kept;
+            Arc::new(PipelineModel::new(network, ivectors()).unwrap())
+        };
+        let run = |model| {
+            let mut pipeline = OnlineFeaturePipeline::new(model, Speaker::default()).unwrap();
+            let mut frames = Vec::new();
+            for samples in samples.chunks(3000) {
+                pipeline.accept(16000.0, samples).unwrap();
+                while let Some(frame) = pipeline.frame(frames.len()).unwrap().map(<[f32]>::to_vec) {
+                    frames.push(frame);
+                }
+            }
+            pipeline.finish().unwrap();
+            assert_eq!((pipeline.frames_ready(), pipeline.ready()), (998, 998));
+            while let Some(frame) = pipeline.frame(frames.len()).unwrap().map(<[f32]>::to_vec) {
+                frames.push(frame);
+            }
+            assert_eq!(frames.len(), 998);
+            (frames, pipeline)
+        };
+        let (all, mut first) = run(with(None));
+        let (few, mut second) = run(with(Some(201)));
+        assert_eq!(all, few);
+        assert!(second.frame(500).unwrap().is_none() && second.frame(998 - 201).unwrap().is_some());
+        let speaker = first.speaker().unwrap();
+        assert_eq!(speaker, second.speaker().unwrap());
+        assert_eq!(speaker.cmvn.as_ref().unwrap().speaker.as_ref().unwrap().count, 998.0);
+        // I-vectors are those of the pipeline without pitch.
+        let mut plain = OnlineFeaturePipeline::new(model(false, ivectors()), Speaker::default()).unwrap();
+        plain.accept(16000.0, &samples).unwrap();
+        plain.finish().unwrap();
+        assert_eq!(plain.ivector(997).unwrap(), first.ivector(997).unwrap());
+        // What comes at once is worked out although nobody has asked for it.
+        let mut late = OnlineFeaturePipeline::new(with(Some(201)), Speaker::default()).unwrap();
+        late.accept(16000.0, &samples).unwrap();
+        late.finish().unwrap();
+        assert_eq!(late.speaker().unwrap().cmvn.unwrap().speaker.unwrap().count, 998.0);
     }
 
     #[test]
@@ -358,17 +501,23 @@ mod tests {
             let error = result.unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         };
-        let cmvn = |dim| Some((OnlineCmvnOptions::default(), global(dim)));
-        refused(PipelineModel::new(options(), cmvn(4), None), "dimension 3, the global statistics of their");
+        let cmvn = Some((OnlineCmvnOptions::default(), global(4)));
+        let features = NetworkFeatures { cmvn, ..options().into() };
+        refused(PipelineModel::new(features, None), "dimension 3, the global statistics of their");
         let mut four = options();
         four.mel.bins = 4;
-        refused(
-            PipelineModel::new(four, None, ivectors()),
-            "dimension 4, those that i-vectors are estimated of 3",
-        );
+        refused(PipelineModel::new(four, ivectors()), "dimension 4, those that i-vectors are estimated of 3");
         let mut none = options();
         none.frames.max_feature_vectors = Some(100);
-        refused(PipelineModel::new(none, None, None), "--max-feature-vectors=100");
+        refused(PipelineModel::new(none, None), "--max-feature-vectors=100");
+        let with_pitch = |pitch| NetworkFeatures {
+            pitch: Some((pitch, PitchProcessOptions::default())),
+            ..options().into()
+        };
+        let eight = PitchOptions { sample_rate: 8000.0, ..PitchOptions::default() };
+        refused(PipelineModel::new(with_pitch(eight), None), "pitch at 8000 Hz every 10 ms does not fit");
+        let slow = PitchOptions { frame_shift: 20.0, ..PitchOptions::default() };
+        refused(PipelineModel::new(with_pitch(slow), None), "every 20 ms");
         let other = Speaker { cmvn: Some(OnlineCmvnState::new(global(2))), adaptation: None };
         let error = OnlineFeaturePipeline::new(model(true, None), other).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("features of dimension 2, expected 3"), "{error}");

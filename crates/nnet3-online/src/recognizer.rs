@@ -123,19 +123,20 @@ impl<G: Graph> Recognizer<G> {
         Ok(())
     }
 
-    /// Runs the network on its next chunk, with the i-vector of the last frame that has come.
+    /// Runs the network on its next chunk, with the i-vector of the last frame that has one.
     fn compute_chunk(&mut self) -> Result<()> {
         let frames = self.network.next_input();
         let last = self.pipeline.frames_ready().saturating_sub(1);
-        let mut input = Vec::with_capacity(frames.len() * self.model.features.dim());
+        let dim = self.model.features.dim();
+        let mut input = Vec::with_capacity(frames.len() * dim);
         for t in frames {
             let t = usize::try_from(t).unwrap_or(0).min(last);
-            let Some(frame) = self.pipeline.frame(t) else {
+            let Some(frame) = self.pipeline.frame(t)? else {
                 return Err(Error::Data(format!("frame {t} is needed, but --max-feature-vectors let it go")));
             };
             input.extend_from_slice(frame);
         }
-        let ivector = match self.pipeline.ivector(last)? {
+        let ivector = match self.pipeline.ivector(usize::MAX)? {
             Some(ivector) => Some(ivector),
             // None is there yet.
             None => self.model.features.ivector_dim().map(|dim| vec![0.0; dim]),
@@ -192,7 +193,7 @@ impl<G: Graph> Recognizer<G> {
     }
 
     /// What is known of the speaker now, for the next utterance.
-    pub fn speaker(&self) -> Speaker {
-        self.pipeline.speaker()
+    pub fn speaker(&mut self) -> Result<Speaker> {
+        Ok(self.pipeline.speaker()?)
     }
 }

@@ -96,7 +96,7 @@ fn features() -> SpectralOptions {
 fn model(features: SpectralOptions) -> RecognizerModel {
     RecognizerModel {
         transitions: Arc::new(transitions()),
-        features: Arc::new(PipelineModel::new(features, None, None).unwrap()),
+        features: Arc::new(PipelineModel::new(features, None).unwrap()),
         silence_weighting: SilenceWeightingOptions {
             silence_phones: BTreeSet::new(),
             silence_weight: 1.0,
@@ -162,7 +162,7 @@ fn pieces_give_what_whole_utterances_do() {
             assert!(recognizer.accept_last(16000.0, &[1.0]).is_err());
             assert_eq!((decoded, recognizer.finish().unwrap()), (frames, true));
             assert_eq!(best(recognizer.decoder()), expected, "{samples} samples in pieces of {piece}");
-            assert_eq!(recognizer.speaker(), Speaker::default());
+            assert_eq!(recognizer.speaker().unwrap(), Speaker::default());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
-use nnet3::options::spectral::FbankArgs;
+use nnet3::options::spectral::{FbankArgs, SpectralArgs};
 
 /// Create Mel-filter bank (FBANK) feature files.
 #[derive(clap::Parser, Debug)]

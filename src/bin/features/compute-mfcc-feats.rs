@@ -2,7 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
-use nnet3::options::spectral::MfccArgs;
+use nnet3::options::spectral::{MfccArgs, SpectralArgs};
 
 /// Create MFCC feature files.
 #[derive(clap::Parser, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;
-use nnet3::options::spectral::PlpArgs;
+use nnet3::options::spectral::{PlpArgs, SpectralArgs};
 
 /// Create PLP feature files.
 #[derive(clap::Parser, Debug)]

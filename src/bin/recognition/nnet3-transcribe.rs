@@ -6,9 +6,9 @@ use std::num::NonZero;
 
 /// Write what is said in wave files, with the model in a folder as vosk has it.
 ///
-/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf), conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst,
-/// graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph has no names, and ivector/ if the network wants
-/// i-vectors. Or it has the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With
+/// The folder has am/final.mdl, conf/mfcc.conf (or conf/fbank.conf or conf/plp.conf), conf/pitch.conf if the network wants pitch,
+/// conf/model.conf, graph/HCLG.fst (or graph/HCLr.fst, graph/Gr.fst and graph/disambig_tid.int), graph/words.txt if the graph
+/// has no names, and ivector/ if the network wants i-vectors. Or it has the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With
 /// am/global_cmvn.stats, its mean is subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
 ///
 /// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each sentence

@@ -157,7 +157,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
             }
             match decoding.utterance(utterance, wave, &speaker)? {
                 Ok(lattice) => {
-                    speaker = decoding.recognizer.speaker();
+                    speaker = decoding.recognizer.speaker()?;
                     output.write(utterance, &lattice)?;
                     messages::log(&format!("Decoded utterance {utterance}"));
                 }

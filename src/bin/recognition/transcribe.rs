@@ -170,7 +170,8 @@ impl<G: Graph> Session<'_, G> {
                 shown.set_message("");
                 shown.suspend(|| each(&segment))?;
                 segments.push(segment);
-                self.recognizer.begin(self.recognizer.speaker())?;
+                let speaker = self.recognizer.speaker()?;
+                self.recognizer.begin(speaker)?;
                 samples.drain(..decoded);
                 before += decoded;
                 self.recognizer.accept(rate, &samples)?;

@@ -69,20 +69,22 @@ impl SpectralOptions {
 
     fn check(&self) -> Result<()> {
         let (num_ceps, most, of) = match &self.kind {
-            Kind::Mfcc { num_ceps, .. } => (*num_ceps, self.mel.bins, "one for each mel bin"),
+            Kind::Mfcc { num_ceps, .. } => (*num_ceps, self.mel.bins, format!("{} mel bins", self.mel.bins)),
             Kind::Plp(PlpOptions { lpc_order: order @ (0 | MOST_LPC_ORDER..), .. }) => {
                 return Err(Error::options(format!(
                     "linear prediction of order {order}: expected 1 to {}",
                     MOST_LPC_ORDER - 1
                 )));
             }
-            Kind::Plp(plp) => (plp.num_ceps, plp.lpc_order + 1, "one more than the order of the prediction"),
+            Kind::Plp(plp) => {
+                (plp.num_ceps, plp.lpc_order + 1, format!("a prediction of order {}", plp.lpc_order))
+            }
             Kind::Fbank { .. } | Kind::Spectrogram { .. } => return Ok(()),
         };
         match num_ceps {
             0 => Err(Error::options("no cepstra are wanted: expected at least 1")),
             _ if num_ceps > most => {
-                Err(Error::options(format!("{num_ceps} cepstra: there are at most {most}, {of}")))
+                Err(Error::options(format!("{num_ceps} cepstra of {of}: there are at most {most}")))
             }
             _ => Ok(()),
         }

@@ -17,6 +17,16 @@ fn options(kind: Kind) -> SpectralOptions {
 const FBANK: Kind = Kind::Fbank { log: true, power: true };
 const MFCC: Kind = Kind::Mfcc { num_ceps: 13, cepstral_lifter: 22.0 };
 
+fn plp(num_ceps: usize, lpc_order: usize) -> Kind {
+    Kind::Plp(PlpOptions {
+        num_ceps,
+        lpc_order,
+        compress_factor: 0.33333,
+        cepstral_lifter: 22.0,
+        cepstral_scale: 1.0,
+    })
+}
+
 /// Tones in noise.
 fn signal(samples: usize) -> Vec<f32> {
     let mut numbers = Numbers(5);
@@ -88,8 +98,9 @@ fn stream(extractor: Extractor, pieces: &[&[f32]], rate: f32) -> Vec<f32> {
 
 #[test]
 fn pieces_give_the_frames_of_the_whole() {
-    for snip_edges in [true, false] {
-        let mut options = options(MFCC);
+    let spectrogram = Kind::Spectrogram { raw_fft: false };
+    for (snip_edges, kind) in [(true, MFCC), (false, MFCC), (true, plp(13, 12)), (true, spectrogram)] {
+        let mut options = options(kind);
         options.frames.snip_edges = snip_edges;
         for samples in [0, 1, 100, 279, 399, 400, 560, 4001] {
             let signal = signal(samples);
@@ -182,6 +193,36 @@ fn dither_changes_features_little_and_repeatably() {
     assert!(largest < 0.1, "{largest}");
 }
 
+/// Spectra against Fourier sums; the energy of a frame without preemphasis, window and offset is that of its samples.
+#[test]
+fn spectra_are_those_of_the_definition() {
+    let signal = signal(800);
+    let mut options = options(Kind::Spectrogram { raw_fft: true });
+    options.frames.window = WindowType::Rectangular;
+    options.frames.preemphasis = 0.0;
+    options.frames.remove_dc_offset = false;
+    let raw = Extractor::new(options.clone()).unwrap().features(&signal, 16000.0, 1.0).unwrap();
+    options.kind = Kind::Spectrogram { raw_fft: false };
+    options.energy.used = true;
+    let logs = Extractor::new(options).unwrap().features(&signal, 16000.0, 1.0).unwrap();
+    assert_eq!((raw.rows, raw.cols, logs.rows, logs.cols), (3, 512, 3, 257));
+    for t in 0..3 {
+        let x: Vec<f64> = signal[t * 160..t * 160 + 400].iter().map(|&x| f64::from(x)).collect();
+        let sum = |bin: usize, f: fn(f64) -> f64| {
+            x.iter().enumerate().map(|(i, x)| x * f(TAU * (bin * i) as f64 / 512.0)).sum::<f64>()
+        };
+        let (re, im) = (|bin| sum(bin, f64::cos), |bin| -sum(bin, f64::sin));
+        let between = (1..256).flat_map(|bin| [re(bin), im(bin)]);
+        let expected: Vec<f64> = [re(0), re(256)].into_iter().chain(between).collect();
+        let scale = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        assert!(raw.row(t).iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5 * scale));
+        let energy = x.iter().map(|x| x * x).sum::<f64>().ln();
+        let power = (1..257).map(|bin| (re(bin).powi(2) + im(bin).powi(2)).ln());
+        let expected: Vec<f64> = [energy].into_iter().chain(power).collect();
+        assert_close(logs.row(t), &expected, 1e-3);
+    }
+}
+
 #[test]
 fn silence_has_finite_features() {
     let features = Extractor::new(options(MFCC)).unwrap().features(&[0.0; 800], 16000.0, 1.0).unwrap();
@@ -207,8 +248,10 @@ fn options_that_make_no_sense() {
     refused(|o| o.mel.low = 8000.0, "8000");
     refused(
         |o| o.kind = Kind::Mfcc { num_ceps: 24, cepstral_lifter: 0.0 },
-        "24 cepstra: there are at most 23",
+        "24 cepstra of 23 mel bins: there are at most 23",
     );
+    refused(|o| o.kind = plp(14, 12), "14 cepstra of a prediction of order 12: there are at most 13");
+    refused(|o| o.kind = plp(3, 0), "linear prediction of order 0");
     let mut extractor = Extractor::new(options(FBANK)).unwrap();
     for warp in [0.0, 100.0, -1.0] {
         assert!(extractor.features(&signal(400), 16000.0, warp).is_err(), "{warp}");

@@ -8,9 +8,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::OnlineCmvnOptions;
+use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
+use kaldi_feat::spectral::SpectralOptions;
 use kaldi_io::object::read_matrix;
 use kaldi_io::text::split_integers;
-use kaldi_online::PipelineModel;
+use kaldi_online::{NetworkFeatures, PipelineModel};
 use kaldi_online::endpoint::{EndpointOptions, EndpointRule};
 use kaldi_online::silence::SilenceWeightingOptions;
 
@@ -20,18 +22,19 @@ use crate::recognition::decoding::SearchArgs;
 use nnet3::messages;
 use nnet3::options::cmvn::OnlineCmvnArgs;
 use nnet3::options::forward::LoopedOptions;
-use nnet3::options::spectral::{FbankArgs, MfccArgs};
+use nnet3::options::pitch::OnlinePitchArgs;
+use nnet3::options::spectral::{FbankArgs, MfccArgs, PlpArgs, SpectralArgs};
 
 // From sound to what a network reads.
 #[derive(Args, Clone, Debug)]
 pub struct PipelineArgs {
-    /// Base feature type [mfcc, fbank]
+    /// Base feature type [mfcc, plp, fbank]
     #[arg(long, default_value = "mfcc")]
     pub feature_type: String,
     /// Configuration file for MFCC features (e.g. conf/mfcc.conf)
     #[arg(long, default_value = "")]
     pub mfcc_config: String,
-    /// Configuration file for PLP features. There are no PLP features here, so it has no effect.
+    /// Configuration file for PLP features (e.g. conf/plp.conf)
     #[arg(long, default_value = "")]
     pub plp_config: String,
     /// Configuration file for filterbank features (e.g. conf/fbank.conf)
@@ -44,10 +47,11 @@ pub struct PipelineArgs {
     /// Filename with global stats for OnlineCmvn for features on nnet3 input (not ivector features)
     #[arg(long, default_value = "")]
     pub global_cmvn_stats: String,
-    /// Append pitch features to raw MFCC/filterbank features. There are no pitch features here: true is an error.
+    /// Append pitch features to raw MFCC/PLP/filterbank features [but not for iVector extraction]
     #[arg(long)]
     pub add_pitch: bool,
-    /// Configuration file for online pitch features. There are no pitch features here, so it has no effect.
+    /// Configuration file for online pitch features, if --add-pitch=true (e.g. conf/online_pitch.conf): options as of
+    /// compute-and-process-kaldi-pitch-feats
     #[arg(long, default_value = "")]
     pub online_pitch_config: String,
     /// Configuration file for online iVector extraction (options as of ivector-extract-online2)
@@ -55,6 +59,18 @@ pub struct PipelineArgs {
     pub ivector_extraction_config: String,
     #[command(flatten)]
     pub silence_weighting: SilenceWeightingArgs,
+}
+
+/// The options of base features in a file that an option names; the usual ones without a name.
+pub fn spectral<A: Args + SpectralArgs>(option: &str, config: &str) -> Result<SpectralOptions> {
+    config_file::read::<A>(option, config)?.options().with_context(|| config.to_owned())
+}
+
+/// The options of pitch in a file; the usual ones without a name.
+pub fn pitch(config: &str) -> Result<(PitchOptions, PitchProcessOptions)> {
+    let args: OnlinePitchArgs = config_file::read("--online-pitch-config", config)?;
+    let process = args.process.options().with_context(|| config.to_owned())?;
+    Ok((args.pitch.options().with_context(|| config.to_owned())?, process))
 }
 
 // What silence counts for i-vectors.
@@ -91,24 +107,18 @@ impl PipelineArgs {
                 ));
             }
         }
-        let features = match self.feature_type.as_str() {
-            "mfcc" => config_file::read::<MfccArgs>("--mfcc-config", &self.mfcc_config)?
-                .options()
-                .with_context(|| self.mfcc_config.clone())?,
-            "fbank" => config_file::read::<FbankArgs>("--fbank-config", &self.fbank_config)?
-                .options()
-                .with_context(|| self.fbank_config.clone())?,
-            "plp" => bail!("--feature-type=plp: there are no PLP features here, expected mfcc or fbank"),
-            other => bail!("--feature-type={other}: expected mfcc or fbank"),
+        let base = match self.feature_type.as_str() {
+            "mfcc" => spectral::<MfccArgs>("--mfcc-config", &self.mfcc_config)?,
+            "fbank" => spectral::<FbankArgs>("--fbank-config", &self.fbank_config)?,
+            "plp" => spectral::<PlpArgs>("--plp-config", &self.plp_config)?,
+            other => bail!("--feature-type={other}: expected mfcc, plp or fbank"),
         };
-        if self.add_pitch {
-            bail!("--add-pitch=true: there are no pitch features here, expected false");
-        }
-        if !self.online_pitch_config.is_empty() {
+        if !self.add_pitch && !self.online_pitch_config.is_empty() {
             messages::warn(
                 "--online-pitch-config option has no effect since you did not supply --add-pitch option.",
             );
         }
+        let pitch = self.add_pitch.then(|| pitch(&self.online_pitch_config)).transpose()?;
         let ivectors = match self.ivector_extraction_config.as_str() {
             "" => None,
             config => {
@@ -117,7 +127,7 @@ impl PipelineArgs {
                 Some(Arc::new(args.read(threads).with_context(|| config.to_owned())?))
             }
         };
-        Ok(PipelineModel::new(features, self.cmvn()?, ivectors)?)
+        Ok(PipelineModel::new(NetworkFeatures { base, pitch, cmvn: self.cmvn()? }, ivectors)?)
     }
 
     /// How features are normalised for the network, if they are.
@@ -286,9 +296,13 @@ mod tests {
         let model = read(&[]).unwrap();
         assert_eq!((model.dim(), model.ivector_dim(), model.sample_rate()), (13, None, 16000.0));
         assert_eq!(read(&["--feature-type=fbank"]).unwrap().dim(), 23);
-        refused(read(&["--feature-type=plp"]), "there are no PLP features");
-        refused(read(&["--feature-type=lpc"]), "--feature-type=lpc: expected mfcc or fbank");
-        refused(read(&["--add-pitch=true"]), "there are no pitch features");
+        assert_eq!(read(&["--feature-type=plp"]).unwrap().dim(), 13);
+        assert_eq!(read(&["--feature-type=plp", "--add-pitch=true"]).unwrap().dim(), 16);
+        refused(read(&["--feature-type=lpc"]), "--feature-type=lpc: expected mfcc, plp or fbank");
+        refused(
+            read(&["--add-pitch=true", "--online-pitch-config=/nonexistent"]),
+            "--online-pitch-config: Cannot open config file: /nonexistent",
+        );
         refused(
             read(&["--mfcc-config=/nonexistent"]),
             "--mfcc-config: Cannot open config file: /nonexistent",

@@ -14,19 +14,19 @@ use kaldi_hmm::TransitionModel;
 use kaldi_io::object::read_matrix;
 use kaldi_online::endpoint::EndpointOptions;
 use kaldi_online::silence::SilenceWeightingOptions;
-use kaldi_online::{PipelineModel, Speaker};
+use kaldi_online::{NetworkFeatures, PipelineModel, Speaker};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::WordBoundaries;
 use nnet3_online::RecognizerModel;
 
 use crate::recognition::options::config_file;
 use crate::recognition::options::ivector::IvectorArgs;
-use crate::recognition::options::online::RecognizerArgs;
+use crate::recognition::options::online::{RecognizerArgs, pitch, spectral};
 use crate::recognition::search_graph::{self, PairFiles, SharedGraph};
 use nnet3::forward::AcousticNetwork;
 use nnet3::messages;
 use nnet3::options::cmvn::OnlineCmvnArgs;
-use nnet3::options::spectral::{FbankArgs, MfccArgs};
+use nnet3::options::spectral::{FbankArgs, MfccArgs, PlpArgs};
 use nnet3::options::weights::WeightsOptions;
 
 /// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
@@ -95,6 +95,12 @@ pub struct PieceArgs {
     /// Options of filterbank features, where the network has those
     #[arg(long, default_value = "")]
     pub fbank_config: String,
+    /// Options of PLP features, where the network has those
+    #[arg(long, default_value = "")]
+    pub plp_config: String,
+    /// Options of pitch, where the network has its features behind the others (as of compute-and-process-kaldi-pitch-feats)
+    #[arg(long, default_value = "")]
+    pub online_pitch_config: String,
     /// Options of search, network and end pointing, as in conf/model.conf
     #[arg(long, default_value = "")]
     pub model_config: String,
@@ -113,13 +119,27 @@ enum GraphFiles {
     Pair { hcl: String, grammar: String, disambiguation: String },
 }
 
+/// Base features, with the name of the file of their options.
+enum Base {
+    Mfcc(String),
+    Fbank(String),
+    Plp(String),
+}
+
+impl Base {
+    /// The first of these files (for MFCC, filterbank and PLP features) that is there.
+    fn of([mfcc, fbank, plp]: [Option<String>; 3]) -> Option<Base> {
+        mfcc.map(Base::Mfcc).or_else(|| fbank.map(Base::Fbank)).or_else(|| plp.map(Base::Plp))
+    }
+}
+
 /// Names of files; of those that need not be there, `None`.
 struct Pieces {
     mdl: String,
     graph: GraphFiles,
     words: Option<String>,
-    mfcc: Option<String>,
-    fbank: Option<String>,
+    base: Base,
+    pitch: Option<String>,
     settings: RecognizerArgs,
     ivectors: Option<IvectorArgs>,
     global_cmvn: Option<String>,
@@ -157,8 +177,9 @@ impl Pieces {
             mdl: args.mdl.clone(),
             graph: GraphFiles::Whole(args.graph.clone()),
             words: named(&args.words),
-            mfcc: named(&args.mfcc_config),
-            fbank: named(&args.fbank_config),
+            base: Base::of([named(&args.mfcc_config), named(&args.fbank_config), named(&args.plp_config)])
+                .unwrap_or(Base::Mfcc(String::new())),
+            pitch: named(&args.online_pitch_config),
             settings: config_file::read("--model-config", &args.model_config)?,
             ivectors,
             global_cmvn: None,
@@ -204,11 +225,19 @@ impl Pieces {
             },
             (_, None, None) => bail!("{folder}: the folder of the model has neither {whole} nor {hcl}"),
         };
-        let names = (format!("{conf}mfcc.conf"), format!("{conf}fbank.conf"));
-        let (mfcc, fbank) = (or(&args.mfcc_config, &names.0), or(&args.fbank_config, &names.1));
-        if mfcc.is_none() && fbank.is_none() {
-            bail!("{folder}: the folder of the model has neither {} nor {}", names.0, names.1);
-        }
+        let configs = [
+            or(&args.mfcc_config, &format!("{conf}mfcc.conf")),
+            or(&args.fbank_config, &format!("{conf}fbank.conf")),
+            or(&args.plp_config, &format!("{conf}plp.conf")),
+        ];
+        let Some(base) = Base::of(configs) else {
+            bail!(
+                "{folder}: the folder of the model has neither {conf}mfcc.conf nor {conf}fbank.conf nor {conf}plp.conf"
+            );
+        };
+        // vosk's name, or the one that Kaldi's scripts give.
+        let pitch = or(&args.online_pitch_config, &format!("{conf}pitch.conf"))
+            .or_else(|| there(&format!("{conf}online_pitch.conf")));
         let settings = match (args.model_config.as_str(), layout.model_config) {
             ("", None) => config_file::given("options of models whose folder has none", &MODEL_CONFIG)?,
             ("", Some(name)) => config_file::read("--model-config", &needed(name)?)?,
@@ -234,8 +263,8 @@ impl Pieces {
             mdl,
             graph: graph_files,
             words: or(&args.words, &format!("{graph}words.txt")),
-            mfcc,
-            fbank,
+            base,
+            pitch,
             settings,
             ivectors,
             global_cmvn: there(layout.global_cmvn),
@@ -246,19 +275,14 @@ impl Pieces {
 
     /// How features are made, and what is known of speakers beforehand.
     fn features(&self, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
-        let mut features = match (&self.fbank, &self.mfcc) {
-            (Some(config), None) => config_file::read::<FbankArgs>("--fbank-config", config)?
-                .options()
-                .with_context(|| config.clone())?,
-            (_, config) => {
-                let config = config.as_deref().unwrap_or("");
-                config_file::read::<MfccArgs>("--mfcc-config", config)?
-                    .options()
-                    .with_context(|| config.to_owned())?
-            }
+        let mut base = match &self.base {
+            Base::Mfcc(config) => spectral::<MfccArgs>("--mfcc-config", config)?,
+            Base::Fbank(config) => spectral::<FbankArgs>("--fbank-config", config)?,
+            Base::Plp(config) => spectral::<PlpArgs>("--plp-config", config)?,
         };
         // Sound at a higher rate has all that the model needs.
-        features.frames.allow_downsample = true;
+        base.frames.allow_downsample = true;
+        let pitch = self.pitch.as_deref().map(pitch).transpose()?;
         let (mut cmvn, mut speaker) = (None, Speaker::default());
         if let Some(file) = &self.global_cmvn {
             let global = CmvnStats::from_matrix(&read_matrix(file)?).with_context(|| file.clone())?;
@@ -272,7 +296,8 @@ impl Pieces {
             cmvn = Some((options.options()?, global));
         }
         let ivectors = self.ivectors.as_ref().map(|args| args.read(threads)).transpose()?;
-        Ok((PipelineModel::new(features, cmvn, ivectors.map(Arc::new))?, speaker))
+        let features = NetworkFeatures { base, pitch, cmvn };
+        Ok((PipelineModel::new(features, ivectors.map(Arc::new))?, speaker))
     }
 }
 

@@ -1,0 +1,119 @@
+//! Frames for a network: base features with those of pitch behind them, normalised.
+
+use std::collections::VecDeque;
+
+use kaldi_feat::online_cmvn::{OnlineCmvnState, OnlineCmvnStream};
+use kaldi_feat::pitch::PitchStream;
+
+use crate::error::{Error, Result};
+use crate::pipeline::NetworkFeatures;
+
+/// The frames of one utterance, as far as they have come.
+///
+/// Pitch comes later than base features and may change, so a frame is put together when it is first asked for.
+pub(crate) struct NetworkFrames {
+    pitch: Option<PitchStream>,
+    cmvn: Option<OnlineCmvnStream>,
+    /// Frames that are kept at least; all if `None`.
+    kept: Option<usize>,
+    /// Base features of frames that nobody has asked for, after `dropped` and `made`.
+    waiting: VecDeque<Vec<f32>>,
+    /// Whole frames; `dropped` were before them.
+    made: VecDeque<Vec<f32>>,
+    dropped: usize,
+}
+
+impl NetworkFrames {
+    /// Begins an utterance of a speaker whose normalisation is as far as `state`, if something is known.
+    pub fn new(features: &NetworkFeatures, state: Option<OnlineCmvnState>) -> Result<NetworkFrames> {
+        let pitch = features.pitch.as_ref().map(|(pitch, process)| PitchStream::new(pitch, process));
+        let cmvn = features.cmvn.as_ref().map(|(options, global)| {
+            let state = state.unwrap_or_else(|| OnlineCmvnState::new(global.clone()));
+            if state.global.dim() != features.dim() {
+                return Err(Error::data(format!(
+                    "what is known of the speaker is of features of dimension {}, expected {}",
+                    state.global.dim(),
+                    features.dim()
+                )));
+            }
+            Ok(OnlineCmvnStream::new(options.clone(), state)?)
+        });
+        Ok(NetworkFrames {
+            pitch: pitch.transpose()?,
+            cmvn: cmvn.transpose()?,
+            kept: features.base.frames.max_feature_vectors,
+            waiting: VecDeque::new(),
+            made: VecDeque::new(),
+            dropped: 0,
+        })
+    }
+
+    /// Takes the next samples, at this rate (in Hz), for pitch.
+    pub fn accept(&mut self, rate: f32, samples: &[f32]) -> Result<()> {
+        self.pitch.as_mut().map_or(Ok(()), |pitch| Ok(pitch.accept(rate, samples)?))
+    }
+
+    /// Takes the base features of the next frame.
+    pub fn push(&mut self, base: &[f32]) -> Result<()> {
+        self.waiting.push_back(base.to_vec());
+        while let Some(kept) = self.kept
+            && self.waiting.len() + self.made.len() > 2 * kept
+        {
+            if self.made.is_empty() && !self.make()? {
+                break;
+            }
+            self.made.pop_front();
+            self.dropped += 1;
+        }
+        Ok(())
+    }
+
+    /// Says that no more samples come: pitch of the last frames becomes ready.
+    pub fn finish(&mut self) {
+        if let Some(pitch) = &mut self.pitch {
+            pitch.finish();
+        }
+    }
+
+    /// Frames so far.
+    pub fn ready(&self) -> usize {
+        let base = self.dropped + self.made.len() + self.waiting.len();
+        self.pitch.as_ref().map_or(base, |pitch| pitch.ready().min(base))
+    }
+
+    /// Frame `t`; `None` if it is not there yet, or not any more.
+    pub fn frame(&mut self, t: usize) -> Result<Option<&[f32]>> {
+        let Some(at) = t.checked_sub(self.dropped) else { return Ok(None) };
+        while self.made.len() <= at {
+            if !self.make()? {
+                return Ok(None);
+            }
+        }
+        Ok(self.made.get(at).map(Vec::as_slice))
+    }
+
+    /// What the normalisation knows after all frames so far.
+    pub fn state(&mut self) -> Result<Option<OnlineCmvnState>> {
+        if self.cmvn.is_some() {
+            while self.make()? {}
+        }
+        Ok(self.cmvn.as_ref().map(OnlineCmvnStream::state))
+    }
+
+    /// Puts the next frame together. False if it is not ready.
+    fn make(&mut self) -> Result<bool> {
+        let t = self.dropped + self.made.len();
+        if t >= self.ready() {
+            return Ok(false);
+        }
+        let Some(mut frame) = self.waiting.pop_front() else { return Ok(false) };
+        if let Some(pitch) = &mut self.pitch {
+            pitch.append(t, &mut frame);
+        }
+        if let Some(cmvn) = &mut self.cmvn {
+            cmvn.normalize(&mut frame)?;
+        }
+        self.made.push_back(frame);
+        Ok(true)
+    }
+}
