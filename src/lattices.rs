@@ -1,10 +1,12 @@
 //! What the programs around lattices share.
 
 use anyhow::{Context, Result, bail};
-use kaldi_io::TableWriter;
+use kaldi_fst::{Fst, Weight};
+use kaldi_io::{RandomReader, TableWriter};
 use kaldi_io::holder::Holder;
 use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
+use kaldi_io::text::split_integers;
 use nnet3_decode::costs::AcousticCosts;
 use nnet3_decode::determinize::{Event, Report};
 use nnet3_decode::lattice::{compact, expand};
@@ -14,7 +16,7 @@ use nnet3_decode::{
 };
 
 use crate::messages;
-use crate::tables::{Input, Output};
+use crate::tables::{self, Input, Output};
 
 /// The acoustic scale from an option and that for its inverse, of which one at most may differ from 1.
 pub fn acoustic_scale(scale: f32, inverse: f32) -> Result<f64> {
@@ -115,10 +117,11 @@ impl Depths {
         Ok(())
     }
 
-    pub fn log(&self, lattices: u64) {
+    /// Logs the means; `blank` stands behind the number of frames.
+    pub fn log(&self, lattices: u64, blank: &str) {
         if self.frames != 0.0 {
             messages::log(&format!(
-                "Average input-lattice depth (measured at at state level) is {}, output depth is {}, over {} frames  \
+                "Average input-lattice depth (measured at at state level) is {}, output depth is {}, over {}{blank}frames  \
                  (average num-frames = {}).",
                 num(self.states_in / self.frames),
                 num(self.arcs_out / self.frames),
@@ -244,6 +247,46 @@ impl AlignedOutput {
 pub fn scaled<W: AnyLattice>(mut lattice: kaldi_fst::Fst<W>, scale: Scale) -> kaldi_fst::Fst<W> {
     nnet3_decode::lattice::scale(&mut lattice, scale);
     lattice
+}
+
+/// Changes the lattices of a table. A lattice that is empty before or after the change, or that cannot be changed, is left out
+/// with a warning.
+pub fn map<V: Weight, W: Weight, I: Holder<T = Fst<V>>, O: Holder<T = Fst<W>>>(
+    (from, to): (&str, &str),
+    mut change: impl FnMut(Fst<V>) -> nnet3_decode::Result<Fst<W>>,
+) -> Result<Output<O>> {
+    tables::map::<I, O>(from, to, |_, lattice| match nonempty(lattice).and_then(&mut change).and_then(nonempty) {
+        Ok(lattice) => Ok(Ok(lattice)),
+        Err(error) => tables::skip(error),
+    })
+}
+
+/// The lattice, or an error if it is empty.
+pub fn nonempty<W: Weight>(lattice: Fst<W>) -> nnet3_decode::Result<Fst<W>> {
+    if lattice.start.is_some() { Ok(lattice) } else { Err(nnet3_decode::Error::Empty) }
+}
+
+/// Reads a table, and calls `f` with each key, its value, and the value of a second table, if it has the key.
+pub fn for_each_pair<A: Holder, B: Holder<T: Clone>>(
+    (first, second): (&str, &str),
+    mut f: impl FnMut(&str, A::T, Option<B::T>) -> Result<()>,
+) -> Result<()> {
+    let mut others = RandomReader::<B>::open(second)?;
+    Input::<A>::open(first)?.for_each(|key, value| {
+        let other = others.get(key)?.cloned();
+        f(key, value, other)
+    })?;
+    Ok(others.close()?)
+}
+
+/// Phones between colons; none, with a warning, if there is no text.
+pub fn silence_phones(text: &str) -> Result<Vec<i32>> {
+    if text.is_empty() {
+        messages::warn("No silence phones specified, make sure this is what you intended.");
+        return Ok(Vec::new());
+    }
+    split_integers(text, &[':'], false)
+        .with_context(|| format!("--silence-phones={text}: expected integers between colons, as in 1:2:3"))
 }
 
 /// The loop of the programs that add the costs of a language model to lattices.

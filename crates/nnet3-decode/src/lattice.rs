@@ -100,6 +100,21 @@ pub fn add_word_penalty(lattice: &mut CompactLattice, penalty: f32) {
     }
 }
 
+/// Removes the transition-ids.
+pub fn remove_alignments(lattice: &mut CompactLattice) {
+    lattice.map_weights(|weight| weight.string.clear());
+}
+
+/// The acceptor of the words, at the sums of both costs. States keep their numbers.
+pub fn word_fst(lattice: &CompactLattice) -> Fst {
+    let cost = |weight: &CompactLatticeWeight| weight.weight.graph + weight.weight.acoustic;
+    let states = lattice.states.iter().map(|state| State {
+        final_weight: cost(&state.final_weight),
+        arcs: state.arcs.iter().map(|arc| Arc::new(arc.ilabel, cost(&arc.weight), arc.next)).collect(),
+    });
+    Fst { start: lattice.start, states: states.collect() }
+}
+
 /// The lattice with an arc for each transition-id. States keep their numbers; those between the new arcs come after them.
 /// The first of these arcs has word and costs.
 pub fn expand(compact: &CompactLattice) -> Lattice {

@@ -4,12 +4,19 @@
 //! - [`decoder`]: the searches that make them.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
 
+pub mod accuracy;
 pub mod align;
+pub mod combine;
+pub mod compose;
 pub mod costs;
+pub mod cover;
 pub mod decoder;
 pub mod determinize;
+pub mod difference;
 pub mod edit_distance;
+pub mod equivalence;
 pub mod error;
+pub mod expansion;
 pub mod lattice;
 pub mod lm;
 pub mod mbr;
@@ -18,9 +25,11 @@ pub mod order;
 pub mod path;
 pub mod phones;
 pub mod posterior;
+pub mod pronunciation;
 pub mod prune;
 pub mod push;
 pub mod rescore;
+pub mod rescore_pruned;
 pub mod store;
 pub mod times;
 pub mod weight;

@@ -3,6 +3,7 @@
 
 mod arpa;
 mod build;
+pub mod deterministic;
 mod store;
 
 pub use build::{BuildError, Builder};

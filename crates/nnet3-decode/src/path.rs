@@ -201,6 +201,25 @@ pub fn best_paths(lattice: &Lattice, n: usize) -> Result<Vec<Lattice>> {
     Ok(ends.into_iter().zip(finals).map(path).collect())
 }
 
+/// How much more the second best path of a lattice costs than the best one. `None` if there is only one.
+///
+/// # Errors
+/// The lattice has a cycle or no path.
+pub fn confidence(lattice: &Lattice) -> Result<Option<f64>> {
+    let costs: Vec<f64> = best_paths(lattice, 2)?
+        .iter()
+        .map(|path| {
+            let arcs = path.states.iter().flat_map(|state| &state.arcs);
+            arcs.map(|arc| arc.weight.cost()).sum::<f64>() + linear_end(path).cost()
+        })
+        .collect();
+    match costs[..] {
+        [] => Err(Error::NoPath),
+        [best, second, ..] => Ok(Some(second - best)),
+        [_] => Ok(None),
+    }
+}
+
 /// The cost of the best way from each state of a sorted lattice to an end.
 pub(crate) fn costs_to_end<W: AnyLattice>(lattice: &Fst<W>) -> Vec<f64> {
     let mut costs = vec![f64::INFINITY; lattice.states.len()];

@@ -6,7 +6,7 @@ use kaldi_fst::{EPSILON, Fst};
 use kaldi_io::Posterior;
 
 use crate::error::{Error, Result};
-use crate::lattice::{AnyLattice, Lattice};
+use crate::lattice::{AnyLattice, CompactLattice, Lattice};
 use crate::order;
 use crate::times::state_times;
 
@@ -84,4 +84,35 @@ pub fn transition_posteriors(lattice: &mut Lattice) -> Result<Frames> {
     }
     let posterior = frames.into_iter().map(|frame| frame.into_iter().map(|(id, p)| (id, p as f32)).collect());
     Ok(Frames { posterior: posterior.collect(), log_like: sums.total, acoustic })
+}
+
+/// An arc of a compact lattice with its probability.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArcPosterior<'l> {
+    /// The first frame.
+    pub start: usize,
+    pub word: i32,
+    pub ids: &'l [i32],
+    pub posterior: f32,
+}
+
+/// The arcs of a sorted lattice whose probability is above `least`, in the order of states.
+///
+/// # Errors
+/// The lattice is empty, has no path, or ways of different length to a state.
+pub fn arc_posteriors(lattice: &CompactLattice, least: f32) -> Result<Vec<ArcPosterior<'_>>> {
+    let (times, _) = state_times(lattice)?;
+    let sums = forward_backward(lattice)?;
+    let mut arcs = Vec::new();
+    for (s, state) in lattice.numbered() {
+        let Some(start) = times[s as usize] else { continue };
+        for arc in &state.arcs {
+            let path = sums.forward[s as usize] - arc.weight.weight.cost() + sums.backward[arc.next as usize];
+            let posterior = (path - sums.total).exp() as f32;
+            if posterior > least {
+                arcs.push(ArcPosterior { start, word: arc.ilabel, ids: &arc.weight.string, posterior });
+            }
+        }
+    }
+    Ok(arcs)
 }

@@ -18,8 +18,8 @@ pub fn minimize_pushed(lattice: &mut CompactLattice) -> Result<()> {
 }
 
 /// Moves transition-ids that all ways on from a state begin with to the arcs that lead there. Every state must lead to an
-/// end.
-pub(crate) fn push_strings(lattice: &mut CompactLattice) -> Result<()> {
+/// end. The lattice is sorted.
+pub fn push_strings(lattice: &mut CompactLattice) -> Result<()> {
     order::sort(lattice)?;
     // What is moved away from each state.
     let mut prefixes: Vec<Vec<i32>> = vec![Vec::new(); lattice.states.len()];
@@ -54,7 +54,8 @@ pub(crate) fn push_strings(lattice: &mut CompactLattice) -> Result<()> {
 }
 
 /// Moves costs as far to the front as they can be: the best way on from each state but the start then costs nothing.
-pub(crate) fn push_weights(lattice: &mut CompactLattice) -> Result<()> {
+/// The lattice is sorted.
+pub fn push_weights(lattice: &mut CompactLattice) -> Result<()> {
     order::sort(lattice)?;
     let mut to_end = vec![LatticeWeight::ZERO; lattice.states.len()];
     for (s, state) in lattice.numbered().collect::<Vec<_>>().into_iter().rev() {

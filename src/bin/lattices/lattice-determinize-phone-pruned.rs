@@ -86,7 +86,7 @@ pub fn run(options: Options) -> Result<u8> {
         depths.add(&lattice, &mut out)?;
         output.write(key, out, scale, costs.as_ref())
     })?;
-    depths.log(output.done());
+    depths.log(output.done(), " ");
     messages::log(&format!(
         "Done {} lattices, determinization finished earlier than specified by the beam on {warned} of these.",
         output.done()

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use nnet3::lattices;
-use nnet3_decode::rescore::{FstLm, LanguageModel};
+use nnet3_decode::compose::SecondFst;
+use nnet3_decode::rescore::LanguageModel;
 
 /// Add lm_scale * [cost of best path through LM FST] to graph-cost of paths through lattice.
 ///
@@ -24,6 +25,6 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let lm = LanguageModel::Fst(FstLm::new(kaldi_fst::read_fst(&options.lm_fst_in)?));
+    let lm = LanguageModel::Fst(SecondFst::exact(kaldi_fst::read_fst(&options.lm_fst_in)?));
     lattices::rescore((&options.lattice_rspecifier, &options.lattice_wspecifier), &lm, options.lm_scale)
 }

@@ -4,6 +4,7 @@ use kaldi_fst::{Arc, EPSILON, Fst, ops};
 use kaldi_hmm::TransitionModel;
 
 use crate::error::{Error, Result};
+use crate::lattice::Lattice;
 
 /// Adds the costs of transitions to the arcs with transition-ids. `self_loop_scale` is for self-loops and for leaving their
 /// states, `transition_scale` for which way a state is left.
@@ -13,15 +14,7 @@ pub fn add_transition_costs(
     transition_scale: f32,
     self_loop_scale: f32,
 ) -> Result<()> {
-    let cost = |id| match () {
-        () if transition_scale == self_loop_scale => -transition_scale * model.log_prob(id),
-        () if model.is_self_loop(id) => -self_loop_scale * model.log_prob(id),
-        () => {
-            let leaving = model.leaving_log_prob(model.state_index(id));
-            -(self_loop_scale * leaving + transition_scale * model.log_prob_when_leaving(id))
-        }
-    };
-    let costs: Vec<f32> = model.ids().map(cost).collect();
+    let costs = transition_costs(model, transition_scale, self_loop_scale);
     for (s, state) in fst.states.iter_mut().enumerate() {
         for arc in state.arcs.iter_mut().filter(|arc| arc.ilabel != EPSILON) {
             arc.weight += costs.get(arc.ilabel as usize - 1).ok_or(Error::GraphLabel {
@@ -32,6 +25,38 @@ pub fn add_transition_costs(
         }
     }
     Ok(())
+}
+
+/// Adds the costs of transitions to the graph costs of a lattice, as [`add_transition_costs`] does to a graph.
+///
+/// # Errors
+/// The lattice has a transition-id that the model has not.
+pub fn add_transition_costs_to_lattice(
+    lattice: &mut Lattice,
+    model: &TransitionModel,
+    transition_scale: f32,
+    self_loop_scale: f32,
+) -> Result<()> {
+    let costs = transition_costs(model, transition_scale, self_loop_scale);
+    let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
+    for arc in arcs.filter(|arc| arc.ilabel != EPSILON) {
+        let cost = costs.get(arc.ilabel as usize - 1);
+        arc.weight.graph += cost.ok_or(Error::TransitionId { found: arc.ilabel, last: costs.len() })?;
+    }
+    Ok(())
+}
+
+/// The cost of each transition-id of the model, from the first.
+fn transition_costs(model: &TransitionModel, transition_scale: f32, self_loop_scale: f32) -> Vec<f32> {
+    let cost = |id| match () {
+        () if transition_scale == self_loop_scale => -transition_scale * model.log_prob(id),
+        () if model.is_self_loop(id) => -self_loop_scale * model.log_prob(id),
+        () => {
+            let leaving = model.leaving_log_prob(model.state_index(id));
+            -(self_loop_scale * leaving + transition_scale * model.log_prob_when_leaving(id))
+        }
+    };
+    model.ids().map(cost).collect()
 }
 
 /// The graph, and behind its final states the graph once more, in which nothing ends: paths that reach the end of the

@@ -5,6 +5,7 @@
 //! with what is owed to each; what could lead to a path outside the beam is never expanded.
 
 mod phones;
+mod reduced;
 mod search;
 mod strings;
 
@@ -17,6 +18,7 @@ use crate::prune::prune;
 use crate::weight::DELTA;
 
 pub use phones::{PhoneOptions, determinize_phones};
+pub use reduced::{Failure, Reduction, determinize_reduced};
 use search::Search;
 
 /// Limits. What is smaller than 1 limits nothing.

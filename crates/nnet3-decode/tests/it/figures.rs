@@ -12,7 +12,8 @@ use nnet3_decode::determinize::{self, Options, PhoneOptions, determinize_connect
 use nnet3_decode::lattice::{expand, scale};
 use nnet3_decode::lm::ConstArpa;
 use nnet3_decode::posterior::transition_posteriors;
-use nnet3_decode::rescore::{FstLm, LanguageModel, rescore};
+use nnet3_decode::compose::SecondFst;
+use nnet3_decode::rescore::{LanguageModel, rescore};
 use nnet3_decode::{
     CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, Scale, mbr, oracle, path, prune, push,
 };
@@ -217,7 +218,7 @@ fn projected() -> Fst {
 
 #[test]
 fn rescoring() {
-    let lm = LanguageModel::Fst(FstLm::new(projected()));
+    let lm = LanguageModel::Fst(SecondFst::exact(projected()));
     let (subtracted, _) = rescore(plain("rich.lat"), &lm, -1.0).unwrap();
     assert_same_paths(&subtracted, "lm-subtracted.txt", 100);
     let lm = LanguageModel::ConstArpa(read_object(&file("digits.bi.carpa")).unwrap());

@@ -1,0 +1,201 @@
+//! Composition of lattices with FSTs: words of the one are the input of the other, and costs add up.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
+
+use crate::error::{Error, Result};
+use crate::lattice::Lattice;
+use crate::weight::LatticeWeight;
+
+/// Weights that can be added to those of a lattice.
+pub trait AsLatticeWeight: Weight {
+    fn as_lattice_weight(&self) -> LatticeWeight;
+}
+
+/// A cost of an FST is a graph cost.
+impl AsLatticeWeight for f32 {
+    fn as_lattice_weight(&self) -> LatticeWeight {
+        if self.is_zero() { LatticeWeight::ZERO } else { LatticeWeight::new(*self, 0.0) }
+    }
+}
+
+impl AsLatticeWeight for LatticeWeight {
+    fn as_lattice_weight(&self) -> LatticeWeight {
+        *self
+    }
+}
+
+/// The arcs of the second FST that match a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matching {
+    /// Arcs with the word.
+    Exact,
+    /// Arcs with the word. If a state has none, its arc with this label (phi) leads to the state that is asked next, at the
+    /// cost of that arc.
+    BackOff(i32),
+    /// Arcs with the word. If a state has none, its arcs with this label (rho) match any word.
+    Rest(i32),
+}
+
+/// The second FST of a composition: arcs are sorted by input label.
+#[derive(Debug, Clone)]
+pub struct SecondFst<W = f32> {
+    fst: Fst<W>,
+    matching: Matching,
+    /// With [`Matching::Rest`]: the label is replaced on the output side, too.
+    is_acceptor: bool,
+}
+
+impl<W: AsLatticeWeight> SecondFst<W> {
+    /// Sorts arcs. With [`Matching::BackOff`], states that are not final and can back off to a final state become final.
+    ///
+    /// # Errors
+    /// [`Error::BackOffCycle`] if arcs to back off form a cycle.
+    pub fn new(fst: Fst<W>, matching: Matching) -> Result<SecondFst<W>> {
+        let mut second = SecondFst { matching, ..SecondFst::exact(fst) };
+        second.is_acceptor = matches!(matching, Matching::Rest(_)) && second.fst.check_acceptor().is_ok();
+        if let Matching::BackOff(label) = matching {
+            second.propagate_finals(label)?;
+        }
+        Ok(second)
+    }
+
+    /// Sorts arcs. Arcs match by [`Matching::Exact`].
+    pub fn exact(mut fst: Fst<W>) -> SecondFst<W> {
+        for state in &mut fst.states {
+            state.arcs.sort_by_key(|arc| arc.ilabel);
+        }
+        SecondFst { fst, matching: Matching::Exact, is_acceptor: false }
+    }
+
+    fn propagate_finals(&mut self, label: i32) -> Result<()> {
+        let count = self.fst.states.len();
+        // States whose chain of arcs to back off ends.
+        let mut settled = vec![false; count];
+        for first in 0..count as StateId {
+            let (mut chain, mut at) = (Vec::new(), first);
+            while !settled[at as usize] {
+                if chain.len() > count {
+                    return Err(Error::BackOffCycle { state: first, label });
+                }
+                chain.push(at);
+                let Some(arc) = self.arcs(at, label).first() else { break };
+                at = arc.next;
+            }
+            for state in chain.into_iter().rev() {
+                settled[state as usize] = true;
+                if self.fst.state(state).is_final() {
+                    continue;
+                }
+                if let Some(arc) = self.arcs(state, label).first() {
+                    let end = self.fst.state(arc.next).final_weight.times(&arc.weight);
+                    if !self.fst.state(arc.next).final_weight.is_zero() {
+                        self.fst.state_mut(state).final_weight = end;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn arcs(&self, state: StateId, label: i32) -> &[Arc<W>] {
+        let arcs = &self.fst.state(state).arcs;
+        let first = arcs.partition_point(|arc| arc.ilabel < label);
+        let count = arcs[first..].partition_point(|arc| arc.ilabel == label);
+        &arcs[first..first + count]
+    }
+
+    /// Calls `found` with output label, weight and target of each arc that matches a word.
+    fn for_each_match(&self, mut state: StateId, word: i32, mut found: impl FnMut(i32, LatticeWeight, StateId)) {
+        let mut before = LatticeWeight::ONE;
+        let mut arcs = self.arcs(state, word);
+        match self.matching {
+            Matching::BackOff(label) => {
+                // (The label itself is no word.)
+                while arcs.is_empty() && word != label {
+                    let Some(back) = self.arcs(state, label).first() else { return };
+                    before = before.times(&back.weight.as_lattice_weight());
+                    state = back.next;
+                    arcs = self.arcs(state, word);
+                }
+            }
+            Matching::Rest(label) if arcs.is_empty() => arcs = self.arcs(state, label),
+            Matching::Rest(_) | Matching::Exact => {}
+        }
+        for arc in arcs {
+            let output = match self.matching {
+                Matching::Rest(label) if self.is_acceptor && arc.olabel == label => word,
+                _ => arc.olabel,
+            };
+            found(output, before.times(&arc.weight.as_lattice_weight()), arc.next);
+        }
+    }
+}
+
+/// States of a composition with their numbers.
+pub(crate) struct Pairs<T> {
+    pub out: Lattice,
+    numbers: HashMap<T, StateId>,
+    pub waiting: Vec<T>,
+}
+
+impl<T: Clone + Eq + Hash> Pairs<T> {
+    pub fn starting_with(start: T) -> Pairs<T> {
+        let mut pairs = Pairs { out: Lattice::default(), numbers: HashMap::new(), waiting: Vec::new() };
+        pairs.out.start = Some(pairs.number(start));
+        pairs
+    }
+
+    pub fn number(&mut self, place: T) -> StateId {
+        let (out, waiting) = (&mut self.out, &mut self.waiting);
+        *self.numbers.entry(place).or_insert_with_key(|place| {
+            waiting.push(place.clone());
+            out.add_state()
+        })
+    }
+
+    pub fn add_arc(&mut self, from: StateId, labels: (i32, i32), weight: LatticeWeight, next: T) {
+        let next = self.number(next);
+        self.out.state_mut(from).arcs.push(Arc { ilabel: labels.0, olabel: labels.1, weight, next });
+    }
+}
+
+/// The weight of ending in both.
+pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -> LatticeWeight {
+    if !state.is_final() || other.is_zero() { LatticeWeight::ZERO } else { state.final_weight.times(&other) }
+}
+
+/// Composes a lattice with an FST on words. The result has the transition-ids of the first and the output labels of the
+/// second, one path for each pair of paths, and only states on paths. It is empty if no words match.
+pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Lattice {
+    let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Lattice::default() };
+    // Arcs without input of the second FST come before arcs without words of the lattice, so that there is one path for
+    // each pair of paths: the flag says that the last arc was one without a word.
+    let mut pairs = Pairs::starting_with((a, b, false));
+    while let Some((a, b, moved)) = pairs.waiting.pop() {
+        let from = pairs.number((a, b, moved));
+        let state = lattice.state(a);
+        pairs.out.state_mut(from).final_weight =
+            final_weight(state, second.fst.state(b).final_weight.as_lattice_weight());
+        if !moved {
+            for arc in second.arcs(b, EPSILON) {
+                let weight = arc.weight.as_lattice_weight();
+                pairs.add_arc(from, (EPSILON, arc.olabel), weight, (a, arc.next, false));
+            }
+        }
+        for arc in &state.arcs {
+            if arc.olabel == EPSILON {
+                pairs.add_arc(from, (arc.ilabel, EPSILON), arc.weight, (arc.next, b, true));
+                continue;
+            }
+            second.for_each_match(b, arc.olabel, |output, weight, next| {
+                let weight = arc.weight.times(&weight);
+                pairs.add_arc(from, (arc.ilabel, output), weight, (arc.next, next, false));
+            });
+        }
+    }
+    ops::connect(&mut pairs.out);
+    pairs.out
+}

@@ -1,0 +1,64 @@
+//! Paths of a lattice whose words are not those of another.
+
+use std::collections::HashMap;
+
+use kaldi_fst::ops::{self, Side};
+use kaldi_fst::{Arc, EPSILON, Fst, StateId};
+
+use crate::error::{Error, Result};
+use crate::lattice::Lattice;
+
+/// Sequences of words of a lattice at no cost: an acceptor with at most one arc for each word from each state.
+fn words_of(lattice: &Lattice) -> Result<Fst> {
+    let mut words = Fst { start: lattice.start, ..Fst::default() };
+    for (s, state) in lattice.numbered() {
+        words.add_state();
+        words.state_mut(s).final_weight = if state.is_final() { 0.0 } else { f32::INFINITY };
+        words.state_mut(s).arcs =
+            state.arcs.iter().map(|arc| Arc { ilabel: arc.olabel, olabel: arc.olabel, weight: 0.0, next: arc.next }).collect();
+    }
+    ops::project(&mut words, Side::Output);
+    ops::remove_epsilons(&mut words).map_err(|_| Error::Cyclic)?;
+    ops::determinize(&words, usize::MAX).map_err(|error| Error::Data(error.to_string()))
+}
+
+/// The paths of the first lattice whose sequence of words no path of the second has. Empty if there is none.
+///
+/// # Errors
+/// The second lattice has a cycle without words.
+pub fn difference(first: &Lattice, second: &Lattice) -> Result<Lattice> {
+    let words = words_of(second)?;
+    let Some(start) = first.start else { return Ok(Lattice::default()) };
+    // A state of the result: a state of the first lattice, and where the words so far lead in the second, if they do.
+    type Place = (StateId, Option<StateId>);
+    let mut out = Lattice::default();
+    let mut numbers: HashMap<Place, StateId> = HashMap::new();
+    let mut waiting: Vec<Place> = vec![(start, words.start)];
+    out.start = Some(out.add_state());
+    numbers.insert((start, words.start), 0);
+    while let Some(place) = waiting.pop() {
+        let (s, at) = place;
+        let state = first.state(s);
+        let mut arcs = Vec::with_capacity(state.arcs.len());
+        for arc in &state.arcs {
+            let then = match (arc.olabel, at) {
+                (EPSILON, at) => at,
+                (_, None) => None,
+                (word, Some(at)) => words.state(at).arcs.iter().find(|arc| arc.ilabel == word).map(|arc| arc.next),
+            };
+            let next = *numbers.entry((arc.next, then)).or_insert_with(|| {
+                waiting.push((arc.next, then));
+                out.add_state()
+            });
+            arcs.push(Arc { next, ..arc.clone() });
+        }
+        let ends_in_both = at.is_some_and(|at| words.state(at).is_final());
+        let made = out.state_mut(numbers[&place]);
+        made.arcs = arcs;
+        if !ends_in_both {
+            made.final_weight = state.final_weight;
+        }
+    }
+    ops::connect(&mut out);
+    Ok(out)
+}

@@ -1,0 +1,63 @@
+//! `lattice-interp`: interpolates the costs of two lattices of each utterance.
+
+use anyhow::Result;
+use kaldi_fst::{EPSILON, ops};
+use nnet3::tables::Output;
+use nnet3::{lattices, messages};
+use nnet3_decode::compose::{SecondFst, compose};
+use nnet3_decode::lattice::compact;
+use nnet3_decode::{CompactLatticeHolder, Lattice, LatticeHolder, Scale};
+
+/// Takes two archives of lattices (indexed by utterances) and combines the individual lattice pairs (one from each
+/// archive).
+///
+/// Keeps the alignments from the first lattice. Equivalent to projecting the second archive on words (lattice-project),
+/// then composing the pairs of lattices (lattice-compose), then scaling graph and acoustic costs by 0.5 (lattice-scale).
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: lattice-interp ark:1.lats ark:2.lats ark:composed.lats")]
+pub struct Options {
+    /// Scaling factor for the first lattices, from 0 to 1; for the second ones 1 - alpha
+    #[arg(long, default_value_t = 0.5)]
+    alpha: f32,
+    lattice_rspecifier_a: String,
+    lattice_rspecifier_b: String,
+    lattice_wspecifier: String,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let alpha = f64::from(options.alpha);
+    let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
+    let tables = (&*options.lattice_rspecifier_a, &*options.lattice_rspecifier_b);
+    let (mut processed, mut empty, mut missing) = (0u64, 0u64, 0u64);
+    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(tables, |key, first, second| {
+        processed += 1;
+        let Some(second) = second.filter(|second| second.start.is_some()) else {
+            messages::warn(&format!("No lattice found for utterance {key} in {}", options.lattice_rspecifier_b));
+            missing += 1;
+            return Ok(());
+        };
+        let first = lattices::scaled(first, Scale::new(alpha, alpha));
+        let second = words(lattices::scaled(second, Scale::new(1.0 - alpha, 1.0 - alpha)));
+        let composed = compose(&first, &SecondFst::exact(second));
+        if composed.start.is_none() {
+            messages::warn(&format!("For utterance {key}, composed result is empty."));
+            empty += 1;
+            return Ok(());
+        }
+        output.write(key, &compact(&composed))
+    })?;
+    messages::log(&format!(
+        "Done {processed} lattices; {} had nonempty result, {empty} had empty composition; in {missing}, had empty second \
+         lattice.",
+        output.done
+    ));
+    output.finish()
+}
+
+/// The lattice without transition-ids; only states on paths.
+fn words(mut lattice: Lattice) -> Lattice {
+    let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
+    arcs.for_each(|arc| arc.ilabel = if arc.olabel == EPSILON { EPSILON } else { arc.olabel });
+    ops::connect(&mut lattice);
+    lattice
+}
