@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::{Fst, Weight};
-use kaldi_io::{RandomReader, TableWriter};
 use kaldi_io::holder::Holder;
 use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::text::split_integers;
+use kaldi_io::{RandomReader, TableWriter};
 use nnet3_decode::costs::AcousticCosts;
 use nnet3_decode::determinize::{Event, Report};
 use nnet3_decode::lattice::{compact, expand};
@@ -255,9 +255,11 @@ pub fn map<V: Weight, W: Weight, I: Holder<T = Fst<V>>, O: Holder<T = Fst<W>>>(
     (from, to): (&str, &str),
     mut change: impl FnMut(Fst<V>) -> nnet3_decode::Result<Fst<W>>,
 ) -> Result<Output<O>> {
-    tables::map::<I, O>(from, to, |_, lattice| match nonempty(lattice).and_then(&mut change).and_then(nonempty) {
-        Ok(lattice) => Ok(Ok(lattice)),
-        Err(error) => tables::skip(error),
+    tables::map::<I, O>(from, to, |_, lattice| {
+        match nonempty(lattice).and_then(&mut change).and_then(nonempty) {
+            Ok(lattice) => Ok(Ok(lattice)),
+            Err(error) => tables::skip(error),
+        }
     })
 }
 
@@ -271,8 +273,9 @@ pub fn for_each_pair<A: Holder, B: Holder<T: Clone>>(
     (first, second): (&str, &str),
     mut f: impl FnMut(&str, A::T, Option<B::T>) -> Result<()>,
 ) -> Result<()> {
+    let input = Input::<A>::open(first)?;
     let mut others = RandomReader::<B>::open(second)?;
-    Input::<A>::open(first)?.for_each(|key, value| {
+    input.for_each(|key, value| {
         let other = others.get(key)?.cloned();
         f(key, value, other)
     })?;

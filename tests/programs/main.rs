@@ -22,6 +22,7 @@ mod fit;
 mod gpu_option;
 mod ivector_programs;
 mod json;
+mod lattice_programs;
 mod online_programs;
 mod own_pipes;
 mod report;

@@ -375,3 +375,45 @@ fn failures_keep_old_files() {
     assert_eq!(output.status, 255);
     assert!(output.stderr.contains("exit 3") && f.read("old") == "old\n", "{}", output.stderr);
 }
+
+#[test]
+fn counts_of_integers() {
+    let folder = feats("counts");
+    folder.write("a", "u 1 1 3\nv 3\nw 0\n");
+    folder.write("b", "u 1 2 3\nv 3 3\n");
+    let log = run(&folder, "analyze-counts --verbose=1 ark:@a @counts");
+    assert_eq!(log.status, 0, "{}", log.stderr);
+    assert_eq!(folder.read("counts").trim(), "[ 1.5 2.5 0.5 2.5 ]");
+    for words in [
+        "Zero count for label 2",
+        "0\t(0),\t2\t\n1\t(0.2),\t0\t\n2\t(0.4),\t1\t\n",
+        "#total 5 (",
+        "Summed 3 int32 vectors to counts, skipped 0",
+    ] {
+        assert!(log.stderr.contains(words), "{}", log.stderr);
+    }
+    folder.write("frames", "u [ 1 0.5 2 ]\nv [ 1 1 ]\n");
+    folder.write("weights", "u 2\nv 1\nw 1\n");
+    let line = "analyze-counts --counts-dim=6 --frame-weights=ark:@frames --utt-weights=ark:@weights --binary=false ark:@a @counts";
+    let log = run(&folder, line);
+    assert!(log.stderr.contains("Summed 1 int32 vectors to counts, skipped 2"), "{}", log.stderr);
+    assert_eq!(folder.read("counts").trim(), "[ 0.5 3.5 0.5 4.5 0.5 0.5 ]");
+    folder.write("negative", "u -1\n");
+    let log = run(&folder, "analyze-counts ark:@negative @counts");
+    assert!(log.stderr.contains("the integer -1 is negative"), "{}", log.stderr);
+
+    let line = "compare-int-vector --binary=false --write-tot-counts=@tot --write-diff-counts=@diff --write-confusion-matrix=@conf ark:@a ark:@b";
+    let result = run(&folder, line);
+    assert_eq!((result.status, result.stdout.as_str()), (0, "u 3 1\nv 1 0\n"), "{}", result.stderr);
+    assert_eq!(folder.read("tot").trim(), "[ 0 2 0 2 ]");
+    assert_eq!(folder.read("diff").trim(), "[ 0 0.5 0.5 ]");
+    assert_eq!(numbers(&folder.read("conf"))[4..8], [0.0, 1.0, 1.0, 0.0]);
+    for words in [
+        "No key w found in second input.",
+        "For utterance v, lengths differ 1 vs. 2",
+        "Computed difference for 5 utterances, of which 1 had mismatched lengths; corresponding utterance not found for 1",
+        "Average p(different) is 25%, over 4 frames.",
+    ] {
+        assert!(result.stderr.contains(words), "{}", result.stderr);
+    }
+}

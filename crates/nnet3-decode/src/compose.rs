@@ -108,7 +108,12 @@ impl<W: AsLatticeWeight> SecondFst<W> {
     }
 
     /// Calls `found` with output label, weight and target of each arc that matches a word.
-    fn for_each_match(&self, mut state: StateId, word: i32, mut found: impl FnMut(i32, LatticeWeight, StateId)) {
+    fn for_each_match(
+        &self,
+        mut state: StateId,
+        word: i32,
+        mut found: impl FnMut(i32, LatticeWeight, StateId),
+    ) {
         let mut before = LatticeWeight::ONE;
         let mut arcs = self.arcs(state, word);
         match self.matching {

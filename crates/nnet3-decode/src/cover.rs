@@ -1,4 +1,4 @@
-//! Paths that together have every arc of a lattice.
+//! Paths that together go from every state of a lattice to every state that follows it.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,10 @@ pub struct CoverPath {
     pub cost: f64,
 }
 
-/// Takes for each arc the best path through it, unless another path of the cover has that arc, and sorts the paths by cost.
-/// Arcs through which no path leads to an end are left out. The lattice is sorted first.
+/// Takes for each arc the cost of the best path through it, unless another path of the cover goes through its two states, and
+/// sorts by cost. A path is a sequence of states, with the words of the cheapest arcs between them: where an arc has a cheaper
+/// one beside it, the path has that arc's words, as in Kaldi. Arcs through which no path leads to an end are left out. The
+/// lattice is sorted first.
 ///
 /// # Errors
 /// The lattice is empty or has a cycle.
@@ -54,7 +56,9 @@ pub fn path_cover(lattice: &mut CompactLattice) -> Result<Vec<CoverPath>> {
         first
     };
     let best_next: Vec<Option<usize>> = lattice.states.iter().map(best_way_on).collect();
-    let mut covered: HashSet<(StateId, usize)> = HashSet::new();
+    let target = |(s, position): (StateId, usize)| lattice.state(s).arcs[position].next;
+    // Pairs of states.
+    let mut covered: HashSet<(StateId, StateId)> = HashSet::new();
     let mut paths = Vec::new();
     for (s, state) in lattice.numbered() {
         for (position, arc) in state.arcs.iter().enumerate() {
@@ -62,13 +66,14 @@ pub fn path_cover(lattice: &mut CompactLattice) -> Result<Vec<CoverPath>> {
             if cost == f64::INFINITY {
                 continue;
             }
-            let is_best = best_next[s as usize] == Some(position);
-            let is_covered = is_best && before[s as usize].is_some_and(|arc| covered.contains(&arc));
-            covered.insert((s, position));
+            let is_best = best_next[s as usize].is_some_and(|position| target((s, position)) == arc.next);
+            let is_covered =
+                is_best && before[s as usize].is_some_and(|(from, _)| covered.contains(&(from, s)));
+            covered.insert((s, arc.next));
             if is_covered {
                 continue;
             }
-            let mut arcs = vec![(s, position)];
+            let mut arcs = vec![(s, cheapest_parallel(state, position))];
             while let Some(arc) = arcs.last().and_then(|&(s, _)| before[s as usize]) {
                 arcs.push(arc);
             }
@@ -76,7 +81,7 @@ pub fn path_cover(lattice: &mut CompactLattice) -> Result<Vec<CoverPath>> {
             let mut at = arc.next;
             while let Some(position) = best_next[at as usize] {
                 arcs.push((at, position));
-                at = lattice.state(at).arcs[position].next;
+                at = target((at, position));
             }
             let words = arcs.iter().map(|&(s, position)| lattice.state(s).arcs[position].ilabel);
             paths.push(CoverPath {
@@ -88,4 +93,13 @@ pub fn path_cover(lattice: &mut CompactLattice) -> Result<Vec<CoverPath>> {
     }
     paths.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     Ok(paths)
+}
+
+/// The first of the cheapest arcs that lead where this one does.
+fn cheapest_parallel(state: &State<CompactLatticeWeight>, position: usize) -> usize {
+    let next = state.arcs[position].next;
+    let parallel = state.arcs.iter().enumerate().filter(|(_, arc)| arc.next == next);
+    let cheapest =
+        parallel.min_by(|(_, a), (_, b)| a.weight.weight.cost().total_cmp(&b.weight.weight.cost()));
+    cheapest.map_or(position, |(position, _)| position)
 }

@@ -14,8 +14,11 @@ fn words_of(lattice: &Lattice) -> Result<Fst> {
     for (s, state) in lattice.numbered() {
         words.add_state();
         words.state_mut(s).final_weight = if state.is_final() { 0.0 } else { f32::INFINITY };
-        words.state_mut(s).arcs =
-            state.arcs.iter().map(|arc| Arc { ilabel: arc.olabel, olabel: arc.olabel, weight: 0.0, next: arc.next }).collect();
+        words.state_mut(s).arcs = state
+            .arcs
+            .iter()
+            .map(|arc| Arc { ilabel: arc.olabel, olabel: arc.olabel, weight: 0.0, next: arc.next })
+            .collect();
     }
     ops::project(&mut words, Side::Output);
     ops::remove_epsilons(&mut words).map_err(|_| Error::Cyclic)?;
@@ -44,13 +47,15 @@ pub fn difference(first: &Lattice, second: &Lattice) -> Result<Lattice> {
             let then = match (arc.olabel, at) {
                 (EPSILON, at) => at,
                 (_, None) => None,
-                (word, Some(at)) => words.state(at).arcs.iter().find(|arc| arc.ilabel == word).map(|arc| arc.next),
+                (word, Some(at)) => {
+                    words.state(at).arcs.iter().find(|arc| arc.ilabel == word).map(|arc| arc.next)
+                }
             };
             let next = *numbers.entry((arc.next, then)).or_insert_with(|| {
                 waiting.push((arc.next, then));
                 out.add_state()
             });
-            arcs.push(Arc { next, ..arc.clone() });
+            arcs.push(Arc { next, ..*arc });
         }
         let ends_in_both = at.is_some_and(|at| words.state(at).is_final());
         let made = out.state_mut(numbers[&place]);

@@ -31,7 +31,9 @@ pub fn weight_of(lattice: &Lattice, ids: &[i32], words: &[i32]) -> LatticeWeight
                     EPSILON => Some(at),
                     _ => (labels.get(at) == Some(&label)).then_some(at + 1),
                 };
-                let (Some(i), Some(j)) = (after(i, ids, arc.ilabel), after(j, words, arc.olabel)) else { continue };
+                let (Some(i), Some(j)) = (after(i, ids, arc.ilabel), after(j, words, arc.olabel)) else {
+                    continue;
+                };
                 let then = weight.times(&arc.weight);
                 let known = places[arc.next as usize].entry((i, j)).or_insert(LatticeWeight::ZERO);
                 *known = known.plus(&then);

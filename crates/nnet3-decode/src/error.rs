@@ -35,7 +35,9 @@ pub enum Error {
         "the graph has a cycle without transition-ids through state {state} on which costs fall for ever"
     )]
     EpsilonCycle { state: StateId },
-    #[error("state {state} of the FST comes back to itself by arcs with the label {label}, by which it backs off")]
+    #[error(
+        "state {state} of the FST comes back to itself by arcs with the label {label}, by which it backs off"
+    )]
     BackOffCycle { state: StateId, label: i32 },
     #[error("the lattice has {found} frames, but the alignment {expected}")]
     AlignmentLength { found: usize, expected: usize },

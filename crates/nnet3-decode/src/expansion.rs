@@ -58,7 +58,8 @@ pub fn expand_probable(lattice: &mut CompactLattice, least: f64) -> Result<Compa
 pub fn expand_ngrams(lattice: &CompactLattice, order: usize) -> CompactLattice {
     let Some(start) = lattice.start else { return CompactLattice::default() };
     let most = order.saturating_sub(1);
-    let mut copies = Copies { out: CompactLattice::default(), numbers: HashMap::new(), waiting: VecDeque::new() };
+    let mut copies =
+        Copies { out: CompactLattice::default(), numbers: HashMap::new(), waiting: VecDeque::new() };
     copies.out.start = Some(copies.number((start, Vec::new())));
     while let Some((s, history)) = copies.waiting.pop_front() {
         let copy = copies.number((s, history.clone()));

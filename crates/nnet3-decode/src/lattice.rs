@@ -1,6 +1,6 @@
 //! Lattices and compact lattices, and the way from one to the other (`lat/kaldi-lattice.h`, `fstext/lattice-utils-inl.h`).
 
-use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight};
+use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
 
 use crate::order::top_sort;
 use crate::weight::{CompactLatticeWeight, LatticeWeight};
@@ -103,6 +103,14 @@ pub fn add_word_penalty(lattice: &mut CompactLattice, penalty: f32) {
 /// Removes the transition-ids.
 pub fn remove_alignments(lattice: &mut CompactLattice) {
     lattice.map_weights(|weight| weight.string.clear());
+}
+
+/// The lattice without transition-ids, with words on both sides. States keep their numbers.
+pub fn word_lattice(mut lattice: CompactLattice) -> Lattice {
+    remove_alignments(&mut lattice);
+    let mut out = expand(&lattice);
+    ops::project(&mut out, ops::Side::Output);
+    out
 }
 
 /// The acceptor of the words, at the sums of both costs. States keep their numbers.

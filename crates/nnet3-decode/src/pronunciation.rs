@@ -37,8 +37,7 @@ pub fn pronunciations(model: &TransitionModel, lattice: &CompactLattice) -> Resu
     let mut words = Vec::new();
     for arc in linear_arcs(lattice)? {
         let ids = arc.weight.string.iter().map(|&id| checked(model, id)).collect::<Result<Vec<_>>>()?;
-        let segments =
-            model.split_to_phones(&ids).map_err(|error| crate::Error::Data(describe(&error)))?;
+        let segments = model.split_to_phones(&ids).map_err(|error| crate::Error::Data(describe(&error)))?;
         words.push(Pronunciation {
             start,
             word: arc.ilabel,
@@ -127,7 +126,9 @@ fn acceptor(labels: &[i32], loops: &[i32]) -> Fst {
     for position in 0..=labels.len() as StateId {
         let state = out.add_state();
         let next = labels.get(position as usize).map(|&label| Arc::new(label, 0.0, position + 1));
-        out.state_mut(state).arcs.extend(loops.iter().map(|&label| Arc::new(label, 0.0, position)).chain(next));
+        out.state_mut(state)
+            .arcs
+            .extend(loops.iter().map(|&label| Arc::new(label, 0.0, position)).chain(next));
     }
     out.state_mut(labels.len() as StateId).final_weight = 0.0;
     out
@@ -192,4 +193,36 @@ pub fn word_lengths(pronunciations: &[Vec<i32>], phones: &[(i32, i32)]) -> Optio
         out.words.push((word, frames));
     }
     phones.next().is_none().then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two words, 5 = phones 1 2 and 6 = phone 2, with optional silence (phone 9) between; 7 and 8 enclose words.
+    fn lexicon() -> PhoneLexicon {
+        let text = "0 0 9 0 1.5\n0 1 7 5\n1 2 1 0\n2 3 2 0\n3 0 8 0\n0 4 7 6\n4 3 2 0\n0\n";
+        PhoneLexicon::new(kaldi_fst::text::parse(text).unwrap(), 7, 8)
+    }
+
+    #[test]
+    fn phones_are_split_into_words() {
+        let lexicon = lexicon();
+        let found = lexicon.align(&[9, 9, 1, 2, 2, 9], &[5, 6]).unwrap();
+        assert_eq!(found, [vec![0, 9], vec![0, 9], vec![5, 1, 2], vec![6, 2], vec![0, 9]]);
+        assert_eq!(lexicon.align(&[9], &[]).unwrap(), [[0, 9]]);
+        assert_eq!(lexicon.align(&[1, 2], &[5, 3]), Err(NoAlignment::Words));
+        assert_eq!(lexicon.align(&[1, 2], &[6]), Err(NoAlignment::Phones));
+    }
+
+    #[test]
+    fn lengths_of_words_are_sums() {
+        let prons = [vec![0, 9], vec![5, 1, 2]];
+        let found = word_lengths(&prons, &[(9, 4), (1, 3), (2, 5)]).unwrap();
+        assert_eq!((found.words, found.has_mismatch), (vec![(0, 4), (5, 8)], false));
+        let found = word_lengths(&prons, &[(9, 4), (3, 3), (2, 5)]).unwrap();
+        assert_eq!((found.words, found.has_mismatch), (vec![(0, 4), (5, 8)], true));
+        assert_eq!(word_lengths(&prons, &[(9, 4), (1, 3)]), None);
+        assert_eq!(word_lengths(&prons, &[(9, 4), (1, 3), (2, 5), (2, 1)]), None);
+    }
 }

@@ -85,7 +85,8 @@ fn originals(lattice: &CompactLattice) -> Vec<Original> {
         let arcs = state.arcs.iter().enumerate().map(|(position, arc)| {
             (cost(&arc.weight.weight) + originals[arc.next as usize].rest, Some(position))
         });
-        let mut choices: Vec<_> = end.into_iter().chain(arcs).filter(|choice| choice.0 < f32::INFINITY).collect();
+        let mut choices: Vec<_> =
+            end.into_iter().chain(arcs).filter(|choice| choice.0 < f32::INFINITY).collect();
         let rest = choices.iter().map(|choice| choice.0).fold(f32::INFINITY, f32::min);
         choices.iter_mut().for_each(|choice| choice.0 -= rest);
         choices.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -214,7 +215,8 @@ impl<'c, L: DeterministicLm> Composition<'c, L> {
         let composed = &self.states[number as usize];
         let original = &self.originals[composed.state as usize];
         let Some(&(excess, _)) = original.choices.get(composed.choice) else { return };
-        let expected = composed.forward + f64::from(original.rest) + f64::from(composed.delta) + f64::from(excess);
+        let expected =
+            composed.forward + f64::from(original.rest) + f64::from(composed.delta) + f64::from(excess);
         let priority = (expected - f64::from(self.best)) as f32;
         if priority < self.cutoff {
             self.queue.push(Waiting(priority, number));

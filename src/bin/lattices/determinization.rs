@@ -80,6 +80,7 @@ impl PrunedOptions {
             max_arcs: self.max_arcs,
             max_states: self.max_states,
             retry_cutoff: f64::from(self.retry_cutoff),
+            ..determinize::Options::default()
         };
         let costs = (!self.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
         let mut input = lattices::scaled(lattice, self.scale());
@@ -88,6 +89,7 @@ impl PrunedOptions {
         if self.minimize {
             push::minimize_pushed(&mut output)?;
         }
+        order::sort(&mut output)?;
         Ok(Determinized { input, output, costs, report })
     }
 }

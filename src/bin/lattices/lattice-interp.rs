@@ -1,12 +1,11 @@
 //! `lattice-interp`: interpolates the costs of two lattices of each utterance.
 
 use anyhow::Result;
-use kaldi_fst::{EPSILON, ops};
 use nnet3::tables::Output;
 use nnet3::{lattices, messages};
 use nnet3_decode::compose::{SecondFst, compose};
-use nnet3_decode::lattice::compact;
-use nnet3_decode::{CompactLatticeHolder, Lattice, LatticeHolder, Scale};
+use nnet3_decode::lattice::{compact, word_lattice};
+use nnet3_decode::{CompactLatticeHolder, LatticeHolder, Scale};
 
 /// Takes two archives of lattices (indexed by utterances) and combines the individual lattice pairs (one from each
 /// archive).
@@ -29,7 +28,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
     let tables = (&*options.lattice_rspecifier_a, &*options.lattice_rspecifier_b);
     let (mut processed, mut empty, mut missing) = (0u64, 0u64, 0u64);
-    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(tables, |key, first, second| {
+    lattices::for_each_pair::<LatticeHolder, CompactLatticeHolder>(tables, |key, first, second| {
         processed += 1;
         let Some(second) = second.filter(|second| second.start.is_some()) else {
             messages::warn(&format!("No lattice found for utterance {key} in {}", options.lattice_rspecifier_b));
@@ -37,7 +36,7 @@ pub fn run(options: Options) -> Result<u8> {
             return Ok(());
         };
         let first = lattices::scaled(first, Scale::new(alpha, alpha));
-        let second = words(lattices::scaled(second, Scale::new(1.0 - alpha, 1.0 - alpha)));
+        let second = word_lattice(lattices::scaled(second, Scale::new(1.0 - alpha, 1.0 - alpha)));
         let composed = compose(&first, &SecondFst::exact(second));
         if composed.start.is_none() {
             messages::warn(&format!("For utterance {key}, composed result is empty."));
@@ -52,12 +51,4 @@ pub fn run(options: Options) -> Result<u8> {
         output.done
     ));
     output.finish()
-}
-
-/// The lattice without transition-ids; only states on paths.
-fn words(mut lattice: Lattice) -> Lattice {
-    let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
-    arcs.for_each(|arc| arc.ilabel = if arc.olabel == EPSILON { EPSILON } else { arc.olabel });
-    ops::connect(&mut lattice);
-    lattice
 }

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use kaldi_fst::ops::{Side, project};
 use nnet3::{lattices, messages};
-use nnet3_decode::LatticeHolder;
+use nnet3_decode::lattice::word_lattice;
+use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 
 /// Project lattices (in their transducer form); by default makes them word->word transducers (set --project-output=false
 /// for tid->tid).
@@ -19,12 +20,16 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let side = if options.project_output { Side::Output } else { Side::Input };
     let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
-    let output = lattices::map::<_, _, LatticeHolder, LatticeHolder>(tables, |mut lattice| {
-        project(&mut lattice, side);
-        Ok(lattice)
-    })?;
+    let output = match options.project_output {
+        true => lattices::map::<_, _, CompactLatticeHolder, LatticeHolder>(tables, |lattice| {
+            Ok(word_lattice(lattice))
+        })?,
+        false => lattices::map::<_, _, LatticeHolder, LatticeHolder>(tables, |mut lattice| {
+            project(&mut lattice, Side::Input);
+            Ok(lattice)
+        })?,
+    };
     messages::log(&format!("Done projecting {} lattices.", output.done));
     output.finish()
 }

@@ -5,7 +5,7 @@ use nnet3::tables::Output;
 use nnet3::{lattices, messages};
 use nnet3_decode::combine::unite;
 use nnet3_decode::determinize::{Options as Limits, determinize_connected};
-use nnet3_decode::lattice::compact;
+use nnet3_decode::lattice::expand;
 use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 
 /// Takes two archives of lattices (indexed by utterances) and computes the union of the individual lattice pairs (one from
@@ -22,21 +22,22 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
     let tables = (&*options.lattice_rspecifier1, &*options.lattice_rspecifier2);
     let (mut unions, mut missing) = (0u64, 0u64);
-    lattices::for_each_pair::<LatticeHolder, LatticeHolder>(tables, |key, mut lattice, second| {
+    lattices::for_each_pair::<CompactLatticeHolder, LatticeHolder>(tables, |key, first, second| {
         let Some(second) = second else {
             messages::warn(&format!(
                 "No lattice found for utterance {key} in {}. Result of union will be the lattice found in {}",
                 options.lattice_rspecifier2, options.lattice_rspecifier1
             ));
             missing += 1;
-            return match lattice.start {
-                Some(_) => output.write(key, &compact(&lattice)),
+            return match first.start {
+                Some(_) => output.write(key, &first),
                 None => {
                     output.skip(key, nnet3_decode::Error::Empty);
                     Ok(())
                 }
             };
         };
+        let mut lattice = expand(&first);
         unite(&mut lattice, second);
         let unlimited = Limits { max_mem: 0, ..Limits::default() };
         let determinized = determinize_connected(&mut lattice, f64::INFINITY, &unlimited);

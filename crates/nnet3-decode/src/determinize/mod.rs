@@ -33,11 +33,20 @@ pub struct Options {
     /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
     /// done again.
     pub retry_cutoff: f64,
+    /// The memory is looked at when there are this many new states.
+    pub memory_interval: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { delta: DELTA, max_mem: 50_000_000, max_arcs: -1, max_states: -1, retry_cutoff: 0.5 }
+        Options {
+            delta: DELTA,
+            max_mem: 50_000_000,
+            max_arcs: -1,
+            max_states: -1,
+            retry_cutoff: 0.5,
+            memory_interval: 10,
+        }
     }
 }
 

@@ -235,9 +235,6 @@ const STRING_BYTES: usize = 32;
 const ARC_BYTES: usize = 32;
 const ELEMENT_BYTES: usize = 24;
 
-/// The memory is looked at when there are this many new states.
-const MEMORY_INTERVAL: usize = 10;
-
 /// The larger weight and, if they are the same, the better string counts.
 fn compare(strings: &Strings, a: (LatticeWeight, StringId), b: (LatticeWeight, StringId)) -> Ordering {
     a.0.compare(&b.0).then_with(|| match a.1 == b.1 {
@@ -297,7 +294,8 @@ impl Search {
         let above = |count: usize, most: i32| most > 0 && count > most as usize;
         above(self.states.len(), self.options.max_states)
             || above(self.num_arcs, self.options.max_arcs)
-            || self.states.len().is_multiple_of(MEMORY_INTERVAL) && self.out_of_memory(effective_beam, events)
+            || self.states.len().is_multiple_of(self.options.memory_interval)
+                && self.out_of_memory(effective_beam, events)
     }
 
     fn out_of_memory(&mut self, effective_beam: f64, events: &mut Vec<Event>) -> bool {

@@ -8,11 +8,11 @@ use nnet3_decode::align::{
     AlignmentLexicon, LexiconAlignment, PhoneAlignment, WordAlignment, WordBoundaries, align_phones,
     align_words, align_words_by_lexicon, test_alignment,
 };
+use nnet3_decode::compose::SecondFst;
 use nnet3_decode::determinize::{self, Options, PhoneOptions, determinize_connected, determinize_phones};
 use nnet3_decode::lattice::{expand, scale};
 use nnet3_decode::lm::ConstArpa;
 use nnet3_decode::posterior::transition_posteriors;
-use nnet3_decode::compose::SecondFst;
 use nnet3_decode::rescore::{LanguageModel, rescore};
 use nnet3_decode::{
     CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, Scale, mbr, oracle, path, prune, push,

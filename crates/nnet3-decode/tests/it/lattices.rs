@@ -108,7 +108,7 @@ fn orders_of_weights() {
 }
 
 /// States in layers, a layer a frame; some arcs without words, some without transition-ids.
-fn random_lattice(rng: &mut fastrand::Rng) -> Lattice {
+pub fn random_lattice(rng: &mut fastrand::Rng) -> Lattice {
     let (frames, width) = (rng.usize(1..6), rng.usize(1..4));
     let mut out = Lattice::default();
     out.start = Some(out.add_state());
@@ -138,9 +138,9 @@ fn random_lattice(rng: &mut fastrand::Rng) -> Lattice {
     out
 }
 
-type Paths = Vec<(Vec<i32>, Vec<i32>, f64)>;
+pub type Paths = Vec<(Vec<i32>, Vec<i32>, f64)>;
 
-fn all_paths(lattice: &Lattice) -> Paths {
+pub fn all_paths(lattice: &Lattice) -> Paths {
     fn go(lattice: &Lattice, s: u32, words: &[i32], ids: &[i32], cost: f64, out: &mut Paths) {
         let state = lattice.state(s);
         if state.is_final() {

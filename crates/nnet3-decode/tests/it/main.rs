@@ -4,3 +4,4 @@ mod composed;
 mod decoder;
 mod figures;
 mod lattices;
+mod operations;

@@ -1,0 +1,574 @@
+//! Operations on lattices, on random small ones, beside what all of their paths say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kaldi_fst::{Arc, Fst, State};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::read_object;
+use nnet3_decode::accuracy::{Boosting, Criterion, FrameAccuracy, boost, expected_accuracy};
+use nnet3_decode::combine::{Weights, normalize, unite};
+use nnet3_decode::compose::{Matching, SecondFst, compose};
+use nnet3_decode::cover::path_cover;
+use nnet3_decode::determinize::{Failure, Options, Reduction, determinize_reduced};
+use nnet3_decode::difference::difference;
+use nnet3_decode::equivalence::{are_equivalent, weight_of};
+use nnet3_decode::expansion::{expand_ngrams, expand_probable};
+use nnet3_decode::lattice::{compact, expand, word_fst, word_lattice};
+use nnet3_decode::lm::deterministic::{BackOffFst, DeterministicLm, Replacement};
+use nnet3_decode::posterior::arc_posteriors;
+use nnet3_decode::rescore_pruned::{PrunedOptions, compose_pruned};
+use nnet3_decode::{CompactLattice, Error, Lattice, order, path, prune, push};
+
+use crate::lattices::{Paths, all_paths, random_lattice};
+
+const INFINITY: f32 = f32::INFINITY;
+
+fn sorted(mut paths: Paths) -> Paths {
+    paths.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    paths
+}
+
+#[track_caller]
+fn assert_same(found: Paths, expected: Paths, case: usize) {
+    let (found, expected) = (sorted(found), sorted(expected));
+    let labels = |paths: &Paths| paths.iter().map(|p| (p.0.clone(), p.1.clone())).collect::<Vec<_>>();
+    assert_eq!(labels(&found), labels(&expected), "case {case}");
+    for (a, b) in found.iter().zip(&expected) {
+        assert!((a.2 - b.2).abs() < 1e-3, "case {case}: {a:?} instead of {b:?}");
+    }
+}
+
+fn all_compact(lattice: &CompactLattice) -> Paths {
+    all_paths(&expand(lattice))
+}
+
+/// An FST of four states; arcs with the labels 1 to 3, some without input, none in a circle without input; arcs with `extra`
+/// as label lead to lower states.
+fn random_fst(rng: &mut fastrand::Rng, extra: Option<i32>, epsilons: bool) -> Fst {
+    let mut fst = Fst { start: Some(3), ..Fst::default() };
+    for s in 0..4u32 {
+        let cost = |rng: &mut fastrand::Rng| rng.i32(-2..5) as f32 + rng.f32();
+        let mut state = State { final_weight: INFINITY, arcs: Vec::new() };
+        if s == 0 || rng.bool() {
+            state.final_weight = cost(rng);
+        }
+        for word in 1..4 {
+            for _ in 0..rng.usize(..if extra.is_some() { 2 } else { 3 }) {
+                let output = if rng.bool() { word } else { rng.i32(0..9) };
+                state.arcs.push(Arc { ilabel: word, olabel: output, weight: cost(rng), next: rng.u32(..4) });
+            }
+        }
+        if s > 0 && epsilons && rng.bool() {
+            let arc = Arc { ilabel: 0, olabel: rng.i32(0..9), weight: cost(rng), next: rng.u32(..s) };
+            state.arcs.push(arc);
+        }
+        if let Some(label) = extra.filter(|_| s > 0 && rng.u8(..4) > 0) {
+            state.arcs.push(Arc { ilabel: label, olabel: label, weight: cost(rng), next: rng.u32(..s) });
+        }
+        fst.states.push(state);
+    }
+    fst
+}
+
+/// What an FST makes of words from a state: outputs and costs, by trying everything.
+fn outputs(fst: &Fst, s: u32, words: &[i32], matching: Matching) -> Vec<(Vec<i32>, f64)> {
+    let state = fst.state(s);
+    let mut out = Vec::new();
+    let mut go_on = |arc: &Arc, output: i32, rest: &[i32]| {
+        for (mut labels, cost) in outputs(fst, arc.next, rest, matching) {
+            if output != 0 {
+                labels.insert(0, output);
+            }
+            out.push((labels, cost + f64::from(arc.weight)));
+        }
+    };
+    state.arcs.iter().filter(|arc| arc.ilabel == 0).for_each(|arc| go_on(arc, arc.olabel, words));
+    let backs = |label: i32| state.arcs.iter().filter(move |arc| arc.ilabel == label);
+    let Some((&word, rest)) = words.split_first() else {
+        // The cost of the end, by backing off if there is no other way.
+        let mut at = (s, 0.0);
+        loop {
+            let state = fst.state(at.0);
+            let back = match matching {
+                Matching::BackOff(label) => state.arcs.iter().find(|arc| arc.ilabel == label),
+                _ => None,
+            };
+            match back {
+                Some(arc) if state.final_weight == INFINITY => at = (arc.next, at.1 + f64::from(arc.weight)),
+                _ => break,
+            }
+        }
+        let end = fst.state(at.0).final_weight;
+        if end < INFINITY {
+            out.push((Vec::new(), at.1 + f64::from(end)));
+        }
+        return out;
+    };
+    let exact: Vec<&Arc> = backs(word).collect();
+    exact.iter().for_each(|arc| go_on(arc, arc.olabel, rest));
+    if exact.is_empty() {
+        match matching {
+            Matching::Exact => {}
+            Matching::BackOff(label) => {
+                // (Arcs without input belong to the state before the word, so they are left out behind a back-off.)
+                let mut at = (s, 0.0);
+                while let Some(back) = fst.state(at.0).arcs.iter().find(|arc| arc.ilabel == label) {
+                    at = (back.next, at.1 + back.weight);
+                    let arcs: Vec<&Arc> =
+                        fst.state(at.0).arcs.iter().filter(|arc| arc.ilabel == word).collect();
+                    if !arcs.is_empty() {
+                        for arc in arcs {
+                            go_on(&Arc { weight: arc.weight + at.1, ..*arc }, arc.olabel, rest);
+                        }
+                        break;
+                    }
+                }
+            }
+            // (The FST here is no acceptor: the output stays.)
+            Matching::Rest(label) => backs(label).for_each(|arc| go_on(arc, arc.olabel, rest)),
+        }
+    }
+    out
+}
+
+#[test]
+fn composition_is_what_every_pair_of_paths_gives() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    let mut nonempty = 0;
+    for case in 0..300 {
+        let lattice = random_lattice(&mut rng);
+        let (matching, fst) = match case % 3 {
+            0 => (Matching::Exact, random_fst(&mut rng, None, true)),
+            1 => (Matching::BackOff(99), random_fst(&mut rng, Some(99), false)),
+            _ => (Matching::Rest(99), random_fst(&mut rng, Some(99), true)),
+        };
+        let mut expected = Vec::new();
+        for (words, ids, cost) in all_paths(&lattice) {
+            for (labels, more) in outputs(&fst, 3, &words, matching) {
+                expected.push((labels, ids.clone(), cost + more));
+            }
+        }
+        let second = SecondFst::new(fst, matching).unwrap();
+        let found = compose(&lattice, &second);
+        nonempty += usize::from(found.start.is_some());
+        assert_same(all_paths(&found), expected, case);
+    }
+    assert!(nonempty > 100, "{nonempty}");
+}
+
+#[test]
+fn both_costs_of_composed_lattices_add_up_and_labels_for_the_rest_become_words() {
+    let mut rng = fastrand::Rng::with_seed(22);
+    for case in 0..100 {
+        let (first, second) = (random_lattice(&mut rng), random_lattice(&mut rng));
+        let second = word_lattice(compact(&second));
+        let mut expected = Vec::new();
+        for (words, ids, cost) in all_paths(&first) {
+            let others = all_paths(&second).into_iter().filter(|other| other.0 == words);
+            expected.extend(others.map(|other| (words.clone(), ids.clone(), cost + other.2)));
+        }
+        assert_same(all_paths(&compose(&first, &SecondFst::exact(second))), expected, case);
+        // An acceptor with one state that takes every word.
+        let state = State { final_weight: 0.5, arcs: vec![Arc::new(99, 0.25, 0), Arc::new(2, 1.0, 0)] };
+        let any = SecondFst::new(Fst { start: Some(0), states: vec![state] }, Matching::Rest(99)).unwrap();
+        let expected = all_paths(&first).into_iter().map(|(words, ids, cost)| {
+            let more: f64 = words.iter().map(|&word| if word == 2 { 1.0 } else { 0.25 }).sum();
+            (words, ids, cost + more + 0.5)
+        });
+        let expected = expected.collect();
+        assert_same(all_paths(&compose(&first, &any)), expected, case);
+    }
+}
+
+#[test]
+fn circles_of_back_offs_are_errors() {
+    let state = |next| State { final_weight: INFINITY, arcs: vec![Arc::new(7, 0.0, next)] };
+    let fst = Fst { start: Some(0), states: vec![state(1), state(0)] };
+    assert_eq!(
+        SecondFst::new(fst.clone(), Matching::BackOff(7)).unwrap_err(),
+        Error::BackOffCycle { state: 0, label: 7 }
+    );
+    assert!(SecondFst::new(fst.clone(), Matching::BackOff(8)).is_ok());
+    let mut free = fst;
+    free.states.iter_mut().for_each(|state| state.arcs[0].ilabel = 0);
+    assert_eq!(BackOffFst::new(free).unwrap_err(), Error::BackOffCycle { state: 0, label: 0 });
+    assert_eq!(BackOffFst::new(Fst::default()).unwrap_err(), Error::EmptyGraph);
+}
+
+#[test]
+fn united_lattices_have_the_paths_of_both_with_their_weights() {
+    let mut rng = fastrand::Rng::with_seed(23);
+    let probability = |paths: &Paths| paths.iter().map(|path| (-path.2).exp()).sum::<f64>();
+    for case in 0..100 {
+        let [mut a, mut b] = [random_lattice(&mut rng), random_lattice(&mut rng)].map(|l| compact(&l));
+        let mut expected = all_compact(&a);
+        expected.extend(all_compact(&b));
+        let mut both = a.clone();
+        unite(&mut both, b.clone());
+        assert_same(all_compact(&both), expected, case);
+        normalize(&mut a, 0.25).unwrap();
+        normalize(&mut b, 0.75).unwrap();
+        assert!((probability(&all_compact(&a)) - 0.25).abs() < 1e-4);
+        unite(&mut a, b);
+        assert!((probability(&all_compact(&a)) - 1.0).abs() < 1e-4);
+    }
+    let mut empty = CompactLattice::default();
+    assert_eq!(normalize(&mut empty, 1.0), Err(Error::Empty));
+    // A start that is entered again: the loop may not lead to the second FST.
+    let looping =
+        Fst { start: Some(0), states: vec![State { final_weight: 0.0, arcs: vec![Arc::new(1, 0.0, 0)] }] };
+    let mut united = looping.clone();
+    unite(&mut united, Fst { start: Some(0), states: vec![State { final_weight: 1.0, arcs: vec![] }] });
+    assert_eq!(united.start, Some(2));
+    assert_eq!(united.state(2).arcs.len(), 2);
+}
+
+#[test]
+fn weights_of_systems() {
+    let weights = |given: &[f32], count| Weights::new(given, count);
+    assert_eq!(weights(&[], 4).weights, [0.25; 4]);
+    let given = weights(&[0.25, 0.75], 2);
+    assert_eq!((given.weights, given.renormalized, given.ignored), (vec![0.25, 0.75], None, false));
+    let given = weights(&[1.0, 3.0], 2);
+    assert_eq!((given.weights, given.renormalized), (vec![0.25, 0.75], Some(4.0)));
+    for wrong in [&[1.0][..], &[-0.5, 1.5], &[0.0, 0.0]] {
+        let given = weights(wrong, 2);
+        assert_eq!((given.weights, given.ignored), (vec![0.5, 0.5], true));
+    }
+}
+
+#[test]
+fn differences_are_paths_with_other_words() {
+    let mut rng = fastrand::Rng::with_seed(24);
+    for case in 0..200 {
+        let (first, second) = (random_lattice(&mut rng), random_lattice(&mut rng));
+        let words: BTreeSet<Vec<i32>> = all_paths(&second).into_iter().map(|path| path.0).collect();
+        let expected = all_paths(&first).into_iter().filter(|path| !words.contains(&path.0)).collect();
+        assert_same(all_paths(&difference(&first, &second).unwrap()), expected, case);
+    }
+    assert_eq!(difference(&Lattice::default(), &Lattice::default()), Ok(Lattice::default()));
+}
+
+/// The last words of all ways to each state, other than epsilons.
+fn histories(lattice: &CompactLattice, most: usize) -> BTreeMap<u32, BTreeSet<Vec<i32>>> {
+    let mut out = BTreeMap::new();
+    let mut waiting = vec![(lattice.start.unwrap(), Vec::new())];
+    while let Some((s, words)) = waiting.pop() {
+        for arc in &lattice.state(s).arcs {
+            let mut words: Vec<i32> = [&words[..], &[arc.ilabel]].concat();
+            words.retain(|&word| word != 0);
+            waiting.push((arc.next, words.split_off(words.len().saturating_sub(most))));
+        }
+        out.entry(s).or_insert_with(BTreeSet::new).insert(words);
+    }
+    out
+}
+
+#[test]
+fn expansions_keep_paths() {
+    let mut rng = fastrand::Rng::with_seed(25);
+    for case in 0..150 {
+        let mut lattice = compact(&random_lattice(&mut rng));
+        let expected = all_compact(&lattice);
+        for least in [0.0, 0.2, 1.0] {
+            let out = expand_probable(&mut lattice, least).unwrap();
+            assert_same(all_compact(&out), expected.clone(), case);
+            let mut entered = vec![0; out.states.len()];
+            out.states.iter().flat_map(|state| &state.arcs).for_each(|arc| entered[arc.next as usize] += 1);
+            // With 0, each arc has its own target: the lattice is a tree. With 1 nothing is expanded.
+            assert!(least > 0.0 || entered.iter().all(|&count| count <= 1));
+            assert!(least < 1.0 || out.states.len() == lattice.states.len());
+        }
+        for n in [1, 2, 3] {
+            let out = expand_ngrams(&lattice, n);
+            assert_same(all_compact(&out), expected.clone(), case);
+            assert!(histories(&out, n - 1).values().all(|words| words.len() == 1), "case {case}, n {n}");
+        }
+    }
+}
+
+#[test]
+fn limited_depth() {
+    let mut rng = fastrand::Rng::with_seed(26);
+    for case in 0..150 {
+        let lattice = compact(&random_lattice(&mut rng));
+        let lowest = |paths: &Paths| paths.iter().map(|path| path.2).fold(f64::INFINITY, f64::min);
+        let all = all_compact(&lattice);
+        for most in [1, 2, 100] {
+            let mut limited = lattice.clone();
+            prune::limit_depth(&mut limited, most).unwrap();
+            assert!(
+                prune::depth_per_frame(&limited).unwrap().iter().all(|&depth| depth as usize <= most + 1)
+            );
+            let kept = all_compact(&limited);
+            assert!((lowest(&kept) - lowest(&all)).abs() < 1e-3, "case {case}");
+            assert!(most < 100 || kept.len() == all.len());
+            assert!(kept.iter().all(|path| all.iter().any(|other| other.0 == path.0 && other.1 == path.1)));
+        }
+    }
+}
+
+#[test]
+fn covers_go_through_every_arc() {
+    let mut rng = fastrand::Rng::with_seed(27);
+    for case in 0..150 {
+        let mut lattice = compact(&random_lattice(&mut rng));
+        kaldi_fst::ops::connect(&mut lattice);
+        let paths = path_cover(&mut lattice).unwrap();
+        let steps: BTreeSet<(u32, u32)> =
+            paths.iter().flat_map(|path| path.states.windows(2).map(|pair| (pair[0], pair[1]))).collect();
+        let arcs = lattice.numbered().flat_map(|(s, state)| state.arcs.iter().map(move |arc| (s, arc.next)));
+        assert!(arcs.into_iter().all(|arc| steps.contains(&arc)), "case {case}");
+        assert!(paths.is_sorted_by(|a, b| a.cost <= b.cost));
+        let lowest = all_compact(&lattice).iter().map(|path| path.2).fold(f64::INFINITY, f64::min);
+        let first = paths.first().map_or(lowest, |path| path.cost);
+        assert!((first - lowest).abs() < 1e-3, "case {case}");
+    }
+    assert_eq!(path_cover(&mut CompactLattice::default()), Err(Error::Empty));
+}
+
+#[test]
+fn equivalence() {
+    let mut rng = fastrand::Rng::with_seed(28);
+    let mut different = 0;
+    for case in 0..100 {
+        let lattice = random_lattice(&mut rng);
+        for (words, ids, _) in all_paths(&lattice) {
+            let same = all_paths(&lattice).into_iter().filter(|path| path.0 == words && path.1 == ids);
+            let best = same.map(|path| path.2).fold(f64::INFINITY, f64::min);
+            assert!((weight_of(&lattice, &ids, &words).cost() - best).abs() < 1e-3, "case {case}");
+        }
+        let mut pushed = compact(&lattice);
+        kaldi_fst::ops::connect(&mut pushed);
+        push::push_strings(&mut pushed).unwrap();
+        push::push_weights(&mut pushed).unwrap();
+        let mut choose = |count: usize| rng.usize(..count);
+        assert!(are_equivalent(lattice.clone(), expand(&pushed), 20, 0.1, &mut choose).unwrap());
+        let mut other = lattice.clone();
+        let last = other.states.len() - 1;
+        other.states[last].final_weight.graph += 1.0;
+        different += usize::from(!are_equivalent(lattice, other, 20, 0.1, &mut choose).unwrap());
+    }
+    assert!(different > 50, "{different}");
+    let none = Lattice::default;
+    assert!(are_equivalent(none(), none(), 5, 0.1, |_| 0).unwrap());
+    assert!(!are_equivalent(none(), random_lattice(&mut rng), 5, 0.1, |_| 0).unwrap());
+}
+
+#[test]
+fn posteriors_of_arcs_and_confidence() {
+    let mut rng = fastrand::Rng::with_seed(29);
+    for case in 0..100 {
+        let mut lattice = compact(&random_lattice(&mut rng));
+        order::sort(&mut lattice).unwrap();
+        let paths = sorted(all_compact(&lattice));
+        let mut costs: Vec<f64> = paths.iter().map(|path| path.2).collect();
+        costs.sort_by(f64::total_cmp);
+        let found = path::confidence(&expand(&lattice)).unwrap();
+        match (found, costs.get(1)) {
+            (Some(found), Some(second)) => assert!((found - (second - costs[0])).abs() < 1e-3, "case {case}"),
+            (found, second) => assert!(found.is_none() && second.is_none(), "case {case}"),
+        }
+        let arcs = arc_posteriors(&lattice, 0.0).unwrap();
+        // Frames and words that are expected, by arcs and by paths. (Ends may have some frames.)
+        let words: f64 = arcs.iter().filter(|arc| arc.word != 0).map(|arc| f64::from(arc.posterior)).sum();
+        let total: f64 = costs.iter().map(|cost| (-cost).exp()).sum();
+        let expected: f64 = paths.iter().map(|path| path.0.len() as f64 * (-path.2).exp() / total).sum();
+        assert!((words - expected).abs() < 1e-3, "case {case}: {words} {expected}");
+        assert!(arc_posteriors(&lattice, 0.5).unwrap().iter().all(|arc| arc.posterior > 0.5));
+    }
+    assert_eq!(path::confidence(&Lattice::default()), Err(Error::NoPath));
+}
+
+/// The cost of words in a model, if it has them.
+fn lm_cost(lm: &mut impl DeterministicLm, words: &[i32]) -> Option<f64> {
+    let (mut state, mut cost) = (lm.start(), 0.0);
+    for &word in words {
+        let (more, next) = lm.arc(state, word)?;
+        (state, cost) = (next, cost + f64::from(more));
+    }
+    let end = lm.final_cost(state);
+    (end < INFINITY).then_some(cost + f64::from(end))
+}
+
+#[test]
+fn pruned_rescoring_keeps_what_is_within_the_beam() {
+    let mut rng = fastrand::Rng::with_seed(30);
+    let mut found_some = 0;
+    for case in 0..200 {
+        let mut lattice = compact(&random_lattice(&mut rng));
+        // One arc for each word, so that the models are deterministic.
+        let lm = |rng: &mut fastrand::Rng, complete: bool| {
+            let mut fst = random_fst(rng, Some(0), false);
+            for (s, state) in (0u32..).zip(&mut fst.states) {
+                if complete {
+                    let labels = if s == 0 { 1..4 } else { 0..1 };
+                    state.arcs.extend(labels.map(|label| Arc::new(label, rng.f32(), 0)));
+                }
+                state.arcs.sort_by_key(|arc| arc.ilabel);
+                state.arcs.dedup_by_key(|arc| arc.ilabel);
+                state.arcs.iter_mut().for_each(|arc| arc.olabel = arc.ilabel);
+            }
+            BackOffFst::new(fst).unwrap()
+        };
+        // Models that have all words, and change costs little.
+        let mut slight = Replacement::new(lm(&mut rng, true), lm(&mut rng, true), 0.03);
+        let mut lm = Replacement::new(lm(&mut rng, false), lm(&mut rng, false), 0.75);
+        let mut expected = Vec::new();
+        for (words, ids, cost) in all_compact(&lattice) {
+            if let Some(more) = lm_cost(&mut lm, &words) {
+                expected.push((words, ids, cost + more));
+            }
+        }
+        let wide = PrunedOptions { beam: 1e4, ..PrunedOptions::default() };
+        let all = compose_pruned(&mut lattice, &mut lm, &wide).unwrap();
+        assert_same(all_compact(&all), expected.clone(), case);
+        let narrow = PrunedOptions { beam: 2.0, initial_arcs: 3, growth: 1.2, max_arcs: 1000 };
+        let some = all_compact(&compose_pruned(&mut lattice, &mut lm, &narrow).unwrap());
+        let lowest = |paths: &Paths| paths.iter().map(|path| path.2).fold(f64::INFINITY, f64::min);
+        assert_eq!(some.is_empty(), expected.is_empty(), "case {case}");
+        found_some += usize::from(some.len() < expected.len());
+        for path in &some {
+            let same = |other: &&(Vec<i32>, Vec<i32>, f64)| other.0 == path.0 && other.1 == path.1;
+            assert!(expected.iter().filter(same).any(|other| (other.2 - path.2).abs() < 1e-3), "case {case}");
+        }
+        // With the other models estimates are good, and the best path is there.
+        let mut best = f64::INFINITY;
+        for (words, _, cost) in all_compact(&lattice) {
+            best = best.min(lm_cost(&mut slight, &words).map_or(f64::INFINITY, |more| cost + more));
+        }
+        let within = PrunedOptions { initial_arcs: 3, ..PrunedOptions::default() };
+        let some = all_compact(&compose_pruned(&mut lattice, &mut slight, &within).unwrap());
+        assert!(
+            some.is_empty() && best == f64::INFINITY || (lowest(&some) - best).abs() < 1e-3,
+            "case {case}"
+        );
+    }
+    assert!(found_some > 20, "{found_some}");
+    let mut lm = BackOffFst::new(random_fst(&mut rng, None, false)).unwrap();
+    let empty = compose_pruned(&mut CompactLattice::default(), &mut lm, &PrunedOptions::default());
+    assert_eq!(empty, Err(Error::Empty));
+}
+
+#[test]
+fn reduced_determinization_stays_within_memory_or_gives_up() {
+    let mut rng = fastrand::Rng::with_seed(31);
+    let reduction = Reduction { beam: 8.0, ratio: 0.5, tries: 8, prune: false };
+    let mut failures = 0;
+    for case in 0..60 {
+        let mut lattice = random_lattice(&mut rng);
+        order::sort(&mut lattice).unwrap();
+        let words: BTreeSet<Vec<i32>> = all_paths(&lattice).into_iter().map(|path| path.0).collect();
+        let mut reports = Vec::new();
+        let mut report = |failure: &Failure| reports.push(failure.clone());
+        let tight = Options { max_mem: 600, ..Options::default() };
+        if let Some(out) = determinize_reduced(&mut lattice, &tight, &reduction, &mut report).unwrap() {
+            assert!(all_compact(&out).iter().all(|path| words.contains(&path.0)), "case {case}");
+        }
+        failures += usize::from(!reports.is_empty());
+        let whole = determinize_reduced(&mut lattice, &Options::default(), &reduction, |failure| {
+            panic!("case {case}: {failure:?}")
+        });
+        let found: BTreeSet<Vec<i32>> =
+            all_compact(&whole.unwrap().unwrap()).into_iter().map(|path| path.0).collect();
+        assert_eq!(found, words, "case {case}");
+        let none = Reduction { tries: 0, ..reduction };
+        assert_eq!(determinize_reduced(&mut lattice, &tight, &none, |_| ()).unwrap(), None);
+    }
+    assert!(failures > 5, "{failures}");
+}
+
+fn model() -> TransitionModel {
+    read_object(&format!("{}/tests/data/mono.mdl", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn accuracies_and_their_derivatives() {
+    let model = model();
+    let ids: Vec<i32> = (1..=model.num_transition_ids() as i32).collect();
+    let (pdf, phone) = (
+        |id: i32| model.pdf(model.transition_id(id).unwrap()),
+        |id: i32| model.phone(model.transition_id(id).unwrap()),
+    );
+    let mut rng = fastrand::Rng::with_seed(32);
+    let silence = vec![phone(ids[0])];
+    for case in 0..200 {
+        let mut lattice = random_lattice(&mut rng);
+        let arcs = lattice.states.iter_mut().flat_map(|state| &mut state.arcs);
+        arcs.filter(|arc| arc.ilabel != 0).for_each(|arc| arc.ilabel = ids[rng.usize(..12.min(ids.len()))]);
+        let paths = all_paths(&lattice);
+        let frames = paths[0].1.len();
+        let alignment: Vec<i32> = (0..frames).map(|_| ids[rng.usize(..12.min(ids.len()))]).collect();
+        let criterion = if rng.bool() { Criterion::Smbr } else { Criterion::Mpfe };
+        let one_silence_class = rng.bool();
+        let right = |found: i32, expected: i32| -> bool {
+            let same = match criterion {
+                Criterion::Smbr => pdf(found) == pdf(expected),
+                Criterion::Mpfe => phone(found) == phone(expected),
+            };
+            let silent = |id| silence.contains(&phone(id));
+            if one_silence_class { same || silent(found) && silent(expected) } else { same && !silent(found) }
+        };
+        let accuracy_of =
+            |path: &[i32]| path.iter().zip(&alignment).filter(|(a, b)| right(**a, **b)).count() as f64;
+        let total: f64 = paths.iter().map(|path| (-path.2).exp()).sum();
+        let mean: f64 = paths.iter().map(|path| accuracy_of(&path.1) * (-path.2).exp() / total).sum();
+        let accuracy =
+            FrameAccuracy { model: &model, criterion, silence_phones: silence.clone(), one_silence_class };
+        let found = expected_accuracy(&mut lattice.clone(), &alignment, &accuracy).unwrap();
+        assert!((found.accuracy - mean).abs() < 1e-4, "case {case}");
+        for (t, frame) in found.posterior.iter().enumerate() {
+            for &(id, value) in frame {
+                let through = paths.iter().filter(|path| path.1[t] == id);
+                let expected: f64 =
+                    through.map(|path| (accuracy_of(&path.1) - mean) * (-path.2).exp() / total).sum();
+                assert!((expected - f64::from(value)).abs() < 1e-4, "case {case}, frame {t}, {id}");
+            }
+        }
+        let mut boosted = lattice.clone();
+        let boosting =
+            Boosting { model: &model, factor: 0.5, silence_phones: silence.clone(), max_silence_error: 0.25 };
+        boost(&mut boosted, &alignment, &boosting).unwrap();
+        let expected = paths.iter().map(|(words, ids, cost)| {
+            let error = |(&a, &b): (&i32, &i32)| match () {
+                () if phone(a) == phone(b) => 0.0,
+                () if silence.contains(&phone(a)) => 0.25,
+                () => 1.0,
+            };
+            let errors: f64 = ids.iter().zip(&alignment).map(error).sum();
+            (words.clone(), ids.clone(), cost - 0.5 * errors)
+        });
+        assert_same(all_paths(&boosted), expected.collect(), case);
+        let longer = [&alignment[..], &[ids[0]]].concat();
+        let wrong = Error::AlignmentLength { found: frames, expected: frames + 1 };
+        assert_eq!(expected_accuracy(&mut lattice.clone(), &longer, &accuracy).unwrap_err(), wrong);
+        assert_eq!(boost(&mut lattice, &longer, &boosting), Err(wrong));
+    }
+}
+
+#[test]
+fn fsts_of_words() {
+    let mut rng = fastrand::Rng::with_seed(33);
+    for case in 0..50 {
+        let lattice = compact(&random_lattice(&mut rng));
+        let expected: Paths =
+            all_compact(&lattice).into_iter().map(|path| (path.0.clone(), path.0, path.2)).collect();
+        assert_same(all_paths(&word_lattice(lattice.clone())), expected.clone(), case);
+        let fst = word_fst(&lattice);
+        let costs: f64 = outputs_of_all(&fst).iter().sum();
+        assert!((costs - expected.iter().map(|path| path.2).sum::<f64>()).abs() < 1e-2, "case {case}");
+    }
+}
+
+/// The costs of all paths.
+fn outputs_of_all(fst: &Fst) -> Vec<f64> {
+    let (mut out, mut waiting) = (Vec::new(), vec![(fst.start.unwrap(), 0.0)]);
+    while let Some((s, cost)) = waiting.pop() {
+        let state = fst.state(s);
+        if state.is_final() {
+            out.push(cost + f64::from(state.final_weight));
+        }
+        waiting.extend(state.arcs.iter().map(|arc| (arc.next, cost + f64::from(arc.weight))));
+    }
+    out
+}
