@@ -291,6 +291,10 @@ fn empty_lattices() {
         "lattice-to-smbr-post @trans.mdl ark:@ali2 ark:@two.lat ark:@out",
         "lattice-union ark:@two.lat ark:@two.lat ark:@out",
         "nbest-to-prons @trans.mdl ark:@two.lat @out",
+        "lattice-depth-per-frame ark:@two.lat ark:@out",
+        "lattice-mbr-decode ark:@two.lat ark:@out",
+        "lattice-to-ctm-conf ark:@two.lat @out",
+        "lattice-to-post ark:@two.lat ark:@out",
     ];
     folder.write("two.project", "good \n0 1 5 5\n1\n\n");
     folder.write("any.txt", "0 0 5 5 1\n0\n");

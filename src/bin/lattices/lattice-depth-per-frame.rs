@@ -23,10 +23,21 @@ pub fn run(options: Options) -> Result<u8> {
     let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut output = Output::<I32VectorHolder>::open(&options.depth_wspecifier)?;
     let mut copies = lattices::open_writer::<CompactLatticeHolder>(options.lattice_wspecifier.as_ref())?;
-    input.for_each(|key, mut lattice| {
-        order::sort(&mut lattice)?;
-        output.write(key, &depth_per_frame(&lattice)?)?;
-        lattices::write(&mut copies, key, &lattice)
+    input.for_each(|key, lattice| {
+        let measured = lattices::nonempty(lattice).and_then(|mut lattice| {
+            order::sort(&mut lattice)?;
+            Ok((depth_per_frame(&lattice)?, lattice))
+        });
+        match measured {
+            Ok((depths, lattice)) => {
+                output.write(key, &depths)?;
+                lattices::write(&mut copies, key, &lattice)
+            }
+            Err(error) => {
+                output.skip(key, error);
+                Ok(())
+            }
+        }
     })?;
     messages::log(&format!("Done {} lattices.", output.done));
     lattices::close(copies)?;

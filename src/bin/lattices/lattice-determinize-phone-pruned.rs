@@ -74,7 +74,15 @@ pub fn run(options: Options) -> Result<u8> {
     input.for_each(|key, lattice| {
         let costs = (!options.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
         let mut lattice = lattices::scaled(lattice, scale);
-        let (mut out, report) = determinize_phones(&model, &mut lattice, f64::from(options.beam), &choices)?;
+        let determinized = determinize_phones(&model, &mut lattice, f64::from(options.beam), &choices);
+        let (mut out, report) = match determinized {
+            Ok(found) => found,
+            Err(error) => {
+                messages::warn(&format!("{key}: {error}"));
+                warned += 1;
+                return Ok(());
+            }
+        };
         lattices::log_events(&report);
         if !report.complete {
             messages::warn(&format!(

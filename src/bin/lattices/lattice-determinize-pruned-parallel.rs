@@ -61,10 +61,17 @@ pub fn run(options: Options) -> Result<u8> {
         },
         vec![worker; threads],
         |(key, determinized)| {
-            let context = || format!("{from}, key '{key}'");
-            let determinized = determinized.with_context(context)?;
+            let determinized = match determinized {
+                Ok(determinized) => determinized,
+                Err(error) => {
+                    messages::warn(&format!("{key}: {error}"));
+                    warned += 1;
+                    return Ok(());
+                }
+            };
             warned += warnings(&key, &determinized);
-            output.write(&key, determinized.output, pruned.scale(), determinized.costs.as_ref()).with_context(context)
+            let written = output.write(&key, determinized.output, pruned.scale(), determinized.costs.as_ref());
+            written.with_context(|| format!("{from}, key '{key}'"))
         },
     )?;
     messages::log(&format!("Done {} lattices, had warnings on {warned} of these.", output.done()));

@@ -28,7 +28,14 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.pruned.write_compact)?;
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
-        let mut determinized = options.pruned.determinize(lattice)?;
+        let mut determinized = match options.pruned.determinize(lattice) {
+            Ok(determinized) => determinized,
+            Err(error) => {
+                messages::warn(&format!("{key}: {error}"));
+                warned += 1;
+                return Ok(());
+            }
+        };
         warned += warnings(key, &determinized);
         depths.add(&determinized.input, &mut determinized.output)?;
         output.write(key, determinized.output, options.pruned.scale(), determinized.costs.as_ref())

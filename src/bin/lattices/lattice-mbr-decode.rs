@@ -48,7 +48,13 @@ pub fn run(options: Options) -> Result<u8> {
     let mut times = lattices::open_writer::<F32PairVectorHolder>(options.times_wspecifier.as_ref())?;
     let (mut done, mut num_words, mut risk) = (0, 0, 0.0_f32);
     input.for_each(|key, lattice| {
-        let outcome = mbr::decode(&lattices::scaled(lattice, scale), None, mbr::Options::default())?;
+        let outcome = match mbr::decode(&lattices::scaled(lattice, scale), None, mbr::Options::default()) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                messages::warn(&format!("{key}: {error}"));
+                return Ok(());
+            }
+        };
         outcome.problems.iter().for_each(|problem| messages::warn(&format!("{key}: {problem}")));
         lattices::write(&mut words, key, &outcome.words)?;
         lattices::write(&mut risks, key, &(outcome.risk as f32))?;

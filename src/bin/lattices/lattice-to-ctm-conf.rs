@@ -82,7 +82,13 @@ pub fn run(options: Options) -> Result<u8> {
             messages::warn(&format!("No 'times' present for utterance {key}"));
             return Ok(());
         }
-        let outcome = mbr::decode(&lattices::scaled(lattice, scale), words.as_deref(), choices)?;
+        let outcome = match mbr::decode(&lattices::scaled(lattice, scale), words.as_deref(), choices) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                messages::warn(&format!("{key}: {error}"));
+                return Ok(());
+            }
+        };
         outcome.problems.iter().for_each(|problem| messages::warn(&format!("{key}: {problem}")));
         for ((word, times), confidence) in outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences)
         {

@@ -33,7 +33,13 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut log_like, mut acoustic, mut frames) = (0.0, 0.0, 0.0);
     input.for_each(|key, lattice| {
         let mut lattice = lattices::scaled(lattice, scale);
-        let sums = transition_posteriors(&mut lattice)?;
+        let sums = match transition_posteriors(&mut lattice) {
+            Ok(sums) => sums,
+            Err(error) => {
+                output.skip(key, error);
+                return Ok(());
+            }
+        };
         log_like += sums.log_like;
         acoustic += sums.acoustic;
         frames += sums.posterior.len() as f64;
