@@ -90,9 +90,9 @@ impl Lines<'_> {
 
 fn number(text: &str, symbols: Option<&Symbols>, what: &str) -> std::result::Result<i64, String> {
     match symbols {
-        Some(symbols) => symbols
-            .number(text)
-            .ok_or_else(|| format!("symbol '{text}' is not in the symbol table {}", symbols.title)),
+        Some(symbols) => symbols.number(text).ok_or_else(|| {
+            format!("symbol '{text}' is not in the symbol table {}{}", symbols.title, symbols.hint(text))
+        }),
         None => match parse_integer::<i64>(text) {
             None => Err(format!("'{text}' is not the number of a {what}")),
             Some(number) if number < 0 => Err(format!("{what} {number} is negative")),

@@ -1,9 +1,12 @@
 //! Graphs of what has been said: all ways in which a transcript can be pronounced, as HMMs
 //! (`decoder/training-graph-compiler.cc`).
 
+use std::collections::BTreeSet;
+
 use kaldi_fst::ops::{self, DELTA, DeterminizeStar, Semiring, Side};
-use kaldi_fst::{Arc, Fst, StateId};
+use kaldi_fst::{Arc, EPSILON, Fst, StateId};
 use kaldi_hmm::{ContextDependency, TransitionModel};
+use rustc_hash::FxHashSet;
 
 use crate::context::{InverseContext, Window, WindowContext, add_subsequential_loop};
 use crate::error::Result;
@@ -55,6 +58,16 @@ impl<'a> TrainingGraphCompiler<'a> {
         ops::sort_arcs(&mut lexicon, Side::Output);
         let disambiguation = disambiguation.to_vec();
         Ok(TrainingGraphCompiler { tree, model, lexicon, disambiguation, subsequential, window, options })
+    }
+
+    /// Returns those of some words that have no pronunciation in the lexicon, each once, in ascending order.
+    pub fn words_without_pronunciation(&self, words: impl IntoIterator<Item = i32>) -> Vec<i32> {
+        let states = &self.lexicon.states;
+        let known: FxHashSet<i32> =
+            states.iter().flat_map(|state| &state.arcs).map(|arc| arc.olabel).collect();
+        let missing: BTreeSet<i32> =
+            words.into_iter().filter(|word| *word != EPSILON && !known.contains(word)).collect();
+        missing.into_iter().collect()
     }
 
     /// The graph of a sequence of words. It is empty if the lexicon does not have them all.

@@ -8,8 +8,9 @@
 //! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: what is stored.
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`mapped`]: files that are looked at where they lie.
-//! - [`log`], [`cli`]: log lines and option syntax.
+//! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about words that look alike.
 
+pub mod alike;
 pub mod cli;
 pub mod compressed;
 pub mod error;

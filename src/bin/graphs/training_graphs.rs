@@ -42,9 +42,38 @@ pub struct Files<'a> {
     pub to: &'a str,
 }
 
+/// What a graph is made of has words.
+pub trait HasWords {
+    /// All words, in any order.
+    fn words(&self) -> Vec<i32>;
+}
+
+impl HasWords for Vec<i32> {
+    fn words(&self) -> Vec<i32> {
+        self.clone()
+    }
+}
+
+impl HasWords for Fst {
+    fn words(&self) -> Vec<i32> {
+        self.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.ilabel).collect()
+    }
+}
+
+/// Says which words are to blame for an empty graph.
+fn why_empty(compiler: &TrainingGraphCompiler, words: Vec<i32>, lexicon: &str) -> String {
+    let missing = compiler.words_without_pronunciation(words);
+    let numbers = nnet3_core::nnet::edit::some_names(missing.iter().map(i32::to_string));
+    match missing.len() {
+        0 => String::new(),
+        1 => format!(": word {numbers} has no pronunciation in {lexicon}"),
+        _ => format!(": words {numbers} have no pronunciation in {lexicon}"),
+    }
+}
+
 /// Makes a graph of each entry of a table. What is wrong with an entry is a warning. Gives how many graphs there are, and
 /// closes the table.
-pub fn compile_table<H: Holder>(
+pub fn compile_table<H: Holder<T: HasWords>>(
     options: &TrainingGraphOptions,
     files: &Files,
     compile: impl Fn(&TrainingGraphCompiler, &H::T) -> kaldi_graph::Result<Fst>,
@@ -65,7 +94,10 @@ pub fn compile_table<H: Holder>(
     Input::<H>::open(files.from)?.for_each(|key, value| {
         match compile(&compiler, &value) {
             Ok(graph) if graph.start.is_some() => return output.write(key, &graph),
-            Ok(_) => messages::warn(&format!("Empty decoding graph for utterance {key}")),
+            Ok(_) => {
+                let why = why_empty(&compiler, value.words(), files.lexicon);
+                messages::warn(&format!("Empty decoding graph for utterance {key}{why}"));
+            }
             Err(error) => messages::warn(&format!("No decoding graph for utterance {key}: {error}")),
         }
         failed += 1;

@@ -10,6 +10,11 @@ use nnet3_decode::edit_distance::align;
 ///
 /// The current implementation uses Levenshtein distance as the distance metric. Of key1 a b c and key1 a d the output is
 /// key1 a a ; b <eps> ; c d
+///
+/// If several alignments have the fewest errors, the result is one that ends with a substitution or match rather than a deletion, and
+/// with either rather than an insertion. compute-wer counts one that ends with an insertion rather than a deletion, and with either
+/// rather than a substitution. So the numbers of insertions, deletions and substitutions may differ between the two; their sum does
+/// not. Both are as in Kaldi.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: align-text ark:text1.txt ark:text2.txt ark,t:alignment.txt\n\
     See also: compute-wer")]

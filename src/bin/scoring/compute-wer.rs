@@ -1,6 +1,6 @@
 //! `compute-wer`: word and sentence error rates.
 
-use crate::scoring::counts::Mode;
+use crate::scoring::counts::{Alike, Mode};
 use anyhow::{Result, bail};
 use kaldi_io::holder::TokenVectorHolder;
 use kaldi_io::{KaldiWriter, RandomReader};
@@ -12,6 +12,11 @@ use serde_json::{Value, json};
 /// Compute WER by comparing different transcriptions.
 ///
 /// Takes two transcription files, in integer or text format, and outputs overall WER statistics to standard output.
+///
+/// If several alignments have the fewest errors, this program counts one that ends with an insertion rather than a deletion, and
+/// with either rather than a substitution. align-text writes one that ends with a substitution or match rather than a deletion, and
+/// with either rather than an insertion. So the numbers of insertions, deletions and substitutions may differ between the two; their
+/// sum does not. Both are as in Kaldi.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: compute-wer --text --mode=present ark:data/train/text ark:hyp_text\n\
     See also: align-text")]
@@ -32,6 +37,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mode: Mode = options.mode.parse()?;
     let mut hypotheses = RandomReader::<TokenVectorHolder>::open(&options.hyp_rspecifier)?;
     let (mut total, mut num_words, mut sentences, mut wrong, mut absent) = (Errors::default(), 0, 0, 0, 0);
+    let mut alike = Alike::default();
     Input::<TokenVectorHolder>::open(&options.ref_rspecifier)?.for_each(|key, reference| {
         let hypothesis = match hypotheses.get(key)? {
             Some(hypothesis) => hypothesis.clone(),
@@ -45,6 +51,9 @@ pub fn run(options: Options) -> Result<u8> {
             }
         };
         let found = errors(&reference, &hypothesis);
+        if found.substitutions > 0 {
+            alike.add(key, &reference, &hypothesis);
+        }
         total.insertions += found.insertions;
         total.deletions += found.deletions;
         total.substitutions += found.substitutions;
@@ -53,6 +62,7 @@ pub fn run(options: Options) -> Result<u8> {
         wrong += usize::from(reference != hypothesis);
         Ok(())
     })?;
+    alike.warn();
     if options.format.is_json() {
         json::print(&json!({
             "wer": rate(total.total(), num_words),

@@ -48,6 +48,11 @@ impl Symbols {
         self.positions.get(&number).map(|&position| self.entries[position].0.as_str())
     }
 
+    /// Hints at a name that looks like this one, which the table does not have: a clause for messages, or nothing.
+    pub fn hint(&self, name: &str) -> String {
+        kaldi_io::alike::hint(name, self.iter().map(|(other, _)| other))
+    }
+
     /// The number of a name, which gets the next free one if it is new.
     pub fn number_or_add(&mut self, name: &str) -> i64 {
         self.number(name).unwrap_or_else(|| {

@@ -6,6 +6,9 @@ use kaldi_fst::store::Symbols;
 use kaldi_io::text::{parse_integer, parse_real};
 use kaldi_io::{KaldiReader, Result};
 
+/// So many warnings have hints at words that look like an unknown one.
+const MOST_HINTS: usize = 30;
+
 /// A line of an n-gram section.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ngram {
@@ -284,10 +287,22 @@ impl Reader<'_> {
         match outcome {
             Ok(()) => Ok(true),
             Err(Wrong::Skipped(word)) => {
-                self.warn(format!("{} skipped: word '{word}' not in symbol table", self.at()));
+                self.warn(format!(
+                    "{} skipped: word '{word}' not in symbol table{}",
+                    self.at(),
+                    self.hint(&word)
+                ));
                 Ok(false)
             }
             Err(Wrong::Error(why)) => Err(self.error(&why)),
+        }
+    }
+
+    /// Hints at a symbol that looks like a word. It looks at all symbols, so only the first warnings have hints.
+    fn hint(&self, word: &str) -> String {
+        match &self.options.words {
+            Words::Symbols(symbols, _) if self.warnings < MOST_HINTS => symbols.hint(word),
+            _ => String::new(),
         }
     }
 
@@ -333,7 +348,9 @@ impl Reader<'_> {
                 (Some(number), _) => i32::try_from(number).map_err(too_large),
                 (None, UnknownWords::Replace(number)) => Ok(number),
                 (None, UnknownWords::Skip) => Err(Wrong::Skipped(word.to_owned())),
-                (None, _) => Err(Wrong::Error(format!("word '{word}' not in symbol table"))),
+                (None, _) => {
+                    Err(Wrong::Error(format!("word '{word}' not in symbol table{}", symbols.hint(word))))
+                }
             },
         }
     }

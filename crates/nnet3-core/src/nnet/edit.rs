@@ -12,6 +12,22 @@ use crate::random::Random;
 use nalgebra::DMatrix;
 use nnet3_matrix::Matrix;
 
+/// All directives, for messages.
+const DIRECTIVES: [&str; 12] = [
+    "convert-to-fixed-affine",
+    "remove-orphan-nodes",
+    "remove-orphan-components",
+    "remove-orphans",
+    "set-learning-rate",
+    "set-learning-rate-factor",
+    "rename-node",
+    "remove-output-nodes",
+    "set-dropout-proportion",
+    "apply-svd",
+    "reduce-rank",
+    "initialize",
+];
+
 /// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
 pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');
@@ -179,7 +195,10 @@ impl Nnet {
                 let rank = line.require_dim("rank")?;
                 self.reduce_rank(&pattern, rank)
             }
-            other => Err(line.error(format!("unknown edit directive '{other}'"))),
+            other => Err(line.error(format!(
+                "unknown edit directive '{other}'; expected one of {}",
+                DIRECTIVES.join(", ")
+            ))),
         }
     }
 
@@ -529,6 +548,16 @@ mod tests {
         assert!(edit(&mut nnet, "rename-node old-name=nothere new-name=y").is_err());
         assert!(edit(&mut nnet, "set-learning-rate learning-rate=1 nmae=x").is_err());
         assert!(edit(&mut nnet, "frobnicate").is_err());
+        let unknown = edit(&mut nnet, "set-learning-rates learning-rate=1").unwrap_err().to_string();
+        assert!(
+            unknown.contains("unknown edit directive 'set-learning-rates'; expected one of convert-to-"),
+            "{unknown}"
+        );
+        // The list has exactly those that are understood.
+        for directive in DIRECTIVES {
+            let result = edit(&mut nnet.clone(), &format!("{directive} no-such-key=1"));
+            assert!(!result.is_err_and(|error| error.to_string().contains("unknown edit")), "{directive}");
+        }
     }
 
     #[test]

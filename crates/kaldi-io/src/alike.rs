@@ -1,0 +1,66 @@
+//! Words that look alike: another Unicode form, or capitals. For messages about words that are not where they should be.
+
+use std::fmt::Write;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Returns a word without what can be missed at a glance: in one Unicode form (NFKC), without capitals.
+pub fn folded(word: &str) -> String {
+    word.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+}
+
+/// Describes the first candidate that looks like the word but is another one: a clause to put behind the message that the word is
+/// missing. Empty if there is no such candidate.
+pub fn hint<'c>(word: &str, mut candidates: impl Iterator<Item = &'c str>) -> String {
+    let sought = folded(word);
+    let found = candidates.find(|candidate| *candidate != word && folded(candidate) == sought);
+    found.map_or_else(String::new, |other| format!(" ({})", difference(word, other)))
+}
+
+/// Says in what two words differ that have the same [`folded`] form.
+pub fn difference(word: &str, other: &str) -> String {
+    let form = |word: &str| -> String { word.nfkc().collect() };
+    if form(word) != form(other) {
+        return format!("'{other}' is there, with other capitals");
+    }
+    let (mut a, mut b): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
+    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    (a, b) = (a.split_off(same), b.split_off(same));
+    while a.len() > 1 && b.len() > 1 && a.last() == b.last() {
+        (a.pop(), b.pop());
+    }
+    format!("'{other}' is there in another Unicode form, with {} for {}", codes(&b), codes(&a))
+}
+
+/// The characters as `U+0061 U+0308`.
+fn codes(characters: &[char]) -> String {
+    let mut out = String::new();
+    for character in characters {
+        let blank = if out.is_empty() { "" } else { " " };
+        let _ = write!(out, "{blank}U+{:04X}", u32::from(*character));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_and_capitals() {
+        let words = ["es", "sp\u{e4}t", "Haus", "\u{fb01}n"];
+        let hint = |word| hint(word, words.into_iter());
+        assert_eq!(
+            hint("spa\u{308}t"),
+            " ('sp\u{e4}t' is there in another Unicode form, with U+00E4 for U+0061 U+0308)"
+        );
+        assert_eq!(hint("haus"), " ('Haus' is there, with other capitals)");
+        assert_eq!(hint("SPA\u{308}T"), " ('sp\u{e4}t' is there, with other capitals)");
+        assert_eq!(
+            hint("fin"),
+            " ('\u{fb01}n' is there in another Unicode form, with U+FB01 for U+0066 U+0069)"
+        );
+        assert_eq!(hint("es"), "");
+        assert_eq!(hint("was"), "");
+    }
+}
