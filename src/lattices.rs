@@ -2,11 +2,13 @@
 
 use anyhow::{Context, Result, bail};
 use kaldi_fst::{Fst, Weight};
+use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::Holder;
 use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::text::split_integers;
 use kaldi_io::{RandomReader, TableWriter};
+use nnet3_decode::align::WordBoundaries;
 use nnet3_decode::costs::AcousticCosts;
 use nnet3_decode::determinize::{Event, Report};
 use nnet3_decode::lattice::{compact, expand};
@@ -41,6 +43,13 @@ pub fn inverse(scale: Scale) -> Scale {
     Scale::new(1.0 / scale.lm, 1.0 / scale.acoustic)
 }
 
+/// Reads the types of a model's phones, and checks them.
+pub fn open_boundaries(rxfilename: &str, model: &TransitionModel) -> Result<WordBoundaries> {
+    let boundaries = WordBoundaries::load(rxfilename)?;
+    boundaries.check(model).with_context(|| rxfilename.to_owned())?;
+    Ok(boundaries)
+}
+
 /// A table for writing, if there is a name for it.
 pub fn open_writer<H: Holder>(wspecifier: Option<&String>) -> Result<Option<TableWriter<H>>> {
     let named = wspecifier.filter(|name| !name.is_empty());
@@ -64,12 +73,17 @@ pub fn open_symbols(rxfilename: &str) -> Result<Option<SymbolTable>> {
     if rxfilename.is_empty() { Ok(None) } else { load().map(Some) }
 }
 
+/// Says that a word has no name.
+pub fn no_name(word: i32) -> String {
+    format!("Word-id {word} not in symbol table.")
+}
+
 /// Writes a line with a key and words to stderr, as a person can read it.
 pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()> {
     let mut line = format!("{key} ");
     for &word in words {
         let name = symbols.name(i64::from(word));
-        line += name.with_context(|| format!("Word-id {word} not in symbol table."))?;
+        line += name.with_context(|| no_name(word))?;
         line.push(' ');
     }
     eprintln!("{line}");

@@ -83,6 +83,15 @@ impl MappedFst {
         self.num_states
     }
 
+    pub fn num_arcs(&self) -> usize {
+        self.num_arcs
+    }
+
+    /// The arcs of all states, which nobody has checked.
+    pub fn all_arcs(&self) -> &[PackedArc] {
+        self.file[self.arcs_at..self.arcs_at + self.num_arcs * ARC_BYTES].as_chunks().0
+    }
+
     /// The final weight of a state, the position of its first arc, how many it has, how many of these have no input label, and
     /// no output label.
     #[inline]

@@ -2,6 +2,8 @@
 
 use kaldi_fst::StateId;
 
+use crate::align::PhoneType;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +26,18 @@ pub enum Error {
     TransitionId { found: i32, last: usize },
     #[error("word {word} is not present in the lexicon")]
     NotInLexicon { word: i32 },
+    #[error(
+        "phone {phone} of the model has no line; expected '{phone} TYPE' with one of the types nonword, begin, end, internal, \
+         singleton"
+    )]
+    NoPhoneType { phone: i32 },
+    #[error(
+        "phone {phone} has the type '{found}', but no phone of the model has the type '{missing}', so words with it would \
+         be lost"
+    )]
+    PhoneTypes { phone: i32, found: PhoneType, missing: PhoneType },
+    #[error("all phones of the model have the type 'nonword', so every word would be lost")]
+    NoPhoneOfWords,
     #[error("the graph is empty")]
     EmptyGraph,
     #[error(

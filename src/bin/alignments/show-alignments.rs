@@ -1,5 +1,6 @@
 //! `show-alignments`: prints alignments in a readable form.
 
+use anyhow::Context;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::holder::I32VectorHolder;
 use kaldi_io::read_object;
@@ -23,7 +24,11 @@ fn lines(model: &TransitionModel, symbols: &SymbolTable, alignment: &[i32]) -> a
     for segment in model.split_to_phones(&model.transition_ids(alignment)?)? {
         let numbers: String = alignment[segment.frames].iter().map(|id| format!("{id} ")).collect();
         let numbers = format!("[ {numbers}] ");
-        let name = format!("{} ", symbols.name(segment.phone.into()).unwrap_or_default());
+        let phone = symbols.name(segment.phone.into());
+        let name = format!(
+            "{} ",
+            phone.with_context(|| format!("Phone-id {} not in symbol table.", segment.phone))?
+        );
         let width = numbers.chars().count().max(name.chars().count());
         ids += &format!("{numbers:width$}");
         names += &format!("{name:width$}");

@@ -3,14 +3,15 @@
 use anyhow::Result;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::read_object;
-use nnet3::lattices::AlignedOutput;
+use nnet3::lattices::{self, AlignedOutput};
 use nnet3::tables::Input;
 use nnet3_decode::CompactLatticeHolder;
-use nnet3_decode::align::{WordAlignment, WordBoundaries, align_words, test_alignment};
+use nnet3_decode::align::{WordAlignment, align_words, test_alignment};
 
 /// Convert lattices so that the arcs in the CompactLattice format correspond with words (i.e. aligned with word boundaries).
 ///
 /// The word-boundary file has format (on each line): <integer-phone-id> [begin|end|singleton|internal|nonword]
+/// Every phone of the model needs a line.
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "e.g.: lattice-align-words --silence-label=4320 --partial-word-label=4324 \\\n\
       data/lang/phones/word_boundary.int final.mdl ark:1.lats ark:aligned.lats\n\
@@ -42,7 +43,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let model: TransitionModel = read_object(&options.model)?;
-    let boundaries = WordBoundaries::load(&options.word_boundary_file)?;
+    let boundaries = lattices::open_boundaries(&options.word_boundary_file, &model)?;
     let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut output = AlignedOutput::open(&options.lattice_wspecifier, options.output_error_lats)?;
     input.for_each(|key, lattice| {

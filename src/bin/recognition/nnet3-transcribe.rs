@@ -1,6 +1,6 @@
 //! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
 
-use crate::recognition::transcribe::{Format, PieceArgs, Threads, transcribe};
+use crate::recognition::transcribe::{Format, PieceArgs, Texts, Threads, transcribe};
 use anyhow::{Result, bail};
 use std::num::NonZero;
 
@@ -11,16 +11,26 @@ use std::num::NonZero;
 /// has no names, and ivector/ if the network wants i-vectors. Or it has the older form: final.mdl, mfcc.conf and the files of graph/ side by side, and ivector/. With
 /// am/global_cmvn.stats, its mean is subtracted from features; with conf/online_cmvn.conf too, a running mean that begins with it.
 ///
+/// A text is called by the name of its file without folders and suffix. Files of the same name are called by their folders, too;
+/// in text and CTM, blanks in names become _.
+///
+/// With graph/phones/word_boundary.int, words have exact times. It needs a line for each phone of the model. Every word of the graph
+/// needs a name: this is checked before anything is recognised, but for graphs of type const of more than 256 MB, whose words are
+/// checked when they are said.
+///
 /// A file may be - (standard input) or a command that ends with |, which are read live: text has a line for each sentence
 /// then, and a terminal shows what was understood so far.
 #[derive(clap::Parser, Debug)]
 #[command(
-    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
+    after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
 )]
 pub struct Options {
     /// How the text is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Write the text of each file into a file of its own in this folder: NAME.txt, .json, .srt, .vtt or .ctm
+    #[arg(long, value_name = "FOLDER")]
+    output_dir: Option<String>,
     /// Number of threads that work out what i-vectors need, at the beginning
     #[arg(long, default_value_t = 2)]
     num_threads_startup: i32,
@@ -44,5 +54,6 @@ pub fn run(options: Options) -> Result<u8> {
         at_startup: number("num-threads-startup", options.num_threads_startup)?,
         files: number("num-threads", options.num_threads)?,
     };
-    transcribe(&options.pieces, options.format, options.paths, threads)
+    let texts = Texts { format: options.format, folder: options.output_dir };
+    transcribe(&options.pieces, &texts, options.paths, threads)
 }

@@ -1,6 +1,6 @@
 //! The graphs that decoders search: in one file, or a pair that is composed on the way.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kaldi_fst::store::{self, FileOrMemory, FlatOrNgrams, Names};
 use kaldi_io::KaldiReader;
 use nnet3_decode::decoder::{
@@ -8,6 +8,10 @@ use nnet3_decode::decoder::{
 };
 
 use nnet3::fsts;
+use nnet3::lattices::no_name;
+
+/// A graph in a file is gone through at once if it has at most so many arcs, of 16 bytes each.
+const MOST_ARCS: usize = 1 << 24;
 
 /// A graph for all utterances.
 pub enum SharedGraph {
@@ -39,6 +43,20 @@ impl SharedGraph {
                 SharedDecoder::Pair(Box::new(LatticeDecoder::new(ComposedGraph::new(pair), options)?))
             }
         })
+    }
+
+    /// Checks that all words of the graph have names. Words of a graph that is left in its file, and too large to be gone through
+    /// at once, are not looked at: whoever asks for their names finds out.
+    pub fn check_names(&self, names: &Names) -> Result<()> {
+        let is_known = |word| names.get(word).is_some();
+        let unknown = match self {
+            SharedGraph::Whole(graph) => graph.unknown_word(MOST_ARCS, is_known),
+            SharedGraph::Pair(pair) => pair.unknown_word(is_known),
+        };
+        match unknown {
+            None => Ok(()),
+            Some(word) => bail!("{}", no_name(word)),
+        }
     }
 }
 

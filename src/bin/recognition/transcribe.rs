@@ -1,28 +1,31 @@
 //! From sound to text with a model folder: what `nnet3-transcribe` does.
 
 mod folder;
+mod names;
 mod output;
+mod subtitles;
 
 use std::io::Write as _;
 use std::num::NonZero;
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldi_feat::wave::WaveStream;
-use kaldi_io::KaldiReader;
+use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::forward::LoopedForward;
 use nnet3_decode::align::{WordAlignment, align_words};
 use nnet3_decode::decoder::{ComposedGraph, Graph, LatticeDecoder};
-use nnet3_decode::{Scale, mbr, path};
+use nnet3_decode::{CompactLattice, Scale, mbr, path};
 use nnet3_online::Recognizer;
 
 pub use folder::PieceArgs;
 use folder::{Loaded, load};
+use names::{Name, is_live};
 pub use output::Format;
 use output::{Segment, Word};
 
 use crate::recognition::search_graph::SharedGraph;
+use nnet3::lattices::no_name;
 use nnet3::messages;
 use nnet3::workers::{Give, in_parallel};
 
@@ -44,22 +47,63 @@ pub struct Threads {
     pub files: NonZero<usize>,
 }
 
+/// How texts are written, and where.
+#[derive(Debug, Clone)]
+pub struct Texts {
+    pub format: Format,
+    /// The folder for a file of each text; without it all go to standard output.
+    pub folder: Option<String>,
+}
+
+/// A file of sound.
+struct Sound<'p> {
+    path: &'p str,
+    /// How its text calls it.
+    name: String,
+    /// The file of its text, if it has one of its own.
+    to: Option<String>,
+}
+
+impl Texts {
+    /// Gives each path a name, and its text a place.
+    fn sounds<'p>(&self, paths: &'p [String]) -> Result<Vec<Sound<'p>>> {
+        let form = if self.format.is_subtitles() { Name::OfFile } else { Name::OfColumn };
+        let form = if self.format == Format::Json { Name::Plain } else { form };
+        let names = names::distinct(paths, form);
+        let to: Vec<Option<String>> = match &self.folder {
+            None if self.format.is_subtitles() && paths.len() > 1 => bail!(
+                "--format={} is for one file, found {}; --output-dir=FOLDER writes a file of subtitles for each",
+                self.format.suffix(),
+                paths.len()
+            ),
+            None => vec![None; paths.len()],
+            Some(folder) => {
+                std::fs::create_dir_all(folder).with_context(|| format!("--output-dir={folder}"))?;
+                let suffix = self.format.suffix();
+                let names = names::distinct(paths, Name::OfFile);
+                names.iter().map(|name| Some(format!("{folder}/{name}.{suffix}"))).collect()
+            }
+        };
+        let sounds = paths.iter().zip(names).zip(to);
+        Ok(sounds.map(|((path, name), to)| Sound { path, name, to }).collect())
+    }
+}
+
 /// Writes the text of each file, in their order. The status is 1 if there was none of some file.
-pub fn transcribe(args: &PieceArgs, format: Format, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
+pub fn transcribe(args: &PieceArgs, texts: &Texts, mut paths: Vec<String>, threads: Threads) -> Result<u8> {
     let (loaded, network) = load(args, &mut paths, threads.at_startup)?;
     if paths.is_empty() {
         bail!("expected wave files");
     }
-    if format == Format::Srt && paths.len() > 1 {
-        bail!("--format=srt is for one file, found {}", paths.len());
-    }
+    let sounds = texts.sounds(&paths)?;
     let count = threads.files.get().min(paths.len());
     let mut networks: Vec<LoopedForward> =
         (1..count).map(|_| loaded.settings.looped.another(&network)).collect();
     networks.push(network);
+    let format = texts.format;
     match &loaded.graph {
-        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &paths),
-        SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &paths),
+        SharedGraph::Whole(graph) => all_files(&loaded, networks, || graph.unvisited(), format, &sounds),
+        SharedGraph::Pair(pair) => all_files(&loaded, networks, || ComposedGraph::new(pair), format, &sounds),
     }
 }
 
@@ -69,7 +113,7 @@ fn all_files<'p, G: Graph + Send>(
     networks: Vec<LoopedForward>,
     graph: impl Fn() -> G,
     format: Format,
-    paths: &'p [String],
+    sounds: &'p [Sound<'p>],
 ) -> Result<u8> {
     let threads = networks.len();
     // How many files are on their way: where there is one thread, what it prints itself is in order.
@@ -79,23 +123,24 @@ fn all_files<'p, G: Graph + Send>(
         let search = LatticeDecoder::new(graph(), loaded.settings.search.options())?;
         let recognizer = Recognizer::new(loaded.model.clone(), network, search)?;
         let mut session = Session { loaded, recognizer };
-        workers.push(move |path: &'p String| (path, session.text(path, format, threads == 1)));
+        workers.push(move |sound: &'p Sound<'p>| (sound, session.text(sound, format, threads == 1)));
     }
     let give_all = |give: Give<'_, _>| {
-        let _all_were_wanted = paths.iter().all(give);
+        let _all_were_wanted = sounds.iter().all(give);
         Ok(())
     };
     let mut failed = 0;
-    in_parallel(most, give_all, workers, |(path, text)| match text {
-        Ok(text) => print(&text),
-        Err(error) => {
+    in_parallel(most, give_all, workers, |(sound, text)| match (text, &sound.to) {
+        (Ok(text), None) => print(&text),
+        (Ok(text), Some(file)) => write_whole(file, &text),
+        (Err(error), _) => {
             failed += 1;
-            messages::warn(&format!("{path}: {error:#}"));
+            messages::warn(&format!("{}: {error:#}", sound.path));
             Ok(())
         }
     })?;
     if failed > 0 {
-        messages::warn(&format!("no text of {failed} of {} files", paths.len()));
+        messages::warn(&format!("no text of {failed} of {} files", sounds.len()));
     }
     Ok(u8::from(failed > 0))
 }
@@ -105,17 +150,10 @@ fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
 }
 
-/// Whether sound comes as it is made, or may.
-fn is_live(path: &str) -> bool {
-    path == "-" || path.ends_with('|')
-}
-
-/// A file's name without folders and suffix; of what is no file, all.
-fn name(path: &str) -> String {
-    if is_live(path) {
-        return path.to_owned();
-    }
-    Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
+fn write_whole(file: &str, text: &str) -> Result<()> {
+    let mut writer = KaldiWriter::create(file, false)?;
+    writer.write_str(text)?;
+    Ok(writer.finish()?)
 }
 
 struct Session<'l, G> {
@@ -125,15 +163,15 @@ struct Session<'l, G> {
 
 impl<G: Graph> Session<'_, G> {
     /// The text of a file, or what is left of it to print: if `at_once`, sentences of live sound are printed when they end.
-    fn text(&mut self, path: &str, format: Format, at_once: bool) -> Result<String> {
-        let at_once = at_once && format == Format::Text && is_live(path);
+    fn text(&mut self, sound: &Sound, format: Format, at_once: bool) -> Result<String> {
+        let at_once = at_once && format == Format::Text && is_live(sound.path) && sound.to.is_none();
         let each = |segment: &Segment| match at_once && !segment.is_empty() {
-            true => print(&output::write(format, &name(path), std::slice::from_ref(segment))),
+            true => print(&output::write(format, &sound.name, std::slice::from_ref(segment))),
             false => Ok(()),
         };
-        let segments = self.file(path, each)?;
+        let segments = self.file(sound.path, each)?;
         let printed = at_once && segments.iter().any(|segment| !segment.is_empty());
-        Ok(if printed { String::new() } else { output::write(format, &name(path), &segments) })
+        Ok(if printed { String::new() } else { output::write(format, &sound.name, &segments) })
     }
 
     /// Gives the text of a file, of whose speaker nothing is known before. `each` is told of each segment when it ends.
@@ -203,16 +241,16 @@ impl<G: Graph> Session<'_, G> {
         }
         let raw = self.recognizer.decoder().raw_lattice()?;
         let best = path::read_linear(&path::best_path(&raw))?;
-        Ok(best.words.iter().map(|&word| self.word(word)).collect::<Vec<_>>().join(" "))
+        Ok(best.words.iter().map(|&word| self.word(word)).collect::<Result<Vec<_>>>()?.join(" "))
     }
 
-    fn word(&self, word: i32) -> String {
-        self.loaded.names.get(word).map_or_else(|| word.to_string(), str::to_owned)
+    fn word(&self, word: i32) -> Result<&str> {
+        self.loaded.names.get(word).with_context(|| no_name(word))
     }
 
     /// Ends the utterance, which began so many seconds after the beginning of the sound.
     fn segment(&mut self, path: &str, start: f64) -> Result<Segment> {
-        let Loaded { settings, transitions, boundaries, .. } = self.loaded;
+        let Loaded { settings, transitions, .. } = self.loaded;
         if !self.recognizer.finish()? {
             messages::warn(&format!("{path}: no path was left from {start:.2} s on"));
             return Ok(Vec::new());
@@ -220,26 +258,51 @@ impl<G: Graph> Session<'_, G> {
         let mut raw = self.recognizer.decoder().raw_lattice()?;
         let (mut lattice, _) = settings.search.determinize(transitions, &mut raw)?;
         nnet3_decode::lattice::scale(&mut lattice, Scale::new(GRAPH_SCALE, 1.0));
-        if let Some(boundaries) = boundaries {
-            let options = WordAlignment {
-                reorder: true,
-                silence_label: 0,
-                partial_word_label: 0,
-                max_states: Some(MOST_STATES),
-            };
-            let (aligned, _) = align_words(&lattice, transitions, boundaries, &options)?;
-            lattice = aligned;
-        }
-        let outcome = mbr::decode(&lattice, None, mbr::Options::default())?;
+        let outcome = self.choose_words(path, start, &lattice)?;
         let frame = f64::from(self.recognizer.output_frame_length());
         let words = outcome.words.iter().zip(&outcome.times).zip(&outcome.confidences);
-        let word = |((&word, &(begin, end)), &confidence): ((&i32, &(f32, f32)), &f32)| Word {
-            text: self.word(word),
-            start: start + f64::from(begin) * frame,
-            end: start + f64::from(end) * frame,
-            confidence,
+        let word = |((&word, &(begin, end)), &confidence): ((&i32, &(f32, f32)), &f32)| {
+            Ok(Word {
+                text: self.word(word)?.to_owned(),
+                start: start + f64::from(begin) * frame,
+                end: start + f64::from(end) * frame,
+                confidence,
+            })
         };
-        Ok(words.map(word).collect())
+        words.map(word).collect()
+    }
+
+    /// Finds the words with the least risk. Their times are those of the words' phones; if the lattice cannot be aligned to words,
+    /// no word is lost, but times are those of the search, with a warning that says why.
+    fn choose_words(&self, path: &str, start: f64, lattice: &CompactLattice) -> Result<mbr::Outcome> {
+        let Loaded { transitions, boundaries, .. } = self.loaded;
+        let decode = |lattice: &CompactLattice| mbr::decode(lattice, None, mbr::Options::default());
+        let Some(boundaries) = boundaries else { return Ok(decode(lattice)?) };
+        let options = WordAlignment {
+            reorder: true,
+            silence_label: 0,
+            partial_word_label: 0,
+            max_states: Some(MOST_STATES),
+        };
+        let (cause, aligned) = match align_words(lattice, transitions, boundaries, &options) {
+            Ok((aligned, problems)) if problems.is_empty() => return Ok(decode(&aligned)?),
+            Ok((aligned, problems)) => (problems.join(", "), decode(&aligned).ok()),
+            Err(error) => (error.to_string(), None),
+        };
+        let outcome = decode(lattice)?;
+        match aligned {
+            // A word that sound ends in is no reason to complain.
+            Some(aligned) if aligned.words == outcome.words && !self.recognizer.decoder().reached_final() => {
+                Ok(aligned)
+            }
+            _ => {
+                messages::warn(&format!(
+                    "{path}: words from {start:.2} s on cannot be aligned with the sound ({cause}): their times are those of \
+                     the search, which are less exact"
+                ));
+                Ok(outcome)
+            }
+        }
     }
 }
 
@@ -250,15 +313,4 @@ fn partial_results(path: &str) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{wide_msg}").expect("a template");
     ProgressBar::new_spinner().with_style(style)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_files() {
-        let shown = ["a/b/c.wav", "c", "-", "sox a.mp3 -t wav - |"].map(name);
-        assert_eq!(shown, ["c", "c", "-", "sox a.mp3 -t wav - |"]);
-    }
 }

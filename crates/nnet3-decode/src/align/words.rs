@@ -1,18 +1,19 @@
 //! An arc for each word or silence, where phones say whether they begin or end words.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use kaldi_fst::EPSILON;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::KaldiReader;
 
 use super::{Aligned, Aligner, Pending, Problems, Unit, ends_with_phone, phone_end, remove_epsilons, walk};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
 use crate::phones::Ids;
 
 /// Where in a word a phone can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhoneType {
     /// The phone is in no word, such as silence.
     Nonword,
@@ -21,6 +22,18 @@ pub enum PhoneType {
     Internal,
     /// A word by itself.
     Singleton,
+}
+
+impl fmt::Display for PhoneType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PhoneType::Nonword => "nonword",
+            PhoneType::Begin => "begin",
+            PhoneType::End => "end",
+            PhoneType::Internal => "internal",
+            PhoneType::Singleton => "singleton",
+        })
+    }
 }
 
 /// The types of phones.
@@ -49,12 +62,41 @@ impl WordBoundaries {
                     "expected a phone and one of nonword, begin, end, internal, singleton, found '{line}'"
                 )));
             };
-            types.insert(phone, kind);
+            if let Some(other) = types.insert(phone, kind).filter(|other| *other != kind) {
+                return Err(
+                    r.error(format!("phone {phone} has the type '{kind}', but the type '{other}' before"))
+                );
+            }
         }
         if types.is_empty() {
             return Err(r.error("expected types of phones, found an empty file"));
         }
         Ok(WordBoundaries(types))
+    }
+
+    /// Checks that these are the types of a model's phones. An error if a phone has no type, or if words could be lost: types of
+    /// which words begin without one for their end or the other way round, or no phone that is part of a word.
+    pub fn check(&self, model: &TransitionModel) -> Result<()> {
+        let mut found: HashMap<PhoneType, i32> = HashMap::new();
+        for &phone in model.topology().phones() {
+            let kind = *self.0.get(&phone).ok_or(Error::NoPhoneType { phone })?;
+            found.entry(kind).or_insert(phone);
+        }
+        let needs = [
+            (PhoneType::Begin, PhoneType::End),
+            (PhoneType::End, PhoneType::Begin),
+            (PhoneType::Internal, PhoneType::Begin),
+            (PhoneType::Internal, PhoneType::End),
+        ];
+        for (kind, missing) in needs {
+            if let (Some(&phone), None) = (found.get(&kind), found.get(&missing)) {
+                return Err(Error::PhoneTypes { phone, found: kind, missing });
+            }
+        }
+        if found.keys().all(|kind| *kind == PhoneType::Nonword) {
+            return Err(Error::NoPhoneOfWords);
+        }
+        Ok(())
     }
 }
 
@@ -143,6 +185,19 @@ impl Words<'_> {
         }
     }
 
+    /// Says why what begins with this transition-id is no whole word.
+    fn why_invalid(&self, first: i32) -> String {
+        let phone = self.ids.phone(first);
+        let cause = match self.kind(first) {
+            None => format!("phone {phone} has no type in the word boundaries"),
+            Some(kind @ (PhoneType::End | PhoneType::Internal)) => format!(
+                "it begins with phone {phone}, which has the type '{kind}' in the word boundaries; wrong types?"
+            ),
+            Some(_) => "partial lattice, forced out?".to_owned(),
+        };
+        format!("Invalid word at end of lattice [{cause}]")
+    }
+
     /// Whether this may be a whole word.
     fn is_plausible(&self, string: &[i32]) -> bool {
         let (Some(&first), Some(&last)) = (string.first(), string.last()) else { return false };
@@ -181,7 +236,7 @@ impl Aligner for Words<'_> {
         };
         if !pending.words.is_empty() {
             if !self.is_plausible(&pending.ids) {
-                problems.add("Invalid word at end of lattice [partial lattice, forced out?]");
+                problems.add(self.why_invalid(first));
             }
             let word = pending.take_word();
             return pending.take(word, all);

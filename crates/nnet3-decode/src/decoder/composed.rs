@@ -63,6 +63,11 @@ impl GraphPair {
         }
         Ok(GraphPair { hcl, grammar })
     }
+
+    /// Returns the first word of the grammar for which `is_known` is false.
+    pub fn unknown_word(&self, is_known: impl Fn(i32) -> bool) -> Option<i32> {
+        self.grammar.unknown_word(is_known)
+    }
 }
 
 /// A state of the composition.

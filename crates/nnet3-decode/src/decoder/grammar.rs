@@ -85,6 +85,17 @@ impl Grammar {
         }
     }
 
+    /// Returns the first word for which `is_known` is false.
+    pub fn unknown_word(&self, is_known: impl Fn(i32) -> bool) -> Option<i32> {
+        let is_unknown = |word: &i32| *word != EPSILON && !is_known(*word);
+        match self {
+            Grammar::Ngrams(fst) => {
+                (0..fst.num_states() as StateId).flat_map(|state| fst.words(state)).copied().find(is_unknown)
+            }
+            Grammar::Fst(fst) => fst.fst.arcs.iter().map(|arc| arc.olabel).find(is_unknown),
+        }
+    }
+
     /// One of these arcs.
     pub fn arc(&self, state: StateId, i: usize) -> Arc {
         match self {

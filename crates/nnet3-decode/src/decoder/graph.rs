@@ -88,6 +88,17 @@ impl SearchGraph {
         VisitedGraph { graph: self, known: vec![[0; 3]; self.num_states()] }
     }
 
+    /// Returns the first word for which `is_known` is false. A graph that is left in its file is gone through only if it has
+    /// at most `most_arcs` arcs.
+    pub fn unknown_word(&self, most_arcs: usize, is_known: impl Fn(i32) -> bool) -> Option<i32> {
+        let is_unknown = |word: &i32| *word != EPSILON && !is_known(*word);
+        match &self.place {
+            Place::Memory(fst) => fst.arcs.iter().map(|arc| arc.olabel).find(is_unknown),
+            Place::File(fst) if fst.num_arcs() > most_arcs => None,
+            Place::File(fst) => fst.all_arcs().iter().map(|arc| Arc::unpack(arc).olabel).find(is_unknown),
+        }
+    }
+
     fn num_states(&self) -> usize {
         match &self.place {
             Place::Memory(fst) => fst.num_states(),

@@ -24,10 +24,10 @@ use crate::recognition::options::ivector::IvectorArgs;
 use crate::recognition::options::online::{RecognizerArgs, pitch, spectral};
 use crate::recognition::search_graph::{self, PairFiles, SharedGraph};
 use nnet3::forward::AcousticNetwork;
-use nnet3::messages;
 use nnet3::options::cmvn::OnlineCmvnArgs;
 use nnet3::options::spectral::{FbankArgs, MfccArgs, PlpArgs};
 use nnet3::options::weights::WeightsOptions;
+use nnet3::{lattices, messages};
 
 /// What i-vectors of one utterance count at most, and what its silence counts: vosk's settings.
 const MAX_COUNT: f32 = 100.0;
@@ -110,6 +110,9 @@ pub struct PieceArgs {
     /// Which phones begin and end words, phones/word_boundary.int: for times that are right to the frame
     #[arg(long, default_value = "")]
     pub word_boundary: String,
+    /// Take sound at a lower rate than the model's as well, although it lacks the upper frequencies: more words are wrong
+    #[arg(long, default_value_t = false)]
+    pub allow_upsample: bool,
     #[command(flatten)]
     pub weights: WeightsOptions,
 }
@@ -130,6 +133,16 @@ impl Base {
     /// The first of these files (for MFCC, filterbank and PLP features) that is there.
     fn of([mfcc, fbank, plp]: [Option<String>; 3]) -> Option<Base> {
         mfcc.map(Base::Mfcc).or_else(|| fbank.map(Base::Fbank)).or_else(|| plp.map(Base::Plp))
+    }
+}
+
+impl GraphFiles {
+    /// The file whose output labels are words.
+    fn file_of_words(&self) -> &str {
+        match self {
+            GraphFiles::Whole(file) => file,
+            GraphFiles::Pair { grammar, .. } => grammar,
+        }
     }
 }
 
@@ -274,7 +287,7 @@ impl Pieces {
     }
 
     /// How features are made, and what is known of speakers beforehand.
-    fn features(&self, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
+    fn features(&self, allow_upsample: bool, threads: NonZero<usize>) -> Result<(PipelineModel, Speaker)> {
         let mut base = match &self.base {
             Base::Mfcc(config) => spectral::<MfccArgs>("--mfcc-config", config)?,
             Base::Fbank(config) => spectral::<FbankArgs>("--fbank-config", config)?,
@@ -282,6 +295,7 @@ impl Pieces {
         };
         // Sound at a higher rate has all that the model needs.
         base.frames.allow_downsample = true;
+        base.frames.allow_upsample |= allow_upsample;
         let pitch = self.pitch.as_deref().map(pitch).transpose()?;
         let (mut cmvn, mut speaker) = (None, Speaker::default());
         if let Some(file) = &self.global_cmvn {
@@ -321,7 +335,7 @@ pub fn load(
         true => None,
         false => Some(settings.endpoint.options()?),
     };
-    let (features, speaker) = pieces.features(threads)?;
+    let (features, speaker) = pieces.features(args.allow_upsample, threads)?;
     let features = Arc::new(features);
     let device = nnet3_matrix::cpu();
     let AcousticNetwork { transitions, nnet, scaling } =
@@ -338,14 +352,20 @@ pub fn load(
             (SharedGraph::Pair(Box::new(pair)), names)
         }
     };
-    let names = match (names, &pieces.words) {
-        (Some(names), _) => names,
-        (None, Some(file)) => Names::try_from(&Symbols::load(file)?)
-            .map_err(anyhow::Error::msg)
-            .with_context(|| file.clone())?,
+    let graph_file = pieces.graph.file_of_words();
+    let (names, names_file) = match (names, &pieces.words) {
+        (Some(names), _) => (names, graph_file),
+        (None, Some(file)) => {
+            let names = Names::try_from(&Symbols::load(file)?).map_err(anyhow::Error::msg);
+            (names.with_context(|| file.clone())?, file.as_str())
+        }
         (None, None) => bail!("the graph has no names of words, and there is no words.txt (--words)"),
     };
-    let boundaries = pieces.word_boundary.as_deref().map(WordBoundaries::load).transpose()?;
+    graph.check_names(&names).with_context(|| {
+        format!("{names_file}: the file ends too early or belongs to another graph than {graph_file}")
+    })?;
+    let open = |file: &String| lattices::open_boundaries(file, &transitions);
+    let boundaries = pieces.word_boundary.as_ref().map(open).transpose()?;
     let silence_weighting = SilenceWeightingOptions {
         silence_phones: endpoint.as_ref().map(|endpoint| endpoint.silence_phones.clone()).unwrap_or_default(),
         silence_weight: SILENCE_WEIGHT,

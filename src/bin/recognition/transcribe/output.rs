@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::subtitles::{Cue, cues};
+
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
@@ -23,10 +25,29 @@ pub enum Format {
     Text,
     /// An object on a line for each file: its text, and its segments with the times and confidences of their words
     Json,
-    /// Subtitles, of one file
+    /// Subtitles in SubRip's form: at most two lines of 42 characters, split at pauses. Several files need --output-dir
     Srt,
+    /// Subtitles in the form of the web (WebVTT), split likewise
+    Vtt,
     /// A line for each word: file, channel, begin and length in seconds, the word, its confidence
     Ctm,
+}
+
+impl Format {
+    /// The end of the names of files in this form.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
+            Format::Json => "json",
+            Format::Srt => "srt",
+            Format::Vtt => "vtt",
+            Format::Ctm => "ctm",
+        }
+    }
+
+    pub fn is_subtitles(self) -> bool {
+        matches!(self, Format::Srt | Format::Vtt)
+    }
 }
 
 fn text(words: &[Word]) -> String {
@@ -41,7 +62,8 @@ pub fn write(format: Format, name: &str, segments: &[Segment]) -> String {
             format!("{name} {}", text(&words)).trim_end().to_owned() + "\n"
         }
         Format::Json => json(name, segments),
-        Format::Srt => subtitles(segments),
+        Format::Srt => srt(segments),
+        Format::Vtt => vtt(segments),
         Format::Ctm => {
             let mut out = String::new();
             for Word { text, start, end, confidence } in segments.iter().flatten() {
@@ -73,17 +95,28 @@ fn json(name: &str, segments: &[Segment]) -> String {
     format!("{}\n", json!({ "file": name, "text": text(&whole), "segments": segments }))
 }
 
-fn subtitles(segments: &[Segment]) -> String {
-    let clock = |time: f64| {
-        let milliseconds = (time.max(0.0) * 1000.0).round() as u64;
-        let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
-        format!("{:02}:{:02}:{:02},{:03}", minutes / 60, minutes % 60, seconds % 60, milliseconds % 1000)
-    };
+/// Hours, minutes, seconds and milliseconds; `point` stands before the milliseconds.
+fn clock(time: f64, point: char) -> String {
+    let milliseconds = (time.max(0.0) * 1000.0).round() as u64;
+    let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
+    format!("{:02}:{:02}:{:02}{point}{:03}", minutes / 60, minutes % 60, seconds % 60, milliseconds % 1000)
+}
+
+fn srt(segments: &[Segment]) -> String {
     let mut out = String::new();
-    let spoken = segments.iter().filter_map(|words| Some((words, words.first()?.start, words.last()?.end)));
-    for (i, (words, start, end)) in spoken.enumerate() {
-        write!(out, "{}\n{} --> {}\n{}\n\n", i + 1, clock(start), clock(end), text(words))
+    for (i, Cue { start, end, lines }) in cues(segments).iter().enumerate() {
+        let (number, lines) = (i + 1, lines.join("\n"));
+        write!(out, "{number}\n{} --> {}\n{lines}\n\n", clock(*start, ','), clock(*end, ','))
             .expect("in memory");
+    }
+    out
+}
+
+fn vtt(segments: &[Segment]) -> String {
+    let mut out = "WEBVTT\n\n".to_owned();
+    for Cue { start, end, lines } in cues(segments) {
+        let lines = lines.join("\n").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        write!(out, "{} --> {}\n{lines}\n\n", clock(start, '.'), clock(end, '.')).expect("in memory");
     }
     out
 }
@@ -114,6 +147,12 @@ mod tests {
             shown(Format::Srt),
             "1\n00:00:00,500 --> 00:00:01,250\none two\n\n2\n01:01:01,500 --> 01:01:02,000\nthree\n\n"
         );
+        assert_eq!(
+            shown(Format::Vtt),
+            "WEBVTT\n\n00:00:00.500 --> 00:00:01.250\none two\n\n01:01:01.500 --> 01:01:02.000\nthree\n\n"
+        );
+        let unknown = Word { text: "<unk>".to_owned(), start: 0.0, end: 1.0, confidence: 1.0 };
+        assert!(write(Format::Vtt, "u", &[vec![unknown]]).ends_with("\n&lt;unk&gt;\n\n"));
         let object: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
         assert_eq!((&object["file"], &object["text"]), (&json!("u1"), &json!("one two three")));
         assert_eq!(object["segments"].as_array().unwrap().len(), 2);

@@ -1,0 +1,164 @@
+//! Subtitles: cues that can be read while they are shown.
+//!
+//! A cue has at most two lines of [`LINE`] characters and takes at most [`LONGEST`] seconds. Speech is split where there are
+//! pauses, or else where both halves are about as long. A word that is longer than a line is broken.
+
+use super::output::{Segment, Word};
+
+/// Characters of a line, at most.
+pub const LINE: usize = 42;
+/// Seconds that a cue is shown, at most, unless a single word takes longer.
+const LONGEST: f64 = 7.0;
+/// Seconds without a word that end a cue.
+const PAUSE: f64 = 0.5;
+/// Seconds without a word after which a long cue is split rather than in its middle.
+const SHORT_PAUSE: f64 = 0.2;
+
+/// Text that is shown for a while.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cue {
+    /// Begin and end, in seconds.
+    pub start: f64,
+    pub end: f64,
+    /// One or two lines.
+    pub lines: Vec<String>,
+}
+
+/// Makes cues of what was said. None begins before the one before it has ended.
+pub fn cues(segments: &[Segment]) -> Vec<Cue> {
+    let mut cues = Vec::new();
+    for segment in segments {
+        let pieces: Vec<Word> = segment.iter().flat_map(broken).collect();
+        for spoken in pieces.chunk_by(|a, b| b.start - a.end < PAUSE) {
+            add(spoken, &mut cues);
+        }
+    }
+    for i in 1..cues.len() {
+        cues[i].start = cues[i].start.max(cues[i - 1].end);
+        cues[i].end = cues[i].end.max(cues[i].start);
+    }
+    cues
+}
+
+/// Adds the words as one cue if they fit into one, or else both halves of them.
+fn add(words: &[Word], cues: &mut Vec<Cue>) {
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
+    match lines(words) {
+        Some(lines) if last.end - first.start <= LONGEST || words.len() == 1 => {
+            cues.push(Cue { start: first.start, end: last.end, lines });
+        }
+        _ => {
+            let (before, after) = words.split_at(best_split(words));
+            add(before, cues);
+            add(after, cues);
+        }
+    }
+}
+
+/// The place of the longest pause; without pauses, the place nearest to the middle of the text. There are two words or more.
+fn best_split(words: &[Word]) -> usize {
+    let whole = width(words);
+    let worth = |at: usize| {
+        let pause = words[at].start - words[at - 1].end;
+        let pause = if pause < SHORT_PAUSE { 0.0 } else { pause };
+        (pause, -(width(&words[..at]).abs_diff(whole - width(&words[..at])) as f64))
+    };
+    let better =
+        |a: &usize, b: &usize| worth(*a).partial_cmp(&worth(*b)).unwrap_or(std::cmp::Ordering::Equal);
+    (1..words.len()).max_by(better).unwrap_or(1)
+}
+
+/// Characters of words with a blank between them.
+fn width(words: &[Word]) -> usize {
+    words.iter().map(|word| word.text.chars().count() + 1).sum::<usize>().saturating_sub(1)
+}
+
+/// One line if the words fit into it, or two of lengths as alike as possible; `None` if they do not fit.
+fn lines(words: &[Word]) -> Option<Vec<String>> {
+    let text = |words: &[Word]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    if width(words) <= LINE {
+        return Some(vec![text(words)]);
+    }
+    let widths = |at: usize| [width(&words[..at]), width(&words[at..])];
+    let fits = |at: &usize| widths(*at).iter().all(|&width| width <= LINE);
+    let at = (1..words.len()).filter(fits).min_by_key(|&at| widths(at)[0].abs_diff(widths(at)[1]))?;
+    Some(vec![text(&words[..at]), text(&words[at..])])
+}
+
+/// A word in pieces of at most a line, each with its share of the time.
+fn broken(word: &Word) -> Vec<Word> {
+    let characters: Vec<char> = word.text.chars().collect();
+    if characters.len() <= LINE {
+        return vec![word.clone()];
+    }
+    let time = |at: usize| word.start + (word.end - word.start) * at as f64 / characters.len() as f64;
+    let piece = |(i, piece): (usize, &[char])| Word {
+        text: piece.iter().collect(),
+        start: time(i * LINE),
+        end: time(i * LINE + piece.len()),
+        confidence: word.confidence,
+    };
+    characters.chunks(LINE).enumerate().map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of a tenth of a second for each letter, one after the other; a number is a pause in tenths.
+    fn said(text: &str) -> Segment {
+        let mut time = 0.0;
+        let mut words = Vec::new();
+        for text in text.split(' ') {
+            if let Ok(pause) = text.parse::<f64>() {
+                time += pause / 10.0;
+                continue;
+            }
+            let end = time + text.chars().count() as f64 / 10.0;
+            words.push(Word { text: text.to_owned(), start: time, end, confidence: 1.0 });
+            time = end;
+        }
+        words
+    }
+
+    fn shown(text: &str) -> Vec<Vec<String>> {
+        cues(&[said(text)]).into_iter().map(|cue| cue.lines).collect()
+    }
+
+    #[test]
+    fn pauses_end_cues_and_long_lines_are_folded() {
+        assert_eq!(shown("one two 6 three"), [["one two"], ["three"]]);
+        assert_eq!(shown("one two 4 three"), [["one two three"]]);
+        // 29 + 1 + 29 characters do not fit into a line.
+        let twice = format!("{0} {0}", "abcdefghi abcdefghi abcdefghi");
+        assert_eq!(shown(&twice), [["abcdefghi abcdefghi abcdefghi", "abcdefghi abcdefghi abcdefghi"]]);
+        // Eleven words of nine letters are too many for two lines: they are split at a short pause, or else in the middle.
+        let eleven = vec!["abcdefghi"; 11].join(" ");
+        assert_eq!(
+            shown(&eleven).iter().map(|lines| lines.concat().matches('a').count()).collect::<Vec<_>>(),
+            [5, 6]
+        );
+        let with_pause = format!("abcdefghi abcdefghi abcdefghi 3 {}", vec!["abcdefghi"; 7].join(" "));
+        assert_eq!(shown(&with_pause)[0], ["abcdefghi abcdefghi abcdefghi"]);
+    }
+
+    #[test]
+    fn no_cue_is_too_long() {
+        let mut draw = fastrand::Rng::with_seed(3);
+        for _ in 0..200 {
+            let words: Vec<String> = (0..draw.usize(1..60)).map(|_| "ü".repeat(draw.usize(1..100))).collect();
+            let mut segment = said(&words.join(" "));
+            segment.iter_mut().for_each(|word| word.end += draw.f64() * 0.3);
+            let cues = cues(std::slice::from_ref(&segment));
+            let text: String =
+                cues.iter().flat_map(|cue| &cue.lines).flat_map(|line| line.split(' ')).collect();
+            assert_eq!(text, words.concat());
+            for cue in &cues {
+                assert!((1..=2).contains(&cue.lines.len()), "{cue:?}");
+                assert!(cue.lines.iter().all(|line| line.chars().count() <= LINE), "{cue:?}");
+                assert!(cue.end >= cue.start && cue.end - cue.start <= LONGEST.max(10.3), "{cue:?}");
+            }
+            assert!(cues.is_sorted_by(|a, b| a.end <= b.start));
+        }
+    }
+}
