@@ -11,6 +11,10 @@ import os
 import sys
 from collections import Counter
 from math import log10
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent / "recognizer"))
+from plain_text import Hints, NotText, fields, lines_of
 
 BEGIN, END = "<s>", "</s>"
 NOT_WORDS = ("<eps>", "#0", BEGIN, END)
@@ -90,15 +94,14 @@ class Model:
 
 
 def read_sentences(path, has_keys, vocabulary):
-    sentences = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            words = line.split()[1 if has_keys else 0 :]
-            for word in words:
-                if word not in vocabulary:
-                    sys.exit(f"make_arpa.py: {path}, line {number}: the word '{word}' is not in the vocabulary")
-            if words:
-                sentences.append(words)
+    sentences, hint = [], Hints(vocabulary)
+    for number, line in lines_of(path):
+        words = fields(line)[1 if has_keys else 0 :]
+        for word in words:
+            if word not in vocabulary:
+                sys.exit(f"make_arpa.py: {path}, line {number}: the word '{word}' is not in the vocabulary{hint(word)}")
+        if words:
+            sentences.append(words)
     if not sentences:
         sys.exit(f"make_arpa.py: {path}: there are no sentences")
     return sentences
@@ -115,8 +118,7 @@ def main():
     if not 1 <= args.order <= 9:
         sys.exit(f"make_arpa.py: --order={args.order}: expected a number from 1 to 9")
     try:
-        with open(args.vocabulary, encoding="utf-8") as file:
-            vocabulary = {line.split()[0] for line in file if line.strip()} - set(NOT_WORDS)
+        vocabulary = {fields(line)[0] for _, line in lines_of(args.vocabulary)} - set(NOT_WORDS)
         model = Model(read_sentences(args.text, args.keys == "true", vocabulary), vocabulary, args.order)
         if args.arpa == "-":
             model.write(sys.stdout)
@@ -124,6 +126,8 @@ def main():
             with open(f"{args.arpa}.tmp", "w", encoding="utf-8") as file:
                 model.write(file)
             os.replace(f"{args.arpa}.tmp", args.arpa)
+    except NotText as error:
+        sys.exit(f"make_arpa.py: {error}")
     except OSError as error:
         sys.exit(f"make_arpa.py: {error.filename}: {error.strerror}")
 

@@ -105,6 +105,7 @@ if [[ $objective == chain ]]; then
 fi
 set_contexts
 prepare_examples
+describe_to_kaldi
 write_schedule
 to_combine=$(models_to_combine)
 make_first_model

@@ -35,6 +35,7 @@ make_tree() {
   run "${log}_init.log" gmm-init-model "$out/tree" "$out/treeacc" "$dir/lang/topo" "$out/final.mdl"
   run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_convert.JOB.log" convert-ali "$ali/final.mdl" "$out/final.mdl" "$out/tree" \
     "ark:gunzip -c $ali/ali.JOB.gz |" "ark:| gzip -c >$out/ali.JOB.gz"
+  cp "$dir/lang/phones.txt" "$out"
   rm -f "$out"/*treeacc "$out"/questions.* "$out"/feats.*
 }
 

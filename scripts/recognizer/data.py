@@ -21,6 +21,9 @@ import struct
 import sys
 from pathlib import Path
 
+import plain_text
+from plain_text import BLANKS, fields
+
 SHOWN = 5  # problems of one kind that are written out
 COMMAND = "a command"
 FORMAT_PCM, FORMAT_EXTENSIBLE = 1, 0xFFFE
@@ -51,13 +54,9 @@ class Unusable(Exception):
 def lines_of(path, problems):
     """(number, line) of a text file, without empty lines."""
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        sys.exit(f"recognizer.sh: {path}: {error.strerror}")
-    except UnicodeDecodeError as error:
-        number = error.object[: error.start].count(b"\n") + 1
-        sys.exit(f"recognizer.sh: {path}, line {number}: this is not UTF-8")
-    found = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        found = plain_text.lines_of(path)
+    except plain_text.NotText as error:
+        sys.exit(f"recognizer.sh: {error}")
     if not found:
         problems.add("empty files", f"{path}: the file is empty")
     return found
@@ -70,11 +69,11 @@ def table(path, problems, values):
         key, _, rest = line.replace("\t", " ").partition(" ")
         if key in entries:
             problems.add("keys that come twice", f"{path}, line {number}: '{key}' is in line {entries[key][0]} already")
-        elif values and not rest.strip():
+        elif values and not rest.strip(BLANKS):
             problems.add("lines without values", f"{path}, line {number}: expected {values} after '{key}', found nothing")
             entries[key] = (number, "")
         else:
-            entries[key] = (number, rest.strip())
+            entries[key] = (number, rest.strip(BLANKS))
     return entries
 
 
@@ -143,7 +142,7 @@ def find_waves(place, problems):
 
 # ---- the lexicon ----------------------------------------------------------------------------------------------------
 def words_of_lexicon(path, problems):
-    return {line.split()[0] for _, line in lines_of(path, problems)}
+    return {fields(line)[0] for _, line in lines_of(path, problems)}
 
 
 # ---- a set ----------------------------------------------------------------------------------------------------------
@@ -175,9 +174,9 @@ class DataSet:
     def read_segments(self, problems):
         segments = {}
         for key, (number, rest) in table(self.segments_path, problems, "a recording and two times").items():
-            fields = rest.split()
+            columns = fields(rest)
             try:
-                recording, begin, end = fields[0], float(fields[1]), float(fields[2])
+                recording, begin, end = columns[0], float(columns[1]), float(columns[2])
                 if not 0 <= begin < end < math.inf:
                     raise ValueError
             except (IndexError, ValueError):
@@ -186,23 +185,32 @@ class DataSet:
             segments[key] = (number, recording, begin, end)
         return segments
 
-    def check_text(self, words, lexicon, oov, problems):
-        """Transcripts of at least a word, all words in the lexicon. Sets `words_of`, and `said`, where no word stands for others."""
+    def check_text(self, words, is_test, lexicon, oov, problems, warn):
+        """Transcripts of at least a word, all words in the lexicon unless it is a test. Sets `words_of`, and `said`, where no word stands
+        for others."""
         self.words_of, self.said = {}, {}
+        hint, alike = plain_text.Hints(words), {}
         for key, (number, line) in self.text.items():
             place = f"{self.text_path}, line {number}"
-            found = line.split()
+            found = fields(line)
             if not found:
                 problems.add("empty transcripts", f"{place}: the transcript of '{key}' is empty")
                 continue
-            if words is not None:
-                missing = [word for word in found if word not in words]
-                if missing and not oov:
-                    for word in missing:
-                        problems.add("words that the lexicon lacks", f"{place}: the word '{word}' is not in the lexicon {lexicon}")
-                    continue
-                found = [word if word in words else oov for word in found]
-            self.words_of[key], self.said[key] = found, line.split()
+            missing = [word for word in found if word not in words]
+            if missing and not oov and not is_test:
+                for word in missing:
+                    problems.add("words that the lexicon lacks", f"{place}: the word '{word}' is not in the lexicon {lexicon}{hint(word)}")
+                continue
+            for word in missing:
+                if hint(word):
+                    alike.setdefault(word, place)
+            self.said[key] = found
+            self.words_of[key] = found if is_test else [word if word in words else oov for word in found]
+        meaning = "counts as wrong" if is_test else f"becomes '{oov}'"
+        for word, place in list(alike.items())[:SHOWN]:
+            warn(f"{place}: the word '{word}' {meaning}: it is not in the lexicon {lexicon}{hint(word)}")
+        if len(alike) > SHOWN:
+            warn(f"… and {len(alike) - SHOWN} more words of {self.text_path} like these")
 
     def check_waves(self, rate, problems, warn):
         """Waves that can be read, of one rate. Sets `headers` of recordings: (size, time, rate, seconds); returns the rate."""
@@ -276,7 +284,11 @@ class DataSet:
 
         put("wav.scp", ((recording, self.waves[recording][1]) for recording in recordings))
         put("text", ((key, *words[key]) for key in keys))
+        utterances_of = {}
+        for key in keys:
+            utterances_of.setdefault(self.speakers.get(key, key), []).append(key)
         put("utt2spk", ((key, self.speakers.get(key, key)) for key in keys))
+        put("spk2utt", ((speaker, *utterances_of[speaker]) for speaker in sorted(utterances_of)))
         put("waves", ((recording, *self.headers[recording]) for recording in recordings))
         if self.segments is not None:
             put("segments", ((key, *self.segments[key][1:]) for key in keys))
@@ -321,12 +333,12 @@ def main():
     problems = Problems()
     words = words_of_lexicon(args.lexicon, problems)
     if args.oov_word and args.oov_word not in words:
-        sys.exit(f"recognizer.sh: --oov-word={args.oov_word}: this word is not in the lexicon {args.lexicon} itself")
+        sys.exit(f"recognizer.sh: --oov-word={args.oov_word}: this word is not in the lexicon {args.lexicon} itself{plain_text.Hints(words)(args.oov_word)}")
     rate = args.sample_frequency
     for data in [train, *tests]:
         data.read(problems)
         # What a test says need not be in the lexicon: it counts as an error of the recogniser.
-        data.check_text(words if data is train else None, args.lexicon, args.oov_word, problems)
+        data.check_text(words, data is not train, args.lexicon, args.oov_word, problems, warn)
         rate = data.check_waves(rate, problems, warn) or rate
         data.good = data.utterances(problems, warn)
     if problems.kinds:

@@ -5,10 +5,10 @@ do_graph() {
   else step "language model" lm estimate_language_model "@$dir/data/train/text" "@$dir/lang/words.txt" "$lm_order"
   fi
   local system=chain
-  step "graph" graph make_graph "=lm" "@$dir/lang/lexicon_disambig.fst" "=chain/model"
+  step "graph" graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=chain/model"
   [[ $decode_flat == true ]] || return 0
   system=flat
-  step "graph for the model that was trained without alignments" flat/graph make_graph "=lm" "@$dir/lang/lexicon_disambig.fst" "=flat/model"
+  step "graph for the model that was trained without alignments" flat/graph make_graph "=lm" "@$dir/lang/L_disambig.fst" "=flat/model"
 }
 
 # Sets tree, mdl, graph of the chain model, or of the one that was trained without alignments.

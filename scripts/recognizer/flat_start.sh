@@ -2,7 +2,7 @@
 
 do_flat() {
   local size pdfs lengths
-  step "graphs of the transcripts" flat/graphs make_flat_graphs "@$dir/data/train/text" "@$dir/lang/lexicon.fst" "@$dir/lang/topo" \
+  step "graphs of the transcripts" flat/graphs make_flat_graphs "@$dir/data/train/text" "@$dir/lang/L.fst" "@$dir/lang/topo" \
     "@$dir/lang/words.txt" "@$dir/lang/phones/sets.int" "@$dir/lang/phones/align_lexicon.txt" "$srand"
   size=$(choose_by_hours "$flat_network" 2 tiny 50 small medium)
   pdfs=$(num_pdfs "$dir/flat/graphs/tree")
@@ -19,10 +19,11 @@ make_flat_graphs() {
   local text=$dir/data/train/text jobs disambig=--read-disambig-syms=$dir/lang/phones/disambig.int
   jobs=$(jobs_for "$text")
   run "${log}_init.log" gmm-init-mono --shared-phones="$dir/lang/phones/sets.int" "$dir/lang/topo" 10 "$out/final.mdl" "$out/tree"
+  cp "$dir/lang/phones.txt" "$out"
   numbers_of_words "$text" >"$out/numbers"
   split_lines "$out/numbers" "$jobs" "$out/numbers." ""
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" compile-train-graphs "$disambig" "$out/tree" "$out/final.mdl" \
-    "$dir/lang/lexicon.fst" "ark:$out/numbers.JOB" "ark,scp:$out/fst.JOB.ark,$out/fst.JOB.scp"
+    "$dir/lang/L.fst" "ark:$out/numbers.JOB" "ark,scp:$out/fst.JOB.ark,$out/fst.JOB.scp"
   sed -i "s| $out/| $to/|" "$out"/fst.*.scp
   "$here/recognizer/phones_of_text.py" --srand="$srand" "$dir/lang" <"$text" >"$out/phones"
   run "${log}_lm.log" chain-est-phone-lm --num-extra-lm-states=500 "ark:$out/phones" "$out/phone_lm.fst"
@@ -63,7 +64,7 @@ make_alignments() {
   split_lines "$text" "$jobs" "$out/text." ""
   for ((job = 1; job <= jobs; job++)); do numbers_of_words "$out/text.$job" >"$out/numbers.$job"; done
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" compile-train-graphs --transition-scale=1.0 --self-loop-scale=1.0 "$disambig" \
-    "$dir/flat/graphs/tree" "$model" "$dir/lang/lexicon.fst" "ark:$out/numbers.JOB" ark:- \| \
+    "$dir/flat/graphs/tree" "$model" "$dir/lang/L.fst" "ark:$out/numbers.JOB" ark:- \| \
     nnet3-latgen-faster --frame-subsampling-factor=3 --frames-per-chunk=150 --acoustic-scale=1.0 --beam=20 --lattice-beam=20 \
     --allow-partial=false --word-determinize=false "$model" ark:- "scp:$dir/feats/train/feats.scp" "ark:| gzip -c >$out/lat.JOB.gz"
   run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_best.JOB.log" lattice-best-path --acoustic-scale=1.0 "ark:gunzip -c $out/lat.JOB.gz |" \

@@ -2,8 +2,8 @@
 """From a lexicon to what training and graphs need of a language: the files of Kaldi's lang folders.
 
 The lexicon has lines `word phone phone …`, several for words with several pronunciations; if the second field of every line is a number,
-it is the pronunciation's probability. Writes phones.txt, words.txt, lexicon.fst.txt and lexicon_disambig.fst.txt (for fstcompile), topo
-(one state a phone, as chain models have it) and the lists in phones/.
+it is the pronunciation's probability. Writes phones.txt, words.txt, L.fst.txt and L_disambig.fst.txt (for fstcompile), topo
+(one state a phone, as chain models have it), oov.txt and oov.int (the word that Kaldi's scripts take for others) and the lists in phones/.
 """
 
 import argparse
@@ -11,6 +11,8 @@ import re
 import sys
 from math import log
 from pathlib import Path
+
+from plain_text import NotText, fields, lines_of, other_blanks
 
 RESERVED_WORDS = ("<eps>", "#0", "<s>", "</s>")
 POSITIONS = {"_B": "begin", "_E": "end", "_I": "internal", "_S": "singleton"}
@@ -21,22 +23,46 @@ def fail(sentence):
     sys.exit(f"recognizer.sh: {sentence}")
 
 
-def is_probability(text):
-    try:
-        return 0 < float(text) <= 1
-    except ValueError:
-        return False
+def warn(sentence):
+    print(f"recognizer.sh: WARNING: {sentence}", file=sys.stderr)
+
+
+# A number that nobody calls a phone: with a point or a comma. Whole numbers may be phones.
+DECIMAL = re.compile(r"[-+]?(\d+[.,]\d*|[.,]\d+)([eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?\d+|" + DECIMAL.pattern)
+
+
+def has_probabilities(lines, path):
+    """True if each line has a probability behind its word. An error if only some have, or one is none."""
+    decimals = [line for line in lines if len(line[1]) > 1 and DECIMAL.fullmatch(line[1][1])]
+    numbers = [line for line in lines if len(line[1]) > 2 and NUMBER.fullmatch(line[1][1])]
+    if not decimals:
+        # Whole numbers are probabilities only if no phone is called so: a 1 behind every word, or a 0 or 1 behind some.
+        if not numbers or any(NUMBER.fullmatch(phone) for _, columns in lines for phone in columns[2:]):
+            return False
+        if len(numbers) < len(lines) and not any(float(columns[1]) in (0, 1) for _, columns in numbers):
+            return False
+    first, columns = (decimals or numbers)[0]
+    for number, line in lines:
+        place, word = f"{path}, line {number}", line[0]
+        if len(line) < 2 or not NUMBER.fullmatch(line[1]):
+            fail(f"{place}: the word '{word}' has no probability, but line {first} has one ('{columns[0]} {columns[1]} …'); give all or none")
+        if "," in line[1] or not 0 < float(line[1]) <= 1:
+            fail(f"{place}: expected a probability above 0 and at most 1 behind '{word}', found '{line[1]}'")
+    return True
 
 
 def read_lexicon(path):
     """[(word, probability, phones)], each once, in the order of the words."""
-    lines = [(number, line.split()) for number, line in enumerate(Path(path).read_text("utf-8-sig").split("\n"), 1)]
-    lines = [(number, fields) for number, fields in lines if fields]
-    weighted = all(len(fields) > 2 and is_probability(fields[1]) for _, fields in lines)
+    try:
+        lines = [(number, fields(line)) for number, line in lines_of(path)]
+    except NotText as error:
+        fail(error)
+    weighted = has_probabilities(lines, path)
     entries = {}
-    for number, fields in lines:
+    for number, columns in lines:
         place = f"{path}, line {number}"
-        word, phones = fields[0], tuple(fields[2:] if weighted else fields[1:])
+        word, phones = columns[0], tuple(columns[2:] if weighted else columns[1:])
         if word in RESERVED_WORDS:
             fail(f"{place}: '{word}' has a meaning of its own in graphs, and cannot be a word")
         if not phones:
@@ -44,7 +70,12 @@ def read_lexicon(path):
         for phone in phones:
             if phone == "<eps>" or re.fullmatch(r"#\d+", phone):
                 fail(f"{place}: '{phone}' cannot be the name of a phone")
-        probability = float(fields[1]) if weighted else 1.0
+            if DECIMAL.fullmatch(phone):
+                fail(f"{place}: '{phone}' is a number, not a phone; a line has at most one probability, behind the word")
+        for name in (word, *phones):
+            if other_blanks(name):
+                warn(f"{place}: '{name}' has {other_blanks(name)} inside; only ASCII blanks separate words")
+        probability = float(columns[1]) if weighted else 1.0
         entries[word, phones] = max(probability, entries.get((word, phones), 0.0))
     return [(word, p, phones) for (word, phones), p in sorted(entries.items(), key=lambda entry: entry[0][0].encode())]
 
@@ -121,6 +152,7 @@ def main():
     parser.add_argument("--silence-phones", default="SIL", help="the first may be between words, others are noises")
     parser.add_argument("--silence-probability", type=float, default=0.5)
     parser.add_argument("--word-positions", choices=("true", "false"), default="true")
+    parser.add_argument("--oov-word", default="", help="the word that stands for others")
     parser.add_argument("lexicon")
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
@@ -158,7 +190,11 @@ def main():
 
     write("phones.txt", (f"{name} {number}" for name, number in phones.items()))
     write("words.txt", (f"{word} {number}" for word, number in words.items()))
-    for name, ends in (("lexicon", None), ("lexicon_disambig", disambig)):
+    # Without a word for others, it is one that has no pronunciation, so that no graph has it.
+    oov = next((word for word in (args.oov_word, "<unk>", "<UNK>", "<s>") if word in words))
+    write("oov.txt", [oov])
+    write("oov.int", [words[oov]])
+    for name, ends in (("L", None), ("L_disambig", disambig)):
         write(f"{name}.fst.txt", lexicon_lines(marked, phones, words, silences[0], args.silence_probability, ends))
     write("topo", topology([phones[name] for name in names]))
     write("phones/disambig.int", disambig)
@@ -167,6 +203,7 @@ def main():
     write("phones/roots.int", (f"shared split {' '.join(map(str, members))}" for members in ids))
     write("phones/silence.csl", [":".join(map(str, silence_ids))])
     write("phones/optional_silence.txt", [silences[0]])
+    write("phones/optional_silence.int", [phones[silences[0]]])
     write("phones/align_lexicon.txt", (f"{word} {probability:.7g} {' '.join(pron)}" for word, probability, pron in entries))
     questions = [silence_ids]
     if positions:

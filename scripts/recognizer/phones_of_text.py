@@ -10,12 +10,14 @@ import random
 import sys
 from pathlib import Path
 
+from plain_text import NotText, fields, lines_of
+
 
 def pronunciations(lang):
     """{word: (pronunciations, their weights)}"""
     lexicon = {}
-    for line in (lang / "phones/align_lexicon.txt").read_text("utf-8").splitlines():
-        word, probability, *phones = line.split()
+    for _, line in lines_of(lang / "phones/align_lexicon.txt"):
+        word, probability, *phones = fields(line)
         found, weights = lexicon.setdefault(word, ([], []))
         found.append(phones)
         weights.append(float(probability))
@@ -33,9 +35,9 @@ def main():
     draw = random.Random(args.srand)
     lexicon = pronunciations(args.lang)
     silence = (args.lang / "phones/optional_silence.txt").read_text("utf-8").strip()
-    number = dict(line.split() for line in (args.lang / "phones.txt").read_text("utf-8").splitlines())
-    for line in sys.stdin:
-        key, *words = line.split()
+    number = dict(fields(line) for _, line in lines_of(args.lang / "phones.txt"))
+    for _, line in lines_of("-"):
+        key, *words = fields(line)
         phones = [silence] if draw.random() < args.edge_silence else []
         for i, word in enumerate(words):
             phones += draw.choices(*lexicon[word])[0]
@@ -45,4 +47,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except NotText as error:
+        sys.exit(f"recognizer.sh: {error}")

@@ -13,9 +13,9 @@ do_data() {
 do_language() {
   make_language() { # <folder>
     "$here/recognizer/lang.py" --silence-phones="$silence_phones" --silence-probability="$silence_probability" \
-      --word-positions="$word_positions" "$lexicon" "$1"
+      --word-positions="$word_positions" --oov-word="$oov_word" "$lexicon" "$1"
     local name
-    for name in lexicon lexicon_disambig; do
+    for name in L L_disambig; do
       fstcompile --print-args=false "$1/$name.fst.txt" | fstarcsort --print-args=false --sort_type=olabel >"$1/$name.fst"
       rm "$1/$name.fst.txt"
     done

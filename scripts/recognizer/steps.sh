@@ -81,9 +81,11 @@ jobs_for() { # <file>: no more jobs than lines
 }
 
 numbers_of_words() { # <text>: the words as numbers
-  awk 'NR == FNR { id[$1] = $2; next } { for (i = 2; i <= NF; i++) $i = id[$i]; print }' "$dir/lang/words.txt" "$1"
+  awk 'NR == FNR { id[$1] = $2; next } { for (i = 2; i <= NF; i++) { if (!($i in id)) { bad = $i; exit } $i = id[$i] } print }
+    END { if (bad != "") { print "recognizer.sh: " $1 ": the word " bad " is not in the symbol table" >"/dev/stderr"; exit 1 } }' "$dir/lang/words.txt" "$1"
 }
 
 names_of_words() { # numbers of words on standard input, after a key, as words
-  awk 'NR == FNR { word[$2] = $1; next } { for (i = 2; i <= NF; i++) $i = word[$i]; print }' "$dir/lang/words.txt" -
+  awk 'NR == FNR { word[$2] = $1; next } { for (i = 2; i <= NF; i++) { if (!($i in word)) { bad = $i; exit } $i = word[$i] } print }
+    END { if (bad != "") { print "recognizer.sh: " $1 ": Word-id " bad " not in symbol table" >"/dev/stderr"; exit 1 } }' "$dir/lang/words.txt" -
 }

@@ -88,9 +88,26 @@ make_examples() {
   done
   echo "$chunk_width" >"$to/info/frames_per_eg"
   echo $((num_frames / num_archives / chunk)) >"$to/info/egs_per_archive"
-  if is_folder "$feats"; then echo "$cmvn_opts" >"$to/cmvn_opts"; fi
+  normalisation_of_features >"$to/cmvn_opts"
   mv "$to" "$egs"
   say "examples: $(du -sh "$egs" | cut -f1) in $egs, made in $((SECONDS - began)) s"
+}
+
+# The options of apply-cmvn that give what the network is trained on: Kaldi's scripts normalise means if there are no others.
+normalisation_of_features() {
+  if is_folder "$feats" && [[ -s $feats/cmvn.scp ]]; then echo "$cmvn_opts"; else echo "--norm-means=false --norm-vars=false"; fi
+}
+
+# What else Kaldi's scripts read in a model folder, to decode and align with it and to make graphs.
+describe_to_kaldi() {
+  local from=${tree_dir:-${graph_dir:-$ali_dir}} name
+  for name in tree phones.txt; do
+    if [[ $from && -e $from/$name ]]; then cp "$from/$name" "$dir/"; fi
+  done
+  if [[ $online_ivector_dir && -e $online_ivector_dir/final.ie.id ]]; then cp "$online_ivector_dir/final.ie.id" "$dir/"; fi
+  if [[ $objective == chain ]] || (( frame_subsampling_factor != 1 )); then
+    echo "$frame_subsampling_factor" >"$dir/frame_subsampling_factor"
+  fi
 }
 
 # Small sets for diagnostics and combination.
