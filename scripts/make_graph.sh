@@ -2,7 +2,7 @@
 # Usage: make_graph.sh [--self-loop-scale=0.1] [--transition-scale=1.0] ARPA LANG TREE MODEL GRAPH
 # Makes the decoding graph GRAPH/HCLG.fst of a language model, a lexicon, a tree and a model: the stages of Kaldi's utils/mkgraph.sh. Chain
 # models need --self-loop-scale=1.0. LANG has lexicon_disambig.fst (or L_disambig.fst), words.txt and phones/disambig.int. GRAPH gets words.txt
-# and, if LANG has them, phones.txt, phones/word_boundary.int and phones/silence.csl too. ARPA may be a G.fst. The programs are taken from the PATH.
+# and, if LANG has them, phones.txt, phones/word_boundary.int, silence.csl and optional_silence.int too. ARPA may be a G.fst. The programs are taken from the PATH.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 fail() { echo "make_graph.sh: $*" >&2; exit 1; }
@@ -46,7 +46,7 @@ add-self-loops --self-loop-scale="$self_loop_scale" --reorder=true "$model" "$wo
 states=$(fstinfo --print-args=false "$work/HCLG.fst" | awk '/^# of states/ { print $4 }')
 (( states > 0 )) || fail "the graph is empty: the words of $arpa are not in the lexicon"
 cp "$lang/words.txt" "$graph/words.txt"
-for file in phones.txt phones/word_boundary.int phones/silence.csl; do
+for file in phones.txt phones/{word_boundary.int,silence.csl,optional_silence.int}; do
   [[ ! -e $lang/$file ]] || cp "$lang/$file" "$graph/$file"
 done
 mv "$work/HCLG.fst" "$graph/HCLG.fst"

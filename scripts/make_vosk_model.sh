@@ -145,6 +145,24 @@ if [[ -f $out/graph/phones/word_boundary.int ]]; then
   named=$(wc -l <"$out/graph/phones/word_boundary.int")
   (( named == model_phones )) || fail "$graph/phones/word_boundary.int has $named phones, but the model has $model_phones"
 fi
+# What is wrong with a list of types of phones, beside names of phones that end as Kaldi's do.
+wrong_types() { # <word_boundary.int> <phones.txt, or /dev/null>
+  awk 'BEGIN { split("_B begin _E end _I internal _S singleton", words, " "); for (i = 1; i < 9; i += 2) type[words[i]] = words[i + 1] }
+    FILENAME == ARGV[1] { name[$2] = $1; next }
+    NF != 2 || $2 !~ /^(nonword|begin|end|internal|singleton)$/ {
+      printf "line %d: expected a phone and one of nonword, begin, end, internal, singleton, found %s\n", FNR, $0; exit
+    }
+    $1 in name {
+      suffix = substr(name[$1], length(name[$1]) - 1)
+      expected = suffix in type ? type[suffix] : "nonword"
+      if ($2 != expected) { printf "line %d: phone %d, %s, has the type %s; expected %s\n", FNR, $1, name[$1], $2, expected; exit }
+    }' "$2" "$1"
+}
+if [[ -f $out/graph/phones/word_boundary.int ]]; then
+  find_file "$graph/phones.txt" "$exp/lang/phones.txt" "$exp/phones.txt"
+  wrong=$(wrong_types "$out/graph/phones/word_boundary.int" "${REPLY:-/dev/null}")
+  [[ ! $wrong ]] || fail "$graph/phones/word_boundary.int, $wrong"
+fi
 for phone in ${silence_phones//:/ }; do
   (( phone >= 1 && phone <= model_phones )) || fail "silence phone $phone is not one of the model's $model_phones phones"
 done

@@ -54,6 +54,27 @@ transcribes() {
   diff <(sort -u "$work/exp/decode/held_out/text" "$work/exp/data/held_out/text" | grep -xFf "$work/transcribed") "$work/transcribed"
 }
 
+# What Kaldi's decode.sh, align.sh, prepare_online_decoding.sh and mkgraph.sh read, with the values that were used.
+has_what_kaldi_reads() {
+  learned || return 1
+  local exp=$work/exp model file
+  for model in chain/model flat/model; do
+    diff "$exp/$model/frame_subsampling_factor" - <<<3 && diff "$exp/$model/cmvn_opts" - <<<"--norm-means=false --norm-vars=false" &&
+      diff "$exp/lang/phones.txt" "$exp/$model/phones.txt" || return 1
+  done
+  cmp "$exp/tree/tree" "$exp/chain/model/tree" && cmp "$exp/flat/graphs/tree" "$exp/flat/model/tree" || return 1
+  for file in L.fst L_disambig.fst words.txt topo oov.txt phones/disambig.int phones/silence.csl phones/optional_silence.int; do
+    [[ -s $exp/lang/$file ]] || { echo "no $file"; return 1; }
+  done
+  # Without a word for others, it is one that no graph has.
+  diff "$exp/lang/oov.int" <(awk '$1 == "<s>" { print $2 }' "$exp/lang/words.txt") || return 1
+  for file in data/train feats/train feats/held_out; do
+    diff <(awk '{ for (i = 2; i <= NF; i++) print $i, $1 }' "$exp/$file/spk2utt" | sort) "$exp/$file/utt2spk" || return 1
+  done
+  diff <(cut -d' ' -f1 "$exp/feats/train/text") <(cut -d' ' -f1 "$exp/feats/train/feats.scp") && diff "$exp/lang/phones.txt" "$exp/graph/phones.txt" &&
+    diff "$exp/lang/phones/optional_silence.int" "$exp/graph/phones/optional_silence.int"
+}
+
 does_nothing_again() {
   local said
   learned || return 1
@@ -97,6 +118,7 @@ survives_kills() {
 
 check "a recogniser learns from words alone" learns
 check "the model folder understands what the decoder understands" transcribes
+check "folders have what Kaldi's scripts read" has_what_kaldi_reads
 check "started again, it does nothing" does_nothing_again
 check "with another option, it does what depends on it" does_what_has_changed
 check "killed and started again, it ends with the same bytes" survives_kills
@@ -151,6 +173,42 @@ check "wrong: a word without a pronunciation" says "lexicon.txt, line 8: the wor
   bash -c "cp -r $toy $work/l1; echo zebra >>$work/l1/lexicon.txt; scripts/recognizer/lang.py $work/l1/lexicon.txt $work/l1/lang"
 check "wrong: a word that graphs use" says "line 8: '<s>' has a meaning of its own" \
   bash -c "cp -r $toy $work/l2; echo '<s> P' >>$work/l2/lexicon.txt; scripts/recognizer/lang.py $work/l2/lexicon.txt $work/l2/lang"
+lexicon() { # <lines> [<options> …]: what lang.py says about a lexicon
+  rm -rf "$work/lexicon.lang"
+  printf "$1" >"$work/lexicon"
+  scripts/recognizer/lang.py "${@:2}" "$work/lexicon" "$work/lexicon.lang"
+}
+check "wrong: a word without probability" says "lexicon, line 3: the word 'two' has no probability, but line 1 has one" \
+  lexicon 'one 0.5 W AH N\none 0.5 W AA N\ntwo T UW\n'
+check "wrong: a probability above 1" says "lexicon, line 1: expected a probability above 0 and at most 1 behind 'one', found '1.2'" \
+  lexicon 'one 1.2 W AH N\ntwo 0.7 T UW\n'
+check "wrong: a probability of 0" says "lexicon, line 2: expected a probability above 0 and at most 1 behind 'two', found '0'" \
+  lexicon 'one 0.5 W AH N\ntwo 0 T UW\n'
+check "wrong: one word with a probability of 1" says "lexicon, line 2: the word 'two' has no probability" lexicon 'one 1 W AH N\ntwo T UW\n'
+check "wrong: a probability with a comma" says "line 1: expected a probability above 0 and at most 1 behind 'one', found '0,5'" \
+  lexicon 'one 0,5 W AH N\ntwo 0,7 T UW\n'
+check "wrong: several numbers behind a word" says "line 1: '0.9' is a number, not a phone" lexicon 'one 0.5 0.9 W AH N\ntwo 0.7 0.8 T UW\n'
+check "wrong: a lexicon that is not UTF-8" says "lexicon, line 2: this is not UTF-8" lexicon 'one W AH N\ntw\xff T UW\n'
+check "wrong: a language model's text that is not UTF-8" says "text, line 1: this is not UTF-8" bash -c \
+  "mkdir $work/l3; printf 'k a\\xff\\n' >$work/l3/text; echo a 1 >$work/l3/words; scripts/make_arpa.py --vocabulary=$work/l3/words $work/l3/text -"
+phones_may_be_numbers() {
+  lexicon 'one 1 2\ntwo 3 1\n' --word-positions=false && grep -qx '1 .*' "$work/lexicon.lang/phones.txt" &&
+    lexicon 'peu p 2\noeuf 9 f\n' && grep -q '^9_B ' "$work/lexicon.lang/phones.txt" &&
+    lexicon 'one 0.5 W AH N\ntwo 1 T UW\n' && grep -q '^one 0.5 W_B AH_I N_E$' "$work/lexicon.lang/phones/align_lexicon.txt"
+}
+check "lexicon: phones may be numbers" phones_may_be_numbers
+only_ascii_blanks_separate() { # U+00A0, U+3000, U+0085, U+2028
+  local said
+  said=$(lexicon 'a\xc2\xa0b P\nc\xe3\x80\x80d Q\ne\xc2\x85f R\ng\xe2\x80\xa8h S\nx\tT\r\n' 2>&1) || { echo "$said"; return 1; }
+  echo "$said"
+  diff <(cut -d' ' -f1 "$work/lexicon.lang/words.txt" | sed -n 2,6p) <(printf 'a\xc2\xa0b\nc\xe3\x80\x80d\ne\xc2\x85f\ng\xe2\x80\xa8h\nx\n' | sort) &&
+    [[ $said == *"line 1: 'a"*"has U+00A0 inside; only ASCII blanks separate words"* && $said == *U+3000* && $said == *U+0085* && $said == *U+2028* ]]
+}
+check "lexicon: only ASCII blanks separate" only_ascii_blanks_separate
+check "wrong: a word in another Unicode form" broken 'printf "lo\xcc\x88 P\n" >>$copy/lexicon.txt; sed -i "5s/\$/ l\xc3\xb6/" $copy/text' \
+  $'(\'lo\xcc\x88\' is there in another Unicode form, with U+006F U+0308 for U+00F6)'
+check "wrong: a word in capitals" broken 'sed -i "5s/$/ LO/" $copy/text' "the word 'LO' is not in the lexicon $work/broken/lexicon.txt ('lo' is there, with other capitals)"
+check "wrong: words with another blank between them" broken 'sed -i "5s/$/ lo\xc2\xa0mi/" $copy/text' "(it has U+00A0 inside; only ASCII blanks separate words)"
 check "wrong: an option" says "unknown option --flat-epoch; see recognizer.sh --help" recognizer no --flat-epoch=3
 check "wrong: a number" says "--num-epochs=many: expected a number" recognizer no --num-epochs=many
 check "wrong: no lexicon" says "give a --lexicon" scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" "$work/no"
@@ -179,10 +237,22 @@ stands_in() {
   sed -i '5s/$/ zebra/' "$copy/text"
   echo "unknown S" >>"$copy/lexicon.txt"
   scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --lexicon="$copy/lexicon.txt" --oov-word=unknown --last-part=language "$work/standin" &&
-    grep -q '^toy-004 .* unknown$' "$work/standin/data/train/text"
+    grep -q '^toy-004 .* unknown$' "$work/standin/data/train/text" &&
+    diff <(awk '$1 == "unknown" { print $2 }' "$work/standin/lang/words.txt") "$work/standin/lang/oov.int"
 }
 check "--skip-bad leaves out what cannot be used" leaves_out
 check "--oov-word stands for words that the lexicon lacks" stands_in
+
+says_what_looks_alike() { # although another word stands for it
+  local copy=$work/alike said
+  cp -r "$toy" "$copy"
+  sed -i '5s/$/ Lo/' "$copy/text"
+  echo "unknown S" >>"$copy/lexicon.txt"
+  said=$(scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --lexicon="$copy/lexicon.txt" --oov-word=unknown --last-part=data "$work/alike_data" 2>&1)
+  echo "$said"
+  [[ $said == *"text, line 5: the word 'Lo' becomes 'unknown': it is not in the lexicon $copy/lexicon.txt ('lo' is there, with other capitals)"* ]]
+}
+check "--oov-word: words that look alike are named" says_what_looks_alike
 
 alone() { # a second one in the same folder waits for the first
   local status=0
@@ -214,6 +284,14 @@ check "model folder: no graph" misfit 'rm $copy/graph/HCLG.fst' "there is no dec
 check "model folder: no names of words" misfit 'rm $copy/graph/words.txt' "has no words.txt"
 check "model folder: other features" misfit 'sed -i s/num-ceps=40/num-ceps=13/ $copy/conf/mfcc.conf' "makes 13 columns of a frame, but the network reads 40"
 check "model folder: other phones" misfit 'sed -i 1d $copy/graph/phones/word_boundary.int' "phones, but the model has"
+check "model folder: wrong types of phones" misfit 'sed -i s/begin/internal/ $copy/graph/phones/word_boundary.int' \
+  "has the type internal; expected begin"
+check "model folder: types of phones that are swapped" misfit 'sed -i "s/begin/x/; s/end/begin/; s/x/end/" $copy/graph/phones/word_boundary.int' \
+  "has the type end; expected begin"
+check "model folder: no type that begins words" misfit 'rm $copy/graph/phones.txt; sed -i s/begin/internal/ $copy/graph/phones/word_boundary.int' \
+  "but no phone of the model has the type 'begin'"
+check "model folder: names of words that end too early" misfit 'sed -i "4,\$d" $copy/graph/words.txt' "not in symbol table"
+check "model folder: no names in words.txt" misfit ': >$copy/graph/words.txt' "not in symbol table"
 check "model folder: a silence phone that there is not" misfit ':' "silence phone 999 is not one of the model's" --silence-phones=999
 check "model folder: graph of another model" misfit ':' "the pieces do not fit each other" --mdl="$work/exp/flat/model/final.mdl"
 check "model folder: a damaged graph" misfit 'truncate -s 2000 $copy/graph/HCLG.fst' "the pieces do not fit each other"

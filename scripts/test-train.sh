@@ -265,18 +265,25 @@ a_data_folder() { # <name> <options> …
     $1 in kept { in_valid[$2] = 1; next } { in_train[$2] = 1 }
     END { for (u in in_valid) if (u in in_train) { print u " is in both sets"; exit 1 } }' "$work/folder/utt2uniq"
 }
+is_not_normalised() { # <name>: Kaldi's scripts are told so; they would normalise
+  diff "$work/$1/cmvn_opts" - <<<"--norm-means=false --norm-vars=false"
+}
+check "train.sh: cmvn_opts of features as they are" is_not_normalised plain
 check "train.sh: a data folder with normalisation" a_data_folder folder
 check "train.sh: a data folder with normalisation, on the fly" a_data_folder folder-fly --on-the-fly=true
 
 # Classes 0, 1, 2 become transition-ids of the first three of 22 pdfs.
 mkdir -p "$work/ali"
 cp tests/data/am/transitions.mdl "$work/ali/final.mdl"
+cp tests/data/am/tree "$work/ali"
+echo "<eps> 0" >"$work/ali/phones.txt"
 copy-int-vector "ark:$data/ali.ark" ark,t:- 2>/dev/null | awk '{ for (i = 2; i <= NF; i++) $i = 2 * $i + 1; print }' |
   gzip >"$work/ali/ali.1.gz"
 sed 's/dim=3/dim=22/' "$data/tdnn.xconfig" >"$work/am.xconfig"
 an_acoustic_model() { # <name> <options> …
   train "$1" --targets= --ali-dir="$work/ali" --xconfig="$work/am.xconfig" "${@:2}" && is_good "$1" &&
-    nnet3-am-info "$work/$1/final.mdl" | grep -qx 'prior-dimension: 22'
+    nnet3-am-info "$work/$1/final.mdl" | grep -qx 'prior-dimension: 22' && cmp "$work/ali/tree" "$work/$1/tree" &&
+    cmp "$work/ali/phones.txt" "$work/$1/phones.txt" && is_not_normalised "$1" && [[ ! -e $work/$1/frame_subsampling_factor ]]
 }
 check "train.sh: an acoustic model" an_acoustic_model am
 check "train.sh: an acoustic model, examples on the fly, no combination" \
@@ -306,6 +313,11 @@ chain_reaches() { # <objective> <cross-entropy> <name> <options> …
 
 words='' check "train.sh: a chain model" chain_reaches -0.19 -0.60 chain "${from_lattices[@]}"
 cp "$work/chain/final.mdl" "$work/chain.final"
+what_kaldi_reads() { # and no phones.txt, as there is none where the tree lies
+  cmp "$work/chain_data/tree/tree" "$work/chain/tree" && diff "$work/chain/frame_subsampling_factor" - <<<3 && is_not_normalised chain &&
+    [[ ! -e $work/chain/phones.txt ]]
+}
+check "train.sh: a chain model has what Kaldi's scripts read" what_kaldi_reads
 chain_report_is_whole() {
   grep -q '100.0%' "$work/chain/report.html" && grep -q '<th>validation cross-entropy' "$work/chain/report.html" &&
     [[ $(grep -o '<svg' "$work/chain/report.html" | wc -l) == 6 ]]

@@ -98,9 +98,22 @@ fn main() -> ExitCode {
             cli::skip_arguments(1);
             find(name).map_or(ExitCode::FAILURE, |program| start(name, program, &arguments[2..]))
         }
-        [name, ..] => fail(&format!("there is no program '{name}'\n{USAGE}")),
+        [name, ..] => fail(&format!("there is no program '{name}'{}\n{USAGE}", meant(name))),
         [] => fail(&format!("which program?\n{USAGE}")),
     }
+}
+
+/// Names the program that may be meant: one with `nnet3-` or more before this name, or one with at most two other letters.
+fn meant(name: &str) -> String {
+    let letters = |name: &str| name.chars().collect::<Vec<char>>();
+    let distance = |other: &str| match other.strip_suffix(name) {
+        Some("nnet3-") => 0,
+        Some(before) if before.ends_with('-') => 1,
+        _ => nnet3_decode::edit_distance::errors(&letters(other), &letters(name)).total(),
+    };
+    let near =
+        programs().map(|program| (distance(program.name), program.name)).filter(|(far, _)| *far <= 2).min();
+    near.map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
 }
 
 /// All programs, by family, with a sentence for each.

@@ -49,14 +49,15 @@ do_features() {
   refresh conf make_config
   local set stats=()
   for set in train "${tests[@]}"; do
-    local inputs=("$feature_type" "$cmvn" "@$dir/conf/$feature_type.conf" "@$dir/data/$set/wav.scp" "@$dir/data/$set/waves" "@$dir/data/$set/text" "${stats[@]}")
+    local inputs=("$feature_type" "$cmvn" "@$dir/conf/$feature_type.conf" "@$dir/data/$set/wav.scp" "@$dir/data/$set/waves" "@$dir/data/$set/text" "@$dir/data/$set/utt2spk" \
+      "${stats[@]}")
     [[ ! -e $dir/data/$set/segments ]] || inputs+=("@$dir/data/$set/segments")
     step "features of $set" "feats/$set" make_features "${inputs[@]}"
     [[ $cmvn == false ]] || stats=("@$dir/feats/train/global_cmvn.stats")
   done
 }
 
-# feats.scp and utt2num_frames of the data in `set`; of the training data also global_cmvn.stats.
+# feats.scp, utt2num_frames, text, utt2spk and spk2utt of the data in `set`; of the training data also global_cmvn.stats.
 make_features() {
   local from=$dir/data/$set jobs list=wav.scp sound=("scp:$out/part.JOB") name=feats missing
   if [[ -e $from/segments ]]; then
@@ -83,6 +84,10 @@ make_features() {
   # Less than a tenth of a second is no utterance.
   awk 'NR == FNR { if ($2 < 10) short[$1]; next } !($1 in short)' "$out/utt2num_frames" "$out/all.scp" | sed "s| $out/| $to/|" >"$out/feats.scp"
   rm -f "$out"/part.* "$out"/raw.* "$out"/feats.*.scp "$out/all.scp"
+  # The rest of a data folder, for Kaldi's scripts.
+  for name in text utt2spk; do awk 'NR == FNR { has[$1]; next } $1 in has' "$out/feats.scp" "$from/$name" >"$out/$name"; done
+  awk '{ if (!($2 in of)) speakers[++n] = $2; of[$2] = of[$2] " " $1 } END { for (i = 1; i <= n; i++) print speakers[i] of[speakers[i]] }' \
+    "$out/utt2spk" | sort >"$out/spk2utt"
   missing=$(awk 'NR == FNR { has[$1] = 1; next } !($1 in has) { print $1 }' "$out/feats.scp" "$from/text")
   if [[ $missing ]]; then
     say "$(wc -w <<<"$missing") utterances of $set have no features or are shorter than a tenth of a second, such as $(head -n 1 <<<"$missing")"

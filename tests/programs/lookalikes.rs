@@ -42,6 +42,20 @@ fn other_forms_and_capitals_are_named() {
     assert!(!same.stderr.contains("look alike"), "{}", same.stderr);
 }
 
+#[test]
+fn programs_that_may_be_meant_are_named() {
+    for (called, meant) in [
+        ("transcribe", "there is no program 'transcribe'; did you mean 'nnet3-transcribe'?"),
+        ("train", "did you mean 'nnet3-train'?"),
+        ("copy-feat", "did you mean 'copy-feats'?"),
+    ] {
+        let said = crate::common::run("nnet3", &[called]);
+        assert!(said.status == 1 && said.stderr.contains(meant), "{}", said.stderr);
+    }
+    let said = crate::common::run("nnet3", &["abrakadabra"]).stderr;
+    assert!(said.contains("there is no program 'abrakadabra'\n"), "{said}");
+}
+
 /// Words are numbers here: the lexicon has word 1 only.
 #[test]
 fn words_without_pronunciation_are_named() {

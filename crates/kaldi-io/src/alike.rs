@@ -27,7 +27,8 @@ pub fn difference(word: &str, other: &str) -> String {
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     (a, b) = (a.split_off(same), b.split_off(same));
     while a.len() > 1 && b.len() > 1 && a.last() == b.last() {
-        (a.pop(), b.pop());
+        a.pop();
+        b.pop();
     }
     format!("'{other}' is there in another Unicode form, with {} for {}", codes(&b), codes(&a))
 }

@@ -133,12 +133,12 @@ mod tests {
         let twice = format!("{0} {0}", "abcdefghi abcdefghi abcdefghi");
         assert_eq!(shown(&twice), [["abcdefghi abcdefghi abcdefghi", "abcdefghi abcdefghi abcdefghi"]]);
         // Eleven words of nine letters are too many for two lines: they are split at a short pause, or else in the middle.
-        let eleven = vec!["abcdefghi"; 11].join(" ");
+        let eleven = ["abcdefghi"; 11].join(" ");
         assert_eq!(
             shown(&eleven).iter().map(|lines| lines.concat().matches('a').count()).collect::<Vec<_>>(),
             [5, 6]
         );
-        let with_pause = format!("abcdefghi abcdefghi abcdefghi 3 {}", vec!["abcdefghi"; 7].join(" "));
+        let with_pause = format!("abcdefghi abcdefghi abcdefghi 3 {}", ["abcdefghi"; 7].join(" "));
         assert_eq!(shown(&with_pause)[0], ["abcdefghi abcdefghi abcdefghi"]);
     }
 
