@@ -170,7 +170,7 @@ impl LatticeOutput {
         costs: Option<&AcousticCosts>,
     ) -> Result<()> {
         match self {
-            LatticeOutput::Compact(output) => output.write(key, &scaled(lattice, inverse(scale))),
+            LatticeOutput::Compact(output) => output.write(key, &scaled(lattice, inverse(scale))?),
             LatticeOutput::Plain(output) => {
                 let mut lattice = expand(&lattice);
                 if let Some(costs) = costs {
@@ -257,10 +257,13 @@ impl AlignedOutput {
     }
 }
 
-/// Scales a lattice in which something is sought.
-pub fn scaled<W: AnyLattice>(mut lattice: kaldi_fst::Fst<W>, scale: Scale) -> kaldi_fst::Fst<W> {
-    nnet3_decode::lattice::scale(&mut lattice, scale);
-    lattice
+/// Scales a lattice in which something is sought. An error if its costs are too large then.
+pub fn scaled<W: AnyLattice>(
+    mut lattice: kaldi_fst::Fst<W>,
+    scale: Scale,
+) -> nnet3_decode::Result<kaldi_fst::Fst<W>> {
+    nnet3_decode::lattice::scale_checked(&mut lattice, scale)?;
+    Ok(lattice)
 }
 
 /// Changes the lattices of a table. A lattice that is empty before or after the change, or that cannot be changed, is left out

@@ -19,15 +19,14 @@ fn handles_examples(name: &[u8], argument: &[u8]) -> bool {
     ends.iter().any(|end| program.ends_with(end))
 }
 
-/// Ends the program, unless what asks for so much can do without.
+/// Ends the program, unless what asks for so much can do without. Must not allocate: it would call itself.
 fn out_of_memory(bytes: usize) {
     if kaldi_io::memory::is_attempt() {
         return;
     }
-    let message = format!(
+    kaldi_io::log::error_without_memory(format_args!(
         "out of memory: {bytes} bytes were asked for at once (is a number in the options or data absurd?)"
-    );
-    kaldi_io::log::error(&kaldi_io::log::Site::PROGRAM, &message);
+    ));
     kaldi_io::temporary::remove_all();
     std::process::exit(i32::from(cli::FAILED));
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use kaldi_io::filename::RxFilename;
 use kaldi_io::table::Rspecifier;
 use kaldi_io::terminal;
+use kaldi_io::threads::{self, Thread};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -21,7 +21,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 pub struct Counter {
     state: Arc<State>,
     /// The thread that draws, if the bar is shown.
-    drawing: Option<JoinHandle<()>>,
+    drawing: Option<Thread<()>>,
 }
 
 #[derive(Default)]
@@ -49,7 +49,9 @@ pub fn counter(what: &'static str, rspecifier: &str) -> Counter {
         return Counter { state, drawing: None };
     }
     let (shared, total) = (state.clone(), total(rspecifier));
-    let drawing = Some(std::thread::spawn(move || draw(&shared, what, &total)));
+    let draw = |(shared, total): (Arc<State>, Total)| draw(&shared, what, &total);
+    let drawing = threads::start_or_return("progress", (shared, total), draw).ok();
+    SHOWN.store(drawing.is_some(), Ordering::Relaxed);
     Counter { state, drawing }
 }
 
@@ -73,9 +75,8 @@ impl Drop for Counter {
     fn drop(&mut self) {
         let Some(drawing) = self.drawing.take() else { return };
         self.state.over.store(true, Ordering::Relaxed);
-        drawing.thread().unpark();
-        // A bar that could not be drawn is no reason to fail.
-        let _ = drawing.join();
+        drawing.unpark();
+        drawing.join();
         SHOWN.store(false, Ordering::Relaxed);
     }
 }

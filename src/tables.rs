@@ -115,7 +115,12 @@ impl<H: Holder> Output<H> {
         Output { name: name.to_owned(), writer, done: 0, failed: 0 }
     }
 
+    /// Writes an entry. One that must not be written is left out, with a warning.
     pub fn write(&mut self, key: &str, value: &H::T) -> Result<()> {
+        if let Some(flaw) = H::flaw(value) {
+            self.skip(key, flaw);
+            return Ok(());
+        }
         match &mut self.writer {
             Writer::Table(table) => table.write(key, value)?,
             Writer::Json(lines) => lines.write(key, value)?,

@@ -147,7 +147,7 @@ impl<O: Objective + 'static> Run<O> {
     /// Replicas know better than the program what they waited for.
     fn finish(self, egs: &EgsReader<O::Example>, times: &mut Times) -> Result<Trained> {
         match self {
-            Run::Alone(trainer) => Ok(trainer.finish(&mut report)),
+            Run::Alone(trainer) => Ok(trainer.finish(&mut report)?),
             Run::Together(replicas) => {
                 let (trained, replica) = replicas.finish(&mut report).map_err(|e| blame(egs, e))?;
                 *times = Times { waiting: replica.waiting, training: replica.training, ..*times };

@@ -1,18 +1,20 @@
 //! Work on several threads with results in the order of what was given.
+//!
+//! A panic of a thread ends the process ([`kaldi_io::threads`]), so nothing here waits for a thread that has panicked.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::Result;
+use kaldi_io::threads;
 
 /// Takes an item; false if no more are wanted.
 pub type Give<'g, T> = &'g mut dyn FnMut(T) -> bool;
 
 /// Runs `produce` on a thread of its own, and `consume` on this one for each item that it gives. At most `waiting` items lie
-/// between the two. If both fail, the error is that of `consume`.
+/// between the two. If both fail, the error is that of `consume`. If there can be no thread, this one does both in turns.
 pub fn side_by_side<T: Send>(
     waiting: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
@@ -20,51 +22,102 @@ pub fn side_by_side<T: Send>(
 ) -> Result<()> {
     let (sender, receiver) = sync_channel(waiting);
     thread::scope(|scope| {
-        let producer = scope.spawn(move || produce(&mut |item| sender.send(item).is_ok()));
-        let consumed = receiver.into_iter().try_for_each(consume);
-        let produced = producer.join().unwrap_or_else(|panic| resume_unwind(panic));
-        consumed.and(produced)
+        let start = threads::start_in_or_return(scope, "input", produce, move |produce| {
+            produce(&mut |item| sender.send(item).is_ok())
+        });
+        match start {
+            Ok(producer) => {
+                let consumed = receiver.into_iter().try_for_each(consume);
+                consumed.and(producer.join())
+            }
+            Err(produce) => in_turns(produce, consume),
+        }
     })
+}
+
+/// Consumes each item when it is given.
+fn in_turns<T>(
+    produce: impl FnOnce(Give<'_, T>) -> Result<()>,
+    mut consume: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut consumed = Ok(());
+    let produced = produce(&mut |item| {
+        consumed = consume(item);
+        consumed.is_ok()
+    });
+    consumed.and(produced)
+}
+
+/// An event of [`in_parallel`].
+enum Event<R> {
+    /// There is one more job. A worker that starts now sends its results here.
+    Given(Sender<Event<R>>),
+    /// The result of the job of this number.
+    Done(usize, R),
+}
+
+type Jobs<T> = Mutex<Receiver<(usize, T)>>;
+
+/// Waits for a job; `None` if there will be no more.
+fn take<T>(jobs: &Jobs<T>) -> Option<(usize, T)> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 /// Runs `produce` on a thread of its own, each item that it gives through one of the `workers`, of which each has a thread,
 /// and `consume` on this thread for each result, in the order of the items. At most `most` items are anywhere between.
+///
+/// The thread of a worker starts when there is an item for it, so there are no more threads than items. Workers whose threads
+/// cannot be started are left out. If there can be none, this thread does their work.
 pub fn in_parallel<T: Send, R: Send>(
     most: usize,
     produce: impl FnOnce(Give<'_, T>) -> Result<()> + Send,
-    workers: Vec<impl FnMut(T) -> R + Send>,
+    mut workers: Vec<impl FnMut(T) -> R + Send>,
     mut consume: impl FnMut(R) -> Result<()>,
 ) -> Result<()> {
     // Each item takes a place before it is given, and leaves it after it was consumed.
     let (take_place, leave_place) = sync_channel(most);
     let (sender, jobs) = channel();
-    let (results, finished) = channel();
-    let jobs = &Mutex::new(jobs);
+    let (events, received) = channel();
+    let jobs: &Jobs<T> = &Mutex::new(jobs);
     thread::scope(|scope| {
-        for mut worker in workers {
-            let results = results.clone();
-            scope.spawn(move || {
-                loop {
-                    let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok((number, item)) = job else { break };
-                    let result = catch_unwind(AssertUnwindSafe(|| worker(item)));
-                    if results.send((number, result)).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(results);
-        let producer = scope.spawn(move || {
+        let start = threads::start_in_or_return(scope, "input", produce, move |produce| {
             let mut numbers = 0usize..;
             produce(&mut |item| {
                 take_place.send(()).is_ok()
                     && numbers.next().is_some_and(|number| sender.send((number, item)).is_ok())
+                    && events.send(Event::Given(events.clone())).is_ok()
             })
         });
+        let producer = match start {
+            Ok(producer) => producer,
+            Err(produce) => {
+                let Some(mut worker) = workers.pop() else { return Ok(()) };
+                return in_turns(produce, |item| consume(worker(item)));
+            }
+        };
         let (mut early, mut next) = (BTreeMap::new(), 0);
-        let consumed = finished.into_iter().try_for_each(|(number, result)| {
-            early.insert(number, result.unwrap_or_else(|panic| resume_unwind(panic)));
+        let (mut running, mut refused) = (0, false);
+        let consumed = received.into_iter().try_for_each(|event| {
+            match event {
+                Event::Done(number, result) => _ = early.insert(number, result),
+                Event::Given(results) => {
+                    if let Some(worker) = if refused { None } else { workers.pop() } {
+                        let serve = move |mut worker: _| serve(jobs, &mut worker, &results);
+                        match threads::start_in_or_return(scope, "worker", worker, serve) {
+                            Ok(_) => running += 1,
+                            Err(worker) => {
+                                refused = true;
+                                workers.push(worker);
+                            }
+                        }
+                    }
+                    if running == 0
+                        && let (Some(worker), Some((number, item))) = (workers.last_mut(), take(jobs))
+                    {
+                        early.insert(number, worker(item));
+                    }
+                }
+            }
             while let Some(result) = early.remove(&next) {
                 consume(result)?;
                 next += 1;
@@ -74,9 +127,17 @@ pub fn in_parallel<T: Send, R: Send>(
             Ok(())
         });
         drop(leave_place);
-        let produced = producer.join().unwrap_or_else(|panic| resume_unwind(panic));
-        consumed.and(produced)
+        consumed.and(producer.join())
     })
+}
+
+/// Does jobs until there are no more, or nobody wants their results.
+fn serve<T, R>(jobs: &Jobs<T>, worker: &mut impl FnMut(T) -> R, results: &Sender<Event<R>>) {
+    while let Some((number, item)) = take(jobs) {
+        if results.send(Event::Done(number, worker(item))).is_err() {
+            break;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +175,41 @@ mod tests {
         })
         .unwrap();
         assert_eq!(same, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn one_thread_in_turns() {
+        let mut sum = 0;
+        in_turns(numbers, |number: u64| {
+            sum += number;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(sum, 4950);
+        let error = in_turns(numbers, |number| if number < 7 { Ok(()) } else { bail!("full") }).unwrap_err();
+        assert_eq!(error.to_string(), "full");
+    }
+
+    /// There are no more threads than items.
+    #[test]
+    fn workers_start_when_there_is_work() {
+        let seen = Mutex::new(std::collections::BTreeSet::new());
+        let worker = |number: u64| {
+            seen.lock().unwrap().insert(format!("{:?}", thread::current().id()));
+            number
+        };
+        let three = |give: Give<'_, u64>| {
+            assert!((0..3).all(give));
+            Ok(())
+        };
+        let mut results = Vec::new();
+        in_parallel(1000, three, vec![worker; 1000], |number| {
+            results.push(number);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(results, [0, 1, 2]);
+        assert!((1..=3).contains(&seen.lock().unwrap().len()));
     }
 
     #[test]

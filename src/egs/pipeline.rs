@@ -6,13 +6,13 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 use kaldi_io::cli::{self, Parsed};
 use kaldi_io::error::chain;
 use kaldi_io::filename::RxFilename;
 use kaldi_io::log::Site;
 use kaldi_io::table::{Rspecifier, RspecifierKind};
+use kaldi_io::threads::{self, Thread};
 use kaldi_io::{IoError, log, terminal};
 use nnet3_train::{EgsReader, Error, Example, ExampleSource, Result};
 
@@ -147,17 +147,18 @@ fn acting_as<T>(program: &'static str, f: impl FnOnce() -> Result<T>) -> Result<
     })
 }
 
-/// Runs the steps; the exit status is that of the last one.
-fn run<E: Example>(
-    input: &str,
-    first: Step<E>,
-    later: Vec<Step<E>>,
-    batches: &SyncSender<Vec<Item<E>>>,
-) -> Result<u8> {
-    let mut last = Running::start(first, || EgsReader::open(input))?;
+/// Starts the steps. The last one gives what all of them make.
+fn last_of<E: Example>((input, first, later): Steps<E>) -> Result<Running<E>> {
+    let mut last = Running::start(first, || EgsReader::open(&input))?;
     for step in later {
         last = Running::start(step, || Ok(EgsReader::new(PIPE, Box::new(last))))?;
     }
+    Ok(last)
+}
+
+/// Runs the steps; the exit status is that of the last one.
+fn run<E: Example>(steps: Steps<E>, batches: &SyncSender<Vec<Item<E>>>) -> Result<u8> {
+    let mut last = last_of(steps)?;
     let (mut batch, mut rows) = (Vec::new(), 0);
     while let Some((key, example)) = last.next()? {
         rows += example.size();
@@ -176,38 +177,74 @@ fn run<E: Example>(
 }
 
 /// The reading end of the pipeline.
-struct Pipeline<E> {
+struct Pipeline<E: Example> {
     command: String,
-    batches: Receiver<Vec<Item<E>>>,
-    batch: std::vec::IntoIter<Item<E>>,
-    thread: Option<JoinHandle<Result<u8>>>,
+    place: Place<E>,
     status: u8,
 }
+
+/// The thread that does the steps.
+enum Place<E: Example> {
+    /// One beside the reader's.
+    Beside {
+        batches: Receiver<Vec<Item<E>>>,
+        batch: std::vec::IntoIter<Item<E>>,
+        thread: Thread<Result<u8>>,
+    },
+    /// The reader's own, since there can be no other. The steps begin with the first example.
+    Here(Steps<E>),
+    Running(Box<Running<E>>),
+    Ended,
+}
+
+/// The table that goes in, the first step, and the others.
+type Steps<E> = (String, Step<E>, Vec<Step<E>>);
 
 impl<E: Example> Pipeline<E> {
     fn start(command: String, input: String, first: Step<E>, later: Vec<Step<E>>) -> Pipeline<E> {
         let (sender, batches) = sync_channel(AHEAD);
-        let thread = std::thread::spawn(move || run(&input, first, later, &sender));
-        Pipeline { command, batches, batch: Vec::new().into_iter(), thread: Some(thread), status: 0 }
+        let thread =
+            threads::start_or_return("examples", (input, first, later), move |steps| run(steps, &sender));
+        let place = match thread {
+            Ok(thread) => Place::Beside { batches, batch: Vec::new().into_iter(), thread },
+            Err(steps) => Place::Here(steps),
+        };
+        Pipeline { command, place, status: 0 }
     }
 }
 
 impl<E: Example> ExampleSource<E> for Pipeline<E> {
     fn next(&mut self) -> Result<Option<Item<E>>> {
         loop {
-            if let Some(item) = self.batch.next() {
-                return Ok(Some(item));
-            }
-            match self.batches.recv() {
-                Ok(batch) => self.batch = batch.into_iter(),
-                Err(_) => break,
+            match std::mem::replace(&mut self.place, Place::Ended) {
+                Place::Beside { batches, mut batch, thread } => {
+                    if batch.len() == 0 {
+                        match batches.recv() {
+                            Ok(next) => batch = next.into_iter(),
+                            Err(_) => {
+                                self.status = thread.join()?;
+                                return Ok(None);
+                            }
+                        }
+                    }
+                    let item = batch.next();
+                    self.place = Place::Beside { batches, batch, thread };
+                    if item.is_some() {
+                        return Ok(item);
+                    }
+                }
+                Place::Here(steps) => self.place = Place::Running(Box::new(last_of(steps)?)),
+                Place::Running(mut last) => {
+                    let item = last.next()?;
+                    match item {
+                        None => self.status = last.finish()?,
+                        Some(_) => self.place = Place::Running(last),
+                    }
+                    return Ok(item);
+                }
+                Place::Ended => return Ok(None),
             }
         }
-        if let Some(thread) = self.thread.take() {
-            let panicked = |_| Err(Error::data(format!("'{}' panicked", self.command)));
-            self.status = thread.join().unwrap_or_else(panicked)?;
-        }
-        Ok(None)
     }
 
     fn close(self: Box<Self>) -> Result<()> {

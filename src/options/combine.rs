@@ -52,7 +52,7 @@ impl CombineArgs {
             batchnorm_test_mode: self.batchnorm_test_mode,
             dropout_test_mode: self.dropout_test_mode,
             prob: prob_defaults(),
-            threads: if device.is_host() { threads::count(self.num_threads, 4) } else { 1 },
+            threads: if device.is_host() { threads::count(self.num_threads, 4)? } else { 1 },
         })
     }
 }

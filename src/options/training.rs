@@ -74,7 +74,7 @@ impl TrainingOptions {
             1 => SecondThread::Never,
             2 => SecondThread::Always,
             threads if threads > 2 => bail!("--num-threads={threads}: expected 1 or 2"),
-            _ if replicas == 1 && super::threads::count(-1, 2) == 2 => SecondThread::WhereIdle,
+            _ if replicas == 1 && super::threads::processors() > 1 => SecondThread::WhereIdle,
             _ => SecondThread::Never,
         };
         Ok(TrainerOptions {

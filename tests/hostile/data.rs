@@ -86,7 +86,8 @@ pub fn shell(command: &str) -> Output {
     outcome(Command::new("bash").args(["-c", command]).env("PATH", path))
 }
 
-fn outcome(command: &mut Command) -> Output {
+/// Runs a command.
+pub fn outcome(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Output {

@@ -8,6 +8,8 @@ mod common;
 mod data;
 
 mod command_lines;
+mod damage;
+mod limits;
 mod not_numbers;
 mod outputs;
 mod pipes;

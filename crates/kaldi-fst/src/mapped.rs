@@ -75,6 +75,19 @@ impl MappedFst {
         &self.name
     }
 
+    /// An error if the file has been overwritten since it was opened.
+    pub fn check_unchanged(&self) -> Result<()> {
+        match self.file.is_unchanged() {
+            true => Ok(()),
+            false => Err(self.changed()),
+        }
+    }
+
+    /// The error for a file that has been overwritten since it was opened.
+    pub fn changed(&self) -> Error {
+        self.broken("the file has been changed while it was read".to_owned())
+    }
+
     pub fn start(&self) -> Option<StateId> {
         self.start
     }

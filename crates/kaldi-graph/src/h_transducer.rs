@@ -4,7 +4,7 @@
 use kaldi_fst::ops::components::Components;
 use kaldi_fst::ops::{self, Semiring};
 use kaldi_fst::{Arc, EPSILON, Fst, StateId};
-use kaldi_hmm::{ContextDependency, TransitionModel, TransitionState};
+use kaldi_hmm::{ContextDependency, TransitionModel, TransitionState, listed};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Result};
@@ -48,7 +48,8 @@ pub fn make_h_transducer(
             }
             [symbol, ..] if symbol < 0 => {
                 return Err(Error::mismatch(format!(
-                    "label {label} stands for {window:?}, which is no window"
+                    "label {label} stands for {}, which is no window",
+                    listed(window)
                 )));
             }
             _ => {
@@ -103,13 +104,17 @@ impl Hmms<'_> {
         let phone = window[self.tree.central_position()];
         if self.model.topology().entry(phone).is_none() {
             return Err(Error::mismatch(format!(
-                "phone {phone} of window {window:?} is not in the topology"
+                "phone {phone} of the window {} is not in the topology",
+                listed(window)
             )));
         }
         let classes = 0..self.model.topology().num_pdf_classes(phone);
         let pdf = |class: i32| {
             self.tree.pdf(window, class).ok_or_else(|| {
-                Error::mismatch(format!("the tree has no pdf for pdf class {class} of window {window:?}"))
+                Error::mismatch(format!(
+                    "the tree has no pdf for pdf class {class} of the window {}",
+                    listed(window)
+                ))
             })
         };
         let pdfs = classes.map(pdf).collect::<Result<Vec<i32>>>()?;
@@ -139,7 +144,7 @@ impl Hmms<'_> {
                     let index = self.model.find_state(&wanted);
                     Some(index.ok_or_else(|| {
                         Error::mismatch(format!(
-                            "the transition model has no state for {wanted:?}: it does not belong to the tree"
+                            "the transition model has no state with {wanted}: it does not belong to the tree"
                         ))
                     })?)
                 }

@@ -2,7 +2,7 @@
 //! (`ConvertAlignment` of `hmm/hmm-utils.cc`).
 
 use crate::alignment::PhoneSegment;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed};
 use crate::topology::HmmState;
 use crate::transitions::{TransitionId, TransitionModel, TransitionState};
 use crate::tree::ContextDependency;
@@ -127,7 +127,10 @@ impl Conversion<'_> {
         let classes = 0..self.to.topology().num_pdf_classes(phones[at]);
         let pdf = |class| {
             self.tree.pdf(&window, class).ok_or_else(|| {
-                Error::model(format!("the tree has no pdf for pdf class {class} in the window {window:?}"))
+                Error::model(format!(
+                    "the tree has no pdf for pdf class {class} in the window {}",
+                    listed(&window)
+                ))
             })
         };
         classes.map(pdf).collect()
@@ -138,8 +141,9 @@ impl Conversion<'_> {
         let entry = self.to.topology().entry(phone).unwrap_or_default();
         let missing = || {
             Error::model(format!(
-                "the new model has no transition state for phone {phone}, state {hmm_state} with the pdfs {pdfs:?}: model \
-                 and tree do not belong together"
+                "the new model has no transition state for phone {phone}, state {hmm_state} with the pdfs {}: model and \
+                 tree do not belong together",
+                listed(pdfs)
             ))
         };
         let pdf = |class: Option<i32>| class.and_then(|class| pdfs.get(class as usize)).copied();

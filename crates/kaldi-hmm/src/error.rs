@@ -34,6 +34,11 @@ pub enum Error {
     Value(String),
 }
 
+/// Numbers as messages show them: `1 2 3`.
+pub fn listed(numbers: &[i32]) -> String {
+    numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+}
+
 impl Error {
     pub(crate) fn model(message: impl Into<String>) -> Error {
         Error::Model(message.into())

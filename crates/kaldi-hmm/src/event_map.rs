@@ -2,6 +2,7 @@
 //! the phone at each position of a window, and the pdf class under the key [`PDF_CLASS`].
 
 use kaldi_io::{KaldiReader, KaldiWriter, Result};
+use std::collections::BTreeSet;
 
 /// The key whose value is the pdf class; the other keys are positions in the window of phones.
 pub const PDF_CLASS: i32 = -1;
@@ -110,6 +111,28 @@ impl EventMap {
                 if is_yes != Some(true) {
                     no.collect(event, answers);
                 }
+            }
+        }
+    }
+
+    /// Returns all keys whose values the tree looks at, sorted.
+    pub fn keys(&self) -> BTreeSet<i32> {
+        let mut keys = BTreeSet::new();
+        self.collect_keys(&mut keys);
+        keys
+    }
+
+    fn collect_keys(&self, keys: &mut BTreeSet<i32>) {
+        match self {
+            EventMap::Constant(_) => {}
+            EventMap::Table { key, children } => {
+                keys.insert(*key);
+                children.iter().flatten().for_each(|child| child.collect_keys(keys));
+            }
+            EventMap::Split { key, yes, no, .. } => {
+                keys.insert(*key);
+                yes.collect_keys(keys);
+                no.collect_keys(keys);
             }
         }
     }

@@ -25,7 +25,7 @@ pub mod transitions;
 pub mod tree;
 pub mod update;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, listed};
 pub use topology::{HmmState, HmmTopology};
 pub use transitions::{TransitionId, TransitionModel, TransitionState};
 pub use tree::ContextDependency;

@@ -7,9 +7,8 @@
 
 use crate::error::{Error, Result};
 use crate::topology::{HmmState, HmmTopology};
-
-/// More pdfs than anyone has; tables by pdf must not fill the memory.
-const MOST_PDFS: i32 = 1 << 24;
+use crate::tree::most_pdfs;
+use std::fmt;
 
 /// A state of a phone together with the pdfs that it has in some context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +20,18 @@ pub struct TransitionState {
     pub forward_pdf: i32,
     /// Pdf-id of the self-loop; None if the topology gives it no pdf class.
     pub self_loop_pdf: Option<i32>,
+}
+
+/// As messages show it: `phone 3, state 0, pdf 7`.
+impl fmt::Display for TransitionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "phone {}, state {}, pdf {}", self.phone, self.hmm_state, self.forward_pdf)?;
+        match self.self_loop_pdf {
+            Some(pdf) if pdf == self.forward_pdf => Ok(()),
+            Some(pdf) => write!(f, ", pdf {pdf} of the self-loop"),
+            None => write!(f, " without a self-loop"),
+        }
+    }
 }
 
 /// A number that has been found to be a transition-id of a model.
@@ -80,6 +91,12 @@ impl TransitionModel {
         };
         let log_probs = log_probs.unwrap_or(initial);
         let num_pdfs = largest_pdf as usize + 1;
+        if num_pdfs > most_pdfs(states.len()) {
+            let count = states.len();
+            return Err(Error::model(format!(
+                "the pdf-id {largest_pdf} is not believable in a model of {count} transition-states"
+            )));
+        }
         let model = TransitionModel { topology, states, log_probs, first_id, state_of, pdf_of, num_pdfs };
         model.check_log_probs()?;
         Ok(model)
@@ -225,7 +242,7 @@ fn check_state<'a>(
         .filter(|s| s.forward_pdf_class.is_some())
         .ok_or_else(|| format!("phone {phone} has no state {} that emits something", state.hmm_state))?;
     for pdf in [Some(state.forward_pdf), state.self_loop_pdf].into_iter().flatten() {
-        if !(0..MOST_PDFS).contains(&pdf) {
+        if pdf < 0 {
             return Err(format!("{pdf} is not a possible pdf-id"));
         }
     }

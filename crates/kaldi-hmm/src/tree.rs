@@ -7,11 +7,22 @@ use std::collections::BTreeSet;
 /// A pdf for a state's transitions to other states, and one for its self-loop, if it has one.
 pub(crate) type PdfPair = (i32, Option<i32>);
 
+/// The largest window. Windows of 3 phones are common; wider ones than this are taken for damage.
+const WIDEST: usize = 1000;
+
+/// The number of pdfs that may be there for so many numbers that occur, be they leaves of a tree or states of a model. Tables by
+/// pdf have this size, so a damaged number must not fill the memory.
+pub(crate) fn most_pdfs(occurring: usize) -> usize {
+    occurring.saturating_mul(16).saturating_add(1 << 16)
+}
+
 /// A tree with the window of phones that it looks at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextDependency {
     context_width: usize,
     central_position: usize,
+    /// Positions whose phones the tree asks about.
+    asked: Vec<usize>,
     to_pdf: EventMap,
     num_pdfs: usize,
 }
@@ -29,6 +40,23 @@ impl ContextDependency {
                 "the central position {central_position} is not within the context width {context_width}"
             ));
         }
+        if context_width > WIDEST {
+            return error(format!(
+                "a context width of {context_width} is not believable; at most {WIDEST} is"
+            ));
+        }
+        let mut asked = Vec::new();
+        for key in to_pdf.keys() {
+            match usize::try_from(key) {
+                Ok(position) if position < context_width => asked.push(position),
+                _ if key == PDF_CLASS => {}
+                _ => {
+                    return error(format!(
+                        "the tree asks about position {key}, but its windows have {context_width} phones"
+                    ));
+                }
+            }
+        }
         let answers = to_pdf.all_answers(&[]);
         let (Some(&least), Some(&largest)) = (answers.first(), answers.last()) else {
             return error("the tree has no leaves".to_owned());
@@ -36,7 +64,14 @@ impl ContextDependency {
         if least < 0 {
             return error(format!("the tree has a leaf with the number {least}, which is not a pdf-id"));
         }
-        Ok(ContextDependency { context_width, central_position, to_pdf, num_pdfs: largest as usize + 1 })
+        let num_pdfs = largest as usize + 1;
+        if num_pdfs > most_pdfs(answers.len()) {
+            return error(format!(
+                "a leaf has the pdf-id {largest}, which is not believable in a tree of {} pdfs",
+                answers.len()
+            ));
+        }
+        Ok(ContextDependency { context_width, central_position, asked, to_pdf, num_pdfs })
     }
 
     /// How many phones the tree looks at.
@@ -85,7 +120,7 @@ impl ContextDependency {
     }
 
     /// Collects combinations of pdfs: all of them where one of the two pdfs is certain. Otherwise the nearest unknown
-    /// phone decides, and all that it can be is tried.
+    /// phone that the tree asks about decides, and all that it can be is tried.
     fn collect_pairs(
         &self,
         phones: &[i32],
@@ -103,7 +138,7 @@ impl ContextDependency {
             return;
         };
         let self_loop = answers(self_loop_class);
-        let unknown = (0..window.len()).filter(|&at| window[at].is_none());
+        let unknown = self.asked.iter().copied().filter(|&at| window[at].is_none());
         let nearest = unknown.min_by_key(|at| at.abs_diff(self.central_position));
         let Some(position) = nearest.filter(|_| forward.len() > 1 && self_loop.len() > 1) else {
             for &pdf in &forward {
@@ -180,6 +215,14 @@ mod tests {
         assert_eq!(Vec::from_iter(tree.pdf_pairs(&[1, 2], 2, 0, Some(0))), [(4, Some(4))]);
     }
 
+    /// A window of more phones than the tree asks about takes no longer.
+    #[test]
+    fn positions_that_nobody_asks_about() {
+        let wide = from_text::<ContextDependency>(&BIPHONE.replacen("2 1", "900 1", 1)).unwrap();
+        let pairs = Vec::from_iter(wide.pdf_pairs(&[1, 2], 1, 0, Some(1)));
+        assert_eq!(pairs, [(0, Some(2)), (1, Some(3))]);
+    }
+
     #[test]
     fn text_and_binary() {
         let tree = from_text::<ContextDependency>(BIPHONE).unwrap();
@@ -198,6 +241,15 @@ mod tests {
         refused(&BIPHONE.replacen("CE 1", "XE 1", 1), "found 'XE'");
         refused(&BIPHONE.replacen("CE 1", "NULL", 1), "NULL for a child");
         refused(&BIPHONE.replacen("CE 4", "CE -4", 1), "number -4");
+        refused(&BIPHONE.replacen("2 1", "2000 1", 1), "context width of 2000");
+        refused(
+            &BIPHONE.replacen("TE 1 3", "TE 2 3", 1),
+            "asks about position 2, but its windows have 2 phones",
+        );
+        refused(
+            &BIPHONE.replacen("CE 4", "CE 70000", 1),
+            "pdf-id 70000, which is not believable in a tree of 5",
+        );
         refused("ContextDependency 1 0 ToPdf NULL EndContextDependency ", "the tree is NULL");
         refused("ContextDependency 1 0 ToPdf TE 0 0 ( ) EndContextDependency ", "no leaves");
         let deep = format!("ContextDependency 1 0 ToPdf {}", "TE 0 1 ( ".repeat(2000));

@@ -39,6 +39,11 @@ pub enum IoError {
     /// A file name, rspecifier, wspecifier or range that makes no sense.
     #[error("'{spec}': {message}")]
     Spec { spec: String, message: String },
+    /// The system refuses a thread.
+    #[error(
+        "cannot start a thread for {task} (is there a limit, such as ulimit -u, ulimit -v or that of a container?)"
+    )]
+    Thread { task: String, source: std::io::Error },
     /// A command at the other end of a pipe failed.
     #[error("command '{command}' failed: {status}")]
     Pipe { command: String, status: std::process::ExitStatus },

@@ -32,6 +32,11 @@ pub trait Holder: 'static {
     /// Writes in the mode of `w`, with the header if that is binary.
     fn write(w: &mut KaldiWriter, value: &Self::T) -> Result<()>;
 
+    /// Says why a value must not be written, such as a weight that is no number. `None` if it may be.
+    fn flaw(_value: &Self::T) -> Option<String> {
+        None
+    }
+
     /// The part of a value that a range in a script file, such as `0:9`, means.
     fn extract_range(_value: &Self::T, range: &str) -> Result<Self::T> {
         Err(IoError::spec(format!("[{range}]"), "ranges are not supported for this type of object"))

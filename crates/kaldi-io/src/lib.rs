@@ -9,6 +9,7 @@
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`mapped`]: files that are looked at where they lie.
 //! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about words that look alike.
+//! - [`threads`]: the one place where threads are started.
 
 pub mod alike;
 pub mod cli;
@@ -39,6 +40,7 @@ pub mod temporary;
 pub mod terminal;
 pub mod testing;
 pub mod text;
+pub mod threads;
 pub mod writer;
 
 pub use compressed::{CompressedMatrix, CompressionMethod};

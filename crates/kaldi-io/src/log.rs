@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::fmt;
+use std::io::Write;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
@@ -84,6 +86,37 @@ pub fn warning(site: &Site, message: &str) {
 
 pub fn error(site: &Site, message: &str) {
     print("ERROR", site, &shortened(message));
+}
+
+/// Does what [`error`] does, where there is no memory left: nothing is allocated, and a long message is cut.
+pub fn error_without_memory(message: fmt::Arguments<'_>) {
+    struct Line {
+        bytes: [u8; 512],
+        used: usize,
+    }
+    impl fmt::Write for Line {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            // (The last byte is for the end of the line.)
+            let room = &mut self.bytes[self.used..511];
+            let count = text.len().min(room.len());
+            room[..count].copy_from_slice(&text.as_bytes()[..count]);
+            self.used += count;
+            Ok(())
+        }
+    }
+    let mut line = Line { bytes: [0; 512], used: 0 };
+    let (Site { function, line: number, .. }, program) = (Site::PROGRAM, program());
+    let _ = fmt::write(
+        &mut line,
+        format_args!("ERROR ({program}[{VERSION}]:{function}():{program}.cc:{number}) {message}"),
+    );
+    line.bytes[line.used] = b'\n';
+    let _ = std::io::stderr().write_all(&line.bytes[..=line.used]);
+}
+
+/// The line that [`error`] prints, for those who can only write bytes.
+pub(crate) fn error_line(message: &str) -> String {
+    line("ERROR", program(), &Site::PROGRAM, message)
 }
 
 /// A message of a size that can be read: of a longer one, which repeats what a file had, the beginning and the end.

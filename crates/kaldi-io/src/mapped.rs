@@ -3,24 +3,41 @@
 
 use std::fs::File;
 use std::ops::Deref;
+use std::time::SystemTime;
 
 use memmap2::{Mmap, MmapOptions};
 
 /// The bytes of a file.
 ///
-/// Whoever replaces a file by renaming another one, as all programs here do, leaves these bytes as they are. They must not be
-/// overwritten in place: then they may change here too. If the file is made shorter, the system ends a program that looks at what
-/// is gone (SIGBUS).
+/// A file that is replaced by renaming another one, as all programs here do, leaves these bytes as they are. A file that is
+/// overwritten in place changes them: [`is_unchanged`](Self::is_unchanged) tells, and users must be prepared to read anything. If
+/// the file is made shorter, the system sends SIGBUS to a program that looks at what is gone; it ends with an `ERROR` line.
 #[derive(Debug)]
-pub struct MappedFile(Mmap);
+pub struct MappedFile {
+    map: Mmap,
+    file: File,
+    /// What the system said of the file when it was mapped.
+    seen: Seen,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    bytes: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Seen {
+    fn of(file: &File) -> Option<Seen> {
+        let data = file.metadata().ok().filter(|data| data.is_file())?;
+        Some(Seen { bytes: data.len(), changed: data.modified().ok() })
+    }
+}
 
 impl MappedFile {
     /// `None` if this is no ordinary file, or the system does not map it.
     #[allow(unsafe_code)]
     pub(crate) fn new(file: &File) -> Option<MappedFile> {
-        if !file.metadata().is_ok_and(|data| data.is_file()) {
-            return None;
-        }
+        let seen = Seen::of(file)?;
         // SAFETY: the bytes are only read, as numbers of which each value is a valid one. That nobody overwrites the file is
         // what the documentation of this type asks of users; the system's own loader asks the same for libraries.
         let map = unsafe { MmapOptions::new().map_copy_read_only(file) };
@@ -28,7 +45,52 @@ impl MappedFile {
         // (Where the system does not know how to fetch a file beforehand, it comes page by page.)
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::WillNeed);
-        Some(MappedFile(map))
+        let mapped = MappedFile { map, file: file.try_clone().ok()?, seen };
+        #[cfg(target_os = "linux")]
+        bus_errors::explain();
+        Some(mapped)
+    }
+
+    /// False if the file has been overwritten or made shorter since it was mapped.
+    pub fn is_unchanged(&self) -> bool {
+        Seen::of(&self.file).as_ref() == Some(&self.seen)
+    }
+}
+
+/// The signal of a file that was made shorter while it was mapped. (Other systems send it for other reasons, too.)
+#[cfg(target_os = "linux")]
+mod bus_errors {
+    use std::sync::Once;
+    use std::sync::OnceLock;
+
+    /// The line of the handler, which must not allocate.
+    static LINE: OnceLock<Vec<u8>> = OnceLock::new();
+
+    /// From now on the program ends with a line and its status for errors where the signal would end it.
+    #[allow(unsafe_code)]
+    pub(super) fn explain() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let message = "a file that is read where it lies has been made shorter meanwhile (SIGBUS); replace files by \
+                           renaming new ones, as in 'mv HCLG.fst.new HCLG.fst'";
+            LINE.get_or_init(|| crate::log::error_line(message).into_bytes());
+            let handler: extern "C" fn(libc::c_int) = end;
+            // SAFETY: the handler calls nothing but `write` and `_exit`, which may be called in a signal handler, and reads a
+            // value that is not changed any more.
+            unsafe {
+                libc::signal(libc::SIGBUS, handler as *const () as libc::sighandler_t);
+            }
+        });
+    }
+
+    #[allow(unsafe_code)]
+    extern "C" fn end(_signal: libc::c_int) {
+        if let Some(line) = LINE.get() {
+            // SAFETY: the bytes live as long as the program. Nothing can be done if they cannot be written.
+            let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+        }
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(libc::c_int::from(crate::cli::FAILED)) }
     }
 }
 
@@ -50,6 +112,6 @@ impl Deref for MappedFile {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.map
     }
 }

@@ -17,12 +17,11 @@ use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
 use crate::mapped::MappedFile;
 use crate::source::Source;
-use crate::text::{excerpt, is_space};
+use crate::text::{LONGEST_WORD, excerpt, is_space};
 
 const BUFFER_SIZE: usize = 128 * 1024;
 
 /// Longest word or key that is believed to be one.
-const LONGEST_WORD: usize = 1 << 20;
 
 /// How a file begins that gzip has compressed.
 const GZIP: &[u8] = b"\x1f\x8b\x08";

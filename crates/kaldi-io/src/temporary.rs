@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+
+use crate::threads;
 
 static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -41,8 +44,13 @@ pub fn remove_all() {
 fn watch() {
     let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let Ok(mut signals) = Signals::new(wanted) else { return };
-    std::thread::spawn(move || {
+    let wanted: Vec<i32> = wanted.collect();
+    let (ready, registered) = sync_channel(0);
+    // (Signals keep their default actions until there is a thread for them.)
+    let thread = threads::start_or_return("signals", (wanted, ready), |(wanted, ready)| {
+        let signals = Signals::new(wanted);
+        let _ = ready.send(());
+        let Ok(mut signals) = signals else { return };
         for signal in signals.forever() {
             // Nobody makes another file while the program ends.
             let mut files = files();
@@ -52,6 +60,9 @@ fn watch() {
             let _ = emulate_default_handler(signal);
         }
     });
+    if thread.is_ok() {
+        let _ = registered.recv();
+    }
 }
 
 /// A bit for each signal, from the lowest for signal 1. (What nobody says is not ignored.)

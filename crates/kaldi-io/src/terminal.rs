@@ -9,8 +9,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::process::Stdio;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use crate::threads::{self, Thread};
 
 /// What is done around a print, such as to take something away and to draw it again afterwards.
 pub(crate) type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
@@ -18,7 +19,7 @@ pub(crate) type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
 static AROUND: RwLock<Option<Box<Around>>> = RwLock::new(None);
 
 /// Threads that print lines of commands.
-static RELAYS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+static RELAYS: Mutex<Vec<Thread<()>>> = Mutex::new(Vec::new());
 
 /// How long [`drain`] waits for lines of commands whose children still run.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -55,7 +56,7 @@ pub(crate) fn stderr_of_command() -> Option<Stdio> {
         return None;
     }
     let (reader, writer) = io::pipe().ok()?;
-    let thread = std::thread::spawn(move || relay(reader));
+    let thread = threads::start_or_return("lines of commands", reader, relay).ok()?;
     RELAYS.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     Some(writer.into())
 }

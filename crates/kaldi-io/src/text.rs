@@ -108,9 +108,25 @@ pub fn split_integers(text: &str, delimiters: &[char], omit_empty: bool) -> Opti
         .collect()
 }
 
-/// `IsToken`: what may be a table key or be written as a token: nonempty, no blanks, no control characters.
+/// Bytes of the longest word that readers take.
+pub(crate) const LONGEST_WORD: usize = 1 << 20;
+
+/// `IsToken`: true if the text may be a table key or be written as a token. It is not empty, has no blanks and no control
+/// characters, and is no longer than readers take.
 pub fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f && b != 0xff)
+    token_problem(text).is_none()
+}
+
+/// Says why a text cannot be a key or a token. `None` if it can.
+pub fn token_problem(text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    if text.len() > LONGEST_WORD {
+        return Some(format!("it has {} bytes, and no program reads more than {LONGEST_WORD}", text.len()));
+    }
+    let wrong = text.bytes().any(|b| b <= b' ' || b == 0x7f || b == 0xff);
+    wrong.then(|| "it has blanks or control characters".to_owned())
 }
 
 /// Strips the characters that `isspace` accepts from both ends.
@@ -206,6 +222,7 @@ mod tests {
     fn tokens_and_words() {
         assert!(is_token("a-b_é"));
         assert!(!is_token("") && !is_token("a b") && !is_token("a\u{7f}"));
+        assert!(is_token(&"a".repeat(LONGEST_WORD)) && !is_token(&"a".repeat(LONGEST_WORD + 1)));
         assert_eq!(split_first_word(" key  a b | \n"), ("key", "a b |"));
         assert_eq!(split_first_word("key"), ("key", ""));
     }

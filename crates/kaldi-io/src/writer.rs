@@ -10,7 +10,7 @@ use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
 use crate::number::Real;
 use crate::sink::Sink;
-use crate::text::{FILE_PRECISION, is_token, push_g};
+use crate::text::{FILE_PRECISION, excerpt, push_g, token_problem};
 
 const BUFFER_SIZE: usize = 128 * 1024;
 
@@ -209,10 +209,9 @@ impl KaldiWriter {
 
     /// Writes a token and one space, the same in both modes.
     pub fn write_token(&mut self, token: &str) -> Result<()> {
-        if !is_token(token) {
-            return Err(IoError::Value(format!(
-                "'{token}' cannot be written as a token: it is empty or has blanks"
-            )));
+        if let Some(problem) = token_problem(token) {
+            let token = excerpt(token.as_bytes());
+            return Err(IoError::Value(format!("'{token}' cannot be written as a token: {problem}")));
         }
         if token.len() >= BUFFER_SIZE {
             self.write_str(token)?;

@@ -49,6 +49,8 @@ pub fn denominator_posteriors(
         &workspace,
     );
     let found = begun.finish(&sums.values());
+    let posteriors = posteriors.to_vec();
+    nnet3_matrix::check(device).map_err(nnet3_core::Error::from)?;
     let wanted = sequences as f64;
     let agrees = |sum: &f64| (sum - wanted).abs() <= ABANDONED;
     if !found.log_probability.is_finite() || !found.checks.iter().flatten().all(agrees) {
@@ -59,7 +61,7 @@ pub fn denominator_posteriors(
     }
     Ok(DenominatorPosteriors {
         log_probability: found.log_probability,
-        posteriors: DenseMatrix { rows, cols, data: posteriors.to_vec() },
+        posteriors: DenseMatrix { rows, cols, data: posteriors },
     })
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong in the core, with the place and what would be right.
 
 use kaldi_io::error::IoError;
+use nnet3_matrix::DeviceFault;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -36,6 +37,10 @@ pub enum Error {
     /// The plan of a computation is larger than what the device has free. Known before anything runs.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+
+    /// The device has failed while it worked.
+    #[error(transparent)]
+    Device(#[from] DeviceFault),
 }
 
 /// A computation that does not fit a device.

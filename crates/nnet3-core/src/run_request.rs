@@ -75,5 +75,6 @@ fn give(executor: &mut Executor, nnet: &Nnet, name: &str, from: &NamedMatrices, 
 fn take(executor: &Executor, nnet: &Nnet, name: &str) -> Result<(String, DenseMatrix<f32>)> {
     let view = executor.output(nnet, name)?;
     let data = executor.device().download(view);
+    executor.check_device()?;
     Ok((name.to_string(), DenseMatrix { rows: view.rows(), cols: view.cols(), data }))
 }

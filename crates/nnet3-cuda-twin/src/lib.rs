@@ -8,12 +8,12 @@
 
 #![allow(unsafe_code)]
 
-use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, OutOfMemory, Product};
-use nnet3_matrix::{Device, Memory};
+use nnet3_matrix::cuda::{Engine, GpuBackend, Mat, Op, Outcome, Product};
+use nnet3_matrix::{Device, DeviceFault, Memory};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 unsafe extern "C" {
@@ -54,6 +54,11 @@ pub struct Twin {
     memory: Option<Memory>,
     /// What [`Engine::block_memory`] says.
     block_memory: u32,
+    /// The call that fails, and how many such calls come before it.
+    fails: Option<(Call, u64)>,
+    /// Calls of the kind that fails.
+    calls: AtomicU64,
+    has_failed: AtomicBool,
     /// Bits of mantissa that factors of products have, if fewer than `f32` has.
     factor_bits: Option<u32>,
     pub replays: AtomicU64,
@@ -61,6 +66,16 @@ pub struct Twin {
     pub allocations: AtomicU64,
     pub uploads: AtomicU64,
     pub downloads: AtomicU64,
+}
+
+/// The kinds of calls that can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Allocate,
+    Upload,
+    Download,
+    Run,
+    Synchronize,
 }
 
 /// A new twin, with graphs.
@@ -121,6 +136,30 @@ impl Twin {
     /// A twin that stops where threads access the same memory, one of them writing, with no barrier between.
     pub fn checked() -> Twin {
         Twin { checked: true, ..Twin::new(false) }
+    }
+
+    /// A twin of which a call fails after so many of the same kind. Any call that comes later is a panic.
+    pub fn failing(call: Call, after: u64) -> Twin {
+        Twin { fails: Some((call, after)), ..Twin::new(true) }
+    }
+
+    /// True if the call that was to fail has come.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// The outcome of a call that works unless it was chosen to fail.
+    fn outcome(&self, call: Call) -> Outcome {
+        assert!(!self.has_failed(), "{call:?} after a failure");
+        let Some((_, after)) = self.fails.filter(|(fails, _)| *fails == call) else { return Ok(()) };
+        if self.calls.fetch_add(1, Ordering::Relaxed) < after {
+            return Ok(());
+        }
+        self.has_failed.store(true, Ordering::Relaxed);
+        Err(match call {
+            Call::Allocate => DeviceFault::Memory { bytes: 3 << 20, free: 1 << 20, total: 8 << 20 },
+            call => DeviceFault::Failed { during: format!("{call:?}"), message: "injected".to_owned() },
+        })
     }
 
     fn allocated(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
@@ -188,7 +227,8 @@ impl Engine for Twin {
         self.block_memory
     }
 
-    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+    fn allocate(&self, bytes: u64) -> Outcome<u64> {
+        self.outcome(Call::Allocate)?;
         assert!(bytes > 0, "a device has no address for nothing");
         // SAFETY: the size is not zero.
         let pointer = unsafe { alloc_zeroed(layout(bytes)) };
@@ -198,13 +238,15 @@ impl Engine for Twin {
         Ok(pointer.addr() as u64)
     }
 
-    fn free(&self, address: u64, bytes: u64) {
+    fn free(&self, address: u64, bytes: u64) -> Outcome {
         assert_eq!(self.allocated().remove(&address), Some(bytes), "what is freed was allocated");
         // SAFETY: allocated above with the same layout, as just checked.
         unsafe { dealloc(std::ptr::with_exposed_provenance_mut(address as usize), layout(bytes)) }
+        Ok(())
     }
 
-    fn upload(&self, address: u64, data: &[u8]) {
+    fn upload(&self, address: u64, data: &[u8]) -> Outcome {
+        self.outcome(Call::Upload)?;
         self.uploads.fetch_add(1, Ordering::Relaxed);
         self.check("upload", address, data.len() as u64);
         // SAFETY: checked to be inside of allocated memory; `data` is a Rust value elsewhere.
@@ -212,9 +254,11 @@ impl Engine for Twin {
             let to = std::ptr::with_exposed_provenance_mut(address as usize);
             std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len())
         }
+        Ok(())
     }
 
-    fn download(&self, address: u64, out: &mut [u8]) {
+    fn download(&self, address: u64, out: &mut [u8]) -> Outcome {
+        self.outcome(Call::Download)?;
         self.downloads.fetch_add(1, Ordering::Relaxed);
         self.check("download", address, out.len() as u64);
         // SAFETY: as for `upload`.
@@ -222,12 +266,17 @@ impl Engine for Twin {
             let from = std::ptr::with_exposed_provenance(address as usize);
             std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len())
         }
+        Ok(())
     }
 
-    fn run(&self, op: &Op) {
+    fn run(&self, op: &Op) -> Outcome {
+        self.outcome(Call::Run)?;
         let launch = match op {
             Op::Launch(launch) => launch,
-            Op::Product(p) => return (0..p.count).for_each(|k| self.multiply(&p.single(k))),
+            Op::Product(p) => {
+                (0..p.count).for_each(|k| self.multiply(&p.single(k)));
+                return Ok(());
+            }
         };
         self.launches.fetch_add(1, Ordering::Relaxed);
         let most = self.block_memory;
@@ -254,7 +303,7 @@ impl Engine for Twin {
             )
         };
         match status {
-            0 => {}
+            0 => Ok(()),
             1 => panic!("there is no kernel {}", launch.kernel),
             2 => {
                 // SAFETY: set to the kernel's signature, which lives as long as the program.
@@ -269,10 +318,12 @@ impl Engine for Twin {
         self.captures.then(|| ops.to_vec())
     }
 
-    fn replay(&self, graph: &Vec<Op>) {
+    fn replay(&self, graph: &Vec<Op>) -> Outcome {
         self.replays.fetch_add(1, Ordering::Relaxed);
-        graph.iter().for_each(|op| self.run(op));
+        graph.iter().try_for_each(|op| self.run(op))
     }
 
-    fn synchronize(&self) {}
+    fn synchronize(&self) -> Outcome {
+        self.outcome(Call::Synchronize)
+    }
 }

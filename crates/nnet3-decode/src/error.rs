@@ -6,12 +6,18 @@ use crate::align::PhoneType;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error("the lattice is empty")]
     Empty,
     #[error("the lattice has a cycle, so it cannot be sorted topologically")]
     Cyclic,
+    #[error(
+        "state {state} of the lattice has the costs {graph} and {acoustic}, which are no weight (is a scale absurd?)"
+    )]
+    Weight { state: StateId, graph: f32, acoustic: f32 },
+    #[error("scaled costs of the lattice are too large to be written (is a scale absurd?)")]
+    TooLarge,
     #[error("no path of the lattice leads to a final state")]
     NoPath,
     #[error("state {state} of the lattice is reached after {first} and after {second} frames")]

@@ -2,6 +2,7 @@
 
 use kaldi_fst::{Arc, EPSILON, Fst, State, StateId, Weight, ops};
 
+use crate::error::{Error, Result};
 use crate::order::top_sort;
 use crate::weight::{CompactLatticeWeight, LatticeWeight};
 
@@ -82,6 +83,39 @@ impl Scale {
             acoustic: (self.lm_to_acoustic * graph + self.acoustic * acoustic) as f32,
         }
     }
+}
+
+/// An error for the first weight that is no weight: a cost that is NaN or minus infinity, or one infinite cost beside a finite one.
+/// Such weights come from costs that are too large for the numbers of a lattice.
+pub fn check_weights<W: AnyLattice>(lattice: &Fst<W>) -> Result<()> {
+    for (number, state) in lattice.states.iter().enumerate() {
+        let finals = std::iter::once(&state.final_weight);
+        let wrong = |weight: &&W| !weight.costs().is_member();
+        if let Some(weight) = finals.chain(state.arcs.iter().map(|arc| &arc.weight)).find(wrong) {
+            let LatticeWeight { graph, acoustic } = *weight.costs();
+            return Err(Error::Weight { state: number as StateId, graph, acoustic });
+        }
+    }
+    Ok(())
+}
+
+/// Does what [`scale`] does. An error if a cost that was finite is too large then, or if [`check_weights`] finds something.
+pub fn scale_checked<W: AnyLattice>(lattice: &mut Fst<W>, by: Scale) -> Result<()> {
+    // (States that are not final have this weight, and arcs that nothing can take.)
+    let infinite = |lattice: &Fst<W>| {
+        let weights = lattice
+            .states
+            .iter()
+            .flat_map(|state| state.arcs.iter().map(|arc| &arc.weight).chain([&state.final_weight]));
+        weights.filter(|weight| *weight.costs() == LatticeWeight::ZERO).count()
+    };
+    let before = infinite(lattice);
+    scale(lattice, by);
+    check_weights(lattice)?;
+    if infinite(lattice) > before {
+        return Err(Error::TooLarge);
+    }
+    Ok(())
 }
 
 /// Scales all costs; what is impossible stays so.

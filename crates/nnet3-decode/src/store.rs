@@ -8,7 +8,7 @@ use kaldi_io::holder::Holder;
 use kaldi_io::text::is_space;
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use crate::lattice::{CompactLattice, Lattice, compact, expand};
+use crate::lattice::{CompactLattice, Lattice, check_weights, compact, expand};
 use crate::weight::{CompactLatticeWeight, LatticeWeight, read_string};
 
 /// The types of arcs whose costs have double precision. They are read, and narrowed.
@@ -40,6 +40,10 @@ impl Holder for LatticeHolder {
     fn write(w: &mut KaldiWriter, lattice: &Lattice) -> kaldi_io::Result<()> {
         write(w, lattice)
     }
+
+    fn flaw(lattice: &Lattice) -> Option<String> {
+        check_weights(lattice).err().map(|error| error.to_string())
+    }
 }
 
 impl Holder for CompactLatticeHolder {
@@ -54,6 +58,10 @@ impl Holder for CompactLatticeHolder {
 
     fn write(w: &mut KaldiWriter, lattice: &CompactLattice) -> kaldi_io::Result<()> {
         write(w, lattice)
+    }
+
+    fn flaw(lattice: &CompactLattice) -> Option<String> {
+        check_weights(lattice).err().map(|error| error.to_string())
     }
 }
 

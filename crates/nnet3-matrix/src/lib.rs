@@ -11,6 +11,7 @@ pub mod backend;
 pub mod bytes;
 pub mod cpu;
 pub mod cuda;
+pub mod fault;
 pub mod hmm;
 mod learning_step;
 pub mod low_rank;
@@ -22,6 +23,7 @@ pub mod workspace;
 
 pub use backend::{Activation, Backend, Band, ColumnTerm, Count, Factor, Map, Memory, SumRange, Transpose};
 pub use cpu::{Helper, InHalves, cpu, load_library, set_num_threads};
+pub use fault::{DeviceFault, check};
 pub use hmm::{Hmm, HmmArc, HmmStep, HmmWayBack};
 pub use learning_step::{Learned, LearningStep, Share, StepRule};
 pub use memory::{Accumulator, Arena, Device, IndexTable, Matrix, OffsetTable};

@@ -14,7 +14,7 @@ use nnet3_core::config::read_config;
 use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_core::request::{ComputationRequest, IoSpecification};
-use nnet3_matrix::cuda::{Engine, GpuBackend, Op, OutOfMemory};
+use nnet3_matrix::cuda::{Engine, GpuBackend, Op, Outcome};
 use nnet3_matrix::{Device, Memory, Transpose};
 use nnet3_train::NnetExample;
 use nnet3_train::example::NnetIo;
@@ -94,35 +94,43 @@ impl Engine for Recorder {
     fn memory(&self) -> Option<Memory> {
         None
     }
-    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+    fn allocate(&self, bytes: u64) -> Outcome<u64> {
         self.note(|n| n.allocations += 1);
         Ok(self.next_address.fetch_add(bytes.next_multiple_of(256), Ordering::Relaxed))
     }
-    fn free(&self, _: u64, _: u64) {}
-    fn upload(&self, _: u64, _: &[u8]) {
-        self.note(|n| n.uploads += 1)
+    fn free(&self, _: u64, _: u64) -> Outcome {
+        Ok(())
     }
-    fn download(&self, _: u64, out: &mut [u8]) {
+    fn upload(&self, _: u64, _: &[u8]) -> Outcome {
+        self.note(|n| n.uploads += 1);
+        Ok(())
+    }
+    fn download(&self, _: u64, out: &mut [u8]) -> Outcome {
         out.fill(0);
-        self.note(|n| n.downloads += 1)
+        self.note(|n| n.downloads += 1);
+        Ok(())
     }
-    fn run(&self, op: &Op) {
+    fn run(&self, op: &Op) -> Outcome {
         self.note(|n| {
             n.op(op);
             n.alone += 1
-        })
+        });
+        Ok(())
     }
     fn capture(&self, ops: &[Op]) -> Option<Vec<Op>> {
         self.note(|n| n.captures += 1);
         Some(ops.to_vec())
     }
-    fn replay(&self, graph: &Vec<Op>) {
+    fn replay(&self, graph: &Vec<Op>) -> Outcome {
         self.note(|n| {
             graph.iter().for_each(|op| n.op(op));
             n.graphs += 1
-        })
+        });
+        Ok(())
     }
-    fn synchronize(&self) {}
+    fn synchronize(&self) -> Outcome {
+        Ok(())
+    }
 }
 
 fn minibatch(nnet: &Nnet, request: &ComputationRequest) -> NnetExample {

@@ -1,6 +1,7 @@
 //! Weighted averages of networks.
 
 use crate::error::{Error, Result};
+use kaldi_io::threads::{self, ScopedThread};
 use nnet3_core::nnet::Nnet;
 
 /// How far a sum of weights may be from 1 before it is remarked upon.
@@ -69,11 +70,10 @@ where
         Ok(sum)
     };
     let parts: Vec<Result<Nnet>> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|first| scope.spawn(move || sum_every(first))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Nnet>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        running.into_iter().map(join).collect()
+        let start = |first| threads::start_in_or_return(scope, "networks", first, sum_every);
+        let running: Vec<_> = (0..threads).map(start).collect();
+        // (Those for which there is no thread are done here.)
+        running.into_iter().map(|thread| thread.map_or_else(sum_every, ScopedThread::join)).collect()
     });
     let mut parts = parts.into_iter();
     let mut sum = parts.next().unwrap_or_else(|| Err(Error::options("no networks to average")))?;

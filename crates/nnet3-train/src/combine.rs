@@ -4,6 +4,7 @@ use crate::average::add_to_mean;
 use crate::diagnostics::{ProbComputer, ProbOptions};
 use crate::error::{Error, Result};
 use crate::objective::{Objective, ObjectiveValue};
+use kaldi_io::threads::{self, ScopedThread};
 use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::collapse::CollapseOptions;
 use nnet3_matrix::Device;
@@ -90,10 +91,12 @@ fn objective<O: Objective>(
             move || total_of(make(), nnet, part, &options.prob, device)
         });
         let own = parts.next();
-        let others: Vec<_> = parts.map(|part| scope.spawn(part)).collect();
+        // (Those for which there is no thread are done here.)
+        let others: Vec<_> =
+            parts.map(|part| threads::start_in_or_return(scope, "examples", part, |part| part())).collect();
         let mut total = own.map_or(Ok(ObjectiveValue::default()), |part| part())?;
         for other in others {
-            total += other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            total += other.map_or_else(|part| part(), ScopedThread::join)?;
         }
         Ok::<_, Error>(total)
     })?;
@@ -133,7 +136,7 @@ pub fn recompute_stats<O: Objective>(
     examples.iter().try_for_each(|example| computer.compute(example))?;
     report(&mut computer);
     let mut nnet = computer.into_nnet();
-    nnet.to_device(&nnet3_matrix::cpu());
+    nnet.bring_from(device)?;
     Ok(nnet)
 }
 

@@ -95,8 +95,12 @@ impl<O: Objective> ProbComputer<O> {
         self.run()?;
         let mut tally = Tally::new(&mut self.ledger, 0, "");
         let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, derivatives);
-        self.objective.evaluate(example, &exchange, &mut tally)?;
-        for (entry, numbers) in self.ledger.read() {
+        let evaluated = self.objective.evaluate(example, &exchange, &mut tally);
+        let entries = self.ledger.read();
+        // (What an objective makes of the numbers of a device that has failed is of no interest.)
+        self.runner.executor().check_device()?;
+        evaluated?;
+        for (entry, numbers) in entries {
             match entry {
                 Entry::Objective { output, value, .. } => self.add(output, value),
                 Entry::Sum { output, weight, .. } => {

@@ -44,7 +44,9 @@ impl ExampleForward {
         executor.run(&mut Model::Frozen(&self.nnet), &self.random)?;
         let view = executor.output(&self.nnet, output)?;
         let (rows, cols) = (view.rows(), view.cols());
-        Ok(DenseMatrix { rows, cols, data: executor.device().download(view) })
+        let data = executor.device().download(view);
+        executor.check_device()?;
+        Ok(DenseMatrix { rows, cols, data })
     }
 
     pub fn nnet(&self) -> &Nnet {

@@ -281,7 +281,7 @@ impl<O: Objective> Trainer<O> {
             self.pass(minibatch, sequences, Pass::Conventional, report)?;
         }
         self.minibatches += 1;
-        Ok(())
+        self.check_device()
     }
 
     /// Makes both steps of backstitch see the same random numbers.
@@ -411,8 +411,11 @@ impl<O: Objective> Trainer<O> {
         let suffix = if pass == Pass::Forth { BACKSTITCH_SUFFIX } else { "" };
         let mut tally = Tally::new(&mut self.ledger, self.minibatches, suffix);
         let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, true);
-        self.objective.evaluate(minibatch, &exchange, &mut tally)?;
+        let evaluated = self.objective.evaluate(minibatch, &exchange, &mut tally);
         let weight = tally.weight();
+        // (What an objective makes of the numbers of a device that has failed is of no interest.)
+        self.runner.executor().check_device()?;
+        evaluated?;
         let executor = self.runner.executor();
         executor.run(&mut Model::Train { nnet: &mut self.nnet, delta: &mut self.delta }, &self.random)?;
         Ok(weight)
@@ -424,9 +427,19 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
+    /// An error if the device has failed.
+    pub fn check_device(&mut self) -> Result<()> {
+        Ok(self.runner.executor().check_device()?)
+    }
+
     /// Reports all that has happened so far; waits for the device.
     pub fn settle(&mut self, report: &mut dyn Report) {
-        for (entry, numbers) in self.ledger.read() {
+        let entries = self.ledger.read();
+        if self.check_device().is_err() {
+            // What is read of it are zeros. Whoever goes on from here gets the error.
+            return;
+        }
+        for (entry, numbers) in entries {
             match entry {
                 Entry::Objective { minibatch, output, value } => {
                     self.add_value(minibatch, output, value, report)
@@ -540,7 +553,10 @@ impl<O: Objective> Trainer<O> {
             // A device would add to sums of its own, and the host would add these to those that it has: rounded twice. What goes on from a
             // snapshot has all in one place.
             let moved = self.statistics().and_then(|statistics| self.set_statistics(&statistics));
-            moved.expect("statistics of the same network");
+            // A device that has failed says so when it is used next.
+            if self.check_device().is_ok() {
+                moved.expect("statistics of the same network");
+            }
         }
     }
 
@@ -548,17 +564,21 @@ impl<O: Objective> Trainer<O> {
         &self.nnet
     }
 
-    /// What training has made, with a step of what was collected last.
-    pub fn finish(mut self, report: &mut dyn Report) -> Trained {
+    /// What training has made, with a step of what was collected last. The network is on the host. An error if the device has
+    /// failed.
+    pub fn finish(mut self, report: &mut dyn Report) -> Result<Trained> {
         self.step_of_rest(report);
         self.settle(report);
         let totals = self.totals();
-        Trained {
-            learner: self.learner.as_ref().map(Learner::state),
+        let learner = self.learner.as_ref().map(Learner::state);
+        let device = self.runner.executor().device().clone();
+        self.nnet.bring_from(&device)?;
+        Ok(Trained {
+            learner,
             nnet: self.nnet,
             totals,
             max_change: self.max_change,
             compiler: self.runner.into_compiler(),
-        }
+        })
     }
 }

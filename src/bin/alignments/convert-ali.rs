@@ -66,7 +66,10 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
             Err(error @ (Error::Alignment(_) | Error::Frame { .. })) => {
                 tables::skip(format!("Could not convert alignment: {}", kaldi_io::error::chain(&error)))
             }
-            Err(other) => Err(other.into()),
+            Err(other) => {
+                let files = format!("{}, {} and {}", options.old_model, options.new_model, options.new_tree);
+                Err(anyhow::Error::from(other).context(files))
+            }
         }
     })?;
     messages::log(&format!(

@@ -1,6 +1,6 @@
 //! `make-h-transducer`: HMMs as a transducer.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kaldi_graph::{IlabelInfo, make_h_transducer};
 use kaldi_hmm::{ContextDependency, TransitionModel};
 use kaldi_io::read_object;
@@ -31,7 +31,8 @@ pub fn run(options: Options) -> Result<u8> {
     let tree: ContextDependency = read_object(&options.tree)?;
     let model: TransitionModel = read_object(&options.model)?;
     let nonterminals = Some(options.nonterm_phones_offset).filter(|&offset| offset > 0);
-    let h = make_h_transducer(&labels, &tree, &model, options.transition_scale, nonterminals)?;
+    let h = make_h_transducer(&labels, &tree, &model, options.transition_scale, nonterminals)
+        .with_context(|| format!("{}, {} and {}", options.ilabel_info_file, options.tree, options.model))?;
     if !options.disambig_syms_out.is_empty() {
         fsts::write_integers(&options.disambig_syms_out, &h.disambiguation)?;
     }

@@ -1,7 +1,8 @@
 //! What the programs that make training graphs share.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kaldi_fst::{Fst, FstHolder};
+use kaldi_graph::Error;
 use kaldi_graph::training::{TrainingGraphCompiler, TrainingGraphs};
 use kaldi_hmm::{ContextDependency, TransitionModel};
 use kaldi_io::holder::Holder;
@@ -88,7 +89,9 @@ pub fn compile_table<H: Holder<T: HasWords>>(
         reorder: options.reorder,
         remove_epsilons: options.rm_eps,
     };
-    let compiler = TrainingGraphCompiler::new(&tree, &model, lexicon, &disambiguation, how)?;
+    let of = || format!("{}, {} and {}", files.tree, files.model, files.lexicon);
+    let compiler =
+        TrainingGraphCompiler::new(&tree, &model, lexicon, &disambiguation, how).with_context(of)?;
     let mut output = Output::<FstHolder>::open(files.to)?;
     let mut failed = 0;
     Input::<H>::open(files.from)?.for_each(|key, value| {
@@ -97,6 +100,9 @@ pub fn compile_table<H: Holder<T: HasWords>>(
             Ok(_) => {
                 let why = why_empty(&compiler, value.words(), files.lexicon);
                 messages::warn(&format!("Empty decoding graph for utterance {key}{why}"));
+            }
+            Err(error @ Error::Mismatch(_)) => {
+                messages::warn(&format!("No decoding graph for utterance {key}: {}: {error}", of()));
             }
             Err(error) => messages::warn(&format!("No decoding graph for utterance {key}: {error}")),
         }

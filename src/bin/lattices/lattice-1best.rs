@@ -29,7 +29,7 @@ pub fn run(options: Options) -> Result<u8> {
     let penalty = Some(options.word_ins_penalty).filter(|&penalty| penalty > 0.0);
     let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         if let Some(penalty) = penalty {
             add_word_penalty(&mut lattice, penalty);
         }
@@ -43,7 +43,7 @@ pub fn run(options: Options) -> Result<u8> {
         if let Some(penalty) = penalty {
             add_word_penalty(&mut best, -penalty);
         }
-        Ok(Ok(lattices::scaled(best, lattices::inverse(scale))))
+        Ok(Ok(lattices::scaled(best, lattices::inverse(scale))?))
     })?;
     messages::log(&format!("Done converting {} to best path, {} had errors.", output.done, output.failed));
     output.finish()

@@ -40,7 +40,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut done, mut failed, mut frames) = (0u64, 0u64, 0usize);
     let mut total = LatticeWeight::ONE;
     input.for_each(|key, lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         let best = match order::sort(&mut lattice).and_then(|()| path::best_linear(&lattice)) {
             Ok(best) => best,
             Err(error) => {

@@ -73,9 +73,11 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut warned, mut depths) = (0, Depths::default());
     input.for_each(|key, lattice| {
         let costs = (!options.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
-        let mut lattice = lattices::scaled(lattice, scale);
-        let determinized = determinize_phones(&model, &mut lattice, f64::from(options.beam), &choices);
-        let (mut out, report) = match determinized {
+        let determinized = lattices::scaled(lattice, scale).and_then(|mut lattice| {
+            let found = determinize_phones(&model, &mut lattice, f64::from(options.beam), &choices)?;
+            Ok((lattice, found))
+        });
+        let (lattice, (mut out, report)) = match determinized {
             Ok(found) => found,
             Err(error) => {
                 messages::warn(&format!("{key}: {error}"));

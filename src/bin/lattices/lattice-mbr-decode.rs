@@ -48,7 +48,9 @@ pub fn run(options: Options) -> Result<u8> {
     let mut times = lattices::open_writer::<F32PairVectorHolder>(options.times_wspecifier.as_ref())?;
     let (mut done, mut num_words, mut risk) = (0, 0, 0.0_f32);
     input.for_each(|key, lattice| {
-        let outcome = match mbr::decode(&lattices::scaled(lattice, scale), None, mbr::Options::default()) {
+        let decoded = lattices::scaled(lattice, scale)
+            .and_then(|lattice| Ok(mbr::decode(&lattice, None, mbr::Options::default())?));
+        let outcome = match decoded {
             Ok(outcome) => outcome,
             Err(error) => {
                 messages::warn(&format!("{key}: {error}"));

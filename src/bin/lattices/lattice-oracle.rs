@@ -1,6 +1,7 @@
 //! `lattice-oracle`: the path of each lattice with the fewest errors.
 
 use anyhow::{Context, Result, bail};
+use kaldi_io::cli::NOTHING_DONE;
 use kaldi_io::holder::{I32Holder, I32VectorHolder};
 use kaldi_io::log::num;
 use kaldi_io::symbols::SymbolTable;
@@ -85,6 +86,13 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::close(words)?;
     lattices::close(edits)?;
     lattices::close(paths)?;
+    if done == 0 {
+        messages::error(&format!(
+            "{}: no lattice has a reference in {}",
+            options.test_lattice_rspecifier, options.reference_rspecifier
+        ));
+        return Ok(NOTHING_DONE);
+    }
     Ok(0)
 }
 

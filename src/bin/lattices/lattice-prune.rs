@@ -30,7 +30,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut states, mut arcs) = ([0usize; 2], [0usize; 2]);
     let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |key, lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         let before = (lattice.states.len(), lattice.num_arcs());
         if !prune(&mut lattice, options.beam)? {
             messages::warn(&format!("Error pruning lattice for utterance {key}: nothing is left of it"));
@@ -44,7 +44,7 @@ pub fn run(options: Options) -> Result<u8> {
             states[i] += counts.0;
             arcs[i] += counts.1;
         }
-        Ok(Ok(lattices::scaled(lattice, lattices::inverse(scale))))
+        Ok(Ok(lattices::scaled(lattice, lattices::inverse(scale))?))
     })?;
     let mean = |count: usize| num(f64::from(count as f32 / output.done.max(1) as f32));
     messages::log(&format!(

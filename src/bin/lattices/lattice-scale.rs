@@ -40,12 +40,12 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.lattice_rspecifier, &options.lattice_wspecifier);
     let (done, status) = if options.write_compact {
         let output = tables::map::<CompactLatticeHolder, CompactLatticeHolder>(from, to, |_, lattice| {
-            Ok(Ok(lattices::scaled(lattice, scale)))
+            lattices::scaled(lattice, scale).map_or_else(tables::skip, |lattice| Ok(Ok(lattice)))
         })?;
         (output.done, output.finish()?)
     } else {
         let output = tables::map::<LatticeHolder, LatticeHolder>(from, to, |_, lattice| {
-            Ok(Ok(lattices::scaled(lattice, scale)))
+            lattices::scaled(lattice, scale).map_or_else(tables::skip, |lattice| Ok(Ok(lattice)))
         })?;
         (output.done, output.finish()?)
     };

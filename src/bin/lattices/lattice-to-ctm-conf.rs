@@ -82,7 +82,9 @@ pub fn run(options: Options) -> Result<u8> {
             messages::warn(&format!("No 'times' present for utterance {key}"));
             return Ok(());
         }
-        let outcome = match mbr::decode(&lattices::scaled(lattice, scale), words.as_deref(), choices) {
+        let decoded = lattices::scaled(lattice, scale)
+            .and_then(|lattice| Ok(mbr::decode(&lattice, words.as_deref(), choices)?));
+        let outcome = match decoded {
             Ok(outcome) => outcome,
             Err(error) => {
                 messages::warn(&format!("{key}: {error}"));

@@ -45,7 +45,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<CompactLatticeHolder>::open(&options.lattice_wspecifier)?;
     let mut done = 0;
     input.for_each(|key, lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         let paths = if options.random {
             ops::connect(&mut lattice);
             let mut choose = |count: usize| random.next() as usize % count;
@@ -64,7 +64,7 @@ pub fn run(options: Options) -> Result<u8> {
             return Ok(());
         }
         for (i, path) in paths.into_iter().enumerate() {
-            let path = lattices::scaled(path, lattices::inverse(scale));
+            let path = lattices::scaled(path, lattices::inverse(scale))?;
             output.write(&format!("{key}-{}", i + 1), &compact(&path))?;
         }
         done += 1;

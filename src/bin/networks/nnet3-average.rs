@@ -4,6 +4,7 @@ use anyhow::Result;
 use kaldi_io::log::{Site, num};
 use kaldi_io::{kaldi_log, kaldi_warn};
 use nnet3::models;
+use nnet3::options::threads;
 use nnet3_core::nnet::Nnet;
 use nnet3_train::average::{average, default_threads, is_unusual_sum, parse_weights};
 
@@ -38,8 +39,8 @@ pub fn run(options: Options) -> Result<u8> {
     if is_unusual_sum(sum) {
         kaldi_warn!(WEIGHTS, "Normalizing weights to sum to one, sum was {}", num(sum));
     }
-    let threads = match usize::try_from(options.num_threads) {
-        Ok(threads) if threads > 0 => threads,
+    let threads = match options.num_threads {
+        1.. => threads::number("num-threads", options.num_threads.into())?.get(),
         _ => default_threads(models.len()),
     };
     kaldi_io::KaldiWriter::check(&output)?;

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use kaldi_io::read_object;
 use nnet3::options::compute::{CachingOptions, OptimizationOptions};
 use nnet3::options::device::{DeviceOptions, USE_GPU};
+use nnet3::options::threads;
 use nnet3_chain::{DenominatorGraph, ObjectiveTimes, Supervision};
 use nnet3_core::Random;
 use nnet3_core::config::read_config;
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// Threads of a matrix product
     #[arg(long, default_value_t = 1)]
-    num_threads: usize,
+    num_threads: i64,
     /// Rounds of measuring; a round is a matrix product and as many runs as fit into 0.3 seconds, at least one
     #[arg(long, default_value_t = 5)]
     repeats: usize,
@@ -96,14 +97,15 @@ fn chain_times(options: &Options) -> Result<String> {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    if options.repeats == 0 || options.num_threads == 0 {
-        bail!("--repeats and --num-threads: expected at least 1");
+    if options.repeats == 0 {
+        bail!("--repeats=0: expected at least 1");
     }
+    let num_threads = threads::number("num-threads", options.num_threads)?.get();
     if options.chain_den_fst.is_empty() != options.chain_supervision.is_empty() {
         bail!("--chain-den-fst and --chain-supervision go together");
     }
     let device = options.device.select(&options.use_gpu)?;
-    nnet3_matrix::set_num_threads(options.num_threads);
+    nnet3_matrix::set_num_threads(num_threads);
     let nnet = load(&options.nnet, &Random::new(options.srand))?;
     let request = ComputationRequest::load(&options.request)?;
     let mut compiler =
@@ -115,7 +117,7 @@ pub fn run(options: Options) -> Result<u8> {
     let measure = BenchmarkOptions {
         rounds: options.repeats,
         round_time: Duration::from_millis(300),
-        wall_clock: options.num_threads > 1 || !device.is_host(),
+        wall_clock: num_threads > 1 || !device.is_host(),
         natural_gradient: options.natural_gradient,
     };
     let benchmark = Benchmark::measure(&nnet, &program, &device, &measure)?;

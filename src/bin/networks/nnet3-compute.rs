@@ -8,6 +8,7 @@ use kaldi_io::log::{Site, num};
 use kaldi_io::{cli, kaldi_log};
 use nnet3::forward::{self, ForwardOptions, one_by_one};
 use nnet3::options::forward::looped;
+use nnet3::options::threads;
 use nnet3::training_log;
 use nnet3_core::forward::GroupedForward;
 use nnet3_core::graph::epochs::recurrent_nodes;
@@ -32,7 +33,7 @@ pub struct Options {
     looped: bool,
     /// Threads that compute, each some of the utterances (not with --looped=true)
     #[arg(long, default_value_t = 1)]
-    num_threads: usize,
+    num_threads: i64,
     /// Outputs, in MiB for each thread, that may wait until chunks of several utterances have been computed together; with more
     /// of them chunks find more of their length (2; 4 if the network has a recurrence, whose steps are slow for few sequences)
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
@@ -47,8 +48,9 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<u8> {
     let start = Instant::now();
-    if options.num_threads == 0 || (options.looped && options.num_threads != 1) {
-        bail!("--num-threads={}: expected at least 1, and 1 with --looped=true", options.num_threads);
+    let num_threads = threads::number("num-threads", options.num_threads)?.get();
+    if options.looped && num_threads != 1 {
+        bail!("--num-threads={num_threads}: expected 1 with --looped=true");
     }
     let simple = &options.forward.simple;
     let tables = (options.features_rspecifier.as_str(), options.matrix_wspecifier.as_str());
@@ -63,7 +65,7 @@ pub fn run(options: Options) -> Result<u8> {
     } else {
         let (chunking, compiler) = (simple.chunking(&nnet)?, simple.compiler()?);
         let waiting_mb = options.waiting_mb.unwrap_or(if recurrent_nodes(&nnet).is_empty() { 2 } else { 4 });
-        let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, options.num_threads);
+        let forward = GroupedForward::new(&nnet, &device, chunking, scaling, compiler, num_threads);
         let mut forward = forward.with_context(|| options.nnet_in.clone())?;
         forward.let_wait((waiting_mb as usize) << 18);
         forward.executors().iter_mut().for_each(|executor| simple.observe(executor));

@@ -16,7 +16,9 @@ use nnet3_decode::decoder::{
 };
 use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
-use nnet3_decode::{CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale};
+use nnet3_decode::{
+    AnyLattice, CompactLattice, CompactLatticeHolder, Lattice, LatticeHolder, LatticeWeight, Scale,
+};
 
 use crate::recognition::search_graph::{self, PairFiles, SharedDecoder, SharedGraph};
 use nnet3::{forward, lattices, messages, tables};
@@ -262,15 +264,27 @@ impl<'a> Decoding<'a> {
         } else {
             (OneLattice::Raw(raw), None)
         };
-        if self.acoustic_scale != 0.0 {
-            let scale = Scale::new(1.0, 1.0 / f64::from(self.acoustic_scale));
-            match &mut lattice {
-                OneLattice::Compact(lattice) => nnet3_decode::lattice::scale(lattice, scale),
-                OneLattice::Raw(lattice) => nnet3_decode::lattice::scale(lattice, scale),
-            }
+        let scale = match self.acoustic_scale {
+            0.0 => Scale::NONE,
+            scale => Scale::new(1.0, 1.0 / f64::from(scale)),
+        };
+        match &mut lattice {
+            OneLattice::Compact(lattice) => scaled_and_checked(lattice, scale)?,
+            OneLattice::Raw(lattice) => scaled_and_checked(lattice, scale)?,
         }
         Ok(Success { partial, best, lattice, report })
     }
+}
+
+/// Scales the lattice of an utterance. An error if it is empty, or has costs that are no weights: sums of costs have 24 bits, so where
+/// log-likelihoods are as large as 10⁸, no path is left within a beam.
+fn scaled_and_checked<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) -> nnet3_decode::Result<()> {
+    if lattice.start.is_none() {
+        let reason =
+            "its lattice is empty (are the log-likelihoods too large, or is a scale or beam absurd?)";
+        return Err(nnet3_decode::Error::Data(reason.to_owned()));
+    }
+    nnet3_decode::lattice::scale_checked(lattice, scale)
 }
 
 /// Decodes one utterance after the other.

@@ -1,6 +1,5 @@
 //! The loop of `ivector-extract-online2` over speakers and their utterances.
 
-use std::num::NonZero;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
@@ -11,6 +10,7 @@ use kaldi_online::ivector::{AdaptationState, Diagnostics, IvectorModel, IvectorS
 
 use crate::recognition::options::ivector::IvectorArgs;
 use nnet3::messages;
+use nnet3::options::threads;
 use nnet3::tables::{Input, Output, open_optional};
 
 // What is estimated, and for which utterances.
@@ -38,9 +38,7 @@ const PITCH_FEATURES: usize = 3;
 
 /// Writes the i-vectors of all utterances. What is known of a speaker goes from utterance to utterance.
 pub fn extract(ivectors: &IvectorArgs, options: &ExtractOptions) -> Result<u8> {
-    let Some(threads) = usize::try_from(options.num_threads).ok().and_then(NonZero::new) else {
-        bail!("--num-threads={}: expected a number above 0", options.num_threads);
-    };
+    let threads = threads::number("num-threads", options.num_threads.into())?;
     let Ok(length_tolerance) = usize::try_from(options.length_tolerance) else {
         bail!("--length-tolerance={}: expected a number that is not negative", options.length_tolerance);
     };

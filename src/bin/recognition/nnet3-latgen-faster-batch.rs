@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use crate::recognition::decoders::{self, DecoderOptions, Results, Tables};
 use crate::recognition::decoding::Timing;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use kaldi_io::log::Site;
 use nnet3::forward::Together;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::{BatchComputeOptions, SimpleOptions};
+use nnet3::options::threads;
 use nnet3::training_log;
 use nnet3_core::forward::BatchForward;
 
@@ -24,7 +25,7 @@ const SITE: Site = Site::main("nnet3-latgen-faster-batch.cc", 1);
 pub struct Options {
     /// Number of threads that search; the network always has one of its own
     #[arg(long, default_value_t = 1)]
-    num_threads: usize,
+    num_threads: i64,
     /// yes|no|optional|wait: whether the network runs on a GPU
     #[arg(long, default_value = "yes", value_parser = USE_GPU)]
     use_gpu: String,
@@ -43,9 +44,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { num_threads, use_gpu, batch, decoder, simple, .. } = &options;
     let start = Instant::now();
-    if *num_threads == 0 {
-        bail!("--num-threads=0: expected at least 1");
-    }
+    let num_threads = threads::number("num-threads", *num_threads)?.get();
     let tables = Tables {
         nnet_in: options.nnet_in.clone(),
         fst_in: options.fst_in.clone(),
@@ -65,9 +64,9 @@ pub fn run(options: Options) -> Result<u8> {
     let decoding = decoder.decoding(&model)?;
     let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     let network = (&mut forward, Together::Yes);
-    decoders::decode(&tables, &decoding, &decoder.ivector, network, *num_threads, &mut outputs)?;
+    decoders::decode(&tables, &decoding, &decoder.ivector, network, num_threads, &mut outputs)?;
     let frame_subsampling_factor = simple.frame_subsampling_factor;
-    let timing = Timing { start, frame_subsampling_factor, threads: Some(*num_threads) };
+    let timing = Timing { start, frame_subsampling_factor, threads: Some(num_threads) };
     let status = outputs.finish(&timing)?;
     training_log::minibatches(forward.stats());
     training_log::compilation(forward.compiler());

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_io::log::Site;
 use nnet3::options::device::USE_GPU;
 use nnet3::options::forward::SimpleOptions;
+use nnet3::options::threads;
 use nnet3_core::forward::GroupedForward;
 
 const SITE: Site = Site::main("nnet3-latgen-faster-parallel.cc", 256);
@@ -26,7 +27,7 @@ const WAITING: usize = 20;
 pub struct Options {
     /// Number of threads that decode, each an utterance at a time
     #[arg(long, default_value_t = 1)]
-    num_threads: usize,
+    num_threads: i64,
     /// Most utterances that are on their way: being decoded, or waiting to be or to be written. 0: 20 more than there are
     /// threads
     #[arg(long, default_value_t = 0)]
@@ -45,17 +46,15 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let Options { num_threads: threads, num_threads_total, use_gpu, decoder, simple, tables } = &options;
     let start = Instant::now();
-    if *threads == 0 {
-        bail!("--num-threads=0: expected at least 1");
-    }
+    let threads = threads::number("num-threads", *threads)?.get();
     let most = match *num_threads_total {
         0 => threads + WAITING,
-        most if most >= *threads => most,
+        most if most >= threads => most,
         most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
     };
     let (model, device) = decoder.load(&tables.nnet_in, use_gpu)?;
     let mut forwards = Vec::new();
-    for _ in 0..*threads {
+    for _ in 0..threads {
         let (chunking, compiler) = (simple.chunking(&model.nnet)?, simple.compiler()?);
         let forward = GroupedForward::new(&model.nnet, &device, chunking, model.scaling.clone(), compiler, 1);
         let mut forward = forward.with_context(|| tables.nnet_in.clone())?;
@@ -66,5 +65,5 @@ pub fn run(options: Options) -> Result<u8> {
     let mut outputs = tables.results.open(SITE, &decoder.lattice)?;
     decoders::decode_in_parallel(tables, &decoding, &decoder.ivector, &mut forwards, most, &mut outputs)?;
     let frame_subsampling_factor = simple.frame_subsampling_factor;
-    outputs.finish(&Timing { start, frame_subsampling_factor, threads: Some(*threads) })
+    outputs.finish(&Timing { start, frame_subsampling_factor, threads: Some(threads) })
 }

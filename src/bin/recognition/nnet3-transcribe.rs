@@ -1,8 +1,8 @@
 //! `nnet3-transcribe`: wave files → text, with a model folder as published ones are.
 
 use crate::recognition::transcribe::{Format, PieceArgs, Texts, Threads, transcribe};
-use anyhow::{Result, bail};
-use std::num::NonZero;
+use anyhow::Result;
+use nnet3::options::threads;
 
 /// Write what is said in wave files, with the model in a folder as vosk has it.
 ///
@@ -46,13 +46,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<u8> {
-    let number = |name: &str, value: i32| match usize::try_from(value).ok().and_then(NonZero::new) {
-        Some(threads) => Ok(threads),
-        None => bail!("--{name}={value}: expected a number above 0"),
-    };
     let threads = Threads {
-        at_startup: number("num-threads-startup", options.num_threads_startup)?,
-        files: number("num-threads", options.num_threads)?,
+        at_startup: threads::number("num-threads-startup", options.num_threads_startup.into())?,
+        files: threads::number("num-threads", options.num_threads.into())?,
     };
     let texts = Texts { format: options.format, folder: options.output_dir };
     transcribe(&options.pieces, &texts, options.paths, threads)

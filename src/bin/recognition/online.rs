@@ -1,6 +1,5 @@
 //! The loop of `online2-wav-nnet3-latgen-faster`: sound piece by piece, as if it came in live.
 
-use std::num::NonZero;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -20,6 +19,7 @@ use nnet3_online::{Recognizer, RecognizerModel};
 use crate::recognition::options::online::{PipelineArgs, RecognizerArgs};
 use crate::recognition::search_graph::read_whole;
 use nnet3::forward::AcousticNetwork;
+use nnet3::options::threads;
 use nnet3::options::weights::WeightsOptions;
 use nnet3::tables::{Input, Output};
 use nnet3::{lattices, messages};
@@ -72,9 +72,7 @@ const EACH_PIECE: i32 = 3;
 
 impl OnlineOptions {
     fn pipeline(&self) -> Result<PipelineModel> {
-        let Some(threads) = usize::try_from(self.num_threads_startup).ok().and_then(NonZero::new) else {
-            bail!("--num-threads-startup={}: expected a number above 0", self.num_threads_startup);
-        };
+        let threads = threads::number("num-threads-startup", self.num_threads_startup.into())?;
         let offline = |ivectors: &mut crate::recognition::options::ivector::IvectorArgs| {
             if !self.online {
                 ivectors.use_most_recent_ivector = true;

@@ -46,6 +46,7 @@ mod escape;
 mod generate;
 mod help;
 mod signal;
+mod stack;
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -167,6 +168,9 @@ where
 {
     restore_sigpipe();
     log::init(&called_as(&argv));
+    if let Err(message) = stack::reserve() {
+        return end(&Stop::refuses(message));
+    }
     if let Some(status) = documentation::<A>(&argv) {
         return status;
     }

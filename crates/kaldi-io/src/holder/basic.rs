@@ -3,7 +3,7 @@
 use super::Holder;
 use crate::error::{IoError, Result};
 use crate::reader::KaldiReader;
-use crate::text::{excerpt, is_space, is_token};
+use crate::text::{excerpt, is_space, token_problem};
 use crate::writer::KaldiWriter;
 
 /// Skips blanks, but not the end of the line.
@@ -239,10 +239,12 @@ pair_vector_holder!(
 pub struct TokenHolder;
 
 fn check_token(token: &str) -> Result<()> {
-    if is_token(token) {
-        Ok(())
-    } else {
-        Err(IoError::Value(format!("'{token}' cannot be written as a token")))
+    match token_problem(token) {
+        None => Ok(()),
+        Some(problem) => {
+            let token = excerpt(token.as_bytes());
+            Err(IoError::Value(format!("'{token}' cannot be written as a token: {problem}")))
+        }
     }
 }
 

@@ -1,24 +1,25 @@
 //! Reading one object ahead in a thread (option `bg`).
 
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::JoinHandle;
 
 use super::foreground::Foreground;
-use crate::error::{IoError, Result};
+use crate::error::Result;
 use crate::holder::Holder;
+use crate::threads::{self, Thread};
 
 type Entry<H> = (String, <H as Holder>::T);
 
 pub(super) struct Background<H: Holder> {
     /// Nothing is stored in the channel: the thread holds one object until it is taken.
     entries: Receiver<Result<Entry<H>>>,
-    thread: JoinHandle<Result<()>>,
+    thread: Thread<Result<()>>,
 }
 
 impl<H: Holder> Background<H> {
-    pub(super) fn start(mut reader: Box<Foreground<H>>) -> Self {
+    /// Returns the reader if there can be no thread.
+    pub(super) fn start(reader: Box<Foreground<H>>) -> std::result::Result<Self, Box<Foreground<H>>> {
         let (sender, entries) = sync_channel(0);
-        let thread = std::thread::spawn(move || {
+        let thread = threads::start_or_return("reading ahead", reader, move |mut reader| {
             while let Some(entry) = reader.next().transpose() {
                 if sender.send(entry).is_err() {
                     break;
@@ -27,7 +28,7 @@ impl<H: Holder> Background<H> {
             drop(sender);
             reader.close()
         });
-        Background { entries, thread }
+        thread.map(|thread| Background { entries, thread })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Entry<H>>> {
@@ -37,6 +38,6 @@ impl<H: Holder> Background<H> {
 
     pub(super) fn close(self) -> Result<()> {
         drop(self.entries);
-        self.thread.join().unwrap_or_else(|_| Err(IoError::Value("the reading thread panicked".to_owned())))
+        self.thread.join()
     }
 }

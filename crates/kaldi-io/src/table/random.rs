@@ -7,7 +7,7 @@ use super::specifier::{Rspecifier, RspecifierKind};
 use crate::error::{IoError, Result};
 use crate::holder::Holder;
 use crate::log::Site;
-use crate::text::is_token;
+use crate::text::{excerpt, token_problem};
 
 const SITE: Site = Site::new("HasKey", "util/kaldi-table-inl.h", 1);
 
@@ -22,8 +22,15 @@ enum Inner<H: Holder> {
     Script(RandomScript<H>),
 }
 
-fn check_key(key: &str) -> Result<()> {
-    if is_token(key) { Ok(()) } else { Err(IoError::Value(format!("'{key}' cannot be the key of a table"))) }
+/// An error if this cannot be the key of a table, for reading as for writing.
+pub(super) fn check_key(key: &str) -> Result<()> {
+    match token_problem(key) {
+        None => Ok(()),
+        Some(problem) => {
+            let key = excerpt(key.as_bytes());
+            Err(IoError::Value(format!("'{key}' cannot be the key of a table: {problem}")))
+        }
+    }
 }
 
 impl<H: Holder> RandomReader<H> {

@@ -22,10 +22,9 @@ impl<H: Holder> SequentialReader<H> {
     pub fn open(rspecifier: &str) -> Result<Self> {
         let spec = Rspecifier::parse(rspecifier)?;
         let reader = Box::new(Foreground::open(&spec)?);
-        let inner = if spec.background {
-            Inner::Background(Background::start(reader))
-        } else {
-            Inner::Foreground(reader)
+        let inner = match spec.background {
+            true => Background::start(reader).map_or_else(Inner::Foreground, Inner::Background),
+            false => Inner::Foreground(reader),
         };
         Ok(SequentialReader { inner })
     }

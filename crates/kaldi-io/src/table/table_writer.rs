@@ -2,13 +2,13 @@
 
 use std::marker::PhantomData;
 
+use super::random::check_key;
 use super::script::read_sorted_pairs;
 use super::specifier::{Wspecifier, WspecifierKind};
 use crate::error::{IoError, Result};
 use crate::filename::WxFilename;
 use crate::holder::Holder;
 use crate::log::Site;
-use crate::text::is_token;
 use crate::writer::KaldiWriter;
 
 const SITE: Site = Site::new("Open", "util/kaldi-table-inl.h", 1);
@@ -66,10 +66,9 @@ impl<H: Holder> TableWriter<H> {
 
     /// Writes one object.
     pub fn write(&mut self, key: &str, value: &H::T) -> Result<()> {
-        if !is_token(key) {
-            return Err(IoError::Value(format!(
-                "'{key}' cannot be the key of a table: it is empty or has blanks"
-            )));
+        check_key(key)?;
+        if let Some(flaw) = H::flaw(value) {
+            return Err(IoError::Value(format!("key '{key}' is not written: {flaw}")));
         }
         if self.failed {
             return Err(IoError::Value(format!("key '{key}' is not written because an earlier one failed")));

@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use kaldi_io::threads;
 use kaldi_io::{
     DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, SymmetricMatrix, read_vector, write_vector,
 };
@@ -135,14 +136,18 @@ impl IvectorTerms {
         let share = gaussians.len().div_ceil(threads.get()).max(1);
         std::thread::scope(|scope| {
             for (part, terms) in gaussians.chunks_mut(share).enumerate() {
-                let mut work = move || {
+                let work = move |terms: &mut [GaussianTerms]| {
                     for (i, terms) in terms.iter_mut().enumerate() {
                         let g = part * share + i;
                         *terms =
                             GaussianTerms::new(&extractor.projections[g], &extractor.inverse_covariances[g]);
                     }
                 };
-                if share >= extractor.num_gauss() { work() } else { drop(scope.spawn(work)) }
+                if share >= extractor.num_gauss() {
+                    work(terms);
+                } else if let Err(terms) = threads::start_in_or_return(scope, "Gaussians", terms, work) {
+                    work(terms);
+                }
             }
         });
         IvectorTerms {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use kaldi_fst::Fst;
+use kaldi_io::threads;
 
 use super::log_add;
 
@@ -98,9 +99,13 @@ impl Scratch {
         match jobs.len() {
             0 | 1 => jobs.into_iter().for_each(|job| job()),
             _ => std::thread::scope(|scope| {
-                jobs.into_iter().for_each(|job| {
-                    scope.spawn(job);
-                });
+                let own = jobs.pop();
+                for job in jobs {
+                    if let Err(job) = threads::start_in_or_return(scope, "numerators", job, |job| job()) {
+                        job();
+                    }
+                }
+                own.into_iter().for_each(|job| job());
             }),
         }
         totals.iter().sum()

@@ -127,6 +127,7 @@ impl Executor {
             }
             self.arena = Arena::new(&self.device, plan.elements);
         }
+        self.check_device()?;
         self.program = Some(program.clone());
         self.shares.borrow_mut().drain(..).for_each(|(_, matrix)| self.workspace.take_back(matrix));
         self.next = 0;
@@ -224,7 +225,13 @@ impl Executor {
         }
     }
 
-    /// Executes up to the next exchange, or to the end.
+    /// An error if the device has failed. Numbers that were read of it are wrong then. A device works on while the host does
+    /// something else, so what has failed may only be known after something was read.
+    pub fn check_device(&self) -> Result<()> {
+        Ok(nnet3_matrix::check(&self.device)?)
+    }
+
+    /// Executes up to the next exchange, or to the end. An error if the device is known to have failed.
     pub fn run(&mut self, model: &mut Model<'_>, random: &Random) -> Result<()> {
         let mut observer = self.observer.take();
         let done = match &mut observer {
@@ -254,6 +261,7 @@ impl Executor {
         if let Some(observer) = &observer {
             self.be_literal(observer.literal())?;
         }
+        self.check_device()?;
         let program = self.program()?.clone();
         let ops = self.list(&program).ops();
         if self.next >= ops.len() {
@@ -297,7 +305,7 @@ impl Executor {
             delta.update_estimates(self.context(random));
         }
         self.device.mark();
-        Ok(())
+        self.check_device()
     }
 
     /// Settles which operations run; this is done when a program begins.

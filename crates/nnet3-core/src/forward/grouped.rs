@@ -13,7 +13,7 @@ use crate::execute::CachingCompiler;
 use crate::execute::{Executor, Program};
 use crate::nnet::Nnet;
 use crate::random::Random;
-use kaldi_io::DenseMatrix;
+use kaldi_io::{DenseMatrix, threads};
 use nnet3_matrix::{Device, Matrix, View, cpu};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -264,9 +264,10 @@ impl<'a> GroupedForward<'a> {
         let work = |executor: &mut Executor| {
             while let Some(minibatch) = minibatches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let device = executor.device().clone();
-                let outputs = minibatch.run(nnet, executor).map(|view| {
+                let outputs = minibatch.run(nnet, executor).and_then(|view| {
                     let fetched = fetched(&device, view);
-                    minibatch.scaled(fetched.as_ref().map_or(view, Matrix::view), scaling)
+                    nnet3_matrix::check(&device)?;
+                    Ok(minibatch.scaled(fetched.as_ref().map_or(view, Matrix::view), scaling))
                 });
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 match outputs {
@@ -276,11 +277,16 @@ impl<'a> GroupedForward<'a> {
             }
         };
         match &mut self.executors[..] {
-            [only] => work(only),
-            several => std::thread::scope(|scope| {
-                for executor in several {
-                    scope.spawn(|| work(executor));
+            [] => {}
+            // Whoever has time takes the next minibatch, so it does not matter how many threads there are.
+            [own, others @ ..] => std::thread::scope(|scope| {
+                let wanted = minibatches.len().saturating_sub(1);
+                for executor in others.iter_mut().take(wanted) {
+                    if threads::start_in_or_return(scope, "chunks", executor, work).is_err() {
+                        break;
+                    }
                 }
+                work(own);
             }),
         }
         done.into_inner().unwrap_or_else(PoisonError::into_inner).1

@@ -172,6 +172,7 @@ impl LoopedForward {
         let output = self.executor.output(nnet, "output")?;
         let mut values = DenseMatrix::new(output.rows(), output.cols());
         self.executor.device().download_into(output, &mut values.data);
+        self.executor.check_device()?;
         self.scaling.apply(&mut values.data);
         self.chunks += 1;
         Ok(values)

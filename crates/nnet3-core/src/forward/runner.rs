@@ -75,7 +75,7 @@ impl<'a> Runner<'a> {
         let first = outputs.len();
         outputs.resize(first + output.rows() * output.cols(), 0.0);
         device.download_into(output, &mut outputs[first..]);
-        Ok(())
+        self.executor.check_device()
     }
 }
 

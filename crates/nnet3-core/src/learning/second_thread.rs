@@ -17,12 +17,12 @@ use crate::component::winograd::Taps;
 use crate::component::{Component, Context};
 use crate::index::ComponentId;
 use crate::random::Random;
+use kaldi_io::threads::{self, Thread};
 use nnet3_matrix::{Device, Helper, InHalves, Matrix, View, ViewMut, Workspace};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 /// When changes of parameters are worked out on a second thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ struct State {
     done: Vec<Change>,
     /// The thread has one in its hands.
     busy: bool,
-    /// The thread is to end, or has.
+    /// The thread is to end.
     closed: bool,
 }
 
@@ -119,7 +119,7 @@ impl Shared {
 /// The thread, what it is to do and what it has done.
 pub(crate) struct UpdateThread {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread<()>>,
     /// Components whose parameters are not in their place.
     away: RefCell<Vec<ComponentId>>,
     always: bool,
@@ -136,9 +136,9 @@ impl UpdateThread {
         let most = MOST_WAITING + 1;
         shared.state().waiting.reserve(most);
         shared.state().done.reserve(most);
-        let (theirs, device) = (shared.clone(), device.clone());
+        let theirs = (shared.clone(), device.clone());
         let thread =
-            std::thread::Builder::new().name("updates".into()).spawn(move || work(&theirs, &device)).ok()?;
+            threads::start_or_return("updates", theirs, |(shared, device)| work(&shared, &device)).ok()?;
         let away = RefCell::new(Vec::with_capacity(most));
         let (theirs, always) = (shared.clone(), when == SecondThread::Always);
         let has_time = move |awake: bool| {
@@ -174,15 +174,9 @@ impl UpdateThread {
                 return;
             }
             while state.waiting.is_empty() && state.done.is_empty() {
-                state = self.wait(state);
+                state = self.shared.wait(state);
             }
         }
-    }
-
-    /// Returns after something has been done.
-    fn wait<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        assert!(!state.closed, "the thread that works out changes of parameters has failed");
-        self.shared.wait(state)
     }
 
     fn put_back(&self, state: &mut State, workspace: &Workspace, delta: &mut Delta) {
@@ -213,7 +207,7 @@ impl Handover<'_> {
         let change = loop {
             match state.done.iter().position(|change| change.id == self.id) {
                 Some(k) => break state.done.remove(k),
-                None => state = thread.wait(state),
+                None => state = thread.shared.wait(state),
             }
         };
         drop(state);
@@ -287,22 +281,13 @@ impl Drop for UpdateThread {
     fn drop(&mut self) {
         self.shared.close();
         if let Some(thread) = self.thread.take() {
-            // A panic there has been seen where it was waited for.
-            let _ = thread.join();
+            thread.join();
         }
     }
 }
 
 /// What the thread does, first come first served.
 fn work(shared: &Shared, device: &Device) {
-    /// Tells those who wait that the thread has ended, should it panic.
-    struct Ends<'a>(&'a Shared);
-    impl Drop for Ends<'_> {
-        fn drop(&mut self) {
-            self.0.close();
-        }
-    }
-    let _ends = Ends(shared);
     // As on the executor's thread.
     let _halves = InHalves::with(None);
     let (workspace, random) = (Workspace::new(device), Random::new(0));

@@ -374,6 +374,14 @@ impl Nnet {
         found
     }
 
+    /// Moves all parameters and statistics from the device to the host. An error if the device has failed: they are wrong then.
+    pub fn bring_from(&mut self, device: &Device) -> Result<()> {
+        if device.id() != 0 {
+            self.to_device(&nnet3_matrix::cpu());
+        }
+        Ok(nnet3_matrix::check(device)?)
+    }
+
     /// Moves all parameters to `device`.
     pub fn to_device(&mut self, device: &Device) {
         self.components_mut().for_each(|c| c.to_device(device));

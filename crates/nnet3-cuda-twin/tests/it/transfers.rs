@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Statistics, batch normalisation, self-repair, orthonormal constraints, limits on changes, l2.
-const NETWORK: &str = "\
+pub const NETWORK: &str = "\
 component name=a type=TdnnComponent input-dim=4 output-dim=8 time-offsets=-1,0,1 use-natural-gradient=false \
     max-change=0.1 l2-regularize=0.01
 component name=r type=RectifiedLinearComponent dim=8 self-repair-scale=0.01
@@ -39,12 +39,12 @@ component-node name=s component=s input=c
 output-node name=output input=s
 ";
 
-fn minibatch() -> NnetExample {
+pub fn minibatch() -> NnetExample {
     let egs = format!("ark:{}/../nnet3-train/tests/data/minibatches.egs", env!("CARGO_MANIFEST_DIR"));
     ExampleReader::open(&egs).unwrap().next().unwrap().unwrap().1
 }
 
-fn network(config: &str) -> Nnet {
+pub fn network(config: &str) -> Nnet {
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(17)).unwrap();
     nnet
@@ -168,7 +168,7 @@ fn trained(config: &str, max_param_change: f32, device: &Device) -> (String, Max
     let options = TrainerOptions { momentum: 0.5, max_param_change, ..Default::default() };
     let mut trainer = Trainer::new(network(config), options, device, 1).unwrap();
     (0..BEFORE).for_each(|_| trainer.train(&minibatch, &mut |_: Event| ()).unwrap());
-    let trained = trainer.finish(&mut |_: Event| ());
+    let trained = trainer.finish(&mut |_: Event| ()).unwrap();
     let mut w = KaldiWriter::in_memory(false);
     trained.nnet.write(&mut w).unwrap();
     (String::from_utf8(w.into_bytes()).unwrap(), trained.max_change)

@@ -1,5 +1,7 @@
 //! Graphs as a search wants them.
 
+use std::cell::Cell;
+
 use kaldi_fst::{Arc, EPSILON, FlatFst, MappedFst, PackedArc, StateId};
 use kaldi_io::mapped;
 
@@ -25,6 +27,11 @@ pub trait Graph {
 
     /// The arcs of a visited state that consume nothing.
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc>;
+
+    /// An error if the graph is not what it was. `thorough` asks the system too, which takes longer.
+    fn check(&self, _thorough: bool) -> Result<()> {
+        Ok(())
+    }
 
     /// Says that this state is going to be visited, so that what is known of it is on its way from memory.
     fn expect_state(&self, _state: StateId) {}
@@ -65,6 +72,8 @@ pub struct VisitedGraph<'g> {
     /// Of each state the position of its first arc, the position behind all that consume nothing, and one more than the position behind all;
     /// zeros before it is visited. (Memory of zeros costs nothing until it is used.)
     known: Vec<[u32; 3]>,
+    /// Set when the arcs of a visited state are not what they were, since somebody has overwritten the file.
+    has_changed: Cell<bool>,
 }
 
 impl SearchGraph {
@@ -85,7 +94,7 @@ impl SearchGraph {
 
     /// The graph for one search.
     pub fn unvisited(&self) -> VisitedGraph<'_> {
-        VisitedGraph { graph: self, known: vec![[0; 3]; self.num_states()] }
+        VisitedGraph { graph: self, known: vec![[0; 3]; self.num_states()], has_changed: Cell::new(false) }
     }
 
     /// Returns the first word for which `is_known` is false. A graph that is left in its file is gone through only if it has
@@ -142,7 +151,12 @@ impl VisitedGraph<'_> {
     fn arcs(&self, first: u32, end: u32) -> Arcs<'_> {
         match &self.graph.place {
             Place::Memory(fst) => Arcs::Memory(fst.arcs[first as usize..end as usize].iter()),
-            Place::File(fst) => Arcs::File(fst.arcs(first..end).iter()),
+            Place::File(fst) => Arcs::File {
+                arcs: fst.arcs(first..end).iter(),
+                states: self.known.len() as u32,
+                last_label: self.graph.num_transition_ids as u32,
+                has_changed: &self.has_changed,
+            },
         }
     }
 }
@@ -172,6 +186,14 @@ impl Graph for VisitedGraph<'_> {
             self.known[state as usize] = self.look_at(state)?;
         }
         Ok(())
+    }
+
+    fn check(&self, thorough: bool) -> Result<()> {
+        let Place::File(fst) = &self.graph.place else { return Ok(()) };
+        if self.has_changed.get() {
+            return Err(broken(fst.changed()));
+        }
+        if thorough { fst.check_unchanged().map_err(broken) } else { Ok(()) }
     }
 
     #[inline]
@@ -217,7 +239,13 @@ impl Graph for VisitedGraph<'_> {
 /// Some arcs of a state.
 enum Arcs<'g> {
     Memory(std::slice::Iter<'g, Arc>),
-    File(std::slice::Iter<'g, PackedArc>),
+    /// Arcs that were found to be right when their state was visited. They are not any more if the file is overwritten.
+    File {
+        arcs: std::slice::Iter<'g, PackedArc>,
+        states: u32,
+        last_label: u32,
+        has_changed: &'g Cell<bool>,
+    },
 }
 
 impl Iterator for Arcs<'_> {
@@ -227,7 +255,14 @@ impl Iterator for Arcs<'_> {
     fn next(&mut self) -> Option<Arc> {
         match self {
             Arcs::Memory(arcs) => arcs.next().copied(),
-            Arcs::File(arcs) => arcs.next().map(Arc::unpack),
+            Arcs::File { arcs, states, last_label, has_changed } => {
+                let arc = Arc::unpack(arcs.next()?);
+                if arc.next >= *states || arc.ilabel as u32 > *last_label {
+                    has_changed.set(true);
+                    return None;
+                }
+                Some(arc)
+            }
         }
     }
 }

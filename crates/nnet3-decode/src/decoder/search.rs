@@ -91,12 +91,14 @@ impl<G: Graph> LatticeDecoder<G> {
         }
         let cutoff = self.process_emitting(&mut list, log_likelihood)?;
         self.list = list;
-        self.process_nonemitting(cutoff)
+        self.process_nonemitting(cutoff)?;
+        self.graph.check(false)
     }
 
     /// Says that no more frames come. False if no path got to the last one.
     pub fn finish(&mut self) -> Result<bool> {
         self.finalize()?;
+        self.graph.check(true)?;
         Ok(self.tokens.of_newest().any(|token| self.tokens.get(token).is_kept()))
     }
 

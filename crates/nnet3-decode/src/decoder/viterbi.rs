@@ -68,7 +68,9 @@ impl<'g> ViterbiDecoder<'g> {
             self.active.take(&mut list);
             let cutoff = self.process_emitting(&list, &mut costs, decodable.frame(frame))?;
             self.process_nonemitting(cutoff)?;
+            self.graph.check(false)?;
         }
+        self.graph.check(true)?;
         self.best_path()
     }
 

@@ -3,6 +3,7 @@
 //! Work is done in the order of the calls. The methods that give numbers to the host wait for all work before; no other
 //! method has to.
 
+use crate::fault::DeviceFault;
 use crate::view::{View, ViewMut};
 
 /// A device's memory, in bytes.
@@ -36,8 +37,13 @@ pub trait Storage {
     fn mark(&self) {}
     /// Waits until all work so far is done; for measuring times. The host's is done when a method returns.
     fn synchronize(&self) {}
-    /// `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0.
-    /// Panics if the device has no such amount left (callers that can do something about it ask the plan first).
+    /// The first failure of a device of its own. After it the device does nothing, and what is read of it is zero: so this is asked
+    /// after reading, by way of [`crate::check`].
+    fn fault(&self) -> Option<DeviceFault> {
+        None
+    }
+    /// `len` zeroed elements, aligned to at least 64 bytes; a dangling pointer for `len` 0. If a device has no such amount left, that
+    /// is its [fault](Self::fault), and the pointer leads nowhere (callers that can do something about it ask the plan first).
     fn allocate(&self, len: usize) -> *mut f32;
     /// # Safety
     /// `pointer` came from [`Storage::allocate`] of this device with the same `len` and is not used afterwards.

@@ -2,10 +2,11 @@
 //!
 //! The library is loaded when the first product is asked for ([`loaded`]), so that programs that multiply nothing do not
 //! wait for it and no build needs it. The feature `linked-openblas` links it instead ([`linked`]); the feature `pure-rust` does
-//! without it.
+//! without it. Where memory is limited, Rust does what the library has no memory for ([`memory`]).
 
 #![allow(unsafe_code)]
 
+mod memory;
 #[cfg(not(any(feature = "pure-rust", feature = "linked-openblas")))]
 mod threads;
 
@@ -76,7 +77,7 @@ struct Library {
 fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let find = || {
-        let library = find();
+        let library = if memory::is_enough_to_load() { find() } else { None };
         if let Some(set) = library.as_ref().and_then(|library| library.set_num_threads) {
             // SAFETY: OpenBLAS allows this call at any time outside its own calls, of which none has been made yet.
             unsafe { set(1) };
@@ -200,7 +201,9 @@ pub(super) fn gemm(
     tb: Transpose,
     beta: f32,
 ) {
-    let Some(library) = library() else { return plain_gemm(c, alpha, (a, ta), (b, tb), beta) };
+    let (Some(library), Some(_place)) = (library(), memory::place()) else {
+        return plain_gemm(c, alpha, (a, ta), (b, tb), beta);
+    };
     let k = if ta == Transpose::No { a.cols() } else { a.rows() };
     if c.rows() == 1 {
         // cᵀ = op(b)ᵀ op(a)ᵀ
@@ -234,7 +237,7 @@ pub(super) fn gemm(
 
 /// c = aᵀ a: half of it by BLAS. As for [`gemm`]; c has more than one row.
 pub(super) fn gram(c: ViewMut<'_>, a: View<'_>) {
-    let Some(library) = library() else {
+    let (Some(library), Some(_place)) = (library(), memory::place()) else {
         return plain_gemm(c, 1.0, (a, Transpose::Yes), (a, Transpose::No), 0.0);
     };
     // SAFETY: as in `gemm`.

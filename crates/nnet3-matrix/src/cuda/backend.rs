@@ -2,10 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use super::engine::{Engine, OutOfMemory};
+use super::engine::Engine;
 use super::queue::Queue;
 use super::table::Block;
 use crate::backend::{Abilities, Backend, Memory, Storage, WholeMatrices};
+use crate::fault::DeviceFault;
 use crate::low_rank::LowRank;
 use crate::view::{View, ViewMut};
 use std::sync::Arc;
@@ -27,10 +28,14 @@ pub struct GpuBackend<E: Engine> {
 }
 
 impl<E: Engine> GpuBackend<E> {
-    pub fn new(engine: E) -> Result<GpuBackend<E>, OutOfMemory> {
+    /// The backend of a device. An error if the device has no memory to begin with, or fails.
+    pub fn new(engine: E) -> Result<GpuBackend<E>, DeviceFault> {
         static LAST_ID: AtomicU32 = AtomicU32::new(0);
         let queue = Queue::new(Arc::new(engine));
-        let partials = Block::try_new(&queue, 8 * (PARTIALS + DUE_LIST) as u64)?;
+        let partials = Block::new(&queue, 8 * (PARTIALS + DUE_LIST) as u64);
+        if let Some(fault) = queue.lock().fault() {
+            return Err(fault);
+        }
         let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(GpuBackend { queue, id, partials: partials.address, _partials: partials })
     }
@@ -74,26 +79,23 @@ impl<E: Engine> Storage for GpuBackend<E> {
     }
 
     fn synchronize(&self) {
-        self.queue.lock().settled().synchronize()
+        self.queue.lock().synchronize()
     }
 
     fn allocate(&self, len: usize) -> *mut f32 {
         if len == 0 {
             return std::ptr::without_provenance_mut(64);
         }
-        let bytes = 4 * len as u64;
-        match self.queue.lock().settled().allocate(bytes) {
-            Ok(address) => address as usize as *mut f32,
-            Err(left) => {
-                panic!("no memory left for a matrix of {len} elements ({} MiB): {left}", bytes >> 20)
-            }
-        }
+        self.queue.lock().allocate(4 * len as u64) as usize as *mut f32
+    }
+
+    fn fault(&self) -> Option<DeviceFault> {
+        self.queue.lock().fault()
     }
 
     unsafe fn free(&self, pointer: *mut f32, len: usize) {
-        // After a fault nothing can be sent any more.
         if len != 0 && !std::thread::panicking() {
-            self.queue.lock().settled().free(pointer.addr() as u64, 4 * len as u64)
+            self.queue.lock().free(pointer.addr() as u64, 4 * len as u64)
         }
     }
 
@@ -111,7 +113,7 @@ impl<E: Engine> Storage for GpuBackend<E> {
         // SAFETY: floats have no padding, and bytes no alignment.
         let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
         self.through_contiguous(dst.as_view(), |place| {
-            self.queue.lock().settled().upload(self.mat(place).address, bytes);
+            self.queue.lock().upload(self.mat(place).address, bytes);
             self.copy(dst, place);
         })
     }
@@ -142,7 +144,7 @@ impl<E: Engine> Storage for GpuBackend<E> {
             }
             // SAFETY: any bytes are floats, and floats have no padding.
             let bytes = unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), size_of_val(out)) };
-            self.queue.lock().settled().download(self.mat(place).address, bytes);
+            self.queue.lock().download(self.mat(place).address, bytes);
         })
     }
 }

@@ -1,24 +1,14 @@
 //! What a device must do for [`super::GpuBackend`]: memory, transfers, and running [`Op`]s in order.
 //!
 //! The CUDA driver implements it, and so do, without a GPU, a twin that compiles the same kernels for the CPU and the
-//! recorder of the tests.
+//! recorder of the tests. After the first error of any method none is called any more ([`super::Queue`]).
 
 use super::op::Op;
 use crate::backend::Memory;
-use std::fmt;
+use crate::fault::DeviceFault;
 
-/// There is no memory left for a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfMemory {
-    pub free: u64,
-    pub total: u64,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} MiB of {} MiB are free", self.free >> 20, self.total >> 20)
-    }
-}
+/// The result of a call of a device.
+pub type Outcome<T = ()> = Result<T, DeviceFault>;
 
 /// One device with one stream of work. Work is done in the order of the calls; only calls that read wait for it.
 pub trait Engine: Send + Sync + 'static {
@@ -34,19 +24,19 @@ pub trait Engine: Send + Sync + 'static {
         0
     }
     /// `bytes` zeroed bytes, at least one, aligned to at least 64.
-    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory>;
+    fn allocate(&self, bytes: u64) -> Outcome<u64>;
     /// Frees what [`Engine::allocate`] gave; work that uses it has been run before.
-    fn free(&self, address: u64, bytes: u64);
+    fn free(&self, address: u64, bytes: u64) -> Outcome;
     /// Copies to the device; `data` may change when this returns.
-    fn upload(&self, address: u64, data: &[u8]);
+    fn upload(&self, address: u64, data: &[u8]) -> Outcome;
     /// Copies to the host when all earlier work is done.
-    fn download(&self, address: u64, out: &mut [u8]);
+    fn download(&self, address: u64, out: &mut [u8]) -> Outcome;
     /// Runs one piece of work.
-    fn run(&self, op: &Op);
+    fn run(&self, op: &Op) -> Outcome;
     /// Makes a graph of this work without running it; `None` where the device cannot.
     fn capture(&self, ops: &[Op]) -> Option<Self::Graph>;
     /// Runs a captured graph.
-    fn replay(&self, graph: &Self::Graph);
+    fn replay(&self, graph: &Self::Graph) -> Outcome;
     /// Waits until all work is done.
-    fn synchronize(&self);
+    fn synchronize(&self) -> Outcome;
 }

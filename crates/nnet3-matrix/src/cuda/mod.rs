@@ -18,7 +18,7 @@ pub mod queue;
 mod table;
 
 pub use backend::GpuBackend;
-pub use engine::{Engine, OutOfMemory};
+pub use engine::{Engine, Outcome};
 pub use math::GpuMath;
 pub use op::{Arg, Kind, Launch, Mat, Op, Product};
 pub use queue::Queue;

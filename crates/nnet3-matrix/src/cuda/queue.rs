@@ -5,9 +5,13 @@
 //! kernels with the same arguments, compared in full), it is captured as a graph, and from then on replayed with one
 //! call. So a graph can never do anything else than the calls that it stands for, whatever changed in the program, and a
 //! device that cannot capture does the same work one by one.
+//!
+//! The first failure of the engine is kept, and nothing is sent to the engine afterwards: work is forgotten, memory that is asked
+//! for is [`NOWHERE`], and what is read is zero.
 
-use super::engine::Engine;
+use super::engine::{Engine, Outcome};
 use super::op::Op;
+use crate::fault::DeviceFault;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,6 +25,9 @@ const REMEMBERED: usize = 1024;
 /// Operations in all graphs together, at most: a driver keeps some ten kilobytes for each, of memory that is counted nowhere. Work
 /// for which there is no room is sent call by call until graphs that nothing uses have been forgotten.
 const MOST_IN_GRAPHS: usize = 30_000;
+
+/// The address of memory that a device that has failed cannot give. Nothing is sent there.
+pub(super) const NOWHERE: u64 = 4096;
 
 /// A device's work in order. Clones share it.
 pub struct Queue<E: Engine> {
@@ -41,6 +48,8 @@ struct State<E: Engine> {
     /// Operations in graphs.
     in_graphs: usize,
     clock: u64,
+    /// The first failure of the engine.
+    fault: Option<DeviceFault>,
 }
 
 struct Segment<G> {
@@ -59,7 +68,8 @@ enum Stage<G> {
 
 impl<E: Engine> Queue<E> {
     pub fn new(engine: Arc<E>) -> Queue<E> {
-        let state = State { pending: Vec::new(), segments: HashMap::new(), in_graphs: 0, clock: 0 };
+        let state =
+            State { pending: Vec::new(), segments: HashMap::new(), in_graphs: 0, clock: 0, fault: None };
         Queue { engine, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -92,22 +102,30 @@ impl<E: Engine> Locked<'_, E> {
     /// Sends work that will not come again with the same arguments; it is in no segment.
     pub(crate) fn push_once(&mut self, op: Op) {
         self.mark();
-        self.engine.run(&op);
+        self.call(|engine| engine.run(&op));
     }
 
     /// Ends a segment and sends it.
     pub fn mark(&mut self) {
+        if self.state.fault.is_some() {
+            return self.state.pending.clear();
+        }
+        let sent = self.send();
+        self.keep(sent);
+    }
+
+    fn send(&mut self) -> Outcome {
         let state = &mut *self.state;
+        let engine = self.engine;
         if state.pending.len() < SHORTEST {
-            state.pending.drain(..).for_each(|op| self.engine.run(&op));
-            return;
+            return state.pending.drain(..).try_for_each(|op| engine.run(&op));
         }
         state.clock += 1;
         let key = hash(&state.pending);
         let known = state.segments.get_mut(&key).filter(|segment| segment.ops == state.pending);
         let Some(segment) = known else {
-            state.pending.iter().for_each(|op| self.engine.run(op));
             let ops = std::mem::take(&mut state.pending);
+            ops.iter().try_for_each(|op| engine.run(op))?;
             state.segments.insert(key, Segment { ops, graph: Stage::New, last_used: state.clock });
             return self.forget();
         };
@@ -115,21 +133,21 @@ impl<E: Engine> Locked<'_, E> {
         if let Stage::New = segment.graph
             && state.in_graphs + segment.ops.len() <= MOST_IN_GRAPHS
         {
-            segment.graph = self.engine.capture(&segment.ops).map_or(Stage::Refused, Stage::Captured);
+            segment.graph = engine.capture(&segment.ops).map_or(Stage::Refused, Stage::Captured);
             if let Stage::Captured(_) = segment.graph {
                 state.in_graphs += segment.ops.len();
             }
         }
-        match &segment.graph {
-            Stage::Captured(graph) => self.engine.replay(graph),
-            _ => segment.ops.iter().for_each(|op| self.engine.run(op)),
-        }
         state.pending.clear();
+        match &segment.graph {
+            Stage::Captured(graph) => engine.replay(graph),
+            _ => segment.ops.iter().try_for_each(|op| engine.run(op)),
+        }
     }
 
-    fn forget(&mut self) {
+    fn forget(&mut self) -> Outcome {
         if self.state.segments.len() <= REMEMBERED {
-            return;
+            return Ok(());
         }
         let oldest =
             self.state.segments.iter().min_by_key(|(_, segment)| segment.last_used).map(|(&key, _)| key);
@@ -137,14 +155,59 @@ impl<E: Engine> Locked<'_, E> {
         if let Some(Segment { graph: Stage::Captured(_), ops, .. }) = &forgotten {
             self.state.in_graphs -= ops.len();
             // A graph that is still running must not go away.
-            self.engine.synchronize();
+            self.engine.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// The first failure of the engine.
+    pub fn fault(&self) -> Option<DeviceFault> {
+        self.state.fault.clone()
+    }
+
+    /// Calls the engine, unless it has failed. `None` if it has, or does now.
+    fn call<T>(&mut self, call: impl FnOnce(&E) -> Outcome<T>) -> Option<T> {
+        if self.state.fault.is_some() {
+            return None;
+        }
+        let outcome = call(self.engine);
+        self.keep(outcome)
+    }
+
+    fn keep<T>(&mut self, outcome: Outcome<T>) -> Option<T> {
+        outcome.map_err(|fault| self.state.fault = Some(fault)).ok()
+    }
+
+    /// Does what [`Engine::allocate`] says, after all work so far; [`NOWHERE`] after a failure.
+    pub(super) fn allocate(&mut self, bytes: u64) -> u64 {
+        self.mark();
+        self.call(|engine| engine.allocate(bytes)).unwrap_or(NOWHERE)
+    }
+
+    /// Does what [`Engine::free`] says, after all work so far. After a failure memory stays taken until the program ends.
+    pub(super) fn free(&mut self, address: u64, bytes: u64) {
+        self.mark();
+        self.call(|engine| engine.free(address, bytes));
+    }
+
+    /// Does what [`Engine::upload`] says, after all work so far.
+    pub(super) fn upload(&mut self, address: u64, data: &[u8]) {
+        self.mark();
+        self.call(|engine| engine.upload(address, data));
+    }
+
+    /// Does what [`Engine::download`] says, after all work so far; zeros after a failure.
+    pub(super) fn download(&mut self, address: u64, out: &mut [u8]) {
+        self.mark();
+        if self.call(|engine| engine.download(address, out)).is_none() {
+            out.fill(0);
         }
     }
 
-    /// The engine, all work so far having been sent.
-    pub fn settled(&mut self) -> &E {
+    /// Waits for all work so far.
+    pub(super) fn synchronize(&mut self) {
         self.mark();
-        self.engine
+        self.call(|engine| engine.synchronize());
     }
 }
 

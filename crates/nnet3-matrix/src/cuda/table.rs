@@ -1,7 +1,7 @@
 //! What a device keeps of host values: copies of tables, and sums that have not been fetched yet.
 
 use super::GpuBackend;
-use super::engine::{Engine, OutOfMemory};
+use super::engine::Engine;
 use super::launch::each_sum;
 use super::op::Arg;
 use super::queue::Queue;
@@ -17,28 +17,21 @@ pub(super) struct Block<E: Engine> {
 
 impl<E: Engine> Block<E> {
     /// A block of zeros. One of no bytes gets a byte, since a device has no address for nothing.
-    pub(crate) fn try_new(queue: &Queue<E>, bytes: u64) -> Result<Block<E>, OutOfMemory> {
-        let bytes = bytes.max(1);
-        let address = queue.lock().settled().allocate(bytes)?;
-        Ok(Block { queue: queue.clone(), address, bytes })
-    }
-
-    #[track_caller]
     pub fn new(queue: &Queue<E>, bytes: u64) -> Block<E> {
-        Block::try_new(queue, bytes)
-            .unwrap_or_else(|left| panic!("no memory left for {} MiB on the device: {left}", bytes >> 20))
+        let bytes = bytes.max(1);
+        let address = queue.lock().allocate(bytes);
+        Block { queue: queue.clone(), address, bytes }
     }
 
     fn upload(&self, bytes: &[u8]) {
-        self.queue.lock().settled().upload(self.address, bytes)
+        self.queue.lock().upload(self.address, bytes)
     }
 }
 
 impl<E: Engine> Drop for Block<E> {
     fn drop(&mut self) {
-        // After a fault nothing can be sent any more.
         if !std::thread::panicking() {
-            self.queue.lock().settled().free(self.address, self.bytes)
+            self.queue.lock().free(self.address, self.bytes)
         }
     }
 }
@@ -117,7 +110,7 @@ impl<E: Engine> RemoteSums for Sums<E> {
     fn read(&self, len: usize) -> Vec<f64> {
         assert!(len <= self.len, "{len} of {} sums", self.len);
         let mut bytes = vec![0; 8 * len];
-        self.block.queue.lock().settled().download(self.block.address, &mut bytes);
+        self.block.queue.lock().download(self.block.address, &mut bytes);
         bytes.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect()
     }
     fn write(&self, values: &[f64]) {

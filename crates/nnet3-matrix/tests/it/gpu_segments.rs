@@ -1,7 +1,7 @@
 //! What is sent to a device, seen by an engine that only takes notes: segments that come again are replayed, and a
 //! replay is what was sent before.
 
-use nnet3_matrix::cuda::{Engine, GpuBackend, Op, OutOfMemory};
+use nnet3_matrix::cuda::{Engine, GpuBackend, Op, Outcome};
 use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Device, IndexTable, Matrix, Memory, Transpose};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,32 +46,38 @@ impl Engine for Recorder {
     fn memory(&self) -> Option<Memory> {
         None
     }
-    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+    fn allocate(&self, bytes: u64) -> Outcome<u64> {
         self.notes.add(Note::Allocate);
         Ok(self.next_address.fetch_add(bytes.next_multiple_of(256), Ordering::Relaxed))
     }
-    fn free(&self, _: u64, _: u64) {
-        self.notes.add(Note::Free)
+    fn free(&self, _: u64, _: u64) -> Outcome {
+        self.notes.add(Note::Free);
+        Ok(())
     }
-    fn upload(&self, _: u64, _: &[u8]) {
-        self.notes.add(Note::Upload)
+    fn upload(&self, _: u64, _: &[u8]) -> Outcome {
+        self.notes.add(Note::Upload);
+        Ok(())
     }
-    fn download(&self, _: u64, out: &mut [u8]) {
+    fn download(&self, _: u64, out: &mut [u8]) -> Outcome {
         out.fill(0);
-        self.notes.add(Note::Download)
+        self.notes.add(Note::Download);
+        Ok(())
     }
-    fn run(&self, op: &Op) {
-        self.notes.add(Note::Run(*op))
+    fn run(&self, op: &Op) -> Outcome {
+        self.notes.add(Note::Run(*op));
+        Ok(())
     }
     fn capture(&self, ops: &[Op]) -> Option<Vec<Op>> {
         self.notes.add(Note::Capture(ops.to_vec()));
         self.captures.then(|| ops.to_vec())
     }
-    fn replay(&self, graph: &Vec<Op>) {
-        self.notes.add(Note::Replay(graph.clone()))
+    fn replay(&self, graph: &Vec<Op>) -> Outcome {
+        self.notes.add(Note::Replay(graph.clone()));
+        Ok(())
     }
-    fn synchronize(&self) {
-        self.notes.add(Note::Synchronize)
+    fn synchronize(&self) -> Outcome {
+        self.notes.add(Note::Synchronize);
+        Ok(())
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::{ReplicaOptions, ReplicaTimes};
@@ -14,6 +13,7 @@ use crate::learn::Progress;
 use crate::learn::state::ReplicaState;
 use crate::objective::Objective;
 use crate::trainer::{Event, Trained, Trainer};
+use kaldi_io::threads::{self, Thread};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 
@@ -46,7 +46,7 @@ pub(super) struct News {
 
 enum Answer {
     Done(Result<News>),
-    Nnet(Box<Nnet>),
+    Nnet(Result<Box<Nnet>>),
     State(Result<Box<(ReplicaState, News)>>),
 }
 
@@ -62,18 +62,17 @@ pub(super) struct Finished {
 pub(super) struct Worker<E> {
     jobs: Sender<Job<E>>,
     answers: Receiver<Answer>,
-    thread: JoinHandle<Option<Finished>>,
+    thread: Thread<Result<Finished>>,
 }
 
 impl<E: Send + 'static> Worker<E> {
     pub fn start<O: Objective<Example = E> + 'static>(setup: Setup<O>) -> Result<Worker<E>> {
         let (jobs, jobs_of_worker) = channel();
         let (answers_of_worker, answers) = channel();
-        let thread = thread::Builder::new()
-            .name(format!("replica {}", setup.number))
-            .stack_size(STACK)
-            .spawn(move || work(setup, &jobs_of_worker, &answers_of_worker))
-            .map_err(|e| Error::data(format!("no thread for a replica: {e}")))?;
+        let name = format!("replica {}", setup.number);
+        let thread = threads::start_with_stack(&name, STACK, move || {
+            work(setup, &jobs_of_worker, &answers_of_worker)
+        })?;
         Ok(Worker { jobs, answers, thread })
     }
 
@@ -102,7 +101,7 @@ impl<E: Send + 'static> Worker<E> {
     /// The network that has been asked for, on the host.
     pub fn nnet(&self) -> Result<Nnet> {
         match self.answers.recv() {
-            Ok(Answer::Nnet(nnet)) => Ok(*nnet),
+            Ok(Answer::Nnet(nnet)) => Ok(*nnet?),
             Ok(Answer::Done(_) | Answer::State(_)) | Err(_) => Err(gone()),
         }
     }
@@ -137,10 +136,7 @@ impl<E: Send + 'static> Worker<E> {
     /// Ends the thread.
     pub fn finish(self) -> Result<Finished> {
         drop(self.jobs);
-        match self.thread.join() {
-            Ok(finished) => finished.ok_or_else(gone),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        self.thread.join()
     }
 }
 
@@ -148,12 +144,12 @@ fn gone() -> Error {
     Error::data("a replica has ended before its time")
 }
 
-/// The work of a thread. Returns `None` if the trainer could not be made.
+/// The work of a thread. An error if the trainer could not be made, which has been answered before, or if the device has failed.
 fn work<O: Objective>(
     setup: Setup<O>,
     jobs: &Receiver<Job<O::Example>>,
     answers: &Sender<Answer>,
-) -> Option<Finished> {
+) -> Result<Finished> {
     let Setup { nnet, device, number, options } = setup;
     let seed = options.seed.wrapping_add(number as i32);
     // Who asked may have gone away after an error elsewhere; the answer is then of no use.
@@ -171,7 +167,7 @@ fn work<O: Objective>(
         Ok(trainer) => trainer,
         Err(e) => {
             answer(Answer::Done(Err(e)));
-            return None;
+            return Err(gone());
         }
     };
     (options.prepare)(number, &mut trainer);
@@ -193,8 +189,8 @@ fn work<O: Objective>(
             }
             Job::GiveNnet => {
                 let mut nnet = trainer.nnet().clone();
-                nnet.to_device(&nnet3_matrix::cpu());
-                answer(Answer::Nnet(Box::new(nnet)));
+                let brought = nnet.bring_from(&device).map_err(Error::from);
+                answer(Answer::Nnet(brought.map(|()| Box::new(nnet))));
             }
             Job::TakeNnet(nnet) => trainer.set_nnet(&nnet),
             Job::GiveState => {
@@ -211,7 +207,6 @@ fn work<O: Objective>(
         idle = Instant::now();
     }
     let mut events = Vec::new();
-    let mut trained = trainer.finish(&mut |event: Event| events.push(event));
-    trained.nnet.to_device(&nnet3_matrix::cpu());
-    Some(Finished { trained, times, events })
+    let trained = trainer.finish(&mut |event: Event| events.push(event))?;
+    Ok(Finished { trained, times, events })
 }

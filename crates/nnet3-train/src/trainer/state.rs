@@ -41,6 +41,7 @@ impl<O: Objective> Trainer<O> {
         self.settle(report);
         let mut snapshot = Snapshot::default();
         self.keep(&mut Keeper::taking(&mut snapshot), Nnet::keep_stats)?;
+        self.check_device()?;
         Ok(snapshot)
     }
 
@@ -48,6 +49,7 @@ impl<O: Objective> Trainer<O> {
     pub fn statistics(&mut self) -> Result<Snapshot> {
         let mut snapshot = Snapshot::default();
         self.nnet.keep_stats(&mut Keeper::taking(&mut snapshot))?;
+        self.check_device()?;
         Ok(snapshot)
     }
 
@@ -64,6 +66,7 @@ impl<O: Objective> Trainer<O> {
         let mut state = ReplicaState::default();
         self.keep(&mut Keeper::taking(&mut state.trainer), Nnet::keep)?;
         state.learner = self.learner.as_ref().map(Learner::state).unwrap_or_default();
+        self.check_device()?;
         Ok(state)
     }
 

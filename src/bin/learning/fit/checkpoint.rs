@@ -1,11 +1,15 @@
 //! Checkpoints: a model with the state of its training behind it, and the folder of them.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3_core::nnet::Nnet;
 use nnet3_train::learn::state::LearningState;
+
+use nnet3::messages;
 
 const PREFIX: &str = "checkpoint.";
 const SUFFIX: &str = ".raw";
@@ -19,14 +23,33 @@ pub struct Checkpoints {
     folder: PathBuf,
     /// How many are kept.
     keep: usize,
+    /// Is locked while the training runs. The system takes the lock away when the process ends, however it does.
+    _lock: Arc<File>,
 }
 
+/// The file that a training locks.
+const LOCK: &str = "lock";
+
 impl Checkpoints {
+    /// Makes the folder if it is not there. An error if another training uses it.
     pub fn new(folder: &str, keep: usize) -> Result<Checkpoints> {
         let folder = PathBuf::from(folder);
         std::fs::create_dir_all(folder.join("log"))
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        Ok(Checkpoints { folder, keep })
+        let path = folder.join(LOCK);
+        let lock = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
+                "another nnet3-fit uses {}: choose another --checkpoint-dir, or wait until it has ended",
+                folder.display()
+            ),
+            Err(TryLockError::Error(error)) => messages::warn(&format!(
+                "{} cannot be locked, so nothing keeps another training out: {error}",
+                path.display()
+            )),
+        }
+        Ok(Checkpoints { folder, keep, _lock: Arc::new(lock) })
     }
 
     pub fn folder(&self) -> &Path {

@@ -10,6 +10,7 @@ use nnet3_train::merge_sizes::MinibatchSizes;
 use nnet3_train::shuffle::ShuffleBuffer;
 use nnet3_train::{CRand, EgsReader, Example, NnetExample};
 
+use super::digest::Digest;
 use nnet3::{egs, messages};
 
 /// Stands for the number of an epoch in the name of a table.
@@ -25,6 +26,8 @@ pub struct DataOptions {
     pub srand: i32,
     /// Bytes of examples in memory at most.
     pub in_memory: usize,
+    /// A checksum of the examples is wanted.
+    pub digest: bool,
 }
 
 /// A minibatch size that is one number allows smaller ones, so that no example is left over.
@@ -43,6 +46,7 @@ pub struct Data {
     slots: usize,
     examples: u64,
     minibatches: u64,
+    digest: Digest,
 }
 
 impl Data {
@@ -55,6 +59,7 @@ impl Data {
             slots: 0,
             examples: 0,
             minibatches: 0,
+            digest: Digest::default(),
         };
         if !rspecifier.contains(EPOCH) {
             data.read(0)?;
@@ -73,7 +78,11 @@ impl Data {
         let mut counter = ExampleMerger::<NnetExample>::new(self.options.sizes.clone(), false);
         let (mut kept, mut bytes) = (Some(Vec::new()), 0);
         (self.examples, self.minibatches, self.slots) = (0, 0, 0);
-        while let Some((_, example)) = egs.next()? {
+        let mut digest = Digest::default();
+        while let Some((key, example)) = egs.next()? {
+            if self.options.digest {
+                digest.add(&key, &example)?;
+            }
             let merged = counter.push(example.without_values()).map_err(|e| egs.blame(e))?;
             self.minibatches += u64::from(merged.is_some());
             self.examples += 1;
@@ -103,7 +112,13 @@ impl Data {
             ));
         }
         self.all = kept.map(Arc::from);
+        self.digest = digest;
         Ok(())
+    }
+
+    /// The checksum of the examples. The name of a table that has others in each epoch takes its place.
+    pub fn digest(&self) -> String {
+        if self.rspecifier.contains(EPOCH) { self.rspecifier.clone() } else { self.digest.text() }
     }
 
     /// Examples of an epoch.

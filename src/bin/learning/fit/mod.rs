@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod data;
+mod digest;
 mod epoch_report;
 mod evaluation;
 mod happened;
@@ -72,6 +73,7 @@ impl Fit {
             shuffle: self.shuffle,
             srand: self.srand,
             in_memory: usize::try_from(self.in_memory).unwrap_or(usize::MAX).saturating_mul(1 << 20),
+            digest: !self.callbacks.checkpoint_dir.is_empty(),
         };
         let edits = nnet.edit_with(rules.initialize.clone(), &Random::new(self.srand))?;
         let plan = Arc::new(Plan::new(&nnet, &rules)?);
@@ -94,16 +96,22 @@ impl Fit {
             _ => None,
         };
         let data = Data::open(&self.egs, data_options.clone())?;
-        let valid = match &*self.callbacks.valid {
-            "" => Vec::new(),
+        let (valid, valid_digest) = match &*self.callbacks.valid {
+            "" => (Vec::new(), String::new()),
             valid => {
                 let options = DataOptions { shuffle: false, in_memory: usize::MAX, ..data_options };
                 Data::open(valid, options)
-                    .and_then(|mut data| data.first_minibatches(usize::MAX))
+                    .and_then(|mut data| Ok((data.first_minibatches(usize::MAX)?, data.digest())))
                     .context("--valid")?
             }
         };
-        let settings = self.settings(&rules, &data);
+        let mut settings = self.settings(&rules, &data);
+        if checkpoints.is_some() {
+            let mut add = |name: &str, digest: String| settings.push((name.to_owned(), digest));
+            add("the checksum of the first model", digest::of_network(&nnet)?);
+            add("the checksum of the examples", data.digest());
+            add("the checksum of --valid", valid_digest);
+        }
         let mut state = LearningState { settings: settings.clone(), ..LearningState::default() };
         let resumed = saved.is_some();
         if let Some((saved_nnet, saved)) = saved {

@@ -234,7 +234,8 @@ impl Run<'_> {
             None => timed(&mut times.training, || {
                 self.trainer.step_of_rest(&mut report);
                 self.trainer.settle(&mut report);
-            }),
+                self.trainer.check_device()
+            })?,
             Some(replicas) => {
                 let place = |key: &str| format!("epoch {}, minibatch {key}", epoch + 1);
                 let (trained, replica) =
@@ -348,11 +349,13 @@ impl Run<'_> {
     /// The network as it is now, or with the running average of its parameters and statistics for them.
     fn result(&mut self) -> Result<Nnet> {
         let mut nnet = self.trainer.nnet().clone();
+        nnet.bring_from(self.device)?;
         let costs = self.plan.costs.clone();
         let Some(learner) = self.trainer.learner().filter(|learner| learner.averages()) else {
             return Ok(nnet);
         };
         learner.put_average(&mut nnet);
+        nnet.bring_from(self.device)?;
         if nnet.has_batchnorm() {
             let minibatches = self.data.first_minibatches(STATISTICS_MINIBATCHES)?;
             let objective = FrameObjective::default().with_costs(costs, Vec::new());
@@ -386,7 +389,14 @@ impl Run<'_> {
             None => self.trainer.statistics()?,
             Some(_) => Snapshot::default(),
         };
-        checkpoints.write(nnet.unwrap_or(self.trainer.nnet()), &self.state)?;
+        let nnet = nnet.unwrap_or(self.trainer.nnet());
+        if self.device.id() == 0 {
+            checkpoints.write(nnet, &self.state)?;
+        } else {
+            let mut nnet = nnet.clone();
+            nnet.bring_from(self.device)?;
+            checkpoints.write(&nnet, &self.state)?;
+        }
         // On the host these are as large as the parameters, and nobody asks for them before the next checkpoint.
         self.state.learner = LearnerState::default();
         Ok(())

@@ -9,14 +9,15 @@ use super::image::Module;
 use super::staging::Staging;
 use crate::backend::Memory;
 use crate::cuda::calls::driver;
-use crate::cuda::engine::{Engine, OutOfMemory};
+use crate::cuda::engine::{Engine, Outcome};
 use crate::cuda::op::{Launch, Op};
+use crate::fault::DeviceFault;
 use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUresult};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 
-/// A device with one stream. After a failed call the driver's context is of no use, so faults panic with what failed.
+/// A device with one stream. After a failed call the driver's context is of no use; the queue calls nothing any more then.
 pub(super) struct Cuda {
     blas: Blas,
     staging: Mutex<Staging>,
@@ -134,10 +135,17 @@ impl Drop for Graph {
     }
 }
 
-/// The result of a call that must succeed. A failure is a defect of ours or of the device, after which nothing can go on.
-#[track_caller]
-fn must<T>(result: Result<T, Fault>) -> T {
-    result.unwrap_or_else(|fault| panic!("CUDA: {fault}"))
+/// The failure of a device, with what was being done.
+fn during<T>(what: impl ToString, result: Result<T, Fault>) -> Outcome<T> {
+    result.map_err(|fault| DeviceFault::Failed { during: what.to_string(), message: fault.to_string() })
+}
+
+/// The name of a piece of work for people.
+fn name(op: &Op) -> String {
+    match op {
+        Op::Launch(launch) => format!("the kernel {}", launch.kernel),
+        Op::Product(p) => format!("a product of {} x {} and {} x {}", p.a.rows, p.a.cols, p.b.rows, p.b.cols),
+    }
 }
 
 impl Engine for Cuda {
@@ -155,57 +163,56 @@ impl Engine for Cuda {
         self.context.block_memory
     }
 
-    fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
-        must(self.context.enter());
-        match self.try_allocate(bytes) {
+    fn allocate(&self, bytes: u64) -> Outcome<u64> {
+        match self.context.enter().and_then(|()| self.try_allocate(bytes)) {
             Err(Fault::Cuda { code, .. }) if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32 => {
-                let Memory { free, total } = must(self.free_memory());
-                Err(OutOfMemory { free, total })
+                let Memory { free, total } = self.free_memory().unwrap_or(Memory { free: 0, total: 0 });
+                Err(DeviceFault::Memory { bytes, free, total })
             }
-            other => Ok(must(other)),
+            other => during("an allocation", other),
         }
     }
 
-    fn free(&self, address: u64, _bytes: u64) {
-        must(self.context.enter());
-        must(self.context.synchronize());
+    fn free(&self, address: u64, _bytes: u64) -> Outcome {
         // SAFETY: came from `allocate`, and all work that uses it is done.
-        must(cuda("cuMemFree", unsafe { driver::cuMemFree_v2(address) }))
+        let free = || cuda("cuMemFree", unsafe { driver::cuMemFree_v2(address) });
+        let ready = self.context.enter().and_then(|()| self.context.synchronize());
+        during("work before memory is given back", ready.and_then(|()| free()))
     }
 
-    fn upload(&self, address: u64, data: &[u8]) {
-        must(self.context.enter());
+    fn upload(&self, address: u64, data: &[u8]) -> Outcome {
         let mut staging = self.staging.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        must(staging.upload(address, data, self.context.stream))
+        let upload = |()| staging.upload(address, data, self.context.stream);
+        during("a copy to the device", self.context.enter().and_then(upload))
     }
 
-    fn download(&self, address: u64, out: &mut [u8]) {
-        must(self.context.enter());
-        // SAFETY: the source is as long as `out`, as the caller says, and `out` is not touched before the stream is done.
-        let code = unsafe {
-            driver::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
+    fn download(&self, address: u64, out: &mut [u8]) -> Outcome {
+        let copy = |()| {
+            // SAFETY: the source is as long as `out`, as the caller says, and `out` is not touched before the stream is done.
+            let code = unsafe {
+                driver::cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), address, out.len(), self.context.stream)
+            };
+            cuda("cuMemcpyDtoH", code)?;
+            self.context.synchronize()
         };
-        must(cuda("cuMemcpyDtoH", code));
-        must(self.context.synchronize())
+        during("work before a copy to the host", self.context.enter().and_then(copy))
     }
 
-    fn run(&self, op: &Op) {
-        must(self.context.enter());
+    fn run(&self, op: &Op) -> Outcome {
         self.activity.note_single();
-        must(self.issue(op));
-        if self.debug.synchronous
-            && let Err(fault) = self.context.synchronize()
-        {
-            panic!("CUDA: {fault}, in {op:?}")
-        }
+        let issued = self.context.enter().and_then(|()| self.issue(op));
+        let done = match self.debug.synchronous {
+            true => issued.and_then(|()| self.context.synchronize()),
+            false => issued,
+        };
+        done.or_else(|fault| during(name(op), Err(fault)))
     }
 
     fn capture(&self, ops: &[Op]) -> Option<Graph> {
         if self.debug.no_graphs || self.debug.synchronous {
             return None;
         }
-        must(self.context.enter());
-        match self.record(ops) {
+        match self.context.enter().and_then(|()| self.record(ops)) {
             Ok(graph) => {
                 self.activity.note_capture();
                 Some(graph)
@@ -223,16 +230,16 @@ impl Engine for Cuda {
         }
     }
 
-    fn replay(&self, graph: &Graph) {
-        must(self.context.enter());
+    fn replay(&self, graph: &Graph) -> Outcome {
         self.activity.note_replay();
         // SAFETY: the graph is alive; what it uses lives until the queue has been emptied.
-        must(cuda("cuGraphLaunch", unsafe { driver::cuGraphLaunch(graph.0, self.context.stream) }))
+        let launch =
+            |()| cuda("cuGraphLaunch", unsafe { driver::cuGraphLaunch(graph.0, self.context.stream) });
+        during("the launch of a graph", self.context.enter().and_then(launch))
     }
 
-    fn synchronize(&self) {
-        must(self.context.enter());
-        must(self.context.synchronize())
+    fn synchronize(&self) -> Outcome {
+        during("work so far", self.context.enter().and_then(|()| self.context.synchronize()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong with a device.
 
 use crate::cuda::calls::{SUCCESS, cublas, driver};
+use crate::fault::DeviceFault;
 use cudarc::cublas::sys::cublasStatus_t;
 use cudarc::driver::sys::CUresult;
 
@@ -27,6 +28,8 @@ pub enum Unavailable {
     Kernels(String),
     #[error(transparent)]
     Driver(#[from] Fault),
+    #[error(transparent)]
+    Failed(DeviceFault),
 }
 
 impl Unavailable {

@@ -19,6 +19,7 @@ pub use image::Origin;
 use super::GpuBackend;
 use super::calls;
 use super::math::GpuMath;
+use crate::fault::DeviceFault;
 use crate::memory::Device;
 use context::Context;
 use engine::Cuda;
@@ -77,7 +78,11 @@ pub fn open(settings: &Settings) -> Result<(Device, Description), Unavailable> {
     let engine = Cuda::new(context, module, settings)?;
     let memory = engine.free_memory()?;
     let (cublas, activity) = (engine.blas_version()?, engine.activity());
-    let backend = GpuBackend::new(engine)
-        .map_err(|left| Unavailable::Memory { free_mib: left.free >> 20, total_mib: left.total >> 20 })?;
+    let backend = GpuBackend::new(engine).map_err(|fault| match fault {
+        DeviceFault::Memory { free, total, .. } => {
+            Unavailable::Memory { free_mib: free >> 20, total_mib: total >> 20 }
+        }
+        fault @ DeviceFault::Failed { .. } => Unavailable::Failed(fault),
+    })?;
     Ok((Arc::new(backend), Description { name, capability, memory, kernels, cublas, activity }))
 }

@@ -15,7 +15,7 @@ impl<E: Engine> GpuBackend<E> {
         let inside = places.iter().all(|&[row, col]| row < of.rows && col < of.cols);
         assert!(inside, "an element outside of a {} x {} matrix", of.rows, of.cols);
         let bytes: Vec<u8> = places.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
-        self.queue.lock().settled().upload(self.partials, &bytes);
+        self.queue.lock().upload(self.partials, &bytes);
         let cols = places.len() as u32;
         let address = self.partials + 8 * MOST_ELEMENTS as u64;
         (Arg::Ints(self.partials), Mat { address, rows: 1, cols, stride: u64::from(cols) })
@@ -30,7 +30,7 @@ impl<E: Engine> SingleElements for GpuBackend<E> {
             let (there, found) = self.upload_places(places, src);
             self.fill("fetch_elements", found, &[Arg::Mat(found), Arg::Mat(src), there]);
             let mut bytes = vec![0; 4 * values.len()];
-            self.queue.lock().settled().download(found.address, &mut bytes);
+            self.queue.lock().download(found.address, &mut bytes);
             let numbers = bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b));
             values.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
         }
@@ -41,7 +41,7 @@ impl<E: Engine> SingleElements for GpuBackend<E> {
         for (values, places) in values.chunks(MOST_ELEMENTS).zip(places.chunks(MOST_ELEMENTS)) {
             let (there, more) = self.upload_places(places, dst);
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            self.queue.lock().settled().upload(more.address, &bytes);
+            self.queue.lock().upload(more.address, &bytes);
             self.each("add_elements", more, &[Arg::Mat(dst), Arg::Float(alpha), Arg::Mat(more), there]);
         }
     }

@@ -77,7 +77,7 @@ impl<E: Engine> GpuBackend<E> {
         queue.push(blocks);
         queue.push(Op::Launch(Launch::new("sum_of_totals", [1, 1], [BLOCK, 1], &all)));
         let mut bytes = [0; 8];
-        queue.settled().download(self.partials, &mut bytes);
+        queue.download(self.partials, &mut bytes);
         f64::from_le_bytes(bytes)
     }
 
