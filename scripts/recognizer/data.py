@@ -2,7 +2,7 @@
 """Checks wave files, transcripts and the lexicon of a recogniser, and writes data folders that are known to be good.
 
 A problem that can be said of a file, a line or an utterance is said so, all problems at once (the first few of each kind). Waves are
-read up to their samples. What is written to a folder for each set (train, and held_out or the names of test folders):
+read by wav-to-duration, so that all programs agree about them. What is written to a folder for each set (train, and held_out or the names of test folders):
 
     wav.scp    recording, file or command
     segments   only if the data have them: utterance, recording, beginning, end
@@ -14,11 +14,14 @@ and beside them `rate` (samples per second) and `hours` (of the training set).
 """
 
 import argparse
+import json
 import math
 import os
 import random
-import struct
+import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import plain_text
@@ -26,8 +29,7 @@ from plain_text import BLANKS, fields
 
 SHOWN = 5  # problems of one kind that are written out
 COMMAND = "a command"
-FORMAT_PCM, FORMAT_EXTENSIBLE = 1, 0xFFFE
-UNKNOWN_SIZES = (0, 0x7FFFF000, 0xFFFFFFFF)
+CUT_OFF = "Expected "  # how the complaint about a file begins that is cut off
 
 
 class Problems:
@@ -45,10 +47,6 @@ class Problems:
                 print(f"{prefix}: {sentence}", file=sys.stderr)
             if len(sentences) > SHOWN:
                 print(f"{prefix}: … and {len(sentences) - SHOWN} more like these ({kind})", file=sys.stderr)
-
-
-class Unusable(Exception):
-    """A wave file that cannot be used, and why."""
 
 
 def lines_of(path, problems):
@@ -78,45 +76,24 @@ def table(path, problems, values):
 
 
 # ---- waves ----------------------------------------------------------------------------------------------------------
-def read_header(path):
-    """(rate, channels, seconds) of a wave file of 16-bit PCM."""
-    with open(path, "rb") as file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        head = file.read(12)
-        if len(head) < 12 or head[:4] not in (b"RIFF", b"RIFX") or head[8:] != b"WAVE":
-            raise Unusable(f"this is not a wave file (it begins with {head[:4]!r})" if head else "the file is empty")
-        order = "<" if head[:4] == b"RIFF" else ">"
-        form = None
-        while True:
-            chunk = file.read(8)
-            if len(chunk) < 8:
-                raise Unusable("the file ends before its samples begin")
-            name, length = chunk[:4], struct.unpack(order + "I", chunk[4:])[0]
-            if name == b"fmt ":
-                body = file.read(length)
-                if len(body) < 16:
-                    raise Unusable("the file ends within its header")
-                form = struct.unpack(order + "HHIIHH", body[:16])
-            elif name == b"data":
-                break
-            else:
-                file.seek(length, 1)
-            if length % 2:
-                file.seek(1, 1)
-        if form is None:
-            raise Unusable("samples come before their format")
-        kind, channels, rate, _, block, bits = form
-        if kind not in (FORMAT_PCM, FORMAT_EXTENSIBLE) or bits != 16 or channels < 1 or block != 2 * channels or rate < 1:
-            raise Unusable(f"expected 16-bit PCM, found format {kind} with {bits} bits")
-        there = size - file.tell()
-        if length in UNKNOWN_SIZES:
-            length = there
-        if length > there:
-            raise Unusable(f"the header promises {length} bytes of samples, but {there} are there: the file is cut off")
-        if length < block:
-            raise Unusable("there are no samples in it")
-        return rate, channels, length / block / rate
+def read_headers(files):
+    """{key: what wav-to-duration says of a wave file, or the reason why it cannot be used} of {key: file}"""
+    with tempfile.NamedTemporaryFile("w", prefix="waves.", encoding="utf-8") as script:
+        script.writelines(f"{key} {file}\n" for key, file in files.items())
+        script.flush()
+        command = ["wav-to-duration", "--print-args=false", "--read-entire-file=true", "--format=json", f"scp,p:{script.name}", "ark:-"]
+        result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    found = {}
+    for line in result.stdout.splitlines():
+        wave = json.loads(line)
+        found[wave["key"]] = wave
+    left_out = re.compile(rf"WARNING .*?{re.escape(script.name)}, key '(.*?)': (.*) \(ignored in permissive mode\)")
+    for line in result.stderr.splitlines():
+        if match := left_out.match(line):
+            found[match[1]] = match[2]
+    if len(found) < len(files):
+        sys.exit(f"recognizer.sh: wav-to-duration failed: {result.stderr.strip()}")
+    return found
 
 
 def find_waves(place, problems):
@@ -218,30 +195,33 @@ class DataSet:
         first = None
         stereo = []
         recordings = {self.segments[key][1] for key in self.words_of if key in self.segments} if self.segments else self.words_of
-        for key, (place, what) in self.waves.items():
-            if key not in recordings:
-                continue
-            if what.endswith("|"):
+        used = {key: wave for key, wave in self.waves.items() if key in recordings}
+        found = read_headers({key: what for key, (_, what) in used.items() if not what.endswith("|")})
+        for key, (place, what) in used.items():
+            if key not in found:
                 self.headers[key] = (COMMAND, 0, 0, 0.0)
                 continue
-            try:
-                found, channels, seconds = read_header(what)
-                stat = Path(what).stat()
-            except OSError as error:
-                problems.add("unreadable waves", f"{place}: {what}: {error.strerror}")
+            wave = found[key]
+            if isinstance(wave, str):
+                problems.add("unusable waves", f"{place}: {wave}")
                 continue
-            except Unusable as error:
-                problems.add("unusable waves", f"{place}: {what}: {error}")
+            complaint = wave["complaint"]
+            if complaint and complaint.startswith(CUT_OFF):
+                problems.add("unusable waves", f"{place}: {what}: {complaint}")
                 continue
+            if complaint:
+                warn(f"{place}: {what}: {complaint}")
+            rate_found, channels, seconds = wave["sample-rate"], wave["channels"], wave["duration"]
+            stat = Path(re.sub(r":\d+$", "", what)).stat()
             if channels > 1:
                 stereo.append(what)
-            if rate and found < rate or not rate and first and found != first[1]:
+            if rate and rate_found < rate or not rate and first and rate_found != first[1]:
                 other = f"--sample-frequency={rate} was asked for" if rate else f"{first[0]} has {first[1]}"
                 hint = "" if rate else " (--sample-frequency=N takes higher rates down to N)"
-                problems.add("rates", f"{place}: {what} has {found} samples per second, but {other}{hint}")
+                problems.add("rates", f"{place}: {what} has {rate_found} samples per second, but {other}{hint}")
                 continue
-            first = first or (what, found)
-            self.headers[key] = (stat.st_size, stat.st_mtime_ns, found, seconds)
+            first = first or (what, rate_found)
+            self.headers[key] = (stat.st_size, stat.st_mtime_ns, rate_found, seconds)
         if stereo:
             warn(f"{len(stereo)} recordings have several channels, of which the first is used ({stereo[0]} …)")
         return rate or (first[1] if first else 0)

@@ -9,6 +9,7 @@ mod coding;
 
 use byteorder::{ByteOrder, LittleEndian, ReadBytesExt};
 
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::matrix::DenseMatrix;
 use crate::object::KaldiObject;
@@ -268,6 +269,9 @@ fn read_raw_u16(r: &mut KaldiReader, out: &mut [u16]) -> Result<()> {
 }
 
 impl KaldiObject for CompressedMatrix {
+    fn reads(contents: &Contents) -> bool {
+        contents.is_matrix()
+    }
     fn read(r: &mut KaldiReader) -> Result<Self> {
         CompressedMatrix::read(r)
     }

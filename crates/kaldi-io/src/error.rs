@@ -36,6 +36,9 @@ pub enum IoError {
     /// The content is not what the format asks for.
     #[error("{name}, {position}: {message}")]
     Format { name: String, position: Position, message: String },
+    /// There is no data at all.
+    #[error("{0}")]
+    Empty(String),
     /// A file name, rspecifier, wspecifier or range that makes no sense.
     #[error("'{spec}': {message}")]
     Spec { spec: String, message: String },
@@ -84,6 +87,31 @@ impl IoError {
             IoError::Spec { .. } => true,
             IoError::Entry { source, .. } => source.is_specification(),
             _ => false,
+        }
+    }
+
+    /// A copy of an error about a command that failed; `None` of other errors.
+    pub(crate) fn copy_of_failure(&self) -> Option<IoError> {
+        match self {
+            IoError::Pipe { command, status } => {
+                Some(IoError::Pipe { command: command.clone(), status: *status })
+            }
+            IoError::PipePart { part, command, status } => {
+                Some(IoError::PipePart { part: part.clone(), command: command.clone(), status: *status })
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds a remark to the message about a wrong format. Other errors stay as they are.
+    pub(crate) fn remark(self, remark: impl FnOnce() -> Option<String>) -> IoError {
+        match self {
+            IoError::Format { name, position, message } if !message.contains("looks like") => {
+                let message =
+                    remark().map_or_else(|| message.clone(), |remark| format!("{message}; {remark}"));
+                IoError::Format { name, position, message }
+            }
+            other => other,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A matrix in whatever form it is stored: full, compressed or sparse (`GeneralMatrix` in `matrix/sparse-matrix.h`).
 
 use crate::compressed::{CompressedMatrix, CompressionMethod};
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::matrix::DenseMatrix;
 use crate::object::KaldiObject;
@@ -185,6 +186,9 @@ impl GeneralMatrix {
 }
 
 impl KaldiObject for GeneralMatrix {
+    fn reads(contents: &Contents) -> bool {
+        contents.is_matrix()
+    }
     fn read(r: &mut KaldiReader) -> Result<Self> {
         GeneralMatrix::read(r)
     }

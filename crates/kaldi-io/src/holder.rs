@@ -9,6 +9,7 @@ mod basic;
 use std::marker::PhantomData;
 
 use crate::compressed::CompressedMatrix;
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::general::GeneralMatrix;
 use crate::matrix::DenseMatrix;
@@ -37,6 +38,11 @@ pub trait Holder: 'static {
         None
     }
 
+    /// True of kinds of objects that [`read`](Self::read) takes, as far as [`Contents`] knows them.
+    fn reads(_: &Contents) -> bool {
+        false
+    }
+
     /// The part of a value that a range in a script file, such as `0:9`, means.
     fn extract_range(_value: &Self::T, range: &str) -> Result<Self::T> {
         Err(IoError::spec(format!("[{range}]"), "ranges are not supported for this type of object"))
@@ -52,6 +58,10 @@ impl<T: KaldiObject + Send + 'static> Holder for ObjectHolder<T> {
     fn read(r: &mut KaldiReader) -> Result<T> {
         r.detect_header()?;
         T::read(r)
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        T::reads(contents)
     }
 
     fn write(w: &mut KaldiWriter, value: &T) -> Result<()> {
@@ -70,6 +80,10 @@ macro_rules! object_holder {
 
             fn read(r: &mut KaldiReader) -> Result<Self::T> {
                 ObjectHolder::<$type>::read(r)
+            }
+
+            fn reads(contents: &Contents) -> bool {
+                <$type as KaldiObject>::reads(contents)
             }
 
             fn write(w: &mut KaldiWriter, value: &Self::T) -> Result<()> {
@@ -122,6 +136,10 @@ impl Holder for PosteriorHolder {
     fn read(r: &mut KaldiReader) -> Result<Posterior> {
         r.detect_header()?;
         read_posterior(r)
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        *contents == Contents::Posterior
     }
 
     fn write(w: &mut KaldiWriter, value: &Posterior) -> Result<()> {

@@ -7,6 +7,7 @@
 //! - [`filename`]: files, pipes, offsets and ranges as file arguments (`util/kaldi-io`).
 //! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: what is stored.
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
+//! - [`contents`]: recognises kinds of objects, for messages about files and tables of the wrong kind.
 //! - [`mapped`]: files that are looked at where they lie.
 //! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about words that look alike.
 //! - [`threads`]: the one place where threads are started.
@@ -14,6 +15,7 @@
 pub mod alike;
 pub mod cli;
 pub mod compressed;
+pub mod contents;
 pub mod error;
 pub mod filename;
 pub mod finite;
@@ -44,6 +46,7 @@ pub mod threads;
 pub mod writer;
 
 pub use compressed::{CompressedMatrix, CompressionMethod};
+pub use contents::Contents;
 pub use error::{IoError, Result};
 pub use general::GeneralMatrix;
 pub use matrix::{DenseMatrix, read_vector, write_vector};

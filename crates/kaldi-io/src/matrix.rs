@@ -8,6 +8,7 @@ mod rounded;
 mod text_form;
 
 use crate::compressed::CompressedMatrix;
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::number::Real;
 use crate::object::KaldiObject;
@@ -195,6 +196,9 @@ impl<T: Real> KaldiObject for DenseMatrix<T> {
     fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         DenseMatrix::write(self, w)
     }
+    fn reads(contents: &Contents) -> bool {
+        matches!(contents, Contents::Matrix | Contents::CompressedMatrix)
+    }
 }
 
 impl<T: Real> KaldiObject for Vec<T> {
@@ -203,5 +207,8 @@ impl<T: Real> KaldiObject for Vec<T> {
     }
     fn write(&self, w: &mut KaldiWriter) -> Result<()> {
         write_vector(w, self)
+    }
+    fn reads(contents: &Contents) -> bool {
+        *contents == Contents::Vector
     }
 }

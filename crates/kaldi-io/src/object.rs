@@ -1,5 +1,6 @@
 //! Objects in files of their own: one header, one object.
 
+use crate::contents::Contents;
 use crate::error::Result;
 use crate::filename::split_range;
 use crate::matrix::DenseMatrix;
@@ -11,12 +12,19 @@ use crate::writer::KaldiWriter;
 pub trait KaldiObject: Sized {
     fn read(r: &mut KaldiReader) -> Result<Self>;
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
+
+    /// True of kinds of objects that [`read`](Self::read) takes, as far as [`Contents`] knows them.
+    fn reads(_: &Contents) -> bool {
+        false
+    }
 }
 
 /// Opens `rxfilename` and reads the header and one object. The failure of a command is an error.
 pub fn read_object<T: KaldiObject>(rxfilename: &str) -> Result<T> {
-    let mut r = KaldiReader::open(rxfilename)?;
-    let object = T::read(&mut r)?;
+    let mut r = KaldiReader::open_raw(rxfilename)?;
+    let beginning = r.beginning()?;
+    let read = r.detect_header().and_then(|_| T::read(&mut r));
+    let object = read.map_err(|e| r.explain(e, &beginning, T::reads))?;
     r.finish()?;
     Ok(object)
 }

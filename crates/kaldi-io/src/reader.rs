@@ -3,8 +3,10 @@
 //! Binary numbers carry a size byte; text numbers are what C++ formatted extraction accepts. Tokens are the same in
 //! both modes: letters up to one blank. Errors name the file and the byte (binary) or line (text).
 //!
-//! Opening and seeking are in `source.rs`, vectors and pairs in `reader/vectors.rs`.
+//! Opening and seeking are in `source.rs`, vectors and pairs in `reader/vectors.rs`, the input as a whole in
+//! `reader/input.rs`.
 
+pub(crate) mod input;
 mod numbers;
 pub mod record;
 mod vectors;
@@ -15,7 +17,6 @@ use self::record::{Entry, Recorder};
 
 use crate::error::{IoError, Position, Result};
 use crate::filename::RxFilename;
-use crate::mapped::MappedFile;
 use crate::source::Source;
 use crate::text::{LONGEST_WORD, excerpt, is_space};
 
@@ -43,6 +44,8 @@ pub struct KaldiReader {
     last_line: (u64, u64),
     /// Whether reading began in the middle of a file, so that lines are not counted from its beginning.
     inside: bool,
+    /// Whether this reads an archive, of which each object is followed by another entry.
+    archive: bool,
     binary: bool,
     end_of_file: bool,
     recorder: Option<Box<Recorder>>,
@@ -90,6 +93,7 @@ impl KaldiReader {
             line: 1,
             last_line: (u64::MAX, 0),
             inside: position > 0,
+            archive: false,
             binary: false,
             end_of_file: false,
             recorder: None,
@@ -162,7 +166,11 @@ impl KaldiReader {
     }
 
     /// A format error at the present place, or about the line that was just read.
+    /// At the end of the input, the failure of the command that wrote it is the error, or that there are no data.
     pub fn error(&self, message: impl Into<String>) -> IoError {
+        if let Some(error) = self.error_of_input() {
+            return error;
+        }
         let position = match self.last_line {
             _ if self.binary || self.inside => Position::Byte(self.position),
             (end, line) if end == self.position => Position::Line(line),
@@ -181,18 +189,6 @@ impl KaldiReader {
             bytes => format!("'{}'", excerpt(&bytes[..bytes.len().min(24)])),
         };
         self.error(format!("expected {expected}, found {found}"))
-    }
-
-    /// Ends reading; for a pipe, waits for the command and reports its failure.
-    pub fn close(mut self) -> Result<()> {
-        self.source.close()
-    }
-
-    /// Ends reading after an object, and blanks. A command that has said all it has to say must have succeeded; one that would say
-    /// more is stopped by the closed pipe, which is not its failure.
-    pub fn finish(mut self) -> Result<()> {
-        self.skip_whitespace()?;
-        if self.at_eof()? { self.close() } else { Ok(()) }
     }
 
     #[inline]
@@ -246,17 +242,6 @@ impl KaldiReader {
         };
         let message = format!("this is compressed by gzip; give {how} in place of the file");
         Err(IoError::Format { name: self.name.clone(), position: Position::Byte(0), message })
-    }
-
-    /// All bytes of the file that this reads from, where they lie; `None` if it is no file, or cannot be mapped.
-    /// [`position`](Self::position) says where the next unread one is.
-    pub fn map(&self) -> Option<MappedFile> {
-        self.source.file().and_then(MappedFile::new)
-    }
-
-    /// Whether this reads what a command writes.
-    pub(crate) fn is_pipe(&self) -> bool {
-        self.source.is_pipe()
     }
 
     /// Consumes buffered bytes without looking at them.
@@ -511,6 +496,7 @@ impl Read for KaldiReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end && out.len() >= self.buffer.len() && !self.end_of_file {
             let got = self.source.read(out)?;
+            self.end_of_file = got == 0;
             self.position += got as u64;
             return Ok(got);
         }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{IoError, Result};
 use crate::filename::RxFilename;
 use crate::pipe::{PipeInput, enlarge};
 
@@ -54,6 +54,14 @@ impl Source {
 
     pub(crate) fn is_pipe(&self) -> bool {
         matches!(self, Source::Pipe(_))
+    }
+
+    /// The failure of a command whose output has been read to its end.
+    pub(crate) fn failure(&self) -> Option<IoError> {
+        match self {
+            Source::Pipe(pipe) => pipe.failure(),
+            Source::File(..) | Source::Other(_) => None,
+        }
     }
 
     pub(crate) fn is_file(&self, path: &Path) -> bool {

@@ -3,6 +3,7 @@
 //! Vector, binary: `SV ` I32(dim) I32(n) then n × (I32(index) F32(value)); text: `dim=5 [ 0 0.5 3 1 ] `.
 //! Matrix, binary: `SM ` I32(rows) then the rows as vectors; text: `rows=2 ` rows `\n`.
 
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::matrix::DenseMatrix;
 use crate::object::KaldiObject;
@@ -179,6 +180,9 @@ impl SparseMatrix {
 }
 
 impl KaldiObject for SparseVector {
+    fn reads(contents: &Contents) -> bool {
+        *contents == Contents::SparseMatrix
+    }
     fn read(r: &mut KaldiReader) -> Result<Self> {
         SparseVector::read(r)
     }
@@ -188,6 +192,9 @@ impl KaldiObject for SparseVector {
 }
 
 impl KaldiObject for SparseMatrix {
+    fn reads(contents: &Contents) -> bool {
+        contents.is_matrix()
+    }
     fn read(r: &mut KaldiReader) -> Result<Self> {
         SparseMatrix::read(r)
     }

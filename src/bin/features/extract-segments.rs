@@ -72,7 +72,7 @@ fn part(options: &Options, segment: &Segment, line: &str, wave: &Wave) -> Result
     if samples.is_empty() {
         return Ok(Err(format!("Segment {} has no samples, skipping it.", segment.name)));
     }
-    Ok(Ok(Wave { samples, channels: 1, missing: 0, sample_rate: wave.sample_rate }))
+    Ok(Ok(Wave { samples, channels: 1, complaint: None, sample_rate: wave.sample_rate }))
 }
 
 pub fn run(options: Options) -> Result<u8> {

@@ -106,7 +106,7 @@ fn write_table<H: Holder>(
     let mut utterances = 0;
     input.for_each(|key, wave| {
         utterances += 1;
-        if let Some(complaint) = wave.complaint() {
+        if let Some(complaint) = &wave.complaint {
             messages::warn(&format!("{key}: {complaint}"));
         }
         let warp = match &mut warps {

@@ -22,7 +22,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.wav_in, &options.wav_out);
     if tables::are_tables(from, to)? {
         let output = tables::map::<WaveHolder, WaveHolder>(from, to, |key, wave| {
-            if let Some(complaint) = wave.complaint() {
+            if let Some(complaint) = &wave.complaint {
                 messages::warn(&format!("{key}: {complaint}"));
             }
             Ok(Ok(wave))
@@ -33,7 +33,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut reader = KaldiReader::open_raw(from)?;
     let wave = WaveHolder::read(&mut reader)?;
     reader.close()?;
-    if let Some(complaint) = wave.complaint() {
+    if let Some(complaint) = &wave.complaint {
         messages::warn(&format!("{from}: {complaint}"));
     }
     // Wave files have no header before their own.

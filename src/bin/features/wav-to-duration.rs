@@ -14,7 +14,8 @@ use serde_json::json;
 #[derive(clap::Parser, Debug)]
 #[command(after_help = "E.g.: wav-to-duration scp:wav.scp ark,t:-\nSee also: feat-to-len")]
 pub struct Options {
-    /// If true, read files to their end to ensure the returned duration is correct. Archives always are.
+    /// If true, read files to their end to ensure the returned duration is correct. Archives always are. Of files otherwise all
+    /// headers are read, of pipes the first one.
     #[arg(long)]
     read_entire_file: bool,
     #[command(flatten)]
@@ -36,16 +37,41 @@ pub fn run(options: Options) -> Result<u8> {
 fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
     let mut all = Vec::new();
     let (from, to) = (&options.wav_rspecifier, &options.duration_wspecifier);
-    let duration = |seconds: &f32| json::fields(json!({"duration": json::single(*seconds)}));
-    let open = || Output::open_as(options.format, to, duration);
-    let output = tables::map_into::<H, FloatHolder>(from, open, |_, wave| {
+    let mut duration = |key: &str, wave: &WaveInfo| {
+        if let Some(complaint) = &wave.complaint {
+            messages::warn(&format!("{key}: {complaint}"));
+        }
         let Some(duration) = wave.duration() else {
             bail!("the header does not say how long it is; try --read-entire-file=true");
         };
         all.push(f64::from(duration));
-        Ok(Ok(duration))
-    })?;
-    messages::log(&format!("Printed duration for {} audio files.", output.done));
+        Ok(duration)
+    };
+    if options.format.is_json() {
+        let open = || Output::<H>::open_as(options.format, to, fields);
+        let output = tables::map_into::<H, H>(from, open, |key, wave| {
+            duration(key, &wave)?;
+            Ok(Ok(wave))
+        })?;
+        report(output.done, &all);
+        return output.finish();
+    }
+    let output = tables::map::<H, FloatHolder>(from, to, |key, wave| Ok(Ok(duration(key, &wave)?)))?;
+    report(output.done, &all);
+    output.finish()
+}
+
+fn fields(wave: &WaveInfo) -> json::Fields {
+    json::fields(json!({
+        "duration": wave.duration().map(json::single),
+        "sample-rate": wave.sample_rate,
+        "channels": wave.channels,
+        "complaint": wave.complaint,
+    }))
+}
+
+fn report(done: u64, all: &[f64]) {
+    messages::log(&format!("Printed duration for {} audio files.", done));
     if !all.is_empty() {
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         let shortest = all.iter().copied().fold(f64::INFINITY, f64::min);
@@ -57,5 +83,4 @@ fn durations<H: Holder<T = WaveInfo>>(options: &Options) -> Result<u8> {
             num(longest)
         ));
     }
-    output.finish()
 }

@@ -150,7 +150,7 @@ pub fn decode(options: &OnlineOptions, tables: &OnlineTables) -> Result<u8> {
                 output.skip(utterance, format!("no sound in {}", tables.wav_rspecifier));
                 continue;
             };
-            if let Some(complaint) = wave.complaint() {
+            if let Some(complaint) = &wave.complaint {
                 messages::warn(&format!("{utterance}: {complaint}"));
             }
             match decoding.utterance(utterance, wave, &speaker)? {

@@ -1,6 +1,7 @@
 //! Numbers, lists of numbers and tokens as values in tables. In text each ends its line.
 
 use super::Holder;
+use crate::contents::Contents;
 use crate::error::{IoError, Result};
 use crate::reader::KaldiReader;
 use crate::text::{excerpt, is_space, token_problem};
@@ -28,6 +29,15 @@ fn rest_of_line(r: &mut KaldiReader) -> Result<String> {
     r.read_line()?.ok_or_else(|| r.error("expected a line of values, found the end of the file"))
 }
 
+/// Words are text, also in a table that was written as binary.
+fn begin_text(r: &mut KaldiReader) -> Result<()> {
+    r.set_binary(false);
+    match r.peek_byte()? {
+        Some(0) => Err(r.error("expected text, found binary data")),
+        _ => Ok(()),
+    }
+}
+
 macro_rules! number_holder {
     ($(#[$doc:meta])* $name:ident, $type:ty, $read:ident, $write:ident) => {
         $(#[$doc])*
@@ -47,6 +57,10 @@ macro_rules! number_holder {
                 let value = r.$read()?;
                 expect_newline(r)?;
                 Ok(value)
+            }
+
+            fn reads(contents: &Contents) -> bool {
+                matches!(contents, Contents::Number | Contents::Integers)
             }
 
             fn write(w: &mut KaldiWriter, value: &$type) -> Result<()> {
@@ -120,6 +134,10 @@ macro_rules! vector_holder {
                     values.push(r.$read()?);
                 }
                 Ok(values)
+            }
+
+            fn reads(contents: &Contents) -> bool {
+                *contents == Contents::Integers
             }
 
             fn write(w: &mut KaldiWriter, values: &Self::T) -> Result<()> {
@@ -252,7 +270,7 @@ impl Holder for TokenHolder {
     type T = String;
 
     fn read(r: &mut KaldiReader) -> Result<String> {
-        r.set_binary(false);
+        begin_text(r)?;
         skip_blanks(r)?;
         let mut word = Vec::new();
         r.read_word_into(&mut word)?;
@@ -262,6 +280,10 @@ impl Holder for TokenHolder {
         let token = r.to_utf8(word, "token")?;
         expect_newline(r)?;
         Ok(token)
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        matches!(contents, Contents::Text | Contents::ScriptLine | Contents::Integers | Contents::Number)
     }
 
     fn write(w: &mut KaldiWriter, token: &String) -> Result<()> {
@@ -278,10 +300,14 @@ impl Holder for TokenVectorHolder {
     type T = Vec<String>;
 
     fn read(r: &mut KaldiReader) -> Result<Vec<String>> {
-        r.set_binary(false);
+        begin_text(r)?;
         let line = rest_of_line(r)?;
         let words = line.split(|c: char| c.is_ascii() && is_space(c as u8));
         Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        matches!(contents, Contents::Text | Contents::ScriptLine | Contents::Integers | Contents::Number)
     }
 
     fn write(w: &mut KaldiWriter, tokens: &Vec<String>) -> Result<()> {

@@ -4,6 +4,7 @@
 
 mod processes;
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout, Stdio};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Once};
 
 use signal_hook::consts::SIGPIPE;
 
-use crate::error::Result;
+use crate::error::{IoError, Result};
 use crate::log::Site;
 use processes::Processes;
 
@@ -34,36 +35,77 @@ pub(crate) fn enlarge(pipe: impl AsFd) {
 
 /// A command whose standard output is read. Dropping it waits for the command and warns if it failed.
 pub(crate) struct PipeInput {
+    command: String,
     processes: Option<Processes>,
     stdout: Option<ChildStdout>,
-    /// The end of its output has been seen.
-    ended: bool,
+    /// The failure of the command, if it failed before or at the end of its output, which has been seen.
+    failure: Option<IoError>,
+    /// The failure was returned as an error.
+    told: Cell<bool>,
 }
 
 impl PipeInput {
     pub(crate) fn open(command: &str) -> io::Result<Self> {
         let (processes, ends) = Processes::start(command, Stdio::inherit(), Stdio::piped())?;
-        Ok(PipeInput { processes: Some(processes), stdout: ends.stdout, ended: false })
+        Ok(PipeInput {
+            command: command.to_owned(),
+            processes: Some(processes),
+            stdout: ends.stdout,
+            failure: None,
+            told: Cell::new(false),
+        })
     }
 
     /// Closes our end and waits; an error if a part of the command failed. A part that was stopped because we, or a later
     /// part, had read enough did not.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.stdout = None;
-        self.processes.take().map_or(Ok(()), |processes| processes.wait(self.ended))
+        if let Some(processes) = self.processes.take() {
+            return processes.wait(false);
+        }
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// The failure of a command whose output has been read to its end.
+    pub(crate) fn failure(&self) -> Option<IoError> {
+        let failure = self.failure.as_ref()?;
+        self.told.set(true);
+        failure.copy_of_failure()
+    }
+
+    /// Waits for a command that has ended its output.
+    fn end(&mut self) -> io::Result<()> {
+        self.stdout = None;
+        match self.processes.take().map_or(Ok(()), |processes| processes.wait(true)) {
+            Err(IoError::Io { source, .. }) => Err(source),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 }
 
 impl Read for PipeInput {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let got = self.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(out))?;
-        self.ended |= got == 0 && !out.is_empty();
+        if got == 0 && !out.is_empty() {
+            self.end()?;
+        }
         Ok(got)
     }
 }
 
 impl Drop for PipeInput {
     fn drop(&mut self) {
+        if self.told.get() {
+            return;
+        }
         if let Err(e) = self.close() {
             crate::kaldi_warn!(SITE, "{}", e.chain());
         }

@@ -2,20 +2,25 @@
 
 use std::marker::PhantomData;
 
-use crate::error::{IoError, Result};
+use crate::error::Result;
 use crate::holder::Holder;
 use crate::reader::KaldiReader;
-use crate::text::excerpt;
+use crate::reader::input::Beginning;
+use crate::text::{excerpt, is_token};
 
 pub(super) struct ArchiveReader<H> {
     reader: KaldiReader,
     at_end: bool,
+    /// The beginning of the object that was read last.
+    last: Option<Beginning>,
     marker: PhantomData<fn() -> H>,
 }
 
 impl<H: Holder> ArchiveReader<H> {
     pub(super) fn open(rxfilename: &str) -> Result<Self> {
-        Ok(ArchiveReader { reader: KaldiReader::open_raw(rxfilename)?, at_end: false, marker: PhantomData })
+        let mut reader = KaldiReader::open_raw(rxfilename)?;
+        reader.set_archive();
+        Ok(ArchiveReader { reader, at_end: false, last: None, marker: PhantomData })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -46,13 +51,27 @@ impl<H: Holder> ArchiveReader<H> {
         }
         // Positions in what follows are best given as bytes: entries can be binary.
         r.set_binary(true);
-        let key = r.to_utf8(key, "key")?;
+        let last = self.last.take();
+        let remark = || {
+            let kind = last?.contents().filter(|kind| !H::reads(kind))?;
+            Some(format!("the entry before looks like {kind}"))
+        };
+        let key = match r.to_utf8(key, "key") {
+            Ok(key) if is_token(&key) => key,
+            Ok(key) => {
+                return Err(r.error(format!("'{}' is no key", excerpt(key.as_bytes()))).remark(remark));
+            }
+            Err(e) => return Err(e.remark(remark)),
+        };
         match r.peek_byte()? {
             Some(b' ' | b'\t') => {
                 r.next_byte()?;
             }
             // A line with nothing but a key, such as an empty list of tokens.
             Some(b'\n') => {}
+            Some(b'\r') if r.peek_bytes(2)?.ends_with(b"\n") => {
+                r.next_byte()?;
+            }
             Some(_) => {
                 return Err(r.error_expected(&format!("a space after key '{}'", excerpt(key.as_bytes()))));
             }
@@ -60,9 +79,16 @@ impl<H: Holder> ArchiveReader<H> {
                 return Err(r.error(format!("the archive ends right after '{}'", excerpt(key.as_bytes()))));
             }
         }
+        let beginning = r.beginning()?;
         match H::read(r) {
-            Ok(value) => Ok(Some((key, value))),
-            Err(e) => Err(IoError::Entry { table: r.name().to_owned(), key, source: Box::new(e) }),
+            Ok(value) => {
+                self.last = Some(beginning);
+                Ok(Some((key, value)))
+            }
+            Err(e) => {
+                let e = r.explain(e, &beginning, H::reads);
+                Err(e.entry(r.name(), &key))
+            }
         }
     }
 

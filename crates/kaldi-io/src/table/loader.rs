@@ -51,7 +51,8 @@ impl<H: Holder> Loader<H> {
             }
             e => e,
         })?;
-        let value = H::read(&mut reader)?;
+        let beginning = reader.beginning()?;
+        let value = H::read(&mut reader).map_err(|e| reader.explain(e, &beginning, H::reads))?;
         if reader.is_pipe() {
             reader.finish()?;
         } else {

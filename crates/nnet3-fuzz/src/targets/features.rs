@@ -40,7 +40,7 @@ pub fn corpus_sphinx() -> Vec<Vec<u8>> {
 pub fn read_wave(input: &[u8]) {
     let _ = WaveHeaderHolder::read(&mut reader(input)).map(|wave| wave.duration());
     let _ = WaveDataHolder::read(&mut reader(input)).map(|wave| wave.duration());
-    let whole = WaveHolder::read(&mut reader(input)).map(|wave| (wave.channel(0), wave.complaint()));
+    let whole = WaveHolder::read(&mut reader(input)).map(|wave| (wave.channel(0), wave.complaint));
     if let Ok(mut stream) = WaveStream::new(reader(input)) {
         let mut samples = Vec::new();
         while let Ok(piece) = stream.read(3)

@@ -1,0 +1,172 @@
+//! The input as a whole: its end, its failures, what it holds, and parts of it that are passed over.
+
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+use super::KaldiReader;
+use crate::contents::{Contents, SAMPLE};
+use crate::error::{IoError, Position, Result};
+use crate::mapped::MappedFile;
+use crate::source::Source;
+
+/// Place and first bytes of an object, kept until it has been read: a message can say what it is instead.
+pub(crate) struct Beginning {
+    position: u64,
+    line: u64,
+    bytes: [u8; SAMPLE],
+    length: usize,
+}
+
+/// Bytes and lines from the beginning of an object within which a wrong kind is noticed.
+const NEAR_BYTES: u64 = 64;
+const NEAR_LINES: u64 = 1;
+
+impl KaldiReader {
+    /// Ends reading; for a pipe, waits for the command and reports its failure.
+    pub fn close(mut self) -> Result<()> {
+        self.source.close()
+    }
+
+    /// Ends reading after an object, and blanks. A command that has said all it has to say must have succeeded; one that would say
+    /// more is stopped by the closed pipe, which is not its failure.
+    pub fn finish(mut self) -> Result<()> {
+        self.skip_whitespace()?;
+        if self.at_eof()? { self.close() } else { Ok(()) }
+    }
+
+    /// All bytes of the file that this reads from, where they lie; `None` if it is no file, or cannot be mapped.
+    /// [`position`](Self::position) says where the next unread one is.
+    pub fn map(&self) -> Option<MappedFile> {
+        self.source.file().and_then(MappedFile::new)
+    }
+
+    /// Whether this reads what a command writes.
+    pub(crate) fn is_pipe(&self) -> bool {
+        self.source.is_pipe()
+    }
+
+    /// True if the input is a file of its own: it was opened at its beginning, and is no archive. What follows the object then
+    /// belongs to it.
+    pub fn is_whole(&self) -> bool {
+        !self.inside && !self.archive
+    }
+
+    pub(crate) fn set_archive(&mut self) {
+        self.archive = true;
+    }
+
+    /// Up to `n` bytes (at most a few hundred) that come next; fewer only at the end. Consumes nothing.
+    pub fn peek_bytes(&mut self, n: usize) -> Result<&[u8]> {
+        self.fill(n)?;
+        let bytes = self.buffered();
+        Ok(&bytes[..bytes.len().min(n)])
+    }
+
+    /// Passes over `n` bytes; returns how many of them there were. In a file nothing is read.
+    pub fn skip_bytes(&mut self, n: u64) -> Result<u64> {
+        let buffered = n.min(self.buffered().len() as u64);
+        self.consume(buffered as usize);
+        let rest = n - buffered;
+        let failed = |name: &str, source| IoError::Io { name: name.to_owned(), source };
+        if rest == 0 {
+            return Ok(n);
+        }
+        if let Some(data) =
+            self.source.file().and_then(|file| file.metadata().ok()).filter(|data| data.is_file())
+        {
+            let there = data.len().saturating_sub(self.position).min(rest);
+            self.source.seek(self.position + there).map_err(|e| failed(&self.name, e))?;
+            self.position += there;
+            return Ok(buffered + there);
+        }
+        let name = self.name.clone();
+        let there = io::copy(&mut self.take(rest), &mut io::sink()).map_err(|e| failed(&name, e))?;
+        Ok(buffered + there)
+    }
+
+    /// The command, without the `|` behind it, whose output this reads. `None` if this reads something else.
+    pub fn command(&self) -> Option<&str> {
+        match &self.source {
+            Source::Pipe(pipe) => Some(pipe.command()),
+            Source::File(..) | Source::Other(_) => None,
+        }
+    }
+
+    /// True if [`skip_bytes`](Self::skip_bytes) reads nothing.
+    pub fn is_file(&self) -> bool {
+        self.source.file().and_then(|file| file.metadata().ok()).is_some_and(|data| data.is_file())
+    }
+
+    /// The reason why there is nothing more: the command failed that wrote the input, or it is empty.
+    pub(super) fn error_of_input(&self) -> Option<IoError> {
+        if !self.end_of_file || self.start < self.end {
+            return None;
+        }
+        if let Some(failure) = self.source.failure() {
+            return Some(failure);
+        }
+        (self.position == 0).then(|| {
+            IoError::Empty(match self.source {
+                Source::Pipe(_) => format!("{}: the command wrote nothing", self.name),
+                Source::File(..) | Source::Other(_) => format!("{} is empty", self.name),
+            })
+        })
+    }
+
+    /// Notes that an object begins here.
+    pub(crate) fn beginning(&mut self) -> Result<Beginning> {
+        self.peek_byte()?;
+        let mut bytes = [0; SAMPLE];
+        let length = self.buffered().len().min(SAMPLE);
+        bytes[..length].copy_from_slice(&self.buffered()[..length]);
+        Ok(Beginning { position: self.position, line: self.line, bytes, length })
+    }
+
+    /// Says what the object is, if it is nothing that `reads` accepts and the error comes at once.
+    pub(crate) fn explain(
+        &self,
+        error: IoError,
+        beginning: &Beginning,
+        reads: fn(&Contents) -> bool,
+    ) -> IoError {
+        let near = match &error {
+            IoError::Format { position: Position::Byte(at), .. } => *at <= beginning.position + NEAR_BYTES,
+            IoError::Format { position: Position::Line(at), .. } => *at <= beginning.line + NEAR_LINES,
+            _ => false,
+        };
+        if !near {
+            return error;
+        }
+        error.remark(|| {
+            let more = self.look_back(beginning);
+            let sample = more.as_deref().unwrap_or(&beginning.bytes[..beginning.length]);
+            if self.is_whole()
+                && let Some((key, contents)) = Contents::of_archive(sample)
+            {
+                return Some(format!(
+                    "this is an archive ('ark:{}'; its first entry is '{key}', {contents}), and no offset says where in it to read, \
+                     as in 'file.ark:123'",
+                    self.name
+                ));
+            }
+            let found = Contents::of(sample).filter(|contents| !reads(contents))?;
+            Some(format!("this looks like {found}"))
+        })
+    }
+
+    /// The first bytes of an object in a file, if too few of them were known.
+    fn look_back(&self, beginning: &Beginning) -> Option<Vec<u8>> {
+        let file = self.source.file().filter(|_| beginning.length < SAMPLE)?;
+        let mut bytes = vec![0; SAMPLE];
+        let length = file.read_at(&mut bytes, beginning.position).ok()?;
+        bytes.truncate(length);
+        Some(bytes)
+    }
+}
+
+impl Beginning {
+    /// The kind of the object, if its first bytes say so.
+    pub(crate) fn contents(&self) -> Option<Contents> {
+        Contents::of(&self.bytes[..self.length])
+    }
+}
