@@ -193,6 +193,11 @@ impl GetEndToEndEgs<'_> {
                 reject(format!("No iVectors for utterance {key}"));
                 continue;
             };
+            if features.rows() == 0 || graph.start.is_none() {
+                let what = if features.rows() == 0 { "feature matrix" } else { "graph" };
+                reject(format!("Empty {what} for utterance {key}"));
+                continue;
+            }
             if let Some(message) = inputs_not_finite(key, features, ivectors) {
                 tolerate(&message, permissive)?;
                 reject(message);

@@ -78,6 +78,22 @@ pub fn no_name(word: i32) -> String {
     format!("Word-id {word} not in symbol table.")
 }
 
+/// True of a lattice without a path to a final state, which is warned about: the program leaves it out.
+pub fn is_left_out<W: AnyLattice>(key: &str, lattice: &kaldi_fst::Fst<W>) -> bool {
+    let empty = lattice.start.is_none();
+    if empty {
+        messages::warn(&format!("{key}: the lattice is empty"));
+    }
+    empty
+}
+
+/// Logs how many entries were left out, if any were.
+pub fn report_left_out(count: u64) {
+    if count > 0 {
+        messages::warn(&format!("{count} empty lattices were left out"));
+    }
+}
+
 /// Writes a line with a key and words to stderr, as a person can read it.
 pub fn print_words(key: &str, words: &[i32], symbols: &SymbolTable) -> Result<()> {
     let mut line = format!("{key} ");

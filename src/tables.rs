@@ -1,7 +1,8 @@
 //! The loop of most programs: read a table, change each entry, write a table, count.
 //!
 //! What concerns one entry and is its own fault is a warning that names the key, and the entry is left out; everything
-//! else is an error that names table and key. A program in which nothing could be written leaves a file that was there
+//! else is an error that names table and key. An empty entry (a matrix without rows, a lattice without states) is such a fault where
+//! the program can make nothing of it; `tests/programs/empty_entries.rs` runs all programs on empty entries. A program in which nothing could be written leaves a file that was there
 //! before as it was.
 
 use std::fmt::Display;
@@ -161,6 +162,9 @@ impl<H: Holder> Output<H> {
 
 /// An entry that is left out, and why.
 pub struct Skip(pub String);
+
+/// The reason to leave out features without frames.
+pub const NO_FRAMES: &str = "empty feature matrix";
 
 /// Whatever can be said of an entry as a reason to leave it out.
 pub fn skip<T>(reason: impl Display) -> Result<std::result::Result<T, Skip>> {

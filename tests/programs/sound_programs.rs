@@ -226,3 +226,79 @@ fn copies_and_segments() {
     f.write("stereo", "a r 0 0.25\n");
     fails(&f, 255, "extract-segments scp:@stereo.scp @stereo ark:-", &["segment a", "2 channels"]);
 }
+
+/// All programs hear the second half of a recording whose samples lie in two chunks, and warn of a size that is too small.
+#[test]
+fn chunks_of_samples() {
+    let f = folder("chunks");
+    let whole = std::fs::read(format!("{SOUND}/u7.wav")).unwrap();
+    let half = whole[44..].len() / 4 * 2;
+    let chunk = |bytes: &[u8]| [&b"data"[..], &(bytes.len() as u32).to_le_bytes(), bytes].concat();
+    let mut two = [&whole[..36], &chunk(&whole[44..44 + half]), &chunk(&whole[44 + half..])].concat();
+    let size = two.len() as u32 - 8;
+    two[4..8].copy_from_slice(&size.to_le_bytes());
+    let mut short = whole.clone();
+    short[40..44].copy_from_slice(&(half as u32).to_le_bytes());
+    // A list of 3 bytes and its byte of padding, before the samples and behind them.
+    let list = b"LIST\x03\0\0\0abc\0";
+    let odd = [&whole[..36], list, &whole[36..], list].concat();
+    output(&f, "compute-mfcc-feats --dither=0 scp:@wav.scp ark:@whole.ark");
+    let expected = numbers(&output(&f, "copy-feats ark:@whole.ark ark,t:-"));
+    for (name, bytes) in [("two", &two), ("short", &short), ("odd", &odd)] {
+        f.write("x.scp", format!("x {}\n", f.write("x.wav", bytes)));
+        f.write("pipe.scp", format!("x cat {} |\n", f.path("x.wav")));
+        f.write("segments", "x x 0 -1\n");
+        f.write("spk2utt", "x x\n");
+        for line in [
+            "wav-to-duration scp:@x.scp ark,t:-",
+            "wav-to-duration --read-entire-file=true scp:@x.scp ark,t:-",
+            "wav-to-duration --read-entire-file=true scp:@pipe.scp ark,t:-",
+            "wav-copy scp:@x.scp ark:@copy.ark",
+            "wav-copy scp:@pipe.scp ark:@copy.ark",
+            "wav-copy @x.wav @copy.wav",
+            "extract-segments scp:@x.scp @segments ark:@copy.ark",
+            "compute-mfcc-feats --dither=0 scp:@x.scp ark:@x.ark",
+        ] {
+            let output = crate::command_lines::run(&f, line);
+            assert_eq!(output.status, 0, "{line}: {}", output.stderr);
+            let left = format!("{} bytes behind the samples are not used", whole.len() - 44 - half);
+            assert_eq!(output.stderr.contains(&left), name == "short", "{name}: {line}: {}", output.stderr);
+            let seconds = if name == "short" { "x 0.5 \n" } else { "x 1 \n" };
+            assert!(!line.contains("ark,t:-") || output.stdout == seconds, "{line}: {}", output.stdout);
+        }
+        let frames = numbers(&output(&f, "copy-feats ark:@x.ark ark,t:-"));
+        let kept = if name == "short" { 48 * 13 } else { expected.len() };
+        assert!(frames.len() == kept && expected.starts_with(&frames), "{name}");
+    }
+}
+
+/// What is no wave is named, with a command that makes one of it.
+#[test]
+fn other_kinds_of_files() {
+    let f = folder("kinds");
+    for (bytes, name) in [
+        (&b"\xff\xfb\x90\x64"[..], "an MP3 file"),
+        (b"\0\0\0\x20ftypM4A ", "an M4A file"),
+        (b"\x1a\x45\xdf\xa3\x9fB\x86\x81\x01B\x82\x84webm", "a WebM file"),
+        (b"riff\x2e\x91\xcf\x11\xa5\xd6", "Wave64 (W64)"),
+        (b"\xff\xf1\x50\x80", "an AAC file"),
+        (b"caff\0\x01\0\0", "CAF"),
+        (b"fLaC\0\0\0\x22", "a FLAC file"),
+        (b"OggS\0\x02", "an Ogg file"),
+        (b"#!AMR\n", "an AMR file"),
+        (b"NIST_1A\n   1024\n", "a NIST SPHERE file"),
+        (&wave(8000, 1, &[1; 9])[..20], "ends within"),
+    ] {
+        f.write("x.scp", format!("x {}\n", f.write("x.snd", bytes)));
+        let advice = format!("'ffmpeg -nostdin -v error -i {} -f wav - |'", f.path("x.snd"));
+        let expected = if name == "ends within" { vec![name] } else { vec![name, &advice, "key 'x'"] };
+        fails(&f, 255, "compute-mfcc-feats scp:@x.scp ark:-", &expected);
+    }
+    f.write("x.scp", format!("x cat {} |\n", f.write("x.snd", b"fLaC\0\0\0\x22")));
+    let advice = format!("'cat {} | ffmpeg -nostdin -v error -i - -f wav - |' would do", f.path("x.snd"));
+    fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["a FLAC file", &advice]);
+    f.write("x.scp", "x no-such-program x.wav |\n");
+    fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["command 'no-such-program x.wav' failed"]);
+    f.write("x.scp", format!("x {}\n", f.write("empty.wav", b"")));
+    fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["empty.wav is empty"]);
+}

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use kaldi_io::Contents;
 use kaldi_io::holder::Holder;
 use kaldi_io::text::is_space;
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -28,6 +29,10 @@ impl<W: Weight> Holder for FstHolder<W> {
                 store::read(r)
             }
         }
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        *contents == Contents::Fst
     }
 
     fn write(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {

@@ -403,7 +403,9 @@ impl KaldiReader {
             self.note(|| Entry::Token(token.to_owned()));
             return Ok(());
         }
-        let found = self.read_token_letters(&format!("token '{token}'"))?;
+        let first = self.position < 3;
+        let found = self.read_token_letters(&format!("token '{token}'"));
+        let found = found.map_err(|e| if first { self.explain_file(e) } else { e })?;
         let ends = self.next_byte()?.is_none();
         if found == token || token.strip_prefix('<') == Some(&found) {
             self.note(|| Entry::Token(token.to_owned()));
@@ -411,7 +413,8 @@ impl KaldiReader {
         }
         let found = excerpt(found.as_bytes());
         let end = if ends { " and the end of the file" } else { "" };
-        Err(self.error(format!("expected token '{token}', found '{found}'{end}")))
+        let error = self.error(format!("expected token '{token}', found '{found}'{end}"));
+        Err(if first { self.explain_file(error) } else { error })
     }
 
     /// Reads `first second`, or just `second`: for objects whose opening token may have been consumed already.

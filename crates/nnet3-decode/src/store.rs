@@ -4,6 +4,7 @@ use kaldi_fst::store::header::Header;
 use kaldi_fst::store::{read_after, write_vector};
 use kaldi_fst::text::{Builder, LineReader};
 use kaldi_fst::{Fst, Weight, text};
+use kaldi_io::Contents;
 use kaldi_io::holder::Holder;
 use kaldi_io::text::is_space;
 use kaldi_io::{KaldiReader, KaldiWriter};
@@ -37,6 +38,10 @@ impl Holder for LatticeHolder {
         })
     }
 
+    fn reads(contents: &Contents) -> bool {
+        is_lattice(contents)
+    }
+
     fn write(w: &mut KaldiWriter, lattice: &Lattice) -> kaldi_io::Result<()> {
         write(w, lattice)
     }
@@ -56,6 +61,10 @@ impl Holder for CompactLatticeHolder {
         })
     }
 
+    fn reads(contents: &Contents) -> bool {
+        is_lattice(contents)
+    }
+
     fn write(w: &mut KaldiWriter, lattice: &CompactLattice) -> kaldi_io::Result<()> {
         write(w, lattice)
     }
@@ -63,6 +72,10 @@ impl Holder for CompactLatticeHolder {
     fn flaw(lattice: &CompactLattice) -> Option<String> {
         check_weights(lattice).err().map(|error| error.to_string())
     }
+}
+
+fn is_lattice(contents: &Contents) -> bool {
+    matches!(contents, Contents::Lattice | Contents::CompactLattice)
 }
 
 fn write<W: Weight>(w: &mut KaldiWriter, lattice: &Fst<W>) -> kaldi_io::Result<()> {

@@ -267,6 +267,7 @@ fn read_lists(input: &[u8]) {
     let _ = I32PairVectorHolder::read(&mut reader(input));
     let _ = PosteriorHolder::read(&mut reader(input));
     let _ = TokenVectorHolder::read(&mut reader(input));
+    let _ = kaldi_io::Contents::of(input);
 }
 
 fn corpus_lists() -> Vec<Vec<u8>> {

@@ -59,6 +59,10 @@ pub fn run(options: Options) -> Result<u8> {
                 }
             }
         }
+        if let Some(empty) = example.ios.iter().find(|io| io.features.rows() == 0) {
+            output.skip(key, format!("'{}' has no rows", empty.name));
+            return Ok(());
+        }
         if let Err(e) = check_finite(&example.ios) {
             if !permissive {
                 bail!("{e}; with the option p, as in scp,p:…, such matrices are left out");

@@ -38,6 +38,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut vectors = RandomReader::<VectorHolder>::open(&options.vectors_in)?;
     let output =
         tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, features| match vectors.get(key)? {
+            _ if features.rows == 0 => tables::skip(tables::NO_FRAMES),
             Some(vector) => Ok(Ok(append_vector(&features, vector)?)),
             None => tables::skip(format!("no vector in {}", options.vectors_in)),
         })?;

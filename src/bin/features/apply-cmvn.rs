@@ -80,9 +80,15 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--utt2spk needs a table of statistics, found the file {stats} (did you forget ark:?)");
     };
     let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |key, mut features| {
+        if features.rows == 0 {
+            return tables::skip(tables::NO_FRAMES);
+        }
         match &mut source {
             Source::Global(normalization) => normalization.apply(&mut features)?,
             Source::Table(table) => match table.get(key)? {
+                Some(stats) if stats.rows == 0 => {
+                    return tables::skip(format!("empty normalization statistics in {}", options.cmvn_stats));
+                }
                 Some(stats) => options.normalization(stats, &skip)?.apply(&mut features)?,
                 None => {
                     return tables::skip(format!("no normalization statistics in {}", options.cmvn_stats));

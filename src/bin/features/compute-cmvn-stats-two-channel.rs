@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use kaldi_feat::cmvn::{CmvnStats, add_two_channels};
 use kaldi_io::holder::{DoubleMatrixHolder, MatrixHolder};
 use kaldi_io::{KaldiReader, RandomReader};
-use nnet3::messages;
+use nnet3::{messages, tables};
 use nnet3::tables::Output;
 use std::collections::BTreeMap;
 
@@ -52,6 +52,7 @@ pub fn run(options: Options) -> Result<u8> {
         let mut sides = Vec::new();
         for utterance in utterances {
             match table.get(utterance)? {
+                Some(features) if features.rows == 0 => output.skip(utterance, tables::NO_FRAMES),
                 Some(features) => sides.push((utterance, features.clone())),
                 None => output.skip(utterance, format!("no features in {}", options.feats_rspecifier)),
             }

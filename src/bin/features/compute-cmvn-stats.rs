@@ -38,8 +38,11 @@ struct Accumulator {
 }
 
 impl Accumulator {
-    /// False if the utterance has no fitting weights.
-    fn add(&mut self, key: &str, features: &DenseMatrix<f32>, stats: &mut CmvnStats) -> Result<bool> {
+    /// Adds to statistics, which are made for the first utterance that can be used. False if this one cannot.
+    fn add(&mut self, key: &str, features: &DenseMatrix<f32>, stats: &mut Option<CmvnStats>) -> Result<bool> {
+        if features.rows == 0 {
+            return Ok(self.fail(&format!("{key}: {}", tables::NO_FRAMES)));
+        }
         let weights = match &mut self.weights {
             None => None,
             Some(table) => match table.get(key)? {
@@ -56,7 +59,7 @@ impl Accumulator {
             self.failed += 1;
             return Ok(false);
         }
-        stats.add(features, weights)?;
+        stats.get_or_insert_with(|| CmvnStats::new(features.cols)).add(features, weights)?;
         self.done += 1;
         Ok(true)
     }
@@ -92,11 +95,9 @@ fn per_utterance(options: &Options, accumulator: &mut Accumulator) -> Result<Out
     let input = Input::<MatrixHolder>::open(&options.feats_rspecifier)?;
     let mut output = Output::open(&options.stats_out)?;
     input.for_each(|key, features| {
-        let mut stats = CmvnStats::new(features.cols);
-        if accumulator.add(key, &features, &mut stats)? {
-            output.write(key, &stats.to_matrix())?;
-        }
-        Ok(())
+        let mut stats = None;
+        accumulator.add(key, &features, &mut stats)?;
+        stats.map_or(Ok(()), |stats| output.write(key, &stats.to_matrix()))
     })?;
     Ok(output)
 }
@@ -112,8 +113,7 @@ fn per_speaker(options: &Options, accumulator: &mut Accumulator) -> Result<Outpu
                 accumulator.fail(&format!("{utterance}: no features in {}", options.feats_rspecifier));
                 continue;
             };
-            let stats = stats.get_or_insert_with(|| CmvnStats::new(features.cols));
-            accumulator.add(utterance, features, stats).with_context(|| utterance.clone())?;
+            accumulator.add(utterance, features, &mut stats).with_context(|| utterance.clone())?;
         }
         match stats {
             Some(stats) => output.write(speaker, &stats.to_matrix()),
@@ -135,8 +135,7 @@ fn global(options: &Options, accumulator: &mut Accumulator) -> Result<()> {
     kaldi_io::KaldiWriter::check(&options.stats_out)?;
     let mut stats: Option<CmvnStats> = None;
     Input::<MatrixHolder>::open(&options.feats_rspecifier)?.for_each(|key, features| {
-        let stats = stats.get_or_insert_with(|| CmvnStats::new(features.cols));
-        accumulator.add(key, &features, stats)?;
+        accumulator.add(key, &features, &mut stats)?;
         Ok(())
     })?;
     match stats.filter(|_| accumulator.done > 0) {

@@ -29,6 +29,9 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let skip = skip_dims(dims).context("first argument")?;
     let output = tables::map::<DoubleMatrixHolder, DoubleMatrixHolder>(from, to, |_, matrix| {
+        if matrix.rows == 0 {
+            return tables::skip("empty statistics");
+        }
         let mut stats = CmvnStats::from_matrix(&matrix)?;
         stats.skip(&skip)?;
         if !options.convert_to_mean_and_var {

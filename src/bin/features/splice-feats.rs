@@ -28,6 +28,9 @@ pub fn run(options: Options) -> Result<u8> {
     };
     let (from, to) = (&options.feature_rspecifier, &options.feature_wspecifier);
     tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, features| {
+        if features.rows == 0 {
+            return tables::skip(tables::NO_FRAMES);
+        }
         Ok(Ok(splice(&features, left, right)?))
     })?
     .finish_any()

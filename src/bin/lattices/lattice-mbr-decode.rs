@@ -46,7 +46,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut risks = lattices::open_writer::<FloatHolder>(options.bayes_risk_wspecifier.as_ref())?;
     let mut sausages = lattices::open_writer::<PosteriorHolder>(options.sausage_stats_wspecifier.as_ref())?;
     let mut times = lattices::open_writer::<F32PairVectorHolder>(options.times_wspecifier.as_ref())?;
-    let (mut done, mut num_words, mut risk) = (0, 0, 0.0_f32);
+    let (mut done, mut failed, mut num_words, mut risk) = (0, 0, 0, 0.0_f32);
     input.for_each(|key, lattice| {
         let decoded = lattices::scaled(lattice, scale)
             .and_then(|lattice| Ok(mbr::decode(&lattice, None, mbr::Options::default())?));
@@ -54,6 +54,7 @@ pub fn run(options: Options) -> Result<u8> {
             Ok(outcome) => outcome,
             Err(error) => {
                 messages::warn(&format!("{key}: {error}"));
+                failed += 1;
                 return Ok(());
             }
         };
@@ -72,6 +73,7 @@ pub fn run(options: Options) -> Result<u8> {
         Ok(())
     })?;
     messages::log(&format!("Done {done} lattices."));
+    lattices::report_left_out(failed);
     messages::log(&format!(
         "Average Bayes Risk per sentence is {} and per word, {}",
         num(f64::from(risk / done as f32)),

@@ -66,8 +66,12 @@ pub fn run(options: Options) -> Result<u8> {
     let choices = mbr::Options { decode: options.decode_mbr, keep_silence: options.print_silence };
     let input = Input::<CompactLatticeHolder>::open(&options.lattice_rspecifier)?;
     let mut writer = KaldiWriter::create(ctm, false)?;
-    let (mut done, mut num_words, mut risk) = (0, 0, 0.0_f32);
+    let (mut done, mut failed, mut num_words, mut risk) = (0, 0, 0, 0.0_f32);
     input.for_each(|key, lattice| {
+        if lattices::is_left_out(key, &lattice) {
+            failed += 1;
+            return Ok(());
+        }
         let mut words = None;
         if let Some(table) = &mut one_best {
             words = table.get(key)?.cloned();
@@ -112,6 +116,7 @@ pub fn run(options: Options) -> Result<u8> {
     })?;
     writer.finish()?;
     messages::log(&format!("Done {done} lattices."));
+    lattices::report_left_out(failed);
     messages::log(&format!(
         "Overall average Bayes Risk per sentence is {} and per word, {}",
         num(f64::from(risk / done as f32)),

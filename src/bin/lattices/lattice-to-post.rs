@@ -53,6 +53,7 @@ pub fn run(options: Options) -> Result<u8> {
         num(acoustic / frames)
     ));
     messages::log(&format!("Done {} lattices.", output.done));
+    lattices::report_left_out(output.failed);
     lattices::close(loglikes)?;
     output.finish()
 }

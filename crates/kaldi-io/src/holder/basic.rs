@@ -106,11 +106,7 @@ fn write_counted(w: &mut KaldiWriter, values: &[i32]) -> Result<()> {
 
 fn parse_list<T: std::str::FromStr>(r: &KaldiReader, text: &str, of: &str) -> Result<Vec<T>> {
     let parse = |word: &str| {
-        // (Programs that take alignments take no posteriors.)
-        let hint =
-            if word == "[" { "; this looks like posteriors (--target-type=post of train.sh)" } else { "" };
-        word.parse()
-            .map_err(|_| r.error(format!("expected {of}, found '{}'{hint}", excerpt(word.as_bytes()))))
+        word.parse().map_err(|_| r.error(format!("expected {of}, found '{}'", excerpt(word.as_bytes()))))
     };
     text.split_ascii_whitespace().map(parse).collect()
 }

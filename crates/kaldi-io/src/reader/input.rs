@@ -150,7 +150,28 @@ impl KaldiReader {
                 ));
             }
             let found = Contents::of(sample).filter(|contents| !reads(contents))?;
-            Some(format!("this looks like {found}"))
+            // (Scripts say so to the programs that make examples.)
+            let option = match found == Contents::Posterior && reads(&Contents::Integers) {
+                true => " (--target-type=post of train.sh)",
+                false => "",
+            };
+            Some(format!("this looks like {found}{option}"))
+        })
+    }
+
+    /// Says what a whole file is, if it begins with something else than what was expected.
+    pub(super) fn explain_file(&self, error: IoError) -> IoError {
+        error.remark(|| {
+            let file = self.source.file().filter(|_| self.is_whole())?;
+            let mut bytes = vec![0; SAMPLE];
+            let length = file.read_at(&mut bytes, 0).ok()?;
+            let sample = &bytes[..length];
+            match Contents::of_archive(sample) {
+                Some((key, contents)) => {
+                    Some(format!("this looks like an archive, whose first entry is '{key}', {contents}"))
+                }
+                None => Contents::of(sample).map(|contents| format!("this looks like {contents}")),
+            }
         })
     }
 
@@ -168,5 +189,10 @@ impl Beginning {
     /// The kind of the object, if its first bytes say so.
     pub(crate) fn contents(&self) -> Option<Contents> {
         Contents::of(&self.bytes[..self.length])
+    }
+
+    /// The first key and the kind of its object, if this is the beginning of an archive.
+    pub(crate) fn archive(&self) -> Option<(&str, Contents)> {
+        Contents::of_archive(&self.bytes[..self.length])
     }
 }

@@ -52,16 +52,16 @@ impl<H: Holder> ArchiveReader<H> {
         // Positions in what follows are best given as bytes: entries can be binary.
         r.set_binary(true);
         let last = self.last.take();
-        let remark = || {
-            let kind = last?.contents().filter(|kind| !H::reads(kind))?;
+        let before = || {
+            let kind = last.as_ref()?.contents().filter(|kind| !H::reads(kind))?;
             Some(format!("the entry before looks like {kind}"))
         };
         let key = match r.to_utf8(key, "key") {
-            Ok(key) if is_token(&key) => key,
+            Ok(key) if is_token(&key) && key != "[" && key != "]" => key,
             Ok(key) => {
-                return Err(r.error(format!("'{}' is no key", excerpt(key.as_bytes()))).remark(remark));
+                return Err(r.error(format!("'{}' is no key", excerpt(key.as_bytes()))).remark(before));
             }
-            Err(e) => return Err(e.remark(remark)),
+            Err(e) => return Err(e.remark(before)),
         };
         match r.peek_byte()? {
             Some(b' ' | b'\t') => {
@@ -86,7 +86,7 @@ impl<H: Holder> ArchiveReader<H> {
                 Ok(Some((key, value)))
             }
             Err(e) => {
-                let e = r.explain(e, &beginning, H::reads);
+                let e = r.explain(e.remark(before), &beginning, H::reads);
                 Err(e.entry(r.name(), &key))
             }
         }

@@ -25,6 +25,11 @@ impl ScriptLines {
         if reader.detect_header()? {
             return Err(reader.error("this is binary data (an archive?), not a script"));
         }
+        if let Some((key, contents)) = reader.beginning()?.archive() {
+            return Err(reader.error(format!(
+                "expected a script, found an archive ('ark:' reads it), whose first entry is '{key}', {contents}"
+            )));
+        }
         Ok(ScriptLines { reader })
     }
 

@@ -2,7 +2,8 @@
 
 use crate::common::{Folder, hex, message};
 use kaldi_io::holder::{
-    GeneralMatrixHolder, Holder, I32Holder, I32VectorHolder, MatrixHolder, TokenHolder, TokenVectorHolder,
+    GeneralMatrixHolder, Holder, I32Holder, I32VectorHolder, MatrixHolder, PosteriorHolder, TokenHolder,
+    TokenVectorHolder, VectorHolder,
 };
 use kaldi_io::{DenseMatrix, MappedRandomReader, RandomReader, Result, SequentialReader, TableWriter};
 
@@ -344,4 +345,105 @@ fn writing_archives() {
     let mut w = TableWriter::<I32VectorHolder>::open("ark:/dev/full").unwrap();
     w.write("a", &vec![1]).unwrap();
     assert!(w.close().is_err());
+}
+
+/// A command that fails, or writes nothing, is what an error names; not where the data end.
+#[test]
+fn inputs_without_data() {
+    let folder = Folder::new();
+    let empty = folder.path("empty");
+    std::fs::write(&empty, "").unwrap();
+    assert_eq!(message(kaldi_io::read_object::<DenseMatrix<f32>>(&empty)), format!("{empty} is empty"));
+    let scp = folder.path("scp");
+    for (line, words) in [
+        (format!("a {empty}"), format!("key 'a': {empty} is empty")),
+        ("a true |".to_owned(), "the command wrote nothing".to_owned()),
+        ("a exit 3 |".to_owned(), "command 'exit 3' failed: exit status: 3".to_owned()),
+        ("a printf ' [ 1' | sh -c 'cat; exit 4' |".to_owned(), "failed: exit status: 4".to_owned()),
+    ] {
+        std::fs::write(&scp, &line).unwrap();
+        let error = message(read::<MatrixHolder>(&format!("scp:{scp}")));
+        assert!(error.contains(&words), "{line}: {error}");
+    }
+    let error = message(read::<MatrixHolder>("ark:printf 'a  [ 1' | sh -c 'cat; exit 4' |"));
+    assert!(error.contains("failed: exit status: 4"), "{error}");
+    // With the option p what was complete is used.
+    let complete = read::<I32VectorHolder>("ark,p:printf 'a 1\\nb' | sh -c 'cat; exit 4' |").unwrap();
+    assert_eq!(complete, [("a".to_owned(), vec![1])]);
+}
+
+/// The message says what a table holds that is of another kind.
+#[test]
+fn tables_of_another_kind() {
+    let folder = Folder::new();
+    let (text, binary) = (folder.path("text"), folder.path("binary"));
+    let error = |result: Result<()>| message(result);
+    let kinds: [(&str, fn(&str) -> Result<()>); 4] = [
+        ("a matrix of floating-point numbers", |spec| read::<MatrixHolder>(spec).map(drop)),
+        ("integers", |spec| read::<I32VectorHolder>(spec).map(drop)),
+        ("posteriors", |spec| read::<PosteriorHolder>(spec).map(drop)),
+        ("a vector of floating-point numbers", |spec| read::<VectorHolder>(spec).map(drop)),
+    ];
+    let write = |path: &str, kind: usize, options: &str| {
+        let spec = format!("ark{options}:{path}");
+        match kind {
+            0 => table::<MatrixHolder>(&spec, &u1()),
+            1 => table::<I32VectorHolder>(&spec, &vec![3, 4, 4]),
+            2 => table::<PosteriorHolder>(&spec, &vec![vec![(3, 0.5)], vec![(1, 1.0)]]),
+            _ => table::<VectorHolder>(&spec, &vec![1.5, 2.0, 3.0]),
+        }
+    };
+    for (written, (name, _)) in kinds.iter().enumerate() {
+        write(&text, written, ",t");
+        write(&binary, written, "");
+        for (expected, (_, read)) in kinds.iter().enumerate() {
+            for path in [&text, &binary] {
+                let result = read(&format!("ark:{path}"));
+                if written == expected {
+                    result.unwrap();
+                } else {
+                    let error = error(result);
+                    assert!(error.contains(&format!("looks like {name}")), "{error}");
+                }
+            }
+        }
+    }
+    // A script without offsets, an archive as a script and as a file, a script as an archive.
+    let scp = folder.path("scp");
+    std::fs::write(&scp, format!("a {binary}\n")).unwrap();
+    for (result, words) in [
+        (read::<VectorHolder>(&format!("scp:{scp}")).map(drop), "no offset says where in it to read"),
+        (read::<VectorHolder>(&format!("scp:{text}")).map(drop), "expected a script, found an archive"),
+        (kaldi_io::read_object::<Vec<f32>>(&binary).map(drop), "this is an archive"),
+        (read::<VectorHolder>(&format!("ark:{scp}")).map(drop), "looks like text"),
+        (read::<TokenVectorHolder>(&format!("ark:{binary}")).map(drop), "expected text, found binary data"),
+    ] {
+        let error = error(result);
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+/// A table with two equal entries.
+fn table<H: Holder>(wspecifier: &str, value: &H::T) {
+    let mut writer = TableWriter::<H>::open(wspecifier).unwrap();
+    ["a", "b"].iter().for_each(|key| writer.write(key, value).unwrap());
+    writer.close().unwrap();
+}
+
+/// Lines that end in CR LF, behind empty values as well.
+#[test]
+fn carriage_returns() {
+    let folder = Folder::new();
+    let path = folder.path("crlf");
+    for last in ["\r\n", " \r\n"] {
+        std::fs::write(&path, format!("a 1 2\r\nb\r\nc 3\r\nd{last}")).unwrap();
+        let spec = format!("ark:{path}");
+        let ints = read::<I32VectorHolder>(&spec).unwrap();
+        let expected = [("a", vec![1, 2]), ("b", vec![]), ("c", vec![3]), ("d", vec![])];
+        assert_eq!(ints, expected.map(|(key, value)| (key.to_owned(), value)));
+        assert_eq!(read::<TokenVectorHolder>(&spec).unwrap()[1], ("b".to_owned(), vec![]));
+        let mut random = RandomReader::<I32VectorHolder>::open(&spec).unwrap();
+        assert_eq!(random.get("d").unwrap(), Some(&vec![]));
+        random.close().unwrap();
+    }
 }

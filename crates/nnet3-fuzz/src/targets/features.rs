@@ -52,7 +52,8 @@ pub fn read_wave(input: &[u8]) {
     }
 }
 
-/// 16-bit mono, with a chunk before the data, with unknown lengths, and in the extensible format.
+/// 16-bit mono, with a chunk before the data, with unknown lengths, in the extensible format, with two chunks of samples, odd chunks,
+/// sizes that are too small, and with sizes of 64 bits; and files of other kinds.
 pub fn corpus_wave() -> Vec<Vec<u8>> {
     let file = |order: &[u8; 4], format: &[u8], extra: &[u8], data_length: u32| {
         let samples = [0u8, 1, 2, 3, 4, 5, 6, 7];
@@ -67,7 +68,16 @@ pub fn corpus_wave() -> Vec<Vec<u8>> {
     };
     let plain = b"\x01\0\x01\0\x40\x1F\0\0\x80\x3E\0\0\x02\0\x10\0";
     let extensible = b"\xFE\xFF\x01\0\x40\x1F\0\0\x80\x3E\0\0\x02\0\x10\0\x16\0\x10\0\x04\0\0\0\x01\0\0\0\0\0\x10\0\x80\0\0\xAA\0\x38\x9B\x71";
+    let mut long = b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0\x50\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0".to_vec();
+    long.extend([0; 12]);
+    long.extend(&file(b"RIFF", plain, b"", u32::MAX)[12..]);
     vec![
+        file(b"RIFF", plain, b"LIST\x03\0\0\0abc\0data\x02\0\0\0xy", 8),
+        file(b"RIFF", plain, b"data\x03\0\0\0xyz\0LIST\x04\0\0\0abcd", 8),
+        file(b"RIFF", plain, b"", 2),
+        long,
+        b"\0\0\0\x20ftypM4A \0\0\0\0".to_vec(),
+        b"OggS\0\x02\0\0\0\0\0\0\0\0OpusHead".to_vec(),
         file(b"RIFF", plain, b"", 8),
         file(b"RIFF", plain, b"LIST\x04\0\0\0abcd", 8),
         file(b"RIFF", plain, b"", u32::MAX),

@@ -1,0 +1,240 @@
+//! One rule for all programs that go through a table: an entry that is empty, and of which the program can make nothing, is left out
+//! with a warning that names its key, and the next entry follows. `tests/data/empty_entries.txt` lists the programs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::common::{Folder, Output, binary, run};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const DECODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/nnet3-decode/tests/data");
+const CHAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/nnet3-chain/tests/data/chain");
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+
+const EMPTY: [&str; 3] = ["a0", "c0", "e0"];
+const FULL: [&str; 4] = ["b1", "b2", "d1", "d2"];
+const LINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/empty_entries.txt");
+
+/// All keys in order.
+fn keys() -> Vec<&'static str> {
+    let mut keys: Vec<&str> = EMPTY.iter().chain(&FULL).copied().collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// A table of all keys: each is followed by `empty`, or by what `full` gives for it.
+fn table(empty: &[u8], full: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
+    let entry = |key: &str| {
+        let value = if EMPTY.contains(&key) { empty.to_vec() } else { full(key) };
+        [key.as_bytes(), &value].concat()
+    };
+    keys().into_iter().flat_map(entry).collect()
+}
+
+/// Some frames that look random, as text.
+fn matrix(rows: usize, cols: usize) -> String {
+    let mut text = "  [\n".to_owned();
+    for row in 0..rows {
+        for col in 0..cols {
+            write!(text, " {}", ((row * 37 + col * 101) % 53) as f32 / 10.0 - 2.0).unwrap();
+        }
+        text.push('\n');
+    }
+    text + " ]\n"
+}
+
+/// A wave file of 8 kHz.
+fn wave(samples: usize) -> Vec<u8> {
+    let data = 2 * samples as u32;
+    let mut bytes = [&b"RIFF"[..], &(36 + data).to_le_bytes(), b"WAVEfmt \x10\0\0\0\x01\0\x01\0"].concat();
+    bytes.extend(b"\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data");
+    bytes.extend(data.to_le_bytes());
+    bytes.extend((0..samples).flat_map(|t| (((t * t * 31) % 20_011) as i16 - 10_000).to_le_bytes()));
+    bytes
+}
+
+/// Writes a table with empty entries, and two more: `full…` without those entries, and `all…` with others in their places.
+fn write_table(f: &Folder, name: &str, empty: &str, full: impl Fn(&str) -> String) {
+    f.write(name, table(empty.as_bytes(), |key| full(key).into_bytes()));
+    let entries = |keys: &[&str]| keys.iter().map(|key| format!("{key}{}", full(key))).collect::<String>();
+    f.write(&format!("full{name}"), entries(&FULL));
+    f.write(&format!("all{name}"), entries(&keys()));
+}
+
+fn files(f: &Folder) {
+    let network = |outputs: usize| {
+        format!(
+            "component name=a type=AffineComponent input-dim=12 output-dim={outputs} param-stddev=2 bias-stddev=1
+             component name=s type=LogSoftmaxComponent dim={outputs}
+             input-node name=input dim=4
+             component-node name=a component=a input=Append(Offset(input, -1), input, Offset(input, 2))
+             component-node name=s component=s input=a
+             output-node name=output input=s"
+        )
+    };
+    f.write("config", network(44));
+    f.write("chain.config", network(88));
+    let options = [
+        ("lda-matrix", "final.mat"),
+        ("global-cmvn-stats", "global_cmvn.stats"),
+        ("cmvn-config", "online_cmvn.conf"),
+        ("splice-config", "splice.conf"),
+        ("diag-ubm", "final.dubm"),
+        ("ivector-extractor", "final.ie"),
+    ];
+    let options: String =
+        options.iter().map(|(name, file)| format!("--{name}={DATA}/ivectors/{file}\n")).collect();
+    f.write("ivector.conf", options);
+    for line in MODELS.lines() {
+        prepare(f, line);
+    }
+    const EMPTY_MATRIX: &str = "  [ ]\n";
+    let both = std::fs::read_to_string(format!("{DECODE}/decode/default.ali")).unwrap();
+    // Some phones of two utterances: a phone begins with an even number.
+    let begin = |line: &str| {
+        let ids: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let end = (30..ids.len()).find(|&end| ids[end].parse::<u32>().unwrap() % 2 == 0).unwrap();
+        ids[..end].join(" ")
+    };
+    let alignments: Vec<String> = both.lines().map(begin).collect();
+    let alignment = |key: &str| alignments[usize::from(key.starts_with('d'))].clone();
+    let count = |key: &str| alignment(key).split(' ').count();
+    write_table(f, "feats", EMPTY_MATRIX, |key| matrix(count(key), 4));
+    write_table(f, "pairs", EMPTY_MATRIX, |_| matrix(20, 2));
+    write_table(f, "chainfeats", EMPTY_MATRIX, |_| matrix(60, 4));
+    write_table(f, "mats", EMPTY_MATRIX, |_| "  [\n 1 2 3 4 10\n 5 5 5 5 0 ]\n".to_owned());
+    write_table(f, "transforms", EMPTY_MATRIX, |_| "  [\n 1 0 0 0\n 0 1 0 1 ]\n".to_owned());
+    f.write("transform", " [\n 1 0 0 0\n 0 1 0 1 ]\n");
+    write_table(f, "vecs", EMPTY_MATRIX, |_| "  [ 1 2 ]\n".to_owned());
+    write_table(f, "framevecs", EMPTY_MATRIX, |key| format!("  [ {}]\n", "0.5 ".repeat(count(key))));
+    write_table(f, "ints", "\n", |_| " 3 4\n".to_owned());
+    write_table(f, "text", "\n", |_| " x y\n".to_owned());
+    write_table(f, "ali", "\n", |key| format!(" {}\n", alignment(key)));
+    write_table(f, "post", "\n", |_| " [ 0 0.5 2 0.5 ] [ 1 1 ]\n".to_owned());
+    write_table(f, "postvecs", EMPTY_MATRIX, |_| "  [ 0.5 2 ]\n".to_owned());
+    write_table(f, "tids", "\n", |_| " [ 1 0.5 2 0.5 ] [ 3 1 ]\n".to_owned());
+    let trees = std::fs::read_to_string(format!("{DATA}/trees/in/ali.txt")).unwrap();
+    let tree = trees.lines().next().unwrap().split_once(' ').unwrap().1.trim_end().to_owned();
+    write_table(f, "treeali", "\n", |_| format!(" {tree}\n"));
+    write_table(f, "treefeats", EMPTY_MATRIX, |_| matrix(tree.split(' ').count(), 3));
+    write_table(f, "tidpost", "\n", |key| format!(" {}\n", "[ 3 1 ] ".repeat(count(key))));
+    write_table(f, "loglikes", EMPTY_MATRIX, |key| matrix(count(key), 44));
+    write_table(f, "pdfpost", "\n", |key| format!(" {}\n", "[ 7 1 ] ".repeat(count(key))));
+    write_table(f, "phoneseqs", "\n", |_| " 1 2 3 4 1\n".to_owned());
+    write_table(f, "lengths", "\n", |_| " 1 20 ; 6 20 ; 7 20\n".to_owned());
+    f.write("spk2utt", "s1 a0 b1 b2\ns2 c0\ns3 d1 d2 e0\n");
+    f.write("own", keys().iter().map(|key| format!("{key} {key}\n")).collect::<String>());
+    f.write("reco2file", "a0 r A\nb1 r B\nb2 s A\nc0 s B\nd1 t A\nd2 t B\ne0 u A\n");
+    f.write("segments", keys().iter().map(|key| format!("{key} {key} 0.05 0.25\n")).collect::<String>());
+    let phones: String = (1..30).map(|phone| format!("p{phone} {phone}\n")).collect();
+    f.write("phones.txt", format!("<eps> 0\n{phones}"));
+
+    f.write("short.wav", wave(100));
+    f.write("long.wav", wave(8000));
+    let scp = |name: &str| format!(" {}\n", f.path(name));
+    f.write("wav.scp", table(scp("short.wav").as_bytes(), |_| scp("long.wav").into_bytes()));
+    f.write("mfcc.conf", "--dither=0\n--sample-frequency=8000\n--num-ceps=4\n--use-energy=false\n");
+
+    // FSTs: of a word, and of transition-ids of a chain model.
+    write_table(f, "wordfsts", " \n\n", |_| " \n0 1 3 3\n1\n\n".to_owned());
+    write_table(f, "fsts", " \n\n", |_| " \n0 1 2 2\n1 1 1 1\n1\n\n".to_owned());
+    // Lattices: entries of archives with one or more of them.
+    let bytes = |path: String| {
+        let archive = std::fs::read(path).unwrap();
+        let key = archive.iter().position(|&byte| byte == b' ').unwrap();
+        archive[key..].to_vec()
+    };
+    f.write("lats", table(b" \n\n", |_| bytes(format!("{DECODE}/rich.lat"))));
+    f.write("wblats", table(b" \n\n", |_| bytes(format!("{DECODE}/rich-wb.lat"))));
+    let phones = std::fs::read_to_string(format!("{CHAIN}/supervision/lats.txt")).unwrap();
+    let phones = phones.split_once('\n').unwrap().1.split_once("\n\n").unwrap().0.to_owned();
+    write_table(f, "phonelats", " \n\n", |_| format!(" \n{phones}\n\n"));
+    write_table(f, "best", " \n\n", |_| " \n0\t1\t3\t1,2,2_1_1\n1\n\n".to_owned());
+    let graph = std::fs::read(f.path("HCLG.fst")).unwrap();
+    f.write("graphs", table(b" \n\n", |_| [b" ", &graph[..]].concat()));
+    let all = keys().into_iter().flat_map(|key| [key.as_bytes(), b" ", &graph[..]].concat());
+    f.write("allgraphs", all.collect::<Vec<u8>>());
+}
+
+/// Command lines that need files of other programs.
+const MODELS: &str = "\
+nnet3-init --srand=3 @config @raw
+nnet3-am-init %/crates/nnet3-decode/tests/data/mono.mdl @raw @model
+nnet3-init --srand=3 @chain.config @chain.raw
+fstconvert --fst_type=vector %/crates/nnet3-decode/tests/data/decode/HCLG.fst @HCLG.fst
+gmm-init-mono %/tests/data/trees/in/topo3 3 @mono.mdl @mono.tree
+";
+
+#[test]
+fn every_program() {
+    let f = Folder::new("empty-entries");
+    files(&f);
+    let mut named = BTreeSet::new();
+    let mut faults = String::new();
+    let lines = std::fs::read_to_string(LINES).unwrap();
+    for line in lines.lines() {
+        match line.split_once(' ') {
+            None | Some(("#", _)) => {}
+            Some(("-", reason)) => {
+                let (name, reason) = reason.split_once(": ").expect("a name and a reason");
+                assert!(!reason.is_empty(), "{name}");
+                named.insert(name.to_owned());
+            }
+            Some(("=", command)) => prepare(&f, command),
+            Some((name, _)) => {
+                named.insert(name.to_owned());
+                let _ = std::fs::remove_file(f.path("out"));
+                let output = execute(&f, line);
+                let written = std::fs::read(f.path("out")).unwrap_or_default();
+                let written = line.contains("@out").then(|| String::from_utf8_lossy(&written).into_owned());
+                if let Err(fault) = check(&output, written.as_deref()) {
+                    writeln!(faults, "{line}\n    {fault}\n    {}", output.stderr.trim_end()).unwrap();
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+    let listed = run("nnet3", &["--list=names"]).stdout;
+    let missing: Vec<&str> = listed.lines().filter(|name| !named.contains(*name)).collect();
+    assert!(missing.is_empty(), "tests/data/empty_entries.txt has no line for {missing:?}");
+}
+
+fn execute(f: &Folder, line: &str) -> Output {
+    let line = line.replace('@', &f.path("")).replace('%', ROOT);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert!(binary(words[0]).exists(), "there is no program for: {line}");
+    run(words[0], &words[1..])
+}
+
+fn prepare(f: &Folder, line: &str) {
+    let output = execute(f, line);
+    assert_eq!(output.status, 0, "{line}: {}", output.stderr);
+}
+
+/// The rule. `written` is the table that the program wrote.
+fn check(output: &Output, written: Option<&str>) -> Result<(), String> {
+    if output.status != 0 || output.stderr.contains("ERROR (") {
+        return Err(format!("status {}", output.status));
+    }
+    let Some(written) = written else { return Ok(()) };
+    // (Keys of examples go on with a number.)
+    let is_written = |key: &str| {
+        let mut words = written.split_whitespace();
+        words.any(|word| word.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+    };
+    let is_warned = |key: &str| {
+        let names = |line: &str| line.starts_with("WARNING (") && line.contains(key);
+        output.stderr.lines().any(names)
+    };
+    // Speakers are named s1, s2, s3.
+    if written.starts_with("s1 ") && written.contains("\ns3 ") {
+        return Ok(());
+    }
+    if let Some(key) = FULL.iter().find(|key| !is_written(key)) {
+        return Err(format!("{key} is not written"));
+    }
+    match EMPTY.iter().find(|key| !is_written(key) && !is_warned(key)) {
+        Some(key) => Err(format!("{key} is neither written nor warned about")),
+        None => Ok(()),
+    }
+}
