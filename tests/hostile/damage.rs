@@ -157,7 +157,14 @@ fn graphs_that_change_while_they_are_read() {
         let own = binary("latgen-faster-mapped");
         let log = std::fs::File::create(folder.path(name)).unwrap();
         let mut child = Command::new(&own)
-            .args(["--acoustic-scale=1", "--lattice-beam=4", &of_decoder("mono.mdl"), &graph, "ark:-", "ark:/dev/null"])
+            .args([
+                "--acoustic-scale=1",
+                "--lattice-beam=4",
+                &of_decoder("mono.mdl"),
+                &graph,
+                "ark:-",
+                "ark:/dev/null",
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log)

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail};
 use kaldi_feat::cmvn::{CmvnStats, add_two_channels};
 use kaldi_io::holder::{DoubleMatrixHolder, MatrixHolder};
 use kaldi_io::{KaldiReader, RandomReader};
-use nnet3::{messages, tables};
 use nnet3::tables::Output;
+use nnet3::{messages, tables};
 use std::collections::BTreeMap;
 
 /// Compute cepstral mean and variance normalization statistics.

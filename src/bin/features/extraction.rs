@@ -81,8 +81,10 @@ pub fn compute(
     }
     match options.output_format.as_str() {
         "kaldi" => write_table::<MatrixHolder>(options, warping, &mut extractor, |features| features),
-        "htk" => write_table::<HtkFeaturesHolder>(options, warping, &mut extractor, |features| {
-            HtkFeatures { features, period, kind }
+        "htk" => write_table::<HtkFeaturesHolder>(options, warping, &mut extractor, |features| HtkFeatures {
+            features,
+            period,
+            kind,
         }),
         other => bail!("--output-format={other}: expected kaldi or htk"),
     }

@@ -38,7 +38,7 @@ pub fn for_each_wave(
     let input = Input::<WaveHolder>::open(&tables.wav_rspecifier)?;
     let mut output = Output::<MatrixHolder>::open(&tables.feats_wspecifier)?;
     input.for_each(|key, wave| {
-        if let Some(complaint) = wave.complaint() {
+        if let Some(complaint) = &wave.complaint {
             messages::warn(&format!("{key}: {complaint}"));
         }
         let Some(samples) = samples(tables.channel, key, &wave) else {

@@ -13,8 +13,10 @@ use nnet3::{messages, tables};
 /// Default setup produces three-dimensional features: the warped NCCF, the log-pitch with POV-weighted mean subtraction over a
 /// 1.5 second window, and the delta of log-pitch.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: compute-kaldi-pitch-feats [args] ark:- | process-kaldi-pitch-feats ark:- ark:feats.ark\n\
-    See also: compute-kaldi-pitch-feats, compute-and-process-kaldi-pitch-feats")]
+#[command(
+    after_help = "e.g.: compute-kaldi-pitch-feats [args] ark:- | process-kaldi-pitch-feats ark:- ark:feats.ark\n\
+    See also: compute-kaldi-pitch-feats, compute-and-process-kaldi-pitch-feats"
+)]
 pub struct Options {
     #[command(flatten)]
     process: PitchProcessArgs,

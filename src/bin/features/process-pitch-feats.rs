@@ -10,8 +10,10 @@ use nnet3::{messages, tables};
 ///
 /// The probability becomes its log-odds; of the pitch the logarithm is taken, less a moving average, and smoothed.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: interpolate-pitch ark:pitch.ark ark:- | process-pitch-feats ark:- ark:feats.ark\n\
-    See also: process-kaldi-pitch-feats")]
+#[command(
+    after_help = "e.g.: interpolate-pitch ark:pitch.ark ark:- | process-pitch-feats ark:- ark:feats.ark\n\
+    See also: process-kaldi-pitch-feats"
+)]
 pub struct Options {
     /// Size of window used for moving window normalization (must be odd).
     #[arg(long, default_value_t = 151)]

@@ -51,7 +51,9 @@ impl AccuracyOptions {
                 output.failed += 1;
                 return Ok(());
             };
-            match expected_accuracy(&mut lattices::scaled(lattice, scale), alignment, &accuracy) {
+            let found = lattices::scaled(lattice, scale)
+                .and_then(|mut lattice| expected_accuracy(&mut lattice, alignment, &accuracy));
+            match found {
                 Ok(found) => {
                     sum += found.accuracy;
                     frames += alignment.len() as f64;
@@ -63,7 +65,11 @@ impl AccuracyOptions {
                 }
             }
         })?;
-        messages::log(&format!("Overall average frame-accuracy is {} over {} frames.", num(sum / frames), num(frames)));
+        messages::log(&format!(
+            "Overall average frame-accuracy is {} over {} frames.",
+            num(sum / frames),
+            num(frames)
+        ));
         messages::log(&format!("Done {} lattices.", output.done));
         output.finish()
     }

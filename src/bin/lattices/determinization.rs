@@ -83,7 +83,7 @@ impl PrunedOptions {
             ..determinize::Options::default()
         };
         let costs = (!self.write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
-        let mut input = lattices::scaled(lattice, self.scale());
+        let mut input = lattices::scaled(lattice, self.scale())?;
         let (mut output, report) =
             determinize::determinize_connected(&mut input, f64::from(self.beam), &limits)?;
         if self.minimize {
@@ -193,17 +193,21 @@ impl PlainOptions {
         write_compact: bool,
     ) -> nnet3_decode::Result<Option<(Lattice, CompactLattice, Option<AcousticCosts>)>> {
         let costs = (!write_compact).then(|| AcousticCosts::of(&lattice)).transpose()?;
-        let mut input = lattices::scaled(lattices::nonempty(lattice)?, scale);
+        let mut input = lattices::scaled(lattices::nonempty(lattice)?, scale)?;
         order::sort(&mut input)?;
-        let options =
-            determinize::Options { delta: self.delta, max_mem: self.max_mem, ..determinize::Options::default() };
+        let options = determinize::Options {
+            delta: self.delta,
+            max_mem: self.max_mem,
+            ..determinize::Options::default()
+        };
         let reduction = Reduction {
             beam: self.beam,
             ratio: self.beam_ratio,
             tries: self.num_loops.max(0) as usize,
             prune: self.prune,
         };
-        let found = determinize::determinize_reduced(&mut input, &options, &reduction, |failure| warn(key, failure))?;
+        let found =
+            determinize::determinize_reduced(&mut input, &options, &reduction, |failure| warn(key, failure))?;
         let Some(mut output) = found else { return Ok(None) };
         if self.minimize {
             push::minimize_pushed(&mut output)?;
@@ -214,10 +218,12 @@ impl PlainOptions {
 
 fn warn(key: &str, failure: &Failure) {
     let text = match failure {
-        Failure::OutOfMemory(Event::OutOfMemory { limit, strings, arcs, elements, kept_strings, .. }) => format!(
-            "Failure in determinize-lattice: size exceeds maximum {limit} bytes; (repo,arcs,elems) = \
+        Failure::OutOfMemory(Event::OutOfMemory { limit, strings, arcs, elements, kept_strings, .. }) => {
+            format!(
+                "Failure in determinize-lattice: size exceeds maximum {limit} bytes; (repo,arcs,elems) = \
              ({strings},{arcs},{elements}), after rebuilding, repo size was {kept_strings}"
-        ),
+            )
+        }
         Failure::OutOfMemory(_) => format!("{key}: memory was running out"),
         Failure::First { beam } => format!(
             "Failed to determinize lattice (presumably max-states reached), reducing lattice-beam to {} and re-trying.",
@@ -228,7 +234,10 @@ fn warn(key: &str, failure: &Failure) {
             num(f64::from(*beam))
         ),
         Failure::Again { beam } => {
-            format!("Determinization failed again; reducing beam again to {} and re-trying.", num(f64::from(*beam)))
+            format!(
+                "Determinization failed again; reducing beam again to {} and re-trying.",
+                num(f64::from(*beam))
+            )
         }
     };
     messages::warn(&text);

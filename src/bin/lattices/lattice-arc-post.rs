@@ -21,8 +21,10 @@ use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale, order};
 /// where the --print-alignment option determines whether the alignments (i.e. the sequences of transition-ids) are
 /// printed, and the phones are printed only if the <model> is supplied on the command line.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-arc-post --acoustic-scale=0.1 final.mdl 'ark:gunzip -c lat.1.gz|' post.txt\n\
-    You will want to word-align the lattice with lattice-align-words or lattice-align-words-lexicon before using this program.")]
+#[command(
+    after_help = "e.g.: lattice-arc-post --acoustic-scale=0.1 final.mdl 'ark:gunzip -c lat.1.gz|' post.txt\n\
+    You will want to word-align the lattice with lattice-align-words or lattice-align-words-lexicon before using this program."
+)]
 pub struct Options {
     /// If true, print alignments (i.e. sequences of transition-ids) for each arc.
     #[arg(long, default_value_t = false)]
@@ -52,7 +54,9 @@ pub fn run(options: Options) -> Result<u8> {
     let mut writer = KaldiWriter::create(to, false)?;
     let (mut done, mut failed, mut printed) = (0u64, 0u64, 0u64);
     input.for_each(|key, lattice| {
-        match lines(key, lattices::scaled(lattice, scale), model.as_ref(), &options) {
+        let lines = lattices::scaled(lattice, scale)
+            .and_then(|lattice| lines(key, lattice, model.as_ref(), &options));
+        match lines {
             Ok((text, count)) if count > 0 => {
                 writer.write_str(&text)?;
                 (done, printed) = (done + 1, printed + count);
@@ -87,9 +91,8 @@ fn lines(
     order::sort(&mut lattice)?;
     let ids = model.map(|model| Ids::of(model, &lattice)).transpose()?;
     let (mut text, mut count) = (String::new(), 0);
-    let joined = |values: &[i32], separator| {
-        values.iter().map(i32::to_string).collect::<Vec<_>>().join(separator)
-    };
+    let joined =
+        |values: &[i32], separator| values.iter().map(i32::to_string).collect::<Vec<_>>().join(separator);
     for arc in arc_posteriors(&lattice, options.min_post)? {
         let posterior = format_g(f64::from(arc.posterior), FILE_PRECISION);
         let _ = write!(text, "{key}\t{}\t{}\t{posterior}\t{}", arc.start, arc.ids.len(), arc.word);

@@ -17,7 +17,9 @@ use nnet3_decode::{CompactLatticeHolder, LatticeHolder};
 /// option and these phones appearing in the lattice are always assigned zero error, or with the --max-silence option, at
 /// most this error-count per frame.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-boost-ali --silence-phones=1:2:3 --b=0.05 1.mdl ark:1.lats ark:1.ali ark:boosted.lats")]
+#[command(
+    after_help = "e.g.: lattice-boost-ali --silence-phones=1:2:3 --b=0.05 1.mdl ark:1.lats ark:1.ali ark:boosted.lats"
+)]
 pub struct Options {
     /// Boosting factor (more -> more boosting of errors / larger margin)
     #[arg(long, default_value_t = 0.05)]

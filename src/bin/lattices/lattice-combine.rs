@@ -13,7 +13,9 @@ use nnet3_decode::{CompactLattice, CompactLatticeHolder, Scale};
 ///
 /// Note: the acoustic and LM scales that this program applies are not removed before outputting the lattices.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-combine --lat-weights=0.4:0.6 'ark:gunzip -c foo/lat.1.gz|' 'ark:gunzip -c bar/lat.1.gz|' ark:-")]
+#[command(
+    after_help = "e.g.: lattice-combine --lat-weights=0.4:0.6 'ark:gunzip -c foo/lat.1.gz|' 'ark:gunzip -c bar/lat.1.gz|' ark:-"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]
@@ -99,8 +101,10 @@ pub fn run(options: Options) -> Result<u8> {
 
 fn weights(text: &str, count: usize) -> Result<Vec<f32>> {
     let number = |part: &str| part.parse::<f32>().ok().filter(|weight| weight.is_finite());
-    let given: Option<Vec<f32>> = if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(number).collect() };
-    let given = given.with_context(|| format!("--lat-weights={text}: expected numbers between colons, as in 0.4:0.6"))?;
+    let given: Option<Vec<f32>> =
+        if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(number).collect() };
+    let given = given
+        .with_context(|| format!("--lat-weights={text}: expected numbers between colons, as in 0.4:0.6"))?;
     let weights = Weights::new(&given, count);
     if weights.ignored {
         messages::warn(&format!(
@@ -116,16 +120,17 @@ fn weights(text: &str, count: usize) -> Result<Vec<f32>> {
 /// Adds a lattice with a weight. One that cannot be normalized is left out, with a warning.
 fn add(
     combined: &mut CompactLattice,
-    mut lattice: CompactLattice,
+    lattice: nnet3_decode::Result<CompactLattice>,
     weight: f32,
     key: &str,
     system: usize,
     counts: &mut Counts,
 ) {
     counts.lattices += 1;
-    match normalize(&mut lattice, weight) {
-        Ok(()) if weight > 0.0 => unite(combined, lattice),
-        Ok(()) => {}
+    let normalized = lattice.and_then(|mut lattice| normalize(&mut lattice, weight).map(|()| lattice));
+    match normalized {
+        Ok(lattice) if weight > 0.0 => unite(combined, lattice),
+        Ok(_) => {}
         Err(error) => {
             messages::warn(&format!("{key}: the lattice of system {system} is left out: {error}"));
             counts.failed += 1;

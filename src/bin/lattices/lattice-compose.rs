@@ -51,12 +51,13 @@ pub fn run(options: Options) -> Result<u8> {
     let with_fst = options.compose_with_fst == "true";
     if !tables::is_input(second) {
         if options.compose_with_fst == "false" {
-            bail!("--compose-with-fst=false: {second} is one FST; that is unimplemented, give a table of lattices");
+            bail!(
+                "--compose-with-fst=false: {second} is one FST; that is unimplemented, give a table of lattices"
+            );
         }
         let fst = SecondFst::new(kaldi_fst::read_fst(second)?, matching)?;
-        Input::<LatticeHolder>::open(first)?.for_each(|key, lattice| {
-            write(key, compose(&lattice, &fst), &mut output, &mut failed)
-        })?;
+        Input::<LatticeHolder>::open(first)?
+            .for_each(|key, lattice| write(key, compose(&lattice, &fst), &mut output, &mut failed))?;
     } else if with_fst {
         lattices::for_each_pair::<LatticeHolder, FstHolder>((first, second), |key, lattice, fst| {
             with_own(key, &lattice, fst, matching, &mut output, &mut failed)
@@ -80,7 +81,9 @@ fn with_own<W: AsLatticeWeight>(
     failed: &mut u64,
 ) -> Result<()> {
     let Some(other) = other else {
-        messages::warn(&format!("Not producing output for utterance {key} because not present in second table."));
+        messages::warn(&format!(
+            "Not producing output for utterance {key} because not present in second table."
+        ));
         *failed += 1;
         return Ok(());
     };

@@ -38,11 +38,14 @@ pub fn run(options: Options) -> Result<u8> {
     let mut output = Output::<FloatHolder>::open(&options.confidences_wspecifier)?;
     let (mut single, mut empty, mut sum) = (0, 0, 0.0);
     input.for_each(|key, lattice| {
-        let lattice = lattices::scaled(lattice, scale);
-        let found = match confidence(lattice, options.read_compact_lattice) {
+        let found = lattices::scaled(lattice, scale)
+            .and_then(|lattice| confidence(lattice, options.read_compact_lattice));
+        let found = match found {
             Ok(found) => found,
             Err(error) => {
-                messages::warn(&format!("Lattice for utterance {key} is equivalent to the empty lattice: {error}."));
+                messages::warn(&format!(
+                    "Lattice for utterance {key} is equivalent to the empty lattice: {error}."
+                ));
                 empty += 1;
                 return Ok(());
             }

@@ -10,7 +10,9 @@ use nnet3_decode::CompactLatticeHolder;
 ///
 /// If the sets of keys are identical, this is equivalent to copying the 2nd table.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-copy-backoff ark:bad_but_complete.lat ark:good_but_incomplete.lat ark:out.lat")]
+#[command(
+    after_help = "e.g.: lattice-copy-backoff ark:bad_but_complete.lat ark:good_but_incomplete.lat ark:out.lat"
+)]
 pub struct Options {
     lattice_rspecifier1: String,
     lattice_rspecifier2: String,

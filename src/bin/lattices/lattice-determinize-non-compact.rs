@@ -9,7 +9,9 @@ use super::determinization::PlainOptions;
 /// Writes lattices with an arc for each transition-id, which have their acoustic costs where the input has them. This version prunes
 /// only if memory does not suffice, or with --prune=true.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-determinize-non-compact --acoustic-scale=0.1 --beam=15.0 ark:1.lats ark:det.lats")]
+#[command(
+    after_help = "e.g.: lattice-determinize-non-compact --acoustic-scale=0.1 --beam=15.0 ark:1.lats ark:det.lats"
+)]
 pub struct Options {
     #[command(flatten)]
     plain: PlainOptions,

@@ -70,7 +70,8 @@ pub fn run(options: Options) -> Result<u8> {
                 }
             };
             warned += warnings(&key, &determinized);
-            let written = output.write(&key, determinized.output, pruned.scale(), determinized.costs.as_ref());
+            let written =
+                output.write(&key, determinized.output, pruned.scale(), determinized.costs.as_ref());
             written.with_context(|| format!("{from}, key '{key}'"))
         },
     )?;

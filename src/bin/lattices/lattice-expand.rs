@@ -32,14 +32,14 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut states, mut arcs, mut expanded) = ([0usize; 2], [0usize; 2], 0u64);
     let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
     let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         let out = expand_probable(&mut lattice, f64::from(options.epsilon))?;
         for (i, lattice) in [&lattice, &out].into_iter().enumerate() {
             states[i] += lattice.states.len();
             arcs[i] += lattice.num_arcs();
         }
         expanded += u64::from(out.states.len() != lattice.states.len());
-        Ok(lattices::scaled(out, lattices::inverse(scale)))
+        lattices::scaled(out, lattices::inverse(scale))
     })?;
     let mean = |count: usize| num(count as f64 / output.done.max(1) as f64);
     messages::log(&format!(

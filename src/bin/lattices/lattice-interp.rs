@@ -31,13 +31,24 @@ pub fn run(options: Options) -> Result<u8> {
     lattices::for_each_pair::<LatticeHolder, CompactLatticeHolder>(tables, |key, first, second| {
         processed += 1;
         let Some(second) = second.filter(|second| second.start.is_some()) else {
-            messages::warn(&format!("No lattice found for utterance {key} in {}", options.lattice_rspecifier_b));
+            messages::warn(&format!(
+                "No lattice found for utterance {key} in {}",
+                options.lattice_rspecifier_b
+            ));
             missing += 1;
             return Ok(());
         };
-        let first = lattices::scaled(first, Scale::new(alpha, alpha));
-        let second = word_lattice(lattices::scaled(second, Scale::new(1.0 - alpha, 1.0 - alpha)));
-        let composed = compose(&first, &SecondFst::exact(second));
+        let scaled = lattices::scaled(first, Scale::new(alpha, alpha))
+            .and_then(|first| Ok((first, lattices::scaled(second, Scale::new(1.0 - alpha, 1.0 - alpha))?)));
+        let (first, second) = match scaled {
+            Ok(scaled) => scaled,
+            Err(error) => {
+                messages::warn(&format!("{key}: {error}"));
+                empty += 1;
+                return Ok(());
+            }
+        };
+        let composed = compose(&first, &SecondFst::exact(word_lattice(second)));
         if composed.start.is_none() {
             messages::warn(&format!("For utterance {key}, composed result is empty."));
             empty += 1;

@@ -10,7 +10,9 @@ use nnet3_decode::{CompactLatticeHolder, Scale, order};
 ///
 /// Requires an acoustic scale, because forward-backward Viterbi probabilities are needed, which will be affected by this.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-limit-depth --max-arcs-per-frame=1000 --acoustic-scale=0.1 ark:- ark:-")]
+#[command(
+    after_help = "e.g.: lattice-limit-depth --max-arcs-per-frame=1000 --acoustic-scale=0.1 ark:- ark:-"
+)]
 pub struct Options {
     /// Maximum number of arcs crossing any given frame
     #[arg(long, default_value_t = 1000)]
@@ -32,12 +34,12 @@ pub fn run(options: Options) -> Result<u8> {
         order::sort(&mut lattice)?;
         let sum = |depths: &[i32]| depths.iter().map(|&depth| f64::from(depth)).sum::<f64>();
         let before = depth_per_frame(&lattice)?;
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         limit_depth(&mut lattice, most)?;
         let after = depth_per_frame(&lattice)?;
         (sums[0], sums[1]) = (sums[0] + sum(&before), sums[1] + sum(&after));
         frames += before.len() as f64;
-        Ok(lattices::scaled(lattice, lattices::inverse(scale)))
+        lattices::scaled(lattice, lattices::inverse(scale))
     })?;
     messages::log(&format!("Done {} lattices.", output.done));
     messages::log(&format!(

@@ -15,8 +15,10 @@ use nnet3_decode::{CompactLatticeHolder, Scale};
 /// FST-format language models will be projected on their output by this program, making it unnecessary for the caller to
 /// remove disambiguation symbols.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-lmrescore-pruned --acoustic-scale=0.1 data/lang/G.fst data/lang_fg/G.fst ark:in.lats ark:out.lats\n\
-    or: lattice-lmrescore-pruned --acoustic-scale=0.1 --add-const-arpa=true data/lang/G.fst data/lang_fg/G.carpa ark:in.lats ark:out.lats")]
+#[command(
+    after_help = "e.g.: lattice-lmrescore-pruned --acoustic-scale=0.1 data/lang/G.fst data/lang_fg/G.fst ark:in.lats ark:out.lats\n\
+    or: lattice-lmrescore-pruned --acoustic-scale=0.1 --add-const-arpa=true data/lang/G.fst data/lang_fg/G.carpa ark:in.lats ark:out.lats"
+)]
 pub struct Options {
     /// Scaling factor for <lm-to-add>; its negative will be applied to <lm-to-subtract>.
     #[arg(long, default_value_t = 1.0)]
@@ -46,9 +48,9 @@ pub fn run(options: Options) -> Result<u8> {
     messages::log("Done.");
     let tables = (&*options.lattice_rspecifier, &*options.lattice_wspecifier);
     let output = lattices::map::<_, _, CompactLatticeHolder, CompactLatticeHolder>(tables, |lattice| {
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = lattices::scaled(lattice, scale)?;
         let out = compose_pruned(&mut lattice, &mut lm, &PrunedOptions::default())?;
-        Ok(lattices::scaled(out, lattices::inverse(scale)))
+        lattices::scaled(out, lattices::inverse(scale))
     })?;
     messages::log(&format!("Overall, succeeded for {} lattices, failed for {}", output.done, output.failed));
     output.finish()

@@ -11,7 +11,9 @@ use nnet3_decode::{CompactLatticeHolder, Scale};
 ///
 /// The keys of the paths of utterance U are U-1, U-2, and so on, best first.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-path-cover --acoustic-scale=0.1 ark:1.lats ark:1.tra ark:1.states ark:1.costs")]
+#[command(
+    after_help = "e.g.: lattice-path-cover --acoustic-scale=0.1 ark:1.lats ark:1.tra ark:1.states ark:1.costs"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]
@@ -37,7 +39,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut costs = lattices::open_writer::<DoubleHolder>(options.costs_wspecifier.as_ref())?;
     let (mut done, mut failed) = (0u64, 0u64);
     input.for_each(|key, lattice| {
-        let paths = match path_cover(&mut lattices::scaled(lattice, scale)) {
+        let paths = match lattices::scaled(lattice, scale).and_then(|mut lattice| path_cover(&mut lattice)) {
             Ok(paths) => paths,
             Err(error) => {
                 messages::warn(&format!("{key}: {error}"));

@@ -32,7 +32,8 @@ pub fn run(options: Options) -> Result<u8> {
     let mut loglikes = lattices::open_writer::<FloatHolder>(options.loglikes_wspecifier.as_ref())?;
     let (mut log_like, mut acoustic, mut frames) = (0.0, 0.0, 0.0);
     input.for_each(|key, lattice| {
-        let sums = lattices::scaled(lattice, scale).and_then(|mut lattice| Ok(transition_posteriors(&mut lattice)?));
+        let sums =
+            lattices::scaled(lattice, scale).and_then(|mut lattice| Ok(transition_posteriors(&mut lattice)?));
         let sums = match sums {
             Ok(sums) => sums,
             Err(error) => {

@@ -10,7 +10,9 @@ use super::accuracy::AccuracyOptions;
 /// A frame is right if the pdf-ids of lattice and alignment are the same. Posteriors may be negative: they are derivatives of
 /// the expected number of right frames.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-to-smbr-post --acoustic-scale=0.1 --silence-phones=1:2:3 1.mdl ark:num.ali ark:1.lats ark:1.post")]
+#[command(
+    after_help = "e.g.: lattice-to-smbr-post --acoustic-scale=0.1 --silence-phones=1:2:3 1.mdl ark:num.ali ark:1.lats ark:1.post"
+)]
 pub struct Options {
     #[command(flatten)]
     accuracy: AccuracyOptions,

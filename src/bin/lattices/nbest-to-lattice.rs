@@ -22,7 +22,8 @@ pub fn run(options: Options) -> Result<u8> {
     let mut current: Option<(String, CompactLattice)> = None;
     let mut paths = 0u64;
     input.for_each(|key, path| {
-        let utterance = key.rsplit_once('-').map(|(utterance, _)| utterance).filter(|utterance| !utterance.is_empty());
+        let utterance =
+            key.rsplit_once('-').map(|(utterance, _)| utterance).filter(|utterance| !utterance.is_empty());
         let utterance = utterance.with_context(|| {
             format!("Invalid n-best id {key}: make sure you are giving N-bests to nbest-to-lattice.")
         })?;

@@ -15,8 +15,10 @@ use nnet3_decode::pronunciation::pronunciations;
 ///
 /// Each line is: <utterance-id> <begin-frame> <num-frames> <word> <phone1> <phone2> ... <phoneN>
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: lattice-1best ark:1.lats ark:- | lattice-align-words word_boundary.int 1.mdl ark:- ark:- | \\\n\
-    nbest-to-prons 1.mdl ark:- prons.txt")]
+#[command(
+    after_help = "e.g.: lattice-1best ark:1.lats ark:- | lattice-align-words word_boundary.int 1.mdl ark:- ark:- | \\\n\
+    nbest-to-prons 1.mdl ark:- prons.txt"
+)]
 pub struct Options {
     /// If true, then the <num-frames> is replaced by the lengths of the phones, e.g. 3,4,5
     #[arg(long, default_value_t = false)]

@@ -34,16 +34,16 @@ pub fn run(options: Options) -> Result<u8> {
     let tables = (&*options.phones_rspecifier, &*options.words_rspecifier);
     lattices::for_each_pair::<I32VectorHolder, I32VectorHolder>(tables, |key, phones, words| {
         let Some(words) = words else {
-            messages::warn(&format!(
-                "Not processing utterance {key} because no word transcription found."
-            ));
+            messages::warn(&format!("Not processing utterance {key} because no word transcription found."));
             failed += 1;
             return Ok(());
         };
         match lexicon.align(&phones, &words) {
             Ok(prons) => output.write(key, &prons)?,
             Err(NoAlignment::Words) => {
-                messages::warn(&format!("Empty phone-to-word FST for utterance {key}: a word is not in the lexicon"));
+                messages::warn(&format!(
+                    "Empty phone-to-word FST for utterance {key}: a word is not in the lexicon"
+                ));
                 failed += 1;
             }
             Err(NoAlignment::Phones) => {

@@ -51,7 +51,9 @@ fn convert(options: &Options, mut write: impl FnMut(&str, Vec<(i32, i32)>) -> Re
             return Ok(());
         };
         let Some(WordLengths { words, has_mismatch }) = word_lengths(&prons, &phones) else {
-            messages::warn(&format!("For key {key}, number of phones in prons and phones differs; skipping it."));
+            messages::warn(&format!(
+                "For key {key}, number of phones in prons and phones differs; skipping it."
+            ));
             failed += 1;
             return Ok(());
         };

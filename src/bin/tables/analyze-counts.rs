@@ -53,7 +53,9 @@ pub fn run(options: Options) -> Result<u8> {
                 None => return skip("there are no weights of frames (--frame-weights)"),
                 Some(found) if found.len() != labels.len() => {
                     let (found, expected) = (found.len(), labels.len());
-                    return skip(&format!("{found} weights of frames (--frame-weights), expected {expected}"));
+                    return skip(&format!(
+                        "{found} weights of frames (--frame-weights), expected {expected}"
+                    ));
                 }
                 Some(found) => weights = found.iter().map(|&weight| f64::from(weight)).collect(),
             }

@@ -15,8 +15,10 @@ use crate::tables::label_counts::LabelCounts;
 ///
 /// If the lengths differ, the shorter one counts.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: compare-int-vector --write-diff-counts=diff.vec ark:1.ali ark:2.ali > stats.txt\n\
-    See also: copy-int-vector")]
+#[command(
+    after_help = "e.g.: compare-int-vector --write-diff-counts=diff.vec ark:1.ali ark:2.ali > stats.txt\n\
+    See also: copy-int-vector"
+)]
 pub struct Options {
     /// Write in binary mode (only relevant for the counts and the matrix)
     #[arg(long, default_value_t = true)]
@@ -52,7 +54,11 @@ pub fn run(options: Options) -> Result<u8> {
         };
         compared += 1;
         if first.len() != second.len() {
-            messages::warn(&format!("For utterance {key}, lengths differ {} vs. {}", first.len(), second.len()));
+            messages::warn(&format!(
+                "For utterance {key}, lengths differ {} vs. {}",
+                first.len(),
+                second.len()
+            ));
             lengths += 1;
         }
         let mut count = 0u64;
@@ -77,7 +83,10 @@ pub fn run(options: Options) -> Result<u8> {
     if !options.write_confusion_matrix.is_empty() {
         let size = total.counts.len().max(different.counts.len());
         if size > MOST_LABELS {
-            bail!("--write-confusion-matrix: the largest integer is {}, more than {MOST_LABELS} rows", size - 1);
+            bail!(
+                "--write-confusion-matrix: the largest integer is {}, more than {MOST_LABELS} rows",
+                size - 1
+            );
         }
         let mut matrix = DenseMatrix::<f64>::new(size, size);
         for ((a, b), count) in pairs {

@@ -5,8 +5,8 @@ use kaldi_feat::elementwise::product;
 use kaldi_io::RandomReader;
 use kaldi_io::cli::FAILED;
 use kaldi_io::holder::VectorHolder;
-use nnet3::tables::{self, Input, Output};
 use nnet3::messages;
+use nnet3::tables::{self, Input, Output};
 
 /// Multiply vectors element by element; the vectors of the first table decide which utterances there are.
 ///

@@ -13,7 +13,8 @@ pub fn reverse<W: Weight>(fst: &Fst<W>) -> Fst<W> {
     for (s, state) in fst.numbered() {
         let from = s + 1;
         if state.is_final() {
-            let arc = Arc { ilabel: EPSILON, olabel: EPSILON, weight: state.final_weight.clone(), next: from };
+            let arc =
+                Arc { ilabel: EPSILON, olabel: EPSILON, weight: state.final_weight.clone(), next: from };
             out.state_mut(0).arcs.push(arc);
         }
         for arc in &state.arcs {

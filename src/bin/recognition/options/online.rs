@@ -12,9 +12,9 @@ use kaldi_feat::pitch::{PitchOptions, PitchProcessOptions};
 use kaldi_feat::spectral::SpectralOptions;
 use kaldi_io::object::read_matrix;
 use kaldi_io::text::split_integers;
-use kaldi_online::{NetworkFeatures, PipelineModel};
 use kaldi_online::endpoint::{EndpointOptions, EndpointRule};
 use kaldi_online::silence::SilenceWeightingOptions;
+use kaldi_online::{NetworkFeatures, PipelineModel};
 
 use super::config_file;
 use super::ivector::IvectorArgs;
