@@ -320,7 +320,7 @@ fn the_tour_of_the_readme() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
-    let (tour, _) = tour.split_once("\nOr all of a training").unwrap();
+    let (tour, _) = tour.split_once("\n`nnet3 --list` prints").unwrap();
     let commands: Vec<&str> = tour.lines().filter_map(|line| line.strip_prefix("    ")).collect();
     let (first, rest) = commands.split_first().unwrap();
     assert!(

@@ -12,6 +12,7 @@ pub mod info;
 pub mod look_ahead;
 pub mod mapped;
 pub mod ngrams;
+mod numbering;
 mod numbers;
 pub mod openfst_text;
 pub mod ops;

@@ -3,17 +3,14 @@
 
 use kaldi_io::text::{parse_integer, push_g};
 use kaldi_io::{IoError, KaldiReader, KaldiWriter, Result};
-use rustc_hash::FxHashMap;
 
 use crate::fst::{Arc, Fst, StateId};
+use crate::numbering::Numbering;
 use crate::store::Symbols;
 use crate::weight::Weight;
 
 /// Digits of costs.
 const PRECISION: usize = 9;
-
-/// State numbers that are kept may leave gaps, but not so that a short text asks for a lot of memory.
-const GAPS: usize = 1000;
 
 /// How to understand text.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,28 +26,26 @@ pub struct Format<'a> {
 
 /// Reads lines up to the end of the file; empty ones are nothing. The first one begins with the start.
 pub fn read(r: &mut KaldiReader, format: &Format) -> Result<Fst> {
-    let mut reader = Lines { format, fst: Fst::default(), numbers: FxHashMap::default(), count: 0 };
+    let mut reader = Lines { format, fst: Fst::default(), numbering: Numbering::default() };
     while let Some(line) = r.read_line()? {
         let columns: Vec<&str> = line.split([' ', '\t', '\r']).filter(|column| !column.is_empty()).collect();
         if !columns.is_empty() {
             reader.add(&columns).map_err(|why| r.error(format!("'{line}': {why}")))?;
         }
     }
-    Ok(reader.fst)
+    let Lines { fst, numbering, .. } = reader;
+    if format.keep_numbers { numbering.keep(fst).map_err(|why| r.error(why)) } else { Ok(fst) }
 }
 
 struct Lines<'a> {
     format: &'a Format<'a>,
     fst: Fst,
-    /// The states by their numbers in the text.
-    numbers: FxHashMap<i64, StateId>,
-    count: usize,
+    numbering: Numbering,
 }
 
 impl Lines<'_> {
     /// The error says why the line makes no sense.
     fn add(&mut self, columns: &[&str]) -> std::result::Result<(), String> {
-        self.count += 1;
         let source = self.state(columns[0])?;
         let labels = if self.format.acceptor { 1 } else { 2 };
         match columns.len() {
@@ -73,18 +68,7 @@ impl Lines<'_> {
 
     fn state(&mut self, text: &str) -> std::result::Result<StateId, String> {
         let number = number(text, self.format.states, "state")?;
-        if self.format.keep_numbers {
-            let id = number as usize;
-            if id >= 2 * self.count + GAPS {
-                return Err(format!("state {number} is far beyond the {} lines up to here", self.count));
-            }
-            if self.fst.states.len() <= id {
-                self.fst.states.resize_with(id + 1, Default::default);
-            }
-            return Ok(id as StateId);
-        }
-        let fst = &mut self.fst;
-        Ok(*self.numbers.entry(number).or_insert_with(|| fst.add_state()))
+        Ok(self.numbering.place(&mut self.fst, number))
     }
 }
 
@@ -146,7 +130,8 @@ pub fn write(w: &mut KaldiWriter, fst: &Fst, shown: &Shown) -> Result<()> {
             }
             shown.push_weight(&mut text, arc.weight);
         }
-        if state.is_final() {
+        // A state without lines would be lost.
+        if state.is_final() || state.arcs.is_empty() {
             shown.push(&mut text, i64::from(s), shown.states)?;
             shown.push_weight(&mut text, state.final_weight);
         }
@@ -154,6 +139,24 @@ pub fn write(w: &mut KaldiWriter, fst: &Fst, shown: &Shown) -> Result<()> {
         text.clear();
     }
     Ok(())
+}
+
+/// Writes a line for each state: its number and its distance.
+pub fn write_potentials(w: &mut KaldiWriter, distances: &[f32]) -> Result<()> {
+    for (s, &distance) in distances.iter().enumerate() {
+        let mut text = format!("{s}\t");
+        push_cost(&mut text, distance);
+        text.push('\n');
+        w.write_str(&text)?;
+    }
+    Ok(())
+}
+
+fn push_cost(text: &mut String, cost: f32) {
+    match cost {
+        f32::INFINITY => *text += "Infinity",
+        cost => push_g(text, f64::from(cost), PRECISION),
+    }
 }
 
 impl Shown<'_> {
@@ -172,10 +175,7 @@ impl Shown<'_> {
     fn push_weight(&self, text: &mut String, weight: f32) {
         if weight != 0.0 || self.zero_costs {
             text.push('\t');
-            match weight {
-                f32::INFINITY => *text += "Infinity",
-                weight => push_g(text, f64::from(weight), PRECISION),
-            }
+            push_cost(text, weight);
         }
         text.push('\n');
     }

@@ -8,19 +8,18 @@ use kaldi_io::text::parse_integer;
 use kaldi_io::{IoError, KaldiReader, KaldiWriter};
 
 use crate::fst::{Arc, Fst, StateId};
+use crate::numbering::Numbering;
 use crate::weight::Weight;
 
-/// State numbers may leave gaps, but not so that a short text asks for a lot of memory.
-const GAPS: usize = 1000;
-
-/// Reads from after the key or token up to the empty line or the end of the file.
+/// Reads from after the key or token up to the empty line. An error if the file ends before it: then states or arcs may be
+/// missing.
 pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
     let mut reader = LineReader::new(r)?;
     let mut builder = Builder::default();
     while let Some(line) = reader.next_line()? {
         builder.add(&line).map_err(|why| reader.error(&line, &why))?;
     }
-    Ok(builder.fst)
+    Ok(builder.finish())
 }
 
 /// The lines of one FST.
@@ -39,9 +38,14 @@ impl<'r> LineReader<'r> {
         }
     }
 
-    /// The next line; `None` after the empty line or at the end of the file.
+    /// Returns the next line, or `None` after the empty line. An error at the end of the file.
     pub fn next_line(&mut self) -> kaldi_io::Result<Option<String>> {
-        Ok(self.0.read_line()?.filter(|line| columns(line).next().is_some()))
+        let line = self.0.read_line()?.ok_or_else(|| {
+            self.0.error(
+                "the file ends inside an FST: expected an empty line behind its last line (the file may be cut short)",
+            )
+        })?;
+        Ok(Some(line).filter(|line| columns(line).next().is_some()))
     }
 
     /// Says why a line makes no sense.
@@ -60,20 +64,19 @@ fn columns(line: &str) -> impl Iterator<Item = &str> {
 
 /// Makes an FST from lines.
 pub struct Builder<W> {
-    pub fst: Fst<W>,
-    lines: usize,
+    fst: Fst<W>,
+    numbering: Numbering,
 }
 
 impl<W> Default for Builder<W> {
     fn default() -> Builder<W> {
-        Builder { fst: Fst::default(), lines: 0 }
+        Builder { fst: Fst::default(), numbering: Numbering::default() }
     }
 }
 
 impl<W: Weight> Builder<W> {
     /// Takes a line that is not empty. The error says why it makes no sense.
     pub fn add(&mut self, line: &str) -> Result<(), String> {
-        self.lines += 1;
         let columns: Vec<&str> = columns(line).collect();
         let source = self.state(columns[0])?;
         match (&columns[1..], W::TEXT_IS_ACCEPTOR) {
@@ -109,16 +112,16 @@ impl<W: Weight> Builder<W> {
     }
 
     fn state(&mut self, text: &str) -> Result<StateId, String> {
-        let state = number(text)?;
-        let most = 2 * self.lines + GAPS;
-        let id = usize::try_from(state).map_err(|_| format!("state {state} is negative"))?;
-        if id >= most {
-            return Err(format!("state {state} is far beyond the {} lines up to here", self.lines));
+        match number(text)? {
+            state if state < 0 => Err(format!("state {state} is negative")),
+            state => Ok(self.numbering.place(&mut self.fst, i64::from(state))),
         }
-        if self.fst.states.len() <= id {
-            self.fst.states.resize_with(id + 1, Default::default);
-        }
-        Ok(id as StateId)
+    }
+
+    /// Returns the FST. Its states have the numbers that the lines give them, unless that would take many more states than
+    /// there are; then they have the order of these numbers.
+    pub fn finish(self) -> Fst<W> {
+        self.numbering.sort(self.fst)
     }
 }
 
@@ -172,7 +175,7 @@ fn push_weight<W: Weight>(text: &mut String, weight: &W) {
 
 /// An FST from its text, for tests and tools: lines as above, without those at beginning and end.
 pub fn parse(text: &str) -> kaldi_io::Result<Fst> {
-    let mut r = KaldiReader::from_bytes("FST", format!("\n{text}").into_bytes());
+    let mut r = KaldiReader::from_bytes("FST", format!("\n{text}\n").into_bytes());
     let fst = read(&mut r)?;
     match fst.start {
         None => Err(IoError::Value("an FST without lines".to_owned())),

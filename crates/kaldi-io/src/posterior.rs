@@ -49,7 +49,8 @@ fn read_frames<T>(
 }
 
 fn read_line(r: &mut KaldiReader) -> Result<Posterior> {
-    let line = r.read_line()?.ok_or_else(|| r.error("expected a posterior, found the end of the file"))?;
+    let line = r.read_complete_line()?;
+    let line = line.ok_or_else(|| r.error("expected a posterior, found the end of the file"))?;
     let mut words = line.split_ascii_whitespace();
     let mut posterior = Vec::new();
     let bad = |word: &str| r.error(format!("expected frames like '[ 3 0.5 7 0.5 ]', found '{word}'"));

@@ -51,6 +51,9 @@ pub struct KaldiReader {
     recorder: Option<Box<Recorder>>,
 }
 
+/// The name of standard input in messages.
+const STANDARD_INPUT: &str = "standard input";
+
 impl KaldiReader {
     /// Opens an rxfilename and detects the binary header.
     pub fn open(rxfilename: &str) -> Result<Self> {
@@ -62,7 +65,7 @@ impl KaldiReader {
     /// Opens an rxfilename without looking for a header: archives, scripts, OpenFst files.
     pub fn open_raw(rxfilename: &str) -> Result<Self> {
         let parsed = RxFilename::parse(rxfilename)?;
-        let name = crate::filename::printable(rxfilename, "standard input");
+        let name = crate::filename::printable(rxfilename, STANDARD_INPUT);
         let (source, position) =
             Source::open(&parsed).map_err(|source| IoError::Open { name: name.clone(), source })?;
         Ok(Self::new(name, source, vec![0; BUFFER_SIZE], position))
@@ -104,7 +107,7 @@ impl KaldiReader {
     /// usually lie in one archive.
     pub(crate) fn reopen(&mut self, rxfilename: &str) -> Result<()> {
         let parsed = RxFilename::parse(rxfilename)?;
-        let name = crate::filename::printable(rxfilename, "standard input");
+        let name = crate::filename::printable(rxfilename, STANDARD_INPUT);
         let offset = match &parsed {
             RxFilename::Offset(path, offset) if self.source.is_file(path) => *offset,
             _ => {
@@ -432,6 +435,23 @@ impl KaldiReader {
 
     /// The rest of the line without its `\n`, which is consumed; `None` at the end of the file.
     pub fn read_line(&mut self) -> Result<Option<String>> {
+        Ok(self.read_line_and_end()?.map(|(line, _)| line))
+    }
+
+    /// Does what [`read_line`](Self::read_line) does for lines that programs write: one that the end of the file cuts off is an
+    /// error.
+    pub fn read_complete_line(&mut self) -> Result<Option<String>> {
+        match self.read_line_and_end()? {
+            None => Ok(None),
+            Some((line, true)) => Ok(Some(line)),
+            Some((_, false)) => Err(self.error(
+                "the file ends inside a line: expected a line break behind the last value (the file may be cut short)",
+            )),
+        }
+    }
+
+    /// Returns the rest of the line, and true if it ends with `\n`.
+    fn read_line_and_end(&mut self) -> Result<Option<(String, bool)>> {
         if self.at_eof()? {
             return Ok(None);
         }
@@ -448,11 +468,28 @@ impl KaldiReader {
                 let number = self.line;
                 self.next_byte()?;
                 self.last_line = (self.position, number);
-                return Ok(Some(text));
+                return Ok(Some((text, true)));
             }
         }
         self.last_line = (self.position, self.line);
-        self.to_utf8(line, "line").map(Some)
+        Ok(Some((self.to_utf8(line, "line")?, false)))
+    }
+
+    /// Finds an error if nothing has been read and there is nothing to read. `expected` names what should be there, as in "an
+    /// OpenFst file".
+    ///
+    /// For a pipe whose command failed, the error is that failure.
+    pub fn check_not_empty(&mut self, expected: &str) -> Result<()> {
+        if self.position > 0 || !self.at_eof()? {
+            return Ok(());
+        }
+        if self.is_pipe() {
+            self.source.close()?;
+            return Err(self.error(format!("the command wrote nothing, expected {expected}")));
+        }
+        let hint =
+            if self.name == STANDARD_INPUT { " (a program before this one may have failed)" } else { "" };
+        Err(self.error(format!("there is nothing in it{hint}, expected {expected}")))
     }
 
     /// Reads one raw byte.

@@ -3,11 +3,14 @@
 use crate::error::{IoError, Position, Result};
 use crate::reader::KaldiReader;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-/// Names by number.
+/// Names by number. If several names share a number, the number has the first of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SymbolTable {
     names: HashMap<i64, String>,
+    /// Names whose number has another name already.
+    further: Vec<(String, i64)>,
 }
 
 impl SymbolTable {
@@ -20,11 +23,11 @@ impl SymbolTable {
 
     /// Reads to the end of the file. Empty lines are nothing.
     pub fn read(r: &mut KaldiReader) -> Result<SymbolTable> {
-        let mut names = HashMap::new();
+        let mut table = SymbolTable::default();
         loop {
             // The line that a message names is the one that begins here.
             let at_line = r.line();
-            let Some(line) = r.read_line()? else { return Ok(SymbolTable { names }) };
+            let Some(line) = r.read_line()? else { return Ok(table) };
             let bad = |message: String| {
                 Err(IoError::Format { name: r.name().to_owned(), position: Position::Line(at_line), message })
             };
@@ -37,8 +40,11 @@ impl SymbolTable {
             let Some((number, name)) = entry.filter(|(number, _)| *number >= 0) else {
                 return bad(format!("expected a name and a number, found '{line}'"));
             };
-            if let Some(other) = names.insert(number, name) {
-                return bad(format!("'{other}' has the number {number} already"));
+            match table.names.entry(number) {
+                Entry::Vacant(place) => {
+                    place.insert(name);
+                }
+                Entry::Occupied(_) => table.further.push((name, number)),
             }
         }
     }
@@ -49,7 +55,9 @@ impl SymbolTable {
 
     /// The lowest number with a name. It looks at all names.
     pub fn number(&self, name: &str) -> Option<i64> {
-        self.names.iter().filter(|(_, known)| *known == name).map(|(&number, _)| number).min()
+        let first = self.names.iter().filter(|(_, known)| *known == name).map(|(&number, _)| number);
+        let further = self.further.iter().filter(|(known, _)| known == name).map(|&(_, number)| number);
+        first.chain(further).min()
     }
 }
 
@@ -69,13 +77,19 @@ mod tests {
     }
 
     #[test]
+    fn names_that_share_a_number() {
+        let table = read("a 1\n<s> 2\n</s> 2\n").unwrap();
+        assert_eq!(table.name(2), Some("<s>"));
+        assert_eq!(["<s>", "</s>", "b"].map(|name| table.number(name)), [Some(2), Some(2), None]);
+    }
+
+    #[test]
     fn wrong_lines() {
         for (text, words) in [
             ("a 1\nb\n", "phones.txt, line 2: expected a name and a number, found 'b'"),
             ("a x\n", "line 1: expected a name and a number, found 'a x'"),
             ("a -1\n", "found 'a -1'"),
             ("a 1 2\n", "found 'a 1 2'"),
-            ("a 1\nb 1\n", "line 2: 'a' has the number 1 already"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

@@ -86,6 +86,7 @@ fn write<W: Weight>(w: &mut KaldiWriter, lattice: &Fst<W>) -> kaldi_io::Result<(
 const MAGIC: u8 = 0xD6;
 
 fn read(r: &mut KaldiReader, want_compact: bool) -> kaldi_io::Result<Found> {
+    r.check_not_empty("a lattice")?;
     match r.peek_byte()? {
         None => Err(r.error("expected a lattice, found the end of the file")),
         Some(MAGIC) => {
@@ -156,9 +157,9 @@ fn read_text(r: &mut KaldiReader, want_compact: bool) -> kaldi_io::Result<Found>
         }
     }
     Ok(match (lattice, compact) {
-        (Some(lattice), None) => Found::Lattice(lattice.fst),
-        (None, Some(compact)) => Found::Compact(compact.fst),
-        (_, Some(compact)) if want_compact => Found::Compact(compact.fst),
-        (lattice, _) => Found::Lattice(lattice.map(|builder| builder.fst).unwrap_or_default()),
+        (Some(lattice), None) => Found::Lattice(lattice.finish()),
+        (None, Some(compact)) => Found::Compact(compact.finish()),
+        (_, Some(compact)) if want_compact => Found::Compact(compact.finish()),
+        (lattice, _) => Found::Lattice(lattice.map(Builder::finish).unwrap_or_default()),
     })
 }

@@ -10,6 +10,9 @@ pub(super) const MAGIC: i32 = 2125658996;
 pub(super) const LONGEST_NAME: i32 = 1 << 20;
 
 /// Names and their numbers, in the order in which they came; numbers are not negative.
+///
+/// Several names may share a number, as `<s>` and `</s>` do in tables that were relabelled for look-ahead composition. The
+/// number then has the first of these names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols {
     /// What the table is called in files: usually the file that it comes from.
@@ -62,13 +65,12 @@ impl Symbols {
         })
     }
 
-    /// Adds a name with its number. An error if one of them has another partner already.
+    /// Adds a name with its number. An error if the name has another number already.
     pub fn add(&mut self, name: &str, number: i64) -> Result<(), String> {
-        match (self.number(name), self.name(number)) {
-            (Some(known), _) if known == number => Ok(()),
-            (Some(known), _) => Err(format!("'{name}' has the numbers {known} and {number}")),
-            (None, Some(other)) => Err(format!("'{other}' and '{name}' have the same number {number}")),
-            (None, None) => {
+        match self.number(name) {
+            Some(known) if known == number => Ok(()),
+            Some(known) => Err(format!("'{name}' has the numbers {known} and {number}")),
+            None => {
                 self.push(name, number);
                 Ok(())
             }
@@ -78,7 +80,7 @@ impl Symbols {
     fn push(&mut self, name: &str, number: i64) {
         self.available = self.available.max(number.saturating_add(1));
         self.numbers.insert(name.to_owned(), number);
-        self.positions.insert(number, self.entries.len());
+        self.positions.entry(number).or_insert(self.entries.len());
         self.entries.push((name.to_owned(), number));
     }
 

@@ -5,3 +5,4 @@ mod graph_operations;
 mod look_ahead;
 mod operations;
 mod rustfst_oracle;
+mod state_numbers;

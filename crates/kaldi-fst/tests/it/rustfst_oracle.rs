@@ -31,10 +31,10 @@ fn here(fst: &Other) -> Fst {
 }
 
 /// Pairs of input and output labels, to the least cost of any path with them.
-type Language = BTreeMap<(Vec<i32>, Vec<i32>), f32>;
+pub type Language = BTreeMap<(Vec<i32>, Vec<i32>), f32>;
 
 /// All pairs of label sequences that an acyclic FST accepts.
-fn language(fst: &Fst) -> Language {
+pub fn language(fst: &Fst) -> Language {
     fn visit(fst: &Fst, state: u32, labels: &(Vec<i32>, Vec<i32>), cost: f32, out: &mut Language) {
         let data = fst.state(state);
         if data.is_final() {
@@ -56,7 +56,7 @@ fn language(fst: &Fst) -> Language {
 }
 
 #[track_caller]
-fn assert_same(ours: &Fst, theirs: &Fst) {
+pub fn assert_same(ours: &Fst, theirs: &Fst) {
     let (ours, theirs) = (language(ours), language(theirs));
     assert_eq!(ours.len(), theirs.len());
     for ((labels, cost), (other_labels, other_cost)) in ours.iter().zip(&theirs) {
@@ -66,7 +66,7 @@ fn assert_same(ours: &Fst, theirs: &Fst) {
 }
 
 /// Acyclic, with up to seven states in topological order and weights that add up without rounding.
-fn random(rng: &mut fastrand::Rng, epsilons: f64, transducer: bool) -> Fst {
+pub fn random(rng: &mut fastrand::Rng, epsilons: f64, transducer: bool) -> Fst {
     let states = rng.u32(1..8);
     let label = |rng: &mut fastrand::Rng| if rng.f64() < epsilons { EPSILON } else { rng.i32(1..4) };
     let mut fst = Fst { start: Some(0), ..Fst::default() };

@@ -100,6 +100,7 @@ pub fn read_arpa(
     consumer: &mut impl NgramConsumer,
     events: &mut dyn FnMut(Event),
 ) -> Result<()> {
+    r.check_not_empty("a language model in the ARPA format")?;
     let mut reader = Reader { r, options, events, number: 0, line: String::new(), warnings: 0 };
     reader.read(consumer)
 }
@@ -318,7 +319,10 @@ impl Reader<'_> {
             return Err(Wrong::Error("Invalid n-gram data line".to_owned()));
         }
         let natural = |what: &str, text: &str| match parse_real(text) {
-            Some(value) if !value.is_nan() => Ok((f64::from(value as f32) * LN_10) as f32),
+            // A probability may be 0, but a cost of minus infinity is no weight of an FST.
+            Some(value) if !value.is_nan() && f64::from(value as f32) * LN_10 < f64::from(f32::MAX) => {
+                Ok((f64::from(value as f32) * LN_10) as f32)
+            }
             _ => Err(Wrong::Error(format!("invalid {what} '{text}'"))),
         };
         ngram.log_prob = natural("n-gram logprob", columns[0])?;

@@ -24,9 +24,9 @@ fn expect_newline(r: &mut KaldiReader) -> Result<()> {
     Ok(())
 }
 
-/// The rest of the line; the end of the file is only an error if nothing comes before it.
+/// Returns the rest of a line of numbers. Without its line break the last number may be the beginning of another one.
 fn rest_of_line(r: &mut KaldiReader) -> Result<String> {
-    r.read_line()?.ok_or_else(|| r.error("expected a line of values, found the end of the file"))
+    r.read_complete_line()?.ok_or_else(|| r.error("expected a line of values, found the end of the file"))
 }
 
 /// Words are text, also in a table that was written as binary.
@@ -297,7 +297,9 @@ impl Holder for TokenVectorHolder {
 
     fn read(r: &mut KaldiReader) -> Result<Vec<String>> {
         begin_text(r)?;
-        let line = rest_of_line(r)?;
+        // Texts come from editors, which may leave out the last line break.
+        let line =
+            r.read_line()?.ok_or_else(|| r.error("expected a line of words, found the end of the file"))?;
         let words = line.split(|c: char| c.is_ascii() && is_space(c as u8));
         Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
     }

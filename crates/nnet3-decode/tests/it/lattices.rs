@@ -82,7 +82,7 @@ fn what_is_refused() {
         ("\n0 -1 5 1,1,1\n", "state -1 is negative"),
         ("\n0 1 5 1,1,1\n0 1 5 5 1,1\n", "'5 5'"),
         ("key", "expected a lattice, which begins with"),
-        ("", "found the end of the file"),
+        ("", "there is nothing in it, expected a lattice"),
     ] {
         let error = read::<CompactLatticeHolder>(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(why) || why == "'5 5'" && error.contains("line 3"), "{text}: {error}");
@@ -92,6 +92,88 @@ fn what_is_refused() {
     let error = read::<CompactLatticeHolder>(&other).unwrap_err().to_string();
     assert!(error.contains("'compactlattice99'"), "{error}");
     assert!(read::<CompactLatticeHolder>(&COMPACT[..150]).is_err());
+}
+
+/// A random lattice: its states are in topological order, each arc has a word or none.
+fn random_compact_lattice(rng: &mut fastrand::Rng) -> CompactLattice {
+    let count = rng.u32(2..12);
+    let weight = |rng: &mut fastrand::Rng| {
+        let costs = LatticeWeight::new(rng.i32(-20..20) as f32 / 4.0, rng.i32(-20..20) as f32 / 4.0);
+        CompactLatticeWeight::new(costs, (0..rng.usize(0..4)).map(|_| rng.i32(1..50)).collect())
+    };
+    let mut lattice = CompactLattice { start: Some(0), ..CompactLattice::default() };
+    for s in 0..count {
+        lattice.add_state();
+        for next in s + 1..count {
+            if rng.f64() < 0.5 {
+                let arc = Arc::new(rng.i32(0..5), weight(rng), next);
+                lattice.state_mut(s).arcs.push(arc);
+            }
+        }
+        if rng.f64() < 0.3 {
+            lattice.state_mut(s).final_weight = weight(rng);
+        }
+    }
+    lattice
+}
+
+/// States in another order, in all forms and both kinds.
+#[test]
+fn state_numbers_in_any_order() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    for _ in 0..200 {
+        let lattice = random_compact_lattice(&mut rng);
+        let mut places: Vec<u32> = (0..lattice.states.len() as u32).collect();
+        rng.shuffle(&mut places);
+        let mut moved = CompactLattice { start: Some(places[0]), states: lattice.states.clone() };
+        for (state, &place) in lattice.states.iter().zip(&places) {
+            *moved.state_mut(place) = state.clone();
+            moved.state_mut(place).arcs.iter_mut().for_each(|arc| arc.next = places[arc.next as usize]);
+        }
+        let plain = expand(&moved);
+        for binary in [false, true] {
+            let file = written::<CompactLatticeHolder>(binary, &moved);
+            assert_eq!(read::<CompactLatticeHolder>(&file).unwrap(), moved);
+            assert_eq!(read::<LatticeHolder>(&file).unwrap(), plain);
+            let file = written::<LatticeHolder>(binary, &plain);
+            assert_eq!(read::<LatticeHolder>(&file).unwrap(), plain);
+        }
+        // The same with other numbers, far apart, in the same order.
+        let text = String::from_utf8(written::<CompactLatticeHolder>(false, &moved)).unwrap();
+        let far = |number: &str| format!("{}", number.parse::<u32>().unwrap() * 150_000_000 + 7);
+        let numbered = |line: &str| {
+            let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            columns[0] = far(&columns[0]);
+            if columns.len() > 2 {
+                columns[1] = far(&columns[1]);
+            }
+            columns.join("\t")
+        };
+        let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { numbered(line) });
+        let text = lines.map(|line| line + "\n").collect::<String>();
+        assert_eq!(read::<CompactLatticeHolder>(text.as_bytes()).unwrap(), moved);
+    }
+}
+
+/// As lattice-lmrescore-const-arpa writes lattices: the first state has an arc to a state that comes far below.
+#[test]
+fn a_far_state_in_the_first_line() {
+    let mut text = String::from("\n0\t1999\t7\t1,2,3_4\n");
+    (1..1999).for_each(|s| text += &format!("{s}\t{}\t7\t1,2,3_4\n", s + 1));
+    text += "0\t1\t7\t1,2,3_4\n1999\t0,0,\n\n";
+    let lattice = read::<CompactLatticeHolder>(text.as_bytes()).unwrap();
+    assert_eq!((lattice.states.len(), lattice.num_arcs()), (2000, 2000));
+    assert_eq!(lattice.state(0).arcs.iter().map(|arc| arc.next).collect::<Vec<_>>(), [1999, 1]);
+}
+
+#[test]
+fn texts_that_are_cut_short() {
+    for text in [COMPACT_TEXT, TEXT] {
+        for end in 0..text.len() {
+            let error = read::<CompactLatticeHolder>(&text.as_bytes()[..end]).unwrap_err().to_string();
+            assert!(error.starts_with("lattice, line "), "{end}: {error}");
+        }
+    }
 }
 
 #[test]
@@ -257,7 +339,7 @@ fn posteriors_are_shares_of_paths() {
 
 #[test]
 fn cycles_are_errors() {
-    let mut lattice: CompactLattice = read::<CompactLatticeHolder>(b"\n0 1 1\n1 0 2\n1\n").unwrap();
+    let mut lattice: CompactLattice = read::<CompactLatticeHolder>(b"\n0 1 1\n1 0 2\n1\n\n").unwrap();
     assert!(!order::top_sort(&mut lattice));
     assert!(prune::prune(&mut lattice, 1.0).is_err());
     assert!(determinize_connected(&mut expand(&lattice), 1.0, &Options::default()).is_err());

@@ -1,0 +1,82 @@
+//! State numbers of text: they come in any order, with any gaps, and take only as much memory as there are states.
+
+use rustc_hash::FxHashMap;
+
+use crate::fst::{Fst, StateId};
+use crate::weight::Weight;
+
+/// The states of a text by their numbers. While lines are read, states have places in the order in which they come.
+#[derive(Debug, Default)]
+pub(crate) struct Numbering {
+    places: FxHashMap<i64, StateId>,
+    /// The number of each place.
+    numbers: Vec<i64>,
+}
+
+/// Gaps that are filled with states without arcs however few states there are.
+const FREE_GAPS: i64 = 1000;
+/// Numbers up to this many times the number of states stay as they are.
+const SPARSE: i64 = 4;
+
+/// Bounds where numbers must stay as they are: states for each state of the text, and states in any case.
+const KEPT_SPARSE: i64 = 64;
+const KEPT_FREE: i64 = 1 << 20;
+
+impl Numbering {
+    /// Returns the place of the state with a number, which is added to the FST if it is new.
+    pub fn place<W: Weight>(&mut self, fst: &mut Fst<W>, number: i64) -> StateId {
+        *self.places.entry(number).or_insert_with(|| {
+            self.numbers.push(number);
+            fst.add_state()
+        })
+    }
+
+    /// Puts the states in the order of their numbers.
+    ///
+    /// A state gets exactly its number if the gaps are small; states without arcs fill them. Otherwise the gaps are closed.
+    pub fn sort<W: Weight>(self, fst: Fst<W>) -> Fst<W> {
+        let keeps_gaps = self.largest() < SPARSE * self.count() + FREE_GAPS;
+        self.arrange(fst, keeps_gaps)
+    }
+
+    /// Gives each state exactly its number. The error says that the largest number asks for too many states.
+    pub fn keep<W: Weight>(self, fst: Fst<W>) -> Result<Fst<W>, String> {
+        let (largest, count) = (self.largest(), self.count());
+        if largest >= KEPT_SPARSE * count + KEPT_FREE {
+            return Err(format!(
+                "state {largest} is the largest of {count} states, so to keep the numbers would take {} states",
+                largest.saturating_add(1)
+            ));
+        }
+        Ok(self.arrange(fst, true))
+    }
+
+    fn largest(&self) -> i64 {
+        self.numbers.iter().copied().max().unwrap_or(-1)
+    }
+
+    fn count(&self) -> i64 {
+        self.numbers.len() as i64
+    }
+
+    fn arrange<W: Weight>(self, mut fst: Fst<W>, keeps_gaps: bool) -> Fst<W> {
+        if self.numbers.iter().enumerate().all(|(place, &number)| number == place as i64) {
+            return fst;
+        }
+        let mut order: Vec<StateId> = (0..self.numbers.len() as StateId).collect();
+        order.sort_unstable_by_key(|&place| self.numbers[place as usize]);
+        let mut ids = vec![0; order.len()];
+        for (rank, &place) in order.iter().enumerate() {
+            let number = self.numbers[place as usize];
+            ids[place as usize] = if keeps_gaps { number as StateId } else { rank as StateId };
+        }
+        let states = std::mem::take(&mut fst.states);
+        fst.states.resize_with(ids.iter().max().map_or(0, |&last| last as usize + 1), Default::default);
+        for (mut state, &id) in states.into_iter().zip(&ids) {
+            state.arcs.iter_mut().for_each(|arc| arc.next = ids[arc.next as usize]);
+            fst.states[id as usize] = state;
+        }
+        fst.start = fst.start.map(|place| ids[place as usize]);
+        fst
+    }
+}
