@@ -28,8 +28,16 @@ pub enum Error {
     NotConnected { state: StateId },
     #[error("one input has two outputs: the labels {first:?} and the labels {second:?}")]
     NotFunctional { first: Vec<i32>, second: Vec<i32> },
+    #[error("the FST is not an n-gram model with back-off: state {state}: {problem}")]
+    NotNgram { state: StateId, problem: String },
     #[error("{file}: {problem}")]
     BrokenFile { file: String, problem: String },
+    #[error("state {state} is on a cycle of negative cost, or behind one, so there is no cheapest path")]
+    NegativeCycle { state: StateId },
+    #[error("the rule with label {label} calls itself, so it cannot be expanded")]
+    Recursive { label: i32 },
+    #[error("the largest label is {}, so there is no number for another one", i32::MAX)]
+    NoLabelLeft,
     #[error("there would be more than {limit} states")]
     TooManyStates { limit: usize },
 }

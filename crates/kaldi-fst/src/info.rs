@@ -3,7 +3,6 @@
 use crate::fst::{Arc, EPSILON, Fst};
 use crate::ops::Side;
 use crate::ops::components::Components;
-use rustc_hash::FxHashMap;
 
 /// Counts over states and arcs.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -61,11 +60,12 @@ fn multiplicity(fst: &Fst, side: Side) -> f64 {
         return 0.0;
     }
     let mut sum = 0usize;
-    let mut counts: FxHashMap<i32, usize> = FxHashMap::default();
+    let mut labels: Vec<i32> = Vec::new();
     for state in &fst.states {
-        counts.clear();
-        state.arcs.iter().for_each(|arc| *counts.entry(side.label(arc)).or_default() += 1);
-        sum += counts.values().map(|count| count * count).sum::<usize>();
+        labels.clear();
+        labels.extend(state.arcs.iter().map(|arc| side.label(arc)));
+        labels.sort_unstable();
+        sum += labels.chunk_by(|a, b| a == b).map(|same| same.len() * same.len()).sum::<usize>();
     }
     sum as f64 / arcs as f64
 }

@@ -4,6 +4,7 @@
 //! Unless something else is said, a [weight](Weight) is a cost (the tropical semiring): the smaller of two alternatives
 //! counts, costs along a path add up, infinity means "not at all".
 
+pub mod draw;
 pub mod error;
 pub mod flat;
 pub mod fst;

@@ -6,7 +6,7 @@
 //! a final weight is an element with -1 for label and state, before the arcs of its state.
 //!
 //! Two more types are what graphs are composed of while decoding: [`read_look_ahead`] reads `olabel_lookahead`, [`read_with_names`]
-//! reads `ngram`.
+//! reads `ngram`. All other functions here that return an [`Fst`] read them too, as the states and arcs that they stand for.
 //!
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
@@ -26,10 +26,10 @@ use crate::fst::{Arc, Fst, State, StateId};
 use crate::mapped::words;
 use crate::properties;
 use crate::weight::Weight;
-pub use constant::write_const;
+pub use constant::{write_const, write_const_with_symbols};
 pub use flat::{read_flat, read_flat_fst};
 use header::Header;
-pub use look_ahead::{read_look_ahead, write_look_ahead};
+pub use look_ahead::{read_look_ahead, write_look_ahead, write_look_ahead_with_symbols};
 pub use names::Names;
 pub use ngram::write_ngrams;
 use raw::read_raw;
@@ -92,13 +92,41 @@ pub fn read_after<W: Weight>(
         VECTOR => read_vector_states(r, header, weight)?,
         CONST => constant::read_states(r, header, weight)?,
         COMPACT_ACCEPTOR => read_compact_states(r, header, weight)?,
+        NGRAM => {
+            let fst = ngram::read_after_header(r, header)?;
+            return from_costs(r, header, Fst::from(&fst));
+        }
+        OLABEL_LOOKAHEAD => {
+            let fst = look_ahead::read_after_header(r, header)?;
+            return from_costs(r, header, look_ahead::unpacked(&fst.fst));
+        }
         other => {
             return Err(r.error(format!(
-                "expected an FST of type '{VECTOR}', '{CONST}' or '{COMPACT_ACCEPTOR}', found '{other}'"
+                "expected an FST of type '{VECTOR}', '{CONST}', '{COMPACT_ACCEPTOR}', '{NGRAM}' or '{OLABEL_LOOKAHEAD}', \
+                 found '{other}'"
             )));
         }
     };
     check(r, header, states)
+}
+
+/// Gives an FST with costs the weights that the caller wants.
+fn from_costs<W: Weight>(r: &KaldiReader, header: &Header, fst: Fst) -> kaldi_io::Result<Fst<W>> {
+    let weight = |cost| {
+        W::from_cost(cost).ok_or_else(|| {
+            let (wanted, found) = (W::ARC_TYPE, &header.fst_type);
+            r.error(format!("expected an FST with arcs of type '{wanted}', found one of type '{found}'"))
+        })
+    };
+    let mut out = Fst { start: fst.start, states: Vec::with_capacity(fst.states.len()) };
+    for state in fst.states {
+        let mut arcs = Vec::with_capacity(state.arcs.len());
+        for Arc { ilabel, olabel, weight: cost, next } in state.arcs {
+            arcs.push(Arc { ilabel, olabel, weight: weight(cost)?, next });
+        }
+        out.states.push(State { final_weight: weight(state.final_weight)?, arcs });
+    }
+    Ok(out)
 }
 
 /// States may be named before they are read, so what the numbers say is checked at the end.

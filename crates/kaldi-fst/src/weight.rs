@@ -29,6 +29,12 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
         *self == Self::one()
     }
 
+    /// Returns the weight for a cost; `None` if files of the types `ngram` and `olabel_lookahead`, which have costs, do not hold
+    /// such weights.
+    fn from_cost(_cost: f32) -> Option<Self> {
+        None
+    }
+
     /// Whether the value makes sense as a weight.
     fn is_member(&self) -> bool;
 
@@ -61,6 +67,10 @@ impl Weight for f32 {
 
     fn zero() -> f32 {
         f32::INFINITY
+    }
+
+    fn from_cost(cost: f32) -> Option<f32> {
+        Some(cost)
     }
 
     fn is_member(&self) -> bool {

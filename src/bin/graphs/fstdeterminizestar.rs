@@ -32,6 +32,7 @@ impl Options {
             semiring: if self.use_log { Semiring::Log } else { Semiring::Tropical },
             delta: self.delta,
             most_states: usize::try_from(self.max_states).ok().filter(|&limit| limit > 0),
+            ..DeterminizeStar::default()
         };
         ops::determinize_star(fst, options).map_err(|error| match error {
             Error::NotFunctional { .. } => {

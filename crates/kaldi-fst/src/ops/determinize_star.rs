@@ -17,6 +17,7 @@ use crate::fst::{Arc, EPSILON, Fst, State, StateId};
 use crate::ops::arc_sort::sort_arcs;
 use crate::ops::labels::Side;
 use crate::ops::semiring::{Semiring, approximately_equal};
+use crate::ops::shortest_distance::check_cycles;
 use closure::Closure;
 use strings::{StringId, Strings};
 
@@ -32,11 +33,42 @@ pub struct DeterminizeStar {
     pub delta: f32,
     /// If this is given, more states are an error as soon as there are as many.
     pub most_states: Option<usize>,
+    /// Inputs that have several outputs.
+    pub ambiguity: Ambiguity,
+    /// The input label of the arcs that write what is left to write at the end of a path.
+    pub end_label: i32,
+}
+
+/// What to do about an input that has several outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ambiguity {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// The output of the cheapest path counts.
+    Cheapest,
 }
 
 impl Default for DeterminizeStar {
     fn default() -> DeterminizeStar {
-        DeterminizeStar { semiring: Semiring::Tropical, delta: DELTA, most_states: None }
+        DeterminizeStar {
+            semiring: Semiring::Tropical,
+            delta: DELTA,
+            most_states: None,
+            ambiguity: Ambiguity::Refuse,
+            end_label: EPSILON,
+        }
+    }
+}
+
+impl Ambiguity {
+    /// Returns one of two outputs of the same input; the second number of each is its cost.
+    fn choose(self, strings: &Strings, first: (StringId, f32), second: (StringId, f32)) -> Result<StringId> {
+        match self {
+            Ambiguity::Refuse => strings.check_same(first.0, second.0).map(|()| first.0),
+            Ambiguity::Cheapest if second.1 < first.1 => Ok(second.0),
+            Ambiguity::Cheapest => Ok(first.0),
+        }
     }
 }
 
@@ -62,11 +94,13 @@ struct StringArc {
 /// The FST with at most one arc of each input label from each state and empty inputs only where more than one label is
 /// written at once: there arcs without input follow. Arcs are in the order of input labels.
 ///
-/// An error if one input has two outputs. Does not end for inputs that have no deterministic equivalent, unless the number
+/// An error if one input has two outputs, unless `ambiguity` says otherwise (this only for FSTs without arcs without input), and
+/// if arcs without input form a cycle of negative cost. Does not end for inputs that have no deterministic equivalent, unless the number
 /// of states is limited.
 pub fn determinize_star(mut fst: Fst, options: DeterminizeStar) -> Result<Fst> {
     sort_arcs(&mut fst, Side::Input);
     let Some(start) = fst.start else { return Ok(Fst::default()) };
+    check_cycles(&fst, options.delta, |arc| arc.ilabel == EPSILON)?;
     let mut subsets = Subsets::new(&fst, options);
     subsets.scratch.push(Element { state: start, string: Strings::EMPTY, weight: 0.0 });
     subsets.find();
@@ -190,13 +224,17 @@ impl<'f> Subsets<'f> {
             end = Some(match end {
                 None => (element.string, weight),
                 Some((string, other)) => {
-                    self.strings.check_same(string, element.string)?;
+                    let string = self.options.ambiguity.choose(
+                        &self.strings,
+                        (string, other),
+                        (element.string, weight),
+                    )?;
                     (string, self.options.semiring.plus(other, weight))
                 }
             });
         }
         self.arcs.extend(end.map(|(string, weight)| StringArc {
-            ilabel: EPSILON,
+            ilabel: self.options.end_label,
             string,
             weight,
             next: None,
@@ -206,12 +244,13 @@ impl<'f> Subsets<'f> {
 
     /// `reached` is sorted by state.
     fn add_arc(&mut self, reached: &[(i32, Element)]) -> Result<()> {
-        let semiring = self.options.semiring;
+        let DeterminizeStar { semiring, ambiguity, .. } = self.options;
         self.scratch.clear();
         for (_, element) in reached {
             match self.scratch.last_mut() {
                 Some(same) if same.state == element.state => {
-                    self.strings.check_same(same.string, element.string)?;
+                    let (old, new) = ((same.string, same.weight), (element.string, element.weight));
+                    same.string = ambiguity.choose(&self.strings, old, new)?;
                     same.weight = semiring.plus(same.weight, element.weight);
                 }
                 _ => self.scratch.push(*element),
@@ -232,6 +271,7 @@ impl<'f> Subsets<'f> {
 
     /// The result; arcs that write several labels become chains through states that are added behind the others.
     fn finish(self) -> Fst {
+        let end_label = self.options.end_label;
         let mut out = Fst { start: Some(0), ..Fst::default() };
         out.states = self
             .arc_ranges
@@ -248,7 +288,8 @@ impl<'f> Subsets<'f> {
                 for &olabel in &labels[..through] {
                     let next = out.add_state();
                     out.state_mut(from).arcs.push(Arc { ilabel, olabel, weight, next });
-                    (from, ilabel, weight) = (next, EPSILON, 0.0);
+                    let further = if arc.next.is_some() { EPSILON } else { end_label };
+                    (from, ilabel, weight) = (next, further, 0.0);
                 }
                 let state = out.state_mut(from);
                 match arc.next {

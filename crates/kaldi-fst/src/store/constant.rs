@@ -7,7 +7,7 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::header::Header;
 use super::raw::read_raw;
-use super::{CONST, check_start, read_arc, write_arc};
+use super::{CONST, Symbols, check_start, read_arc, write_arc};
 use crate::fst::{EPSILON, Fst, State, StateId};
 use crate::mapped::{MappedFst, STATE_BYTES, words};
 use crate::properties;
@@ -83,9 +83,20 @@ pub(super) fn map(r: &KaldiReader, header: &Header) -> Option<MappedFst> {
 
 /// Writes an FST of type `const`. If `aligned`, states and arcs begin at multiples of 16 bytes.
 pub fn write_const<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>, aligned: bool) -> kaldi_io::Result<()> {
+    write_const_with_symbols(w, fst, aligned, [None, None])
+}
+
+/// Does what [`write_const`] does, with tables of input and output symbols.
+pub fn write_const_with_symbols<W: Weight>(
+    w: &mut KaldiWriter,
+    fst: &Fst<W>,
+    aligned: bool,
+    symbols: [Option<Symbols>; 2],
+) -> kaldi_io::Result<()> {
     let properties = properties::compute(fst) | properties::EXPANDED;
     let mut header = Header::of(fst, CONST, properties, fst.num_arcs() as i64);
     header.aligned = aligned;
+    header.symbols = symbols;
     header.write(w)?;
     header.pad(w)?;
     let mut first = 0u32;

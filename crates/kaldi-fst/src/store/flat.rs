@@ -5,7 +5,7 @@ use kaldi_io::KaldiReader;
 use super::constant::read_bounds;
 use super::header::Header;
 use super::raw::read_raw;
-use super::{CONST, VECTOR, read_after};
+use super::{COMPACT_ACCEPTOR, CONST, VECTOR, read_after};
 use crate::flat::FlatFst;
 use crate::fst::Arc;
 use crate::mapped::{ARC_BYTES, PackedArc};
@@ -49,7 +49,13 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
             read_arcs(r, total, &mut flat.arcs, &mut [[0; ARC_BYTES]; BLOCK])?;
         }
         VECTOR => read_vector(r, header, &mut flat)?,
-        _ => return Ok(FlatFst::from(&read_after(r, header, f32::read)?)),
+        COMPACT_ACCEPTOR => return Ok(FlatFst::from(&read_after(r, header, f32::read)?)),
+        // Graphs that are only halves, or whose labels are not words, must not be taken for whole ones.
+        other => {
+            return Err(r.error(format!(
+                "expected an FST of type '{VECTOR}', '{CONST}' or '{COMPACT_ACCEPTOR}', found '{other}'"
+            )));
+        }
     }
     check(r, header, flat)
 }

@@ -5,10 +5,11 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::header::Header;
 use super::raw::{read_i32, read_i64, read_raw};
-use super::{OLABEL_LOOKAHEAD, flat, write_const};
+use super::{OLABEL_LOOKAHEAD, Symbols, flat, write_const};
 use crate::flat::FlatFst;
 use crate::fst::{Fst, State};
 use crate::look_ahead::{LookAheadFst, Reach};
+use crate::weight::Weight;
 
 /// What stands before an FST that has something else behind it.
 const ADD_ON_MAGIC: i32 = 446681434;
@@ -21,6 +22,15 @@ pub fn read_look_ahead(r: &mut KaldiReader) -> kaldi_io::Result<LookAheadFst> {
         return Err(r.error(format!(
             "expected an FST of type '{OLABEL_LOOKAHEAD}', as OpenFst's fstconvert makes it of HCL, found '{found}'"
         )));
+    }
+    read_after_header(r, &header)
+}
+
+/// Reads what is behind the symbol tables.
+pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<LookAheadFst> {
+    if header.arc_type != f32::ARC_TYPE {
+        let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);
+        return Err(r.error(format!("expected an FST with arcs of type '{wanted}', found '{found}'")));
     }
     let magic = read_i32(r)?;
     if magic != ADD_ON_MAGIC {
@@ -84,9 +94,21 @@ fn read_reach(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<Reach>
     Ok(reach)
 }
 
-/// Writes the file.
+/// Writes the file, without names.
 pub fn write_look_ahead(w: &mut KaldiWriter, fst: &LookAheadFst) -> kaldi_io::Result<()> {
-    Header::new::<f32>(OLABEL_LOOKAHEAD, None, 0, 0).write(w)?;
+    write_look_ahead_with_symbols(w, fst, None)
+}
+
+/// Writes the file with the table of the input symbols. The numbers of output labels are made anew for look-ahead, so they
+/// have none.
+pub fn write_look_ahead_with_symbols(
+    w: &mut KaldiWriter,
+    fst: &LookAheadFst,
+    input: Option<Symbols>,
+) -> kaldi_io::Result<()> {
+    let mut header = Header::new::<f32>(OLABEL_LOOKAHEAD, None, 0, 0);
+    header.symbols = [input, None];
+    header.write(w)?;
     w.write_bytes(&ADD_ON_MAGIC.to_le_bytes())?;
     let LookAheadFst { fst, reach } = fst;
     write_const(w, &unpacked(fst), false)?;
@@ -105,7 +127,8 @@ pub fn write_look_ahead(w: &mut KaldiWriter, fst: &LookAheadFst) -> kaldi_io::Re
     Ok(())
 }
 
-fn unpacked(fst: &FlatFst) -> Fst {
+/// Returns the transducer alone.
+pub(super) fn unpacked(fst: &FlatFst) -> Fst {
     let state = |s| State { final_weight: fst.finals[s], arcs: fst.arcs[fst.arcs_of(s)].to_vec() };
     Fst { start: fst.start, states: (0..fst.num_states()).map(state).collect() }
 }

@@ -6,9 +6,9 @@
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
-use super::NGRAM;
 use super::header::Header;
 use super::raw::read_raw;
+use super::{NGRAM, Symbols};
 use crate::fst::StateId;
 use crate::ngrams::NgramFst;
 use crate::weight::Weight;
@@ -160,11 +160,17 @@ fn read_values<T>(
     Ok(raw.into_iter().map(value).collect())
 }
 
-/// Writes an FST of type `ngram`, without names.
-pub fn write_ngrams(w: &mut KaldiWriter, fst: &NgramFst) -> kaldi_io::Result<()> {
+/// Writes an FST of type `ngram` with tables of input and output symbols.
+pub fn write_ngrams(
+    w: &mut KaldiWriter,
+    fst: &NgramFst,
+    symbols: [Option<Symbols>; 2],
+) -> kaldi_io::Result<()> {
     let num_states = fst.num_states();
     let num_arcs = fst.words.len() + num_states - 1;
-    Header::new::<f32>(NGRAM, fst.start, num_states as i64, num_arcs as i64).write(w)?;
+    let mut header = Header::new::<f32>(NGRAM, fst.start, num_states as i64, num_arcs as i64);
+    header.symbols = symbols;
+    header.write(w)?;
     let is_final = |&s: &usize| fst.finals[s] != f32::INFINITY;
     let num_finals = (0..num_states).filter(is_final).count();
     for count in [num_states, fst.words.len(), num_finals] {

@@ -165,12 +165,28 @@ fn more_states_than_allowed() {
     let fst = text::parse("0 1 1 1\n0 2 1 1\n1 1 2 2 1\n2 2 2 2 2\n1 3 3 3\n2 3 4 4\n3\n").unwrap();
     let options = DeterminizeStar { most_states: Some(20), ..DeterminizeStar::default() };
     assert_eq!(ops::determinize_star(fst, options), Err(Error::TooManyStates { limit: 20 }));
-    // A cycle without input whose costs shrink for ever.
-    let cycle = text::parse("0 1 0 0 -1\n1 0 0 0 -1\n1\n").unwrap();
-    assert_eq!(ops::determinize_star(cycle, options), Err(Error::TooManyStates { limit: 20 }));
-    // The same where the cycle is in the set that it begins with, so that no state is new.
-    let cycle = text::parse("0 0 0 0 -1\n0\n").unwrap();
-    assert_eq!(ops::determinize_star(cycle, options), Err(Error::TooManyStates { limit: 20 }));
+}
+
+#[test]
+fn cycles_without_input_of_negative_cost() {
+    for (cycle, state) in [
+        ("0 1 0 0 -1\n1 0 0 0 -1\n1\n", 0),
+        ("0 0 0 0 -1\n0\n", 0),
+        ("0 1 1 1\n1 2 0 5 1\n2 1 0 0 -2\n2\n", 1),
+    ] {
+        let fst = text::parse(cycle).unwrap();
+        match ops::determinize_star(fst, DeterminizeStar::default()) {
+            Err(Error::NegativeCycle { state: found }) => {
+                assert!(found == state || found == state + 1, "{found}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // Cycles that cost nothing, or less than can be told.
+    for cycle in ["0 1 0 0 -1\n1 0 0 0 1\n1\n", "0 1 0 0 -1\n1 0 0 0 0.99999\n1\n"] {
+        let fst = ops::determinize_star(text::parse(cycle).unwrap(), DeterminizeStar::default()).unwrap();
+        assert!((fst.state(0).final_weight + 1.0).abs() < 1e-3);
+    }
 }
 
 /// Classes by splitting again and again until nothing changes.

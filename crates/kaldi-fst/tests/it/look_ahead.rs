@@ -72,7 +72,7 @@ fn histories() {
 #[test]
 fn language_models_round_trip() {
     let fst = ngrams();
-    let bytes = written(|w| store::write_ngrams(w, &fst));
+    let bytes = written(|w| store::write_ngrams(w, &fst, [None, None]));
     let (read, names) = store::read_with_names(&mut reader(&bytes)).unwrap();
     assert_eq!((read, names), (FlatOrNgrams::Ngrams(fst), None));
     for end in 0..bytes.len() {
@@ -98,10 +98,10 @@ fn language_models_round_trip() {
 fn the_beginning_of_a_sentence() {
     let mut fst = ngrams();
     fst.first_words[1] = 0;
-    let bytes = written(|w| store::write_ngrams(w, &fst));
+    let bytes = written(|w| store::write_ngrams(w, &fst, [None, None]));
     assert_eq!(store::read_with_names(&mut reader(&bytes)).unwrap().0, FlatOrNgrams::Ngrams(fst.clone()));
     fst.first_words[1] = -1;
-    let bytes = written(|w| store::write_ngrams(w, &fst));
+    let bytes = written(|w| store::write_ngrams(w, &fst, [None, None]));
     let error = store::read_with_names(&mut reader(&bytes)).unwrap_err().to_string();
     assert!(
         error.contains("the histories behind state 0 are not in ascending order from word 0 on"),
@@ -138,6 +138,7 @@ fn another_type_of_fst() {
         error.contains("expected an FST of type 'olabel_lookahead'") && error.contains("found 'const'"),
         "{error}"
     );
-    let error = store::read_flat(&mut reader(&written(|w| store::write_ngrams(w, &ngrams())))).unwrap_err();
+    let error = store::read_flat(&mut reader(&written(|w| store::write_ngrams(w, &ngrams(), [None, None]))))
+        .unwrap_err();
     assert!(error.to_string().contains("found 'ngram'"), "{error}");
 }

@@ -3,6 +3,7 @@
 mod files;
 mod graph_operations;
 mod look_ahead;
+mod openfst_operations;
 mod operations;
 mod rustfst_oracle;
 mod state_numbers;

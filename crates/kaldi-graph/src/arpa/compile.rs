@@ -25,7 +25,7 @@ pub fn compile(
     disambiguation: i32,
     events: &mut dyn FnMut(Event),
 ) -> Result<Compiled> {
-    let mut compiler = Compiler::new(options.begin, options.end, disambiguation);
+    let mut compiler = Compiler::new(options.begin, options.end, disambiguation, disambiguation == EPSILON);
     read_arpa(r, options, &mut compiler, events)?;
     let Compiler { mut fst, .. } = compiler;
     let mut states_before = None;
@@ -63,8 +63,8 @@ fn remove_states_that_back_off(fst: &mut Fst, disambiguation: i32) {
 type Node = u32;
 const EMPTY: Node = 0;
 
-struct Compiler {
-    fst: Fst,
+pub(super) struct Compiler {
+    pub fst: Fst,
     begin: i32,
     end: i32,
     disambiguation: i32,
@@ -77,10 +77,11 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn new(begin: i32, end: i32, disambiguation: i32) -> Compiler {
+    /// With `ends_are_words` begin and end have arcs; otherwise they are the start and final costs.
+    pub fn new(begin: i32, end: i32, disambiguation: i32, ends_are_words: bool) -> Compiler {
         let mut fst = Fst::default();
         let empty = fst.add_state();
-        let end_state = (disambiguation == EPSILON).then(|| {
+        let end_state = ends_are_words.then(|| {
             let state = fst.add_state();
             fst.state_mut(state).final_weight = 0.0;
             state

@@ -1,0 +1,62 @@
+//! Determinization that treats arcs without input like arcs with a label, as OpenFst does.
+
+use super::{Ambiguity, DELTA, DeterminizeStar, Side, determinize, determinize_star, relabel};
+use crate::error::Result;
+use crate::fst::{EPSILON, Fst};
+
+/// How to determinize.
+#[derive(Debug, Clone, Copy)]
+pub struct Determinize {
+    /// Sets of states whose costs differ by at most this are one. (Of acceptors costs are rounded to 1/1024.)
+    pub delta: f32,
+    /// Transducers that have several outputs for one input.
+    pub ambiguity: Ambiguity,
+    /// The input label of the arcs that write what is left to write at the end of a path.
+    pub end_label: i32,
+    /// If this is given, more states are an error.
+    pub most_states: Option<usize>,
+}
+
+impl Default for Determinize {
+    fn default() -> Determinize {
+        Determinize { delta: DELTA, ambiguity: Ambiguity::Refuse, end_label: EPSILON, most_states: None }
+    }
+}
+
+/// Returns the FST with at most one arc of each input label from each state; no input label counts as a label.
+///
+/// Arcs without input are added only where more than one output label is written at once. An error if one input has
+/// several outputs, unless the options say otherwise. Does not end for FSTs that have no deterministic equivalent, unless
+/// the number of states is limited.
+pub fn determinize_labels(mut fst: Fst, options: Determinize) -> Result<Fst> {
+    let stand_in = match fst.largest_label() {
+        i32::MAX => return Err(crate::Error::NoLabelLeft),
+        largest => largest + 1,
+    };
+    let exchange = |fst: &mut Fst, side: Side, from: i32, to: i32| {
+        relabel(fst, side, &rustc_hash::FxHashMap::from_iter([(from, to)]));
+    };
+    exchange(&mut fst, Side::Input, EPSILON, stand_in);
+    let is_acceptor = fst
+        .states
+        .iter()
+        .flat_map(|state| &state.arcs)
+        .all(|arc| arc.ilabel == arc.olabel || (arc.ilabel == stand_in && arc.olabel == EPSILON));
+    let mut out = if is_acceptor {
+        exchange(&mut fst, Side::Output, EPSILON, stand_in);
+        let mut out = determinize(&fst, options.most_states.unwrap_or(usize::MAX))?;
+        exchange(&mut out, Side::Output, stand_in, EPSILON);
+        out
+    } else {
+        let star = DeterminizeStar {
+            delta: options.delta,
+            ambiguity: options.ambiguity,
+            end_label: options.end_label,
+            most_states: options.most_states,
+            ..DeterminizeStar::default()
+        };
+        determinize_star(fst, star)?
+    };
+    exchange(&mut out, Side::Input, stand_in, EPSILON);
+    Ok(out)
+}

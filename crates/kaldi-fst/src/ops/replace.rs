@@ -1,0 +1,97 @@
+//! Putting FSTs in the place of arcs (recursive transition networks, as far as they do not recur).
+
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, Result};
+use crate::fst::{Arc, EPSILON, Fst, StateId};
+
+/// Returns the root with each arc whose output label is that of a rule replaced by a copy of this rule.
+///
+/// The arc that calls a rule keeps its input label and cost, loses its output label, and leads to the start of the copy.
+/// With `epsilon_on_replace` it loses its input label too. From the ends of the copy arcs without labels, which have the final
+/// costs, lead to where the replaced arc led. Rules may call rules; the root has a label too.
+///
+/// An error if a rule calls itself, also through others.
+pub fn replace(root: (&Fst, i32), rules: &[(&Fst, i32)], epsilon_on_replace: bool) -> Result<Fst> {
+    let fsts: Vec<&Fst> = std::iter::once(root.0).chain(rules.iter().map(|(fst, _)| *fst)).collect();
+    let mut by_label: FxHashMap<i32, usize> = FxHashMap::default();
+    for (i, label) in std::iter::once(root.1).chain(rules.iter().map(|(_, label)| *label)).enumerate() {
+        // The last of several rules with a label counts.
+        by_label.insert(label, i);
+    }
+    check_recursion(&fsts, &by_label)?;
+    let mut expansion = Expansion { out: Fst::default(), states: FxHashMap::default(), waiting: Vec::new() };
+    let Some(start) = root.0.start else { return Ok(Fst::default()) };
+    expansion.out.start = Some(expansion.state(Place { fst: 0, state: start, back: None }));
+    while let Some((id, place)) = expansion.waiting.pop() {
+        let data = fsts[place.fst].state(place.state);
+        let mut arcs = Vec::with_capacity(data.arcs.len() + 1);
+        let mut final_weight = data.final_weight;
+        if let Some(back) = place.back {
+            if data.is_final() {
+                arcs.push(Arc::new(EPSILON, final_weight, back));
+            }
+            final_weight = f32::INFINITY;
+        }
+        for arc in &data.arcs {
+            let next = expansion.state(Place { state: arc.next, ..place });
+            match by_label.get(&arc.olabel).filter(|_| arc.olabel != EPSILON) {
+                None => arcs.push(Arc { next, ..*arc }),
+                Some(&rule) => {
+                    // Through an empty rule there is no way.
+                    let Some(start) = fsts[rule].start else { continue };
+                    let called = expansion.state(Place { fst: rule, state: start, back: Some(next) });
+                    let ilabel = if epsilon_on_replace { EPSILON } else { arc.ilabel };
+                    arcs.push(Arc { ilabel, olabel: EPSILON, weight: arc.weight, next: called });
+                }
+            }
+        }
+        *expansion.out.state_mut(id) = crate::State { final_weight, arcs };
+    }
+    super::connect(&mut expansion.out);
+    Ok(expansion.out)
+}
+
+/// A state of a rule, and the state of the result that its ends lead back to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    fst: usize,
+    state: StateId,
+    back: Option<StateId>,
+}
+
+struct Expansion {
+    out: Fst,
+    states: FxHashMap<Place, StateId>,
+    waiting: Vec<(StateId, Place)>,
+}
+
+impl Expansion {
+    fn state(&mut self, place: Place) -> StateId {
+        *self.states.entry(place).or_insert_with(|| {
+            let id = self.out.add_state();
+            self.waiting.push((id, place));
+            id
+        })
+    }
+}
+
+fn check_recursion(fsts: &[&Fst], by_label: &FxHashMap<i32, usize>) -> Result<()> {
+    // An FST whose states are the rules, and whose arcs are the calls.
+    let mut calls: Fst = Fst::default();
+    calls.states.resize_with(fsts.len(), Default::default);
+    for (caller, fst) in calls.states.iter_mut().zip(fsts) {
+        let labels = fst.states.iter().flat_map(|state| &state.arcs).map(|arc| arc.olabel);
+        let called = labels.filter(|&label| label != EPSILON).filter_map(|label| by_label.get(&label));
+        caller.arcs = called.map(|&rule| Arc::new(EPSILON, 0.0, rule as StateId)).collect();
+        caller.arcs.sort_by_key(|arc| arc.next);
+        caller.arcs.dedup();
+    }
+    super::topological_order(&calls).map(|_| ()).map_err(|error| match error {
+        Error::Cyclic { state } => {
+            let label = by_label.iter().find(|&(_, &rule)| rule == state as usize);
+            Error::Recursive { label: label.map_or(0, |(&label, _)| label) }
+        }
+        other => other,
+    })
+}
