@@ -110,6 +110,30 @@ pub fn write_integers(wxfilename: &str, integers: &[i32]) -> Result<()> {
     Ok(w.finish()?)
 }
 
+/// Writes pairs of integers, one pair a line.
+pub fn write_pairs(wxfilename: &str, pairs: &[(i32, i32)]) -> Result<()> {
+    let mut w = KaldiWriter::create(wxfilename, false)?;
+    pairs.iter().try_for_each(|(old, new)| w.write_str(&format!("{old}\t{new}\n")))?;
+    Ok(w.finish()?)
+}
+
+/// The beam that a weight threshold of OpenFst means; infinite if the text is empty.
+pub fn threshold(weight: &str) -> Result<f32> {
+    match weight {
+        "" => Ok(f32::INFINITY),
+        text => match <f32 as kaldi_fst::Weight>::parse(text).filter(|&beam| beam >= 0.0) {
+            Some(beam) => Ok(beam),
+            None => bail!("--weight must be a cost that is not negative, found '{text}'"),
+        },
+    }
+}
+
+/// Another seed each time.
+pub fn random_seed() -> u64 {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    (time.as_nanos() as u64) ^ u64::from(std::process::id())
+}
+
 /// The side of arcs that the name `input` or `output` means.
 pub fn side(name: &str) -> Option<ops::Side> {
     match name {

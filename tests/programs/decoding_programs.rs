@@ -213,3 +213,90 @@ fn what_cannot_be_decoded() {
         output.stderr
     );
 }
+
+/// A language model of the digits, which the graph has as words 2 to 11.
+const BIGRAMS: &str = "\\data\\\nngram 1=12\nngram 2=9\n\n\\1-grams:\n-1.1 w2 -0.3\n-1.2 w3 -0.2\n-0.9 w4\n-1.0 w5\n\
+    -1.1 w6 -0.1\n-1.1 w7\n-1.3 w8 -0.4\n-1.1 w9\n-0.8 w10\n-1.1 w11 -0.2\n-99 <s> -0.2\n-0.7 </s>\n\n\\2-grams:\n\
+    -0.5 <s> w2\n-0.9 <s> w8\n-0.4 w2 w2\n-0.7 w2 w11\n-0.3 w3 </s>\n-0.5 w8 w2\n-0.6 w11 w6\n-0.5 w6 w3\n\
+    -0.8 w8 </s>\n\n\\end\\\n";
+
+/// The two halves of a graph, as mkgraph_lookahead.sh makes them with and without an ARPA file, give the words of the whole
+/// graph.
+#[test]
+fn halves_of_graphs() {
+    let mut recogniser = Recogniser::new("halves");
+    let folder = Folder::new("halves-graphs");
+    let at = |name: &str| folder.path(name);
+    let arpa = folder.write("lm.arpa", BIGRAMS);
+    let names = |new: &dyn Fn(i32) -> i32| {
+        let words = (1..=14).map(|i| format!("w{i} {}\n", new(i)));
+        // As mkgraph_lookahead.sh leaves them: two names with one number.
+        let others = [("#0", 15), ("<s>", 15), ("</s>", 16), ("<unk>", 17)];
+        let others = others.iter().map(|(name, number)| format!("{name} {number}\n"));
+        std::iter::once("<eps> 0\n".to_owned()).chain(words).chain(others).collect::<String>()
+    };
+    let words = folder.write("words.txt", names(&|number| number));
+    let read = |words: &str, to: &str| {
+        succeed(
+            "ngramread",
+            &["--ARPA", "--OOV_symbol=<unk>", &format!("--symbols={words}"), &arpa, &at(to)],
+        );
+    };
+    read(&words, "G");
+    succeed("fstcompose", &[&recogniser.graph, &at("G"), &at("HCLG")]);
+    succeed("fstarcsort", &["--sort_type=olabel", &recogniser.graph, &at("HCL")]);
+    let pairs = format!("--save_relabel_opairs={}", at("relabel"));
+    succeed("fstconvert", &["--fst_type=olabel_lookahead", &pairs, &at("HCL"), &at("HCLr")]);
+    let info = run("fstinfo", &[&at("HCLr")]).stdout;
+    assert!(
+        info.contains("olabel_lookahead")
+            && info.contains("output lookahead                                  y")
+    );
+
+    // Without an ARPA file G is relabelled.
+    succeed("fstrelabel", &[&format!("--relabel_ipairs={}", at("relabel")), &at("G"), &at("G.relabelled")]);
+    succeed("fstarcsort", &["--sort_type=ilabel", &at("G.relabelled"), &at("G.sorted")]);
+    succeed("fstconvert", &["--fst_type=const", &at("G.sorted"), &at("Gr.const")]);
+    // With one the table of words is.
+    let relabel: Vec<[i32; 2]> = folder
+        .read("relabel")
+        .lines()
+        .map(|line| [0, 1].map(|i| line.split('\t').nth(i).unwrap().parse().unwrap()))
+        .collect();
+    let new = |old: i32| relabel.iter().find(|pair| pair[0] == old).map_or(old, |pair| pair[1]);
+    let relabelled = folder.write("words.relabelled", names(&new));
+    read(&relabelled, "G.new");
+    succeed("fstarcsort", &["--sort_type=ilabel", &at("G.new"), &at("G.new.sorted")]);
+    succeed("fstconvert", &["--fst_type=ngram", &at("G.new.sorted"), &at("Gr.ngram")]);
+    let info = run("fstinfo", &[&at("Gr.ngram")]).stdout;
+    assert!(info.contains("ngram") && info.contains(&relabelled), "{info}");
+
+    recogniser.graph = at("HCLG");
+    let [_, expected, _] = recogniser.decode("nnet3-latgen-faster", &["--beam=30"]);
+    assert!(expected.split_whitespace().count() > 12, "{expected}");
+    let none = folder.write("disambig", "");
+    let decode = |second: &str| {
+        let (lattices, words) = (at("lattices"), at("found"));
+        let options = ["--acoustic-scale=1.0", "--frame-subsampling-factor=3", "--beam=30"];
+        let files = [&recogniser.model, &at("HCLr"), &at(second), &none, &recogniser.features];
+        let tables = [format!("ark:{lattices}"), format!("ark,t:{words}")];
+        let arguments: Vec<&str> = options
+            .into_iter()
+            .chain(files.map(|name| &**name))
+            .chain(tables.iter().map(|name| &**name))
+            .collect();
+        let log = succeed("nnet3-latgen-faster-lookahead", &arguments);
+        assert!(log.contains("Done 4 utterances, failed for 0"), "{log}");
+        folder.read("found")
+    };
+    assert_eq!(decode("Gr.const"), expected);
+    let renumbered: String = expected
+        .lines()
+        .map(|line| {
+            let mut columns = line.split_whitespace();
+            let key = columns.next().unwrap().to_owned();
+            columns.fold(key, |line, word| format!("{line} {}", new(word.parse().unwrap()))) + " \n"
+        })
+        .collect();
+    assert_eq!(decode("Gr.ngram"), renumbered);
+}

@@ -27,6 +27,7 @@ mod lattice_programs;
 mod line_ends;
 mod lookalikes;
 mod online_programs;
+mod openfst_programs;
 mod own_pipes;
 mod report;
 mod safetensors;

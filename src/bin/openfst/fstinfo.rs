@@ -87,7 +87,7 @@ fn describe(
     line("input matcher", answer(property("input label sorted")));
     line("output matcher", answer(property("output label sorted")));
     line("input lookahead", answer(false));
-    line("output lookahead", answer(false));
+    line("output lookahead", answer(header.fst_type == "olabel_lookahead"));
     line("expanded", answer(true));
     line("mutable", answer(header.fst_type == "vector"));
     line("error", answer(false));

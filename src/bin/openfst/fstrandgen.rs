@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use kaldi_fst::random_paths::{Choice, random_paths};
-use nnet3::fsts::WithSymbols;
+use nnet3::fsts::{self, WithSymbols};
 
 /// Generates random paths through an FST.
 ///
@@ -35,8 +35,7 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--npath and --max_length must not be negative");
     };
     let mut file = WithSymbols::read(options.fst_in.as_deref())?;
-    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let seed = options.seed.unwrap_or_else(|| (time.as_nanos() as u64) ^ u64::from(std::process::id()));
+    let seed = options.seed.unwrap_or_else(fsts::random_seed);
     file.fst = random_paths(&file.fst, count, most, choice, seed);
     file.write(options.fst_out.as_deref())?;
     Ok(0)

@@ -1,0 +1,21 @@
+//! `fstunion`: the paths of two FSTs together.
+
+use anyhow::Result;
+use kaldi_fst::ops;
+use nnet3::fsts::{self, WithSymbols};
+
+/// Makes the union of two FSTs. Symbol tables are those of the first.
+#[derive(clap::Parser)]
+pub struct Options {
+    fst_in1: String,
+    fst_in2: String,
+    fst_out: Option<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let mut file = WithSymbols::read(Some(&options.fst_in1))?;
+    let second = fsts::read(Some(&options.fst_in2))?;
+    file.fst = ops::union([&file.fst, &second]);
+    file.write(options.fst_out.as_deref())?;
+    Ok(0)
+}
