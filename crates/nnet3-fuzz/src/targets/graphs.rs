@@ -134,7 +134,10 @@ pub fn read_openfst_text(input: &[u8]) {
         let format = Format { acceptor, keep_numbers, ..Format::default() };
         let mut r = KaldiReader::from_bytes("input", input.to_vec());
         let Ok(fst) = openfst_text::read(&mut r, &format) else { continue };
-        in_memory(|w| openfst_text::write(w, &fst, &Shown { acceptor, ..Shown::default() }));
+        // Numbers that are kept may make many states, which would only take time.
+        if fst.states.len() < 10_000 {
+            in_memory(|w| openfst_text::write(w, &fst, &Shown { acceptor, ..Shown::default() }));
+        }
         if fst.states.len() < 20 {
             operate(fst);
         }
@@ -174,7 +177,7 @@ fn operate(mut fst: Fst) {
 pub fn corpus_openfst_text() -> Vec<Vec<u8>> {
     let texts = [
         "0 1 1 2 0.5\n1 2 0 3\n1 0.25\n2\n",
-        "0 70000 1 1\n70000 9 2 2\n9\n",
+        "0 7000 1 1\n7000 9 2 2\n9\n",
         "5 7 1\n7 5 2 -1\n7 Infinity\n",
         "0 0 0 1 -1\n0 1\n",
     ];
