@@ -40,8 +40,14 @@ command -v kubectl >/dev/null || refuse "there is no kubectl here"
 [[ $volume ]] || refuse "what do pods share with this machine? (--volume, or NNET3_K8S_VOLUME)"
 [[ -z $patch || -r $patch ]] || refuse "--patch $patch: cannot be read"
 if [[ $time_limit =~ ^([0-9]+):([0-9]{2}):([0-9]{2})$ ]]; then
-  seconds=$((10#${BASH_REMATCH[1]} * 3600 + 10#${BASH_REMATCH[2]} * 60 + 10#${BASH_REMATCH[3]}))
-elif [[ $time_limit =~ ^[0-9]+$ ]]; then seconds=$((10#$time_limit * 60))
+  parts=("${BASH_REMATCH[@]:1}")
+  number hours whole "--time $time_limit" "${parts[0]}" 0 1000000
+  number minutes whole "--time $time_limit" "${parts[1]}" 0 59
+  number seconds whole "--time $time_limit" "${parts[2]}" 0 59
+  seconds=$((hours * 3600 + minutes * 60 + seconds))
+elif [[ $time_limit =~ ^[0-9]+$ ]]; then
+  number minutes whole --time "$time_limit" 0 100000000
+  seconds=$((minutes * 60))
 elif [[ -z $time_limit ]]; then seconds=
 else refuse "--time $time_limit: expected minutes, or hours:minutes:seconds"
 fi
@@ -53,16 +59,20 @@ find_volumes
 make_spool
 label=$(as_label "$name")
 # Slurm hands the caller's environment over; here it is what programs and libraries look at.
-export -p | grep -E '^declare -x (NNET3_[A-Z0-9_]*|OPENBLAS_NUM_THREADS|OMP_NUM_THREADS|LC_ALL)=' >"$spool/environment"
+while read -r variable; do
+  if [[ $variable =~ ^(NNET3_[A-Z0-9_]*|OPENBLAS_NUM_THREADS|OMP_NUM_THREADS|LC_ALL)$ ]]; then printf 'export %s=%q\n' "$variable" "${!variable}"; fi
+done < <(compgen -e) >"$spool/environment"
+# A line for each task in a file: its index in the job, its number.
 # shellcheck disable=SC2016
-write_task '$(sed -n "$((JOB_COMPLETION_INDEX + 1))p" '"$(printf %q "$spool/tasks"))" "$scripts/jobs/job.sh"
-sed -i "1a source $(printf %q "$spool/environment")" "$spool/task.sh"
+write_task '$(while read -r index task; do [[ $index != "$JOB_COMPLETION_INDEX" ]] || echo "$task"; done <'"$(printf %q "$spool/tasks"))" \
+  "$scripts/jobs/job.sh" "$spool/environment"
 
 submission=
 submit() { # <task> …
   cancel # the last one has ended, but would stay to be looked at
-  submission=$label-$(basename "$spool" | tail -c 7 | tr 'A-Z' 'a-z')-$((++submissions))
-  printf '%s\n' "$@" >"$spool/tasks"
+  submission=$label-$(tail -c 7 <<<"${spool,,}")-$((++submissions))
+  local task index=0
+  for task; do echo "$((index++)) $task"; done >"$spool/tasks"
   job_manifest "$#" >"$spool/job.json"
   if [[ $patch ]]; then
     if ! kubectl patch --local --filename="$spool/job.json" --patch-file="$patch" --output=json >"$spool/patched.json" 2>"$spool/kubectl.log"

@@ -9,6 +9,7 @@ different words before, not of occurrences. What the single words leave goes to 
 import argparse
 import os
 import sys
+import tempfile
 from collections import Counter
 from math import log10
 from pathlib import Path
@@ -122,10 +123,14 @@ def main():
         model = Model(read_sentences(args.text, args.keys == "true", vocabulary), vocabulary, args.order)
         if args.arpa == "-":
             model.write(sys.stdout)
-        else:
-            with open(f"{args.arpa}.tmp", "w", encoding="utf-8") as file:
+        elif os.path.exists(args.arpa) and not os.path.isfile(args.arpa):  # a pipe, a device
+            with open(args.arpa, "w", encoding="utf-8") as file:
                 model.write(file)
-            os.replace(f"{args.arpa}.tmp", args.arpa)
+        else:
+            with tempfile.TemporaryDirectory(prefix=".tmp.", dir=os.path.dirname(args.arpa) or ".") as private:
+                with open(f"{private}/arpa", "w", encoding="utf-8") as file:
+                    model.write(file)
+                os.replace(f"{private}/arpa", args.arpa)
     except NotText as error:
         sys.exit(f"make_arpa.py: {error}")
     except OSError as error:

@@ -4,30 +4,35 @@
 # models need --self-loop-scale=1.0. LANG has lexicon_disambig.fst (or L_disambig.fst), words.txt and phones/disambig.int. GRAPH gets words.txt
 # and, if LANG has them, phones.txt, phones/word_boundary.int, silence.csl and optional_silence.int too. ARPA may be a G.fst. The programs are taken from the PATH.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$here/usage.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
 fail() { echo "make_graph.sh: $*" >&2; exit 1; }
 
 self_loop_scale=0.1 transition_scale=1.0
 while [[ ${1-} == --*=* ]]; do
   case $1 in
-    --self-loop-scale=* | --transition-scale=*)
-      [[ ${1#*=} =~ ^[0-9]*\.?[0-9]+$ ]] || fail "$1: expected a number"
-      name=${1%%=*}
-      printf -v "$(tr - _ <<<"${name#--}")" %s "${1#*=}"
-      ;;
+    --self-loop-scale=*) number self_loop_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
+    --transition-scale=*) number transition_scale decimal "${1%%=*}" "${1#*=}" 0 ;;
     *) refuse_usage "unknown option '$1'; --help says what there is" ;;
   esac
   shift
 done
 plain_usage 5 5 "$@"
-arpa=$1 lang=$2 tree=$3 model=$4 graph=$5
+file_name arpa ARPA "$1"
+file_name lang LANG "$2"
+file_name tree TREE "$3"
+file_name model MODEL "$4"
+file_name graph GRAPH "$5"
 lexicon=$lang/lexicon_disambig.fst
 [[ -e $lexicon ]] || lexicon=$lang/L_disambig.fst
 for file in "$arpa" "$lexicon" "$lang/words.txt" "$lang/phones/disambig.int" "$tree" "$model"; do [[ -r $file ]] || fail "cannot read $file"; done
 
-mkdir -p "$graph/phones"
-work=$(mktemp -d "$graph/tmp.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+claim_folder "$graph" make_graph.sh
+trap remove_private EXIT
+make_private "$graph"
+work=$private
 grammar=$arpa
 if [[ $arpa != *.fst ]]; then
   grammar=$work/G.fst
@@ -36,6 +41,8 @@ fi
 fsttablecompose "$lexicon" "$grammar" | fstdeterminizestar --use-log=true | fstminimizeencoded | fstpushspecial >"$work/LG.fst"
 read -r width position < <(tree-info --print-args=false "$tree" |
   awk '$1 == "context-width" { n = $2 } $1 == "central-position" { p = $2 } END { print n, p }')
+number width whole "context width of $tree" "$width" 1 1000
+number position whole "central position of $tree" "$position" 0 1000
 fstcomposecontext --context-size="$width" --central-position="$position" --read-disambig-syms="$lang/phones/disambig.int" \
   --write-disambig-syms="$work/disambig_ilabels.int" "$work/ilabels" "$work/LG.fst" | fstarcsort --sort_type=ilabel >"$work/CLG.fst"
 make-h-transducer --disambig-syms-out="$work/disambig_tid.int" --transition-scale="$transition_scale" "$work/ilabels" "$tree" "$model" \
@@ -44,10 +51,13 @@ fsttablecompose "$work/Ha.fst" "$work/CLG.fst" | fstdeterminizestar --use-log=tr
   fstminimizeencoded >"$work/HCLGa.fst"
 add-self-loops --self-loop-scale="$self_loop_scale" --reorder=true "$model" "$work/HCLGa.fst" | fstconvert --fst_type=const >"$work/HCLG.fst"
 states=$(fstinfo --print-args=false "$work/HCLG.fst" | awk '/^# of states/ { print $4 }')
+number states whole "number of states" "$states"
 (( states > 0 )) || fail "the graph is empty: the words of $arpa are not in the lexicon"
-cp "$lang/words.txt" "$graph/words.txt"
-for file in phones.txt phones/{word_boundary.int,silence.csl,optional_silence.int}; do
-  [[ ! -e $lang/$file ]] || cp "$lang/$file" "$graph/$file"
+mkdir -p "$graph/phones"
+for file in words.txt phones.txt phones/word_boundary.int phones/silence.csl phones/optional_silence.int; do
+  [[ -e $lang/$file ]] || continue
+  cp "$lang/$file" "$work/copy"
+  mv -f "$work/copy" "$graph/$file"
 done
 mv "$work/HCLG.fst" "$graph/HCLG.fst"
 fstinfo --print-args=false "$graph/HCLG.fst" | awk '/^# of (states|arcs)/ { n[++k] = $4 } END { print "HCLG.fst: " n[1] " states, " n[2] " arcs" }'

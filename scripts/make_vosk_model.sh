@@ -19,6 +19,8 @@ HELP
   explain_options
 }
 
+source "$here/values.sh"
+source "$here/folders.sh"
 source "$here/train/options.sh"
 heading "Pieces that are not where EXPDIR has them"
 option mdl word "" "acoustic model (EXPDIR/final.mdl, EXPDIR/chain/model/final.mdl)"
@@ -39,17 +41,26 @@ option test bool true "try the folder with nnet3-transcribe"
 
 parse_options "$@"
 (( ${#arguments[@]} == 2 )) || { usage >&2; exit 1; }
-exp=${arguments[0]%/} to=${arguments[1]%/}
+file_name exp EXPDIR "${arguments[0]}"
+file_name to OUT "${arguments[1]}"
+if [[ $to == */ && $to != / ]]; then to=${to%/}; fi
 [[ -d $exp ]] || fail "$exp: there is no such folder"
-[[ ! -e $to ]] || fail "$to is there already"
+[[ ! -e $to && ! -L $to ]] || fail "$to is there already"
+for name in mdl graph conf ivector global-cmvn; do
+  variable=${name//-/_}
+  [[ ! ${!variable} ]] || file_name "$variable" "--$name" "${!variable}" # lint: an option's name
+done
+within whole 1 1000000000 max-active frame-subsampling-factor
 if ! command -v nnet3-transcribe >/dev/null && [[ -x $here/../target/release/nnet3-transcribe ]]; then
   PATH=$(cd "$here/../target/release" && pwd):$PATH
 fi
 command -v nnet3-transcribe >/dev/null || fail "nnet3-transcribe is not on the PATH (cargo build --release builds it)"
 
-out=$to.tmp
-trap 'rm -rf "$out" "$out.log"' EXIT
-rm -rf "$out"
+parent=$(dirname "$to")
+mkdir -p "$parent"
+trap remove_private EXIT
+make_private "$parent"
+out=$private/model log=$private/log
 mkdir -p "$out"/{am,conf,graph}
 
 # ---- where the pieces are -------------------------------------------------------------------------------------------
@@ -68,8 +79,10 @@ needed() { # <what it is> <option that names it> <file> …
 
 needed "acoustic model" mdl "$mdl" "$exp/final.mdl" "$exp/am/final.mdl" "$exp/chain/model/final.mdl"
 cp "$REPLY" "$out/am/final.mdl"
-nnet3-am-info --print-args=false "$out/am/final.mdl" >"$out.log" 2>&1 || fail "$REPLY is no acoustic model: $(tail -n 1 "$out.log")"
-read -r input_dim ivector_dim < <(awk '$1 == "input-dim:" { i = $2 } $1 == "ivector-dim:" { v = $2 } END { print i, v }' "$out.log")
+nnet3-am-info --print-args=false "$out/am/final.mdl" >"$log" 2>&1 || fail "$REPLY is no acoustic model: $(tail -n 1 "$log")"
+read -r input_dim ivector_dim < <(awk '$1 == "input-dim:" { i = $2 } $1 == "ivector-dim:" { v = $2 } END { print i, v + 0 }' "$log")
+number input_dim whole "columns of the network's input" "$input_dim"
+number ivector_dim whole "columns of the network's i-vectors" "$ivector_dim"
 
 conf=${conf:-$exp/conf}
 needed "configuration of features" conf "$conf/mfcc.conf" "$conf/fbank.conf"
@@ -93,8 +106,9 @@ if [[ -f $graph/phones/word_boundary.int ]]; then
 else say "there is no $graph/phones/word_boundary.int: times of words will be those of the search, which are less exact"
 fi
 [[ $silence_phones || ! -f $graph/phones/silence.csl ]] || silence_phones=$(<"$graph/phones/silence.csl")
-[[ $silence_phones =~ ^[0-9]+(:[0-9]+)*$ ]] ||
+[[ $silence_phones ]] ||
   fail "which phones are silence? There is no $graph/phones/silence.csl; give --silence-phones, numbers separated by colons"
+numbers silence_phones : "the phones that are silence (--silence-phones, or $graph/phones/silence.csl)" "$silence_phones" 1
 
 find_file "$global_cmvn" "$exp/feats/train/global_cmvn.stats" "$exp/global_cmvn.stats" "$exp/am/global_cmvn.stats"
 [[ ! $global_cmvn || $REPLY == "$global_cmvn" ]] || fail "--global-cmvn=$global_cmvn: there is no such file"
@@ -132,9 +146,9 @@ setting() { # <option> <default>: what the configuration of features says
   echo "${value:-$2}"
 }
 case $features in
-  */mfcc.conf) columns=$(setting num-ceps 13) ;;
+  */mfcc.conf) number columns whole "$features: --num-ceps" "$(setting num-ceps 13)" 1 1000000 ;;
   *)
-    columns=$(setting num-mel-bins 23)
+    number columns whole "$features: --num-mel-bins" "$(setting num-mel-bins 23)" 1 1000000
     [[ $(setting use-energy false) != t* ]] || columns=$((columns + 1))
     ;;
 esac
@@ -143,6 +157,7 @@ esac
 model_phones=$(am-info --print-args=false "$out/am/final.mdl" 2>/dev/null | sed -n 's/^number of phones //p')
 if [[ -f $out/graph/phones/word_boundary.int ]]; then
   named=$(wc -l <"$out/graph/phones/word_boundary.int")
+  number model_phones whole "number of phones of the model" "$model_phones"
   (( named == model_phones )) || fail "$graph/phones/word_boundary.int has $named phones, but the model has $model_phones"
 fi
 # What is wrong with a list of types of phones, beside names of phones that end as Kaldi's do.
@@ -163,7 +178,9 @@ if [[ -f $out/graph/phones/word_boundary.int ]]; then
   wrong=$(wrong_types "$out/graph/phones/word_boundary.int" "${REPLY:-/dev/null}")
   [[ ! $wrong ]] || fail "$graph/phones/word_boundary.int, $wrong"
 fi
-for phone in ${silence_phones//:/ }; do
+IFS=: read -ra phones <<<"$silence_phones"
+number model_phones whole "number of phones of the model" "$model_phones"
+for phone in "${phones[@]}"; do # lint: whole: phone
   (( phone >= 1 && phone <= model_phones )) || fail "silence phone $phone is not one of the model's $model_phones phones"
 done
 
@@ -173,19 +190,23 @@ printf '%s\n' --min-active=200 --max-active="$max_active" --beam="$beam" --latti
   >"$out/conf/model.conf"
 
 # ---- a try ----------------------------------------------------------------------------------------------------------
+# lint: whole: $1
 bytes() { printf "\\\\x%02x" $(( $1 & 255 )) $(( $1 >> 8 & 255 )) $(( $1 >> 16 & 255 )) $(( $1 >> 24 & 255 )); } # <number>: 4 bytes for printf
 
+# lint: whole: $1
 write_silence() { # <rate> <file>: a second
+  # shellcheck disable=SC2059
   printf "RIFF$(bytes $((36 + 2 * $1)))WAVEfmt $(bytes 16)\x01\x00\x01\x00$(bytes "$1")$(bytes $((2 * $1)))\x02\x00\x10\x00data$(bytes $((2 * $1)))"
   head -c $((2 * $1)) /dev/zero
 }
 
 if [[ $test == true ]]; then
-  rate=$(setting sample-frequency 16000)
-  write_silence "${rate%.*}" >"$out/test.wav"
-  nnet3-transcribe --print-args=false "$out" "$out/test.wav" >/dev/null 2>"$out.log" ||
-    fail "the pieces do not fit each other: $(grep -m1 -e ERROR "$out.log" || tail -n 1 "$out.log")"
+  number rate decimal "$features: --sample-frequency" "$(setting sample-frequency 16000)" 1 10000000
+  number rate whole "$features: --sample-frequency" "$(rate=$rate awk 'BEGIN { printf "%d", ENVIRON["rate"] }')"
+  write_silence "$rate" >"$out/test.wav"
+  nnet3-transcribe --print-args=false "$out" "$out/test.wav" >/dev/null 2>"$log" ||
+    fail "the pieces do not fit each other: $(grep -m1 -e ERROR "$log" || tail -n 1 "$log")"
   rm "$out/test.wav"
 fi
-mv "$out" "$to"
+mv -T "$out" "$to"
 say "$to: $(du -sh "$to" | cut -f1), $(cd "$to" && find . -type f | sort | sed 's|^\./||' | paste -sd' ')"

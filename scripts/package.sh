@@ -12,6 +12,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/usage.sh"
+source "$here/values.sh"
 export LC_ALL=C.UTF-8
 debug=false offline=false kaldi=
 while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --kaldi ]]; do
@@ -20,11 +21,15 @@ while [[ ${1-} == --debug || ${1-} == --offline || ${1-} == --kaldi ]]; do
     kaldi=$(realpath "$2")
     shift
   else
-    printf -v "${1#--}" true
+    printf -v "${1#--}" true # lint: --debug or --offline
   fi
   shift
 done
 plain_usage 1 4 "$@"
+case $1 in
+  wheel | deb | check) ;;
+  *) refuse_usage "unknown task '$1'; --help says what there is" ;;
+esac
 cd "$here/.."
 
 say() { echo "package.sh: $*" >&2; }
@@ -75,5 +80,4 @@ case $task in
     source "$here/package/check.sh"
     check_parts "$@"
     ;;
-  *) refuse_usage "unknown task '$task'; --help says what there is" ;;
 esac

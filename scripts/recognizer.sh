@@ -6,6 +6,8 @@ export LC_ALL=C
 
 driver=recognizer.sh
 source "$here/train/messages.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
 
 usage() {
   cat <<'HELP'
@@ -31,13 +33,15 @@ source "$here/recognizer/decode.sh"
 
 parse_options "$@"
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
-dir=${arguments[0]%/}
+dir=${arguments[0]}
 check_options
 dir=$(realpath -m "$dir")
+plain_name "the folder" "$dir"
 command -v python3 >/dev/null || fail "python3 is missing"
 source "$here/train/jobs.sh"
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} # several jobs at a time
 
+claim_folder "$dir" recognizer.sh .lock
 mkdir -p "$dir/log"
 exec {lock}>"$dir/.lock"
 if ! flock -n "$lock"; then
@@ -45,8 +49,10 @@ if ! flock -n "$lock"; then
   flock "$lock"
 fi
 
+find "$dir" -mindepth 1 -maxdepth 1 -name '.tmp.*' -exec rm -rf {} + # of one that was killed
+make_private "$dir"
 began=$SECONDS
-for part in $parts; do
+for part in $parts; do # lint: words of this script
   "do_$part"
   if [[ $part == "$last_part" && $part != model ]]; then
     say "done until $part, as --last-part says, in $((SECONDS - began)) s"

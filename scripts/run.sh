@@ -41,19 +41,22 @@ fi
 
 slots_by_resources() {
   if (( gpu > 0 )); then echo $((${#gpus[@]} ? ${#gpus[@]} : 1)); return; fi
-  local cpus slots bytes memory
+  local cpus slots memory
   cpus=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
   slots=$((cpus / num_threads))
   if [[ $mem != 0 ]]; then
-    bytes=$(numfmt --from=iec "${mem^^}")
-    (( bytes > 0 )) || bytes=1
-    memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))
-    if (( memory / bytes < slots )); then slots=$((memory / bytes)); fi
+    memory=$(size=${mem^^} awk '/^MemTotal:/ {
+      size = ENVIRON["size"]
+      power = index("KMGT", substr(size, length(size)))
+      printf "%d", $2 * 1024 / (size * 1024 ^ power); exit }' /proc/meminfo)
+    number memory whole /proc/meminfo "$memory"
+    if (( memory < slots )); then slots=$memory; fi
   fi
   echo $((slots > 0 ? slots : 1))
 }
 (( first < last )) || max_jobs_run=1
 (( max_jobs_run > 0 )) || max_jobs_run=$(slots_by_resources)
+(( max_jobs_run <= last - first + 1 )) || max_jobs_run=$((last - first + 1))
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 # A job ends with this script, however that ends; where there is no setpriv, it outlives a `kill -9` of it.
@@ -92,10 +95,10 @@ reap() { # waits for one job
   [[ $pid ]] || return
   job=${job_of[$pid]}
   free_slots+=("${slot_of[$pid]}")
-  unset "job_of[$pid]" "slot_of[$pid]"
+  unset "job_of[$pid]" "slot_of[$pid]" # lint: a process
   if (( status == 0 )); then return; fi
   attempts[$job]=$((${attempts[$job]-0} + 1))
-  if (( attempts[$job] <= retries )); then
+  if (( ${attempts[$job]} <= retries )); then
     keep_log_of_attempt "$job" "${attempts[$job]}"
     echo "$runner: job $job ended with status $status, and starts anew; see $(log_of "$job").attempt${attempts[$job]}" >&2
     start "$job"

@@ -33,6 +33,7 @@ command -v sbatch >/dev/null || refuse "there is no sbatch here: is this a machi
 
 source "$here/jobs/array.sh"
 make_spool
+[[ $spool != *%* ]] || refuse "$spool: Slurm would take % in names for something else"
 options=(--parsable --job-name="$name" --chdir="$PWD" --output="$spool/output.%a" --open-mode=append
   --cpus-per-task="$num_threads" --no-requeue)
 [[ $mem == 0 ]] || options+=(--mem="$mem")

@@ -6,6 +6,8 @@ export LC_ALL=C
 
 driver=train.sh
 source "$here/train/messages.sh"
+source "$here/values.sh"
+source "$here/folders.sh"
 
 usage() {
   cat <<'HELP'
@@ -34,7 +36,8 @@ source "$here/train/final.sh"
 
 parse_options "$@"
 (( ${#arguments[@]} == 1 )) || { usage >&2; exit 1; }
-dir=${arguments[0]%/}
+dir=${arguments[0]}
+if [[ $dir == */ && $dir != / ]]; then dir=${dir%/}; fi
 chain_options=()
 set_objective
 check_options
@@ -49,17 +52,24 @@ run_training() { run "${train_cmd_words[@]}" "$@"; } # as run, for what may use 
 # A GPU that training will want, and not get, is missed before examples are made. (Status 1: there are none on this machine.)
 check_gpu() {
   if [[ $use_gpu == yes && ! -s $(model final) ]]; then
-    run_training "$dir/log/use_gpu.log" cuda-gpu-available '||' test '$?' -eq 1
+    run_training "$dir/log/use_gpu.log" cuda-gpu-available '||' test '$?' = 1
   fi
 }
 
 # ---- one training in a folder, and always the same one --------------------------------------------------------------
+if [[ -f $dir/setup && $(head -n 1 "$dir/setup") == --feats=* ]] && ! grep -qsxF train.sh "$dir/.made-by"; then
+  echo train.sh >>"$dir/.made-by" # a training that was begun before folders were marked
+fi
+claim_folder "$dir" train.sh .lock log
 mkdir -p "$dir/log"
 exec {lock}>"$dir/.lock"
 if ! flock -n "$lock"; then
   say "another training is going on in $dir, or its last jobs are ending: waiting"
   flock "$lock"
 fi
+
+find "$dir" -mindepth 1 -maxdepth 1 -name '.tmp.*' -exec rm -rf {} + # of a driver that was killed
+make_private "$dir"
 
 setup() {
   options_except Running
@@ -70,10 +80,7 @@ setup() {
 }
 
 forget() {
-  if [[ ! -e $dir/setup && -n $(find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock ! -name log) ]]; then
-    fail "$dir holds other things than a training of train.sh, and is not emptied; take another folder"
-  fi
-  find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
+  find "$dir" -mindepth 1 -maxdepth 1 ! -name .lock ! -name .made-by ! -path "$private" -exec rm -rf {} +
   mkdir -p "$dir/log"
 }
 
@@ -86,8 +93,8 @@ if ! setup | cmp -s - "$old_setup" && [[ -e $dir/setup || -n $(find "$dir" -maxd
   [[ $restart == changed ]] || fail "take another folder, or --restart=true to begin anew there"
   forget
 fi
-setup >"$dir/setup.tmp"
-mv "$dir/setup.tmp" "$dir/setup"
+setup >"$private/setup"
+mv "$private/setup" "$dir/setup"
 
 # ---- from here on, what exists is done ------------------------------------------------------------------------------
 suffix=raw alignments=
@@ -107,7 +114,7 @@ set_contexts
 prepare_examples
 describe_to_kaldi
 write_schedule
-to_combine=$(models_to_combine)
+read -ra to_combine < <(models_to_combine)
 make_first_model
 
 first=0
@@ -119,6 +126,7 @@ for ((i = num_iters; i > 0; i--)); do
 done
 if [[ -s $(model final) ]]; then first=$num_iters; fi
 (( first == 0 )) || say "$dir has $first of $num_iters iterations already"
+# lint: whole: i
 while read -r -u 3 i jobs processed epoch lrate edits; do
   if (( i >= first )); then iteration "$i" "$jobs" "$processed" "$epoch" "$lrate" "$edits"; fi
 done 3<"$dir/schedule.txt"

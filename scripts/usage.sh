@@ -10,7 +10,7 @@ refuse_usage() { # <what is wrong>
 }
 
 plain_usage() { # <least> <most> [<argument> ...]
-  local least=$1 most=$2 argument
+  local least=$1 most=$2 argument # lint: whole: least most
   shift 2
   for argument; do
     case $argument in

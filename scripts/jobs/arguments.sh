@@ -1,6 +1,6 @@
 # The calling convention of Kaldi's job runners (run.pl, queue.pl, slurm.pl):
 #   CMD [options] [JOB=1:N] LOG command arguments …
-# Sourced by run.sh and slurm.sh, which set `runner_options` (name → variable) and call `parse_arguments "$@"`. That sets
+# Sourced by run.sh, slurm.sh and k8s.sh, which set `runner_options` (name → variable) and call `parse_arguments "$@"`. That sets
 #   job_name first last   the variable, and its range (empty, 1, 1 without one)
 #   log                   the log's name, with job_name in it
 #   command               one line of shell, with job_name in it
@@ -8,19 +8,17 @@
 
 runner=${BASH_SOURCE[1]##*/} # the script that reads this one
 source "${BASH_SOURCE[0]%/*}/logs.sh"
+declare -F number >/dev/null || source "${BASH_SOURCE[0]%/*}/../values.sh" # drivers have read it already
 
 refuse() { echo "$runner: $*" >&2; exit 1; }
-
-whole_number() { # <option> <value> <least>
-  [[ $2 =~ ^[0-9]+$ ]] && (( $2 >= $3 )) || refuse "$1 $2: expected a whole number from $3"
-}
 
 set_option() { # <--name> <value>
   local name=${1#--} value=$2
   [[ $value != --* ]] || echo "$runner: WARNING: the value of $1 begins with '--': $value" >&2
   name=${name//_/-}
-  [[ ${runner_options[$name]-} ]] || refuse "unknown option $1; see $runner --help"
-  printf -v "${runner_options[$name]}" %s "$value"
+  [[ $name && ${runner_options[$name]-} ]] || refuse "unknown option $1; see $runner --help"
+  [[ ! $value =~ [[:cntrl:]] ]] || refuse "$1: expected a value without line breaks and the like"
+  printf -v "${runner_options[$name]}" %s "$value" # lint: a name of this script
 }
 
 parse_options() { # sets `rest`
@@ -44,12 +42,16 @@ parse_arguments() {
   job_name= first=1 last=1
   parse_options "$@"
   if [[ ${rest[0]-} =~ ^([A-Za-z_][A-Za-z0-9_]*)=([0-9]+)(:([0-9]+))?$ ]]; then
-    job_name=${BASH_REMATCH[1]} first=${BASH_REMATCH[2]} last=${BASH_REMATCH[4]:-${BASH_REMATCH[2]}}
-    (( first >= 1 && first <= last )) || refuse "${rest[0]}: expected NAME=FIRST:LAST with 1 <= FIRST <= LAST"
+    local from=${BASH_REMATCH[2]} to=${BASH_REMATCH[4]:-${BASH_REMATCH[2]}}
+    job_name=${BASH_REMATCH[1]}
+    number first whole "${rest[0]}" "$from" 1 1000000
+    number last whole "${rest[0]}" "$to" "$first" 1000000
     parse_options "${rest[@]:1}" # options may follow, too
   fi
   (( ${#rest[@]} >= 2 )) || { usage >&2; exit 1; }
   log=${rest[0]}
+  [[ ! $log =~ ^[A-Za-z_][A-Za-z0-9_]*=[^/]*$ ]] || refuse "$log: expected NAME=FIRST:LAST with 1 <= FIRST <= LAST, such as JOB=1:4"
+  [[ $log && ! $log =~ [[:cntrl:]] ]] || refuse "the log's name is empty, or has a line break in it"
   if (( last > first )) && [[ $log != *"$job_name"* ]]; then
     refuse "several jobs would write one log: there is no $job_name in its name, $log"
   fi
@@ -57,11 +59,14 @@ parse_arguments() {
 }
 
 check_shared_options() { # those that all runners have
-  whole_number --max-jobs-run "$max_jobs_run" 0
-  whole_number --num-threads "$num_threads" 1
-  whole_number --gpu "$gpu" 0
-  whole_number --retries "$retries" 0
-  [[ $mem =~ ^[0-9]+[KMGTkmgt]?$ ]] || refuse "--mem $mem: expected a size such as 4G"
+  number max_jobs_run whole --max-jobs-run "$max_jobs_run" 0
+  number num_threads whole --num-threads "$num_threads" 1 1000000
+  number gpu whole --gpu "$gpu" 0 1000000
+  number retries whole --retries "$retries" 0
+  local unit=${mem##*[0-9]}
+  [[ $unit == ?([KMGTkmgt]) ]] || refuse "--mem $mem: expected a size such as 4G"
+  number mem whole --mem "${mem%"$unit"}" 0 1000000000000
+  [[ $mem == 0 ]] || mem+=$unit
 }
 
 log_of() { # <job>

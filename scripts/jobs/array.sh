@@ -16,22 +16,24 @@ make_spool() {
   base=$(basename "$log")
   base=${base//.${job_name:-none}/}
   mkdir -p "$queue" || exit 1
-  spool=$(mktemp -d "$(cd "$queue" && pwd)/${base%.log}.XXXXXX") || exit 1
+  base=${base//[^A-Za-z0-9._-]/_} # lists of jobs are separated by commas
+  spool=$(mktemp -d "$(realpath -- "$queue")/${base%.log}.XXXXXX") || exit 1
   name=$base-$(printf '%s' "$PWD/$log" | cksum | cut -d' ' -f1)
 }
 
 # A task does not end before its log does.
 # shellcheck disable=SC2016
-write_task() { # <how the shell learns the task's number> <job.sh>
+write_task() { # <how the shell learns the task's number> <job.sh> [<file to source>]
   {
     echo '#!/usr/bin/env bash'
+    [[ ! ${3-} ]] || printf 'source %q\n' "$3"
     echo "job=$1"
     printf 'log=%q command=%q name=%q\n' "$log" "$command" "$job_name"
     echo 'if [[ $name ]]; then log=${log//$name/$job} command=${command//$name/$job}; fi'
     printf '%q "$log" %q "$command" & child=$!\n' "$2" "$num_threads"
     echo 'trap '\''kill -TERM $child; wait $child; exit 143'\'' TERM INT HUP'
     echo 'wait $child; status=$?'
-    printf 'echo $status >%q/status.$job.tmp && mv %q/status.$job.tmp %q/status.$job\n' "$spool" "$spool" "$spool"
+    printf 'echo $status >%q/status.$job.tmp && mv %q/status.$job.tmp %q/status.$job\n' "$spool" "$spool" "$spool" # lint: the folder is private
     echo 'exit $status'
   } >"$spool/task.sh"
 }
@@ -53,7 +55,7 @@ wait_for() { # <task> …: until all have ended, by themselves or not
   local pause=0.1 polls=0
   until has_status "$@"; do
     sleep "$pause"
-    pause=$(awk -v p="$pause" 'BEGIN { p *= 1.3; print p < 5 ? p : 5 }')
+    pause=$(p="$pause" awk 'BEGIN { p = ENVIRON["p"]; p *= 1.3; print p < 5 ? p : 5 }')
     if (( ++polls % 5 == 0 )) && ! is_active; then
       sleep 2 # files of other machines may appear a little later
       return
@@ -62,7 +64,7 @@ wait_for() { # <task> …: until all have ended, by themselves or not
 }
 
 run_array() {
-  local task tasks=() failed=() attempt
+  local task tasks=() failed=() attempt # lint: whole: task
   trap 'leave 129' HUP
   trap 'leave 130' INT
   trap 'leave 143' TERM

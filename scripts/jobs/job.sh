@@ -46,7 +46,7 @@ stop() { # <status>
 in_own_shell() {
   set +um
   unset -f at finish stop
-  eval "unset log threads command started; set --; $1"
+  eval "unset log threads command started; set --; $1" # lint: it is the command to run
 }
 
 set -m # the command is a process group, which can be stopped as a whole

@@ -14,7 +14,8 @@ as_label() { # <text>
   local sum
   sum=$(printf '%s' "$1" | cksum | cut -d' ' -f1)
   local text
-  text=$(printf '%s' "${1%-*}" | tr 'A-Z' 'a-z' | tr -c 'a-z0-9' - | cut -c1-24)
+  text=${1%-*}
+  text=$(printf '%s' "${text,,}" | tr -c 'a-z0-9' - | cut -c1-24)
   text=nnet3-${text#"${text%%[!-]*}"}
   echo "${text%"${text##*[!-]}"}-$sum"
 }
@@ -44,6 +45,7 @@ find_volumes() {
   done
   [[ $namespace ]] || namespace=$(kubectl config view --minify --output='jsonpath={..namespace}' 2>/dev/null)
   namespace=${namespace:-default}
+  [[ $namespace =~ ^[a-z0-9-]+$ ]] || refuse "--namespace $namespace: expected small letters, digits and hyphens"
 }
 
 # Kaldi's sizes are powers of two.
@@ -62,7 +64,7 @@ job_manifest() { # <number of tasks>
   fi
   (( gpu == 0 )) || limits+="${limits:+, }\"nvidia.com/gpu\": \"$gpu\""
   [[ -z $seconds ]] || deadline="\"activeDeadlineSeconds\": $seconds, "
-  local parallelism=$1
+  local parallelism=$1 # lint: whole: parallelism
   (( max_jobs_run == 0 || max_jobs_run > parallelism )) || parallelism=$max_jobs_run
   cat <<JSON
 {"apiVersion": "batch/v1", "kind": "Job",

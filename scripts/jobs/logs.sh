@@ -7,7 +7,7 @@ quote_command() { # <word> …
   command=
   for word; do
     if [[ $word =~ ^[^[:space:]]+$ ]]; then command+="$word "
-    elif [[ $word == *\"* ]]; then command+="'$word' "
+    elif [[ $word == *\"* ]]; then command+="'${word//\'/\'\\\'\'}' "
     else command+="\"$word\" "
     fi
   done

@@ -22,17 +22,18 @@ the_package() { # <pattern>: the one file that matches
   echo "$files"
 }
 
+# lint: whole: $1
 at_most() { # <MB> <file>
   local size
   size=$(stat -c %s "$2")
-  say "$(basename "$2"): $(awk -v s="$size" 'BEGIN { printf "%.1f", s / 1e6 }') MB"
+  say "$(basename "$2"): $(s="$size" awk 'BEGIN { s = ENVIRON["s"]; printf "%.1f", s / 1e6 }') MB"
   (( size <= $1 * 1000000 )) || fail "more than $1 MB"
 }
 
 # What the acceptance test needs of the repository, for a folder that has nothing else of it.
 copy_tests() { # <folder>
   mkdir -p "$1"
-  tar -c scripts/{usage,train,run,make_graph}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
+  tar -c scripts/{usage,values,folders,train,run,make_graph}.sh scripts/jobs scripts/train tests/package tests/train/toy_data.sh tests/data/sound egs/digits/local |
     tar -x --no-same-owner -C "$1"
 }
 
@@ -110,7 +111,7 @@ inside() { # <folder> <command> …: with nothing of this machine but its proces
 }
 
 check_deb() {
-  local deb root=$work/debian driver
+  local deb root=$work/debian driver pages
   deb=$(the_package 'nnet3_*.deb')
   $debug || at_most 10 "$deb"
   debian "$root"
@@ -119,7 +120,9 @@ check_deb() {
   if inside "$root" sh -c 'command -v cargo || command -v cc || command -v python3 || ldconfig -p | grep -i blas'; then
     fail "the Debian is to have no Rust, compiler, Python or BLAS"
   fi
-  [[ $(inside "$root" sh -c 'ls /usr/share/man/man1 | grep -c ^nnet3-') -ge 40 ]] || fail "there are no manual pages"
+  pages=$(inside "$root" sh -c 'ls /usr/share/man/man1 | grep -c ^nnet3-')
+  number pages whole "number of manual pages" "$pages"
+  (( pages >= 40 )) || fail "there are no manual pages"
   inside "$root" bash -n /usr/share/bash-completion/completions/nnet3-train
   for driver in train recognizer make_graph make_vosk_model run slurm k8s; do
     inside "$root" "/usr/share/nnet3/scripts/$driver.sh" --help >/dev/null || fail "$driver.sh --help does not run"
@@ -199,7 +202,7 @@ check_image_itself() {
 # Without a container engine: the shell lines of the stage that becomes the image, in a minimal Debian, with the Debian package that is
 # there in the place of the one that the stage before would have built. Needs network, as the lines do.
 shell_lines() { # <stage of the Containerfile>: what RUN runs
-  awk -v stage="$1" '/^FROM / { inside = $NF == stage } inside && (/^RUN / || more) {
+  stage="$1" awk 'BEGIN { stage = ENVIRON["stage"] } /^FROM / { inside = $NF == stage } inside && (/^RUN / || more) {
     sub(/^RUN /, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? " " : "\n" }' packaging/Containerfile
 }
 

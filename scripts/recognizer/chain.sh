@@ -2,10 +2,10 @@
 
 context=(--context-width=2 --central-position=1)
 
-default_leaves() { awk -v h="$hours" 'BEGIN { n = int(300 * sqrt(h)); print (n < 60 ? 60 : n > 6000 ? 6000 : n) }'; }
+default_leaves() { h="$hours" awk 'BEGIN { h = ENVIRON["h"]; n = int(300 * sqrt(h)); print (n < 60 ? 60 : n > 6000 ? 6000 : n) }'; }
 
 do_tree() {
-  local leaves=$num_leaves
+  local leaves=$num_leaves # lint: whole: leaves
   (( leaves > 0 )) || leaves=$(default_leaves)
   step "the tree of phones in context" tree make_tree "=flat/ali" "=feats/train" "@$dir/lang/phones/roots.int" \
     "@$dir/lang/phones/extra_questions.int" "$leaves"
@@ -15,7 +15,7 @@ do_tree() {
 # tree, final.mdl, and the alignments in its terms.
 make_tree() {
   local ali=$dir/flat/ali phones=$dir/lang/phones jobs feats options=("${context[@]}") stats=() job
-  jobs=$(find "$ali" -name 'ali.*.gz' | wc -l)
+  jobs=$(find "$ali" -name 'ali.*.gz' | wc -l) # lint: whole: jobs
   for ((job = 1; job <= jobs; job++)); do
     awk 'NR == FNR { wanted[$1]; next } $1 in wanted' "$ali/text.$job" "$dir/feats/train/feats.scp" >"$out/feats.$job.scp"
     stats+=("$out/$job.treeacc")
@@ -40,10 +40,11 @@ make_tree() {
 }
 
 do_chain() {
-  local size
+  local size pdfs
+  number pdfs whole "number of pdfs in $dir/tree/tree" "$(num_pdfs "$dir/tree/tree")" 1
   size=$(choose_by_hours "$network" 0.5 tiny 10 small 200 medium large)
   mkdir -p "$dir/chain"
-  write_network "$size" "$(num_pdfs "$dir/tree/tree")" lda "$dir/chain/network.xconfig"
+  write_network "$size" "$pdfs" lda "$dir/chain/network.xconfig"
   training_step "training of the model" chain/model train_on_lattices "=tree" "@$dir/chain/network.xconfig" "$chunk_width" \
     "$tolerance" "$num_epochs" "$initial_lrate" "$final_lrate" "$num_jobs_initial" "$num_jobs_final" "$train_opts" "$srand"
 }

@@ -106,7 +106,10 @@ def find_waves(place, problems):
         if path.suffix.lower() != ".wav" or not path.is_file():
             continue
         key = path.stem
-        if any(c.isspace() for c in key):
+        if any(ord(c) < 32 or c in "\x7f\x85\u2028\u2029" or "\ud800" <= c <= "\udfff" for c in os.path.abspath(path)):
+            # A list of files has a line for each.
+            problems.add("names with line breaks", f"{str(path)!a}: the name must have no line breaks or the like, and be UTF-8")
+        elif any(c.isspace() for c in key):
             problems.add("names with blanks", f"{path}: the name is the utterance's key, and must have no blanks")
         elif key in waves:
             problems.add("keys that come twice", f"{path}: {waves[key][1]} has the same name, which is the utterance's key")
@@ -195,7 +198,14 @@ class DataSet:
         first = None
         stereo = []
         recordings = {self.segments[key][1] for key in self.words_of if key in self.segments} if self.segments else self.words_of
-        used = {key: wave for key, wave in self.waves.items() if key in recordings}
+        used = {}
+        for key, (place, what) in self.waves.items():
+            if key not in recordings:
+                continue
+            if not what.endswith("|") and ("|" in what or what.endswith("]")):
+                problems.add("names", f"{place}: {what}: programs would take | for a command, and ] at the end for a part of the file; rename it")
+                continue
+            used[key] = (place, what)
         found = read_headers({key: what for key, (_, what) in used.items() if not what.endswith("|")})
         for key, (place, what) in used.items():
             if key not in found:

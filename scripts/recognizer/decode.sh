@@ -27,7 +27,7 @@ copy_language_model() { cp "$arpa" "$out/lm.arpa"; }
 
 make_graph() {
   local tree mdl graph skipped
-  set_system $system
+  set_system "$system"
   run "$log.log" "$here/make_graph.sh" --self-loop-scale=1.0 "$dir/lm/lm.arpa" "$dir/lang" "$tree" "$mdl" "$out"
   skipped=$(grep -c "not in symbol table" "$log.log" || true)
   (( skipped == 0 )) || say "WARNING: n-grams of the language model with words that are not in the lexicon are left out, $skipped or more; see $log.log"
@@ -48,14 +48,14 @@ do_recognition() {
   {
     printf '%-26s %6s %7s %9s %5s %5s %5s %11s\n' set utts words WER sub del ins "wrong utts"
     cat "${table[@]/%//result}"
-  } >"$dir/results.tmp"
-  mv "$dir/results.tmp" "$dir/results.txt"
+  } >"$private/results"
+  mv "$private/results" "$dir/results.txt"
 }
 
 # Lattices, text, result (a line of the table) and errors.txt (words by how often they were wrong).
 decode() {
   local feats=$dir/feats/$set/feats.scp jobs reference=$dir/data/$set/text tree mdl graph name=$set
-  set_system $system
+  set_system "$system"
   [[ $system == chain ]] || name+=" (flat start)"
   jobs=$(jobs_for "$feats")
   split_lines "$feats" "$jobs" "$out/part." .scp
@@ -69,7 +69,7 @@ decode() {
   compute-wer --print-args=false --text --mode=all "ark:$reference" "ark:$out/text" >"$out/wer" 2>"${log}_wer.log" ||
     fail_with_log "the words cannot be compared" "${log}_wer.log"
   # %WER 3.45 [ 12 / 348, 2 ins, 3 del, 7 sub ] and %SER 10.0 [ 4 / 40 ]
-  tr -d ',[]' <"$out/wer" | awk -v set="$name" '$1 == "%WER" { wer = $2; words = $5; ins = $6; del = $8; sub_ = $10 }
+  tr -d ',[]' <"$out/wer" | set="$name" awk 'BEGIN { set = ENVIRON["set"] } $1 == "%WER" { wer = $2; words = $5; ins = $6; del = $8; sub_ = $10 }
     $1 == "%SER" { ser = $2; utts = $5 }
     END { printf "%-26s %6d %7d %7.2f %% %5d %5d %5d %9.1f %%\n", set, utts, words, wer, sub_, del, ins, ser }' >"$out/result"
   count_errors "$reference" "$out/text" >"$out/errors.txt"

@@ -5,7 +5,7 @@ do_flat() {
   step "graphs of the transcripts" flat/graphs make_flat_graphs "@$dir/data/train/text" "@$dir/lang/L.fst" "@$dir/lang/topo" \
     "@$dir/lang/words.txt" "@$dir/lang/phones/sets.int" "@$dir/lang/phones/align_lexicon.txt" "$srand"
   size=$(choose_by_hours "$flat_network" 2 tiny 50 small medium)
-  pdfs=$(num_pdfs "$dir/flat/graphs/tree")
+  number pdfs whole "number of pdfs in $dir/flat/graphs/tree" "$(num_pdfs "$dir/flat/graphs/tree")" 1
   write_network "$size" "$pdfs" flat "$dir/flat/network.xconfig"
   lengths=$(lengths_of_examples "$dir/feats/train/utt2num_frames")
   [[ $lengths ]] || fail "no utterance is long enough to learn from"
@@ -71,7 +71,7 @@ make_alignments() {
     ark,t:"$out/words.JOB" "ark:| gzip -c >$out/ali.JOB.gz"
   cp "$model" "$out/final.mdl"
   all=$(wc -l <"$text")
-  aligned=$(cat "$out"/words.* | wc -l)
+  aligned=$(cat "$out"/words.* | wc -l) # lint: whole: aligned
   say "$aligned of $all utterances are aligned"
   (( aligned * 10 >= all * 7 )) || fail "the model that was trained without alignments fits too few utterances; see its report," \
     "$dir/flat/model/report.html, and $log.*.log. Transcripts that are not what is said, or too few epochs (--flat-epochs), are usual reasons"

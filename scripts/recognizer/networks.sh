@@ -25,7 +25,7 @@ write_network() { # <size or file> <outputs> <lda|flat> <file>
       first=
     fi
     echo "relu-batchnorm-layer name=tdnn1 ${first}dim=$width l2-regularize=0.01"
-    for stride in $strides; do
+    for stride in $strides; do # lint: words of this script
       layer=$((layer + 1))
       echo "tdnnf-layer name=tdnnf$layer dim=$width bottleneck-dim=$bottleneck time-stride=$stride l2-regularize=0.01 bypass-scale=0.66"
     done

@@ -66,10 +66,15 @@ option nj integer 2 "jobs for features, alignments and decoding"
 check_options() {
   local name path
   [[ $dir ]] || fail "the folder's name is empty"
-  for path in "$dir" "$PWD"; do
-    [[ $path != *[[:space:]\"\'\$\;]* ]] || fail "'$path': names of files must not have blanks, quotes, \$ or ; in them"
-    [[ $path != *JOB* ]] || fail "'$path': JOB in names would be taken for the number of a job"
+  plain_name "the folder" "$dir"
+  plain_name "the folder that this was called in" "$PWD"
+  plain_name "the folder of this script" "$here"
+  for name in wav text utt2spk data lexicon test-wav test-text arpa flat-network network; do
+    path=${name//-/_}
+    [[ ${!path} != -* ]] || file_name "$path" "--$name" "${!path}" # lint: an option's name
   done
+  check_test_data
+  plain_words --train-opts "$train_opts"
   [[ $lexicon ]] || fail "give a --lexicon; see --help"
   if [[ $data ]]; then
     [[ ! $wav && ! $text && ! $utt2spk ]] || fail "--data is instead of --wav, --text and --utt2spk"
@@ -86,15 +91,33 @@ check_options() {
     need_file $name "${!path}"
   done
   for name in flat-network network; do check_network $name; done
-  at_least 1 num-test lm-order num-jobs-initial num-jobs-final nj max-active
-  at_least 0 sample-frequency num-leaves tolerance srand
-  (( lm_order <= 9 )) || fail "--lm-order=$lm_order: expected at most 9"
-  [[ $chunk_width =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] || fail "--chunk-width=$chunk_width: expected numbers such as 150,110"
+  within whole 1 1000000000 num-test max-active
+  within whole 1 9 lm-order
+  within whole 1 10000 num-jobs-initial num-jobs-final nj
+  within whole 0 1000000000 sample-frequency num-leaves tolerance srand
+  numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
   for name in flat-epochs num-epochs flat-initial-lrate flat-final-lrate initial-lrate final-lrate beam lattice-beam silence-probability; do
     path=${name//-/_}
     is_less 0 "${!path}" || fail "--$name=${!path}: expected more than 0"
   done
   is_less "$silence_probability" 1 || fail "--silence-probability=$silence_probability: expected less than 1"
+}
+
+# The names of the folders are those of results.
+check_test_data() {
+  local folders folder name path
+  IFS=, read -ra folders <<<"$test_data"
+  for folder in "${folders[@]}"; do
+    [[ $folder ]] || continue
+    path=$folder
+    if [[ $path == */ ]]; then path=${path%/}; fi
+    name=${path##*/}
+    case $name in
+      '' | .* | train | held_out | rate | hours | tests) fail "--test-data: results cannot be listed under the name '$name'; give another folder" ;;
+    esac
+    plain_name --test-data "$name"
+    [[ -d $folder ]] || { shown "$folder"; fail "--test-data: there is no folder $REPLY"; }
+  done
 }
 
 check_network() { # <option>

@@ -5,7 +5,7 @@ do_data() {
     --test-wav="$test_wav" --test-text="$test_text" --test-data="$test_data" --test-speakers="$test_speakers" --num-test="$num_test" \
     --oov-word="$oov_word" --sample-frequency="$sample_frequency" --skip-bad="$skip_bad" --srand="$srand"
   mapfile -t tests <"$dir/data/tests"
-  hours=$(<"$dir/data/hours")
+  number_in hours decimal "$dir/data/hours" 0
   say "$(wc -l <"$dir/data/train/text") utterances to train on, about $hours hours; for tests: $(for set in "${tests[@]}"; do
     printf '%s (%d) ' "$set" "$(wc -l <"$dir/data/$set/text")"; done)"
 }
@@ -28,7 +28,7 @@ do_language() {
 }
 
 phones_without_sound() {
-  awk -v positions="$word_positions" 'NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next }
+  positions="$word_positions" awk 'BEGIN { positions = ENVIRON["positions"] } NR == FNR { for (i = 2; i <= NF; i++) said[$i]; next }
     { for (i = 3; i <= NF; i++) {
         phone = $i
         if (positions == "true") sub(/_[BEIS]$/, "", phone)
@@ -39,7 +39,9 @@ phones_without_sound() {
 }
 
 write_feature_config() { # <file>
-  printf '%s\n' --sample-frequency="$(<"$dir/data/rate")" --allow-downsample=true --dither=0 --num-mel-bins=40 --low-freq=20 \
+  local rate
+  number_in rate whole "$dir/data/rate" 1 1000000000
+  printf '%s\n' --sample-frequency="$rate" --allow-downsample=true --dither=0 --num-mel-bins=40 --low-freq=20 \
     --high-freq=-400 >"$1"
   [[ $feature_type == fbank ]] || printf '%s\n' --num-ceps=40 --use-energy=false >>"$1"
 }
@@ -70,13 +72,13 @@ make_features() {
   run --max-jobs-run "$nj" JOB=1:"$jobs" "$log.JOB.log" "compute-$feature_type-feats" --config="$dir/conf/$feature_type.conf" "${sound[@]}" ark:- \| \
     copy-feats --compress=true ark:- "ark,scp:$out/$name.JOB.ark,$out/$name.JOB.scp"
   if [[ $cmvn == true ]]; then
-    local stats=$dir/feats/train/global_cmvn.stats
+    local mean=$dir/feats/train/global_cmvn.stats
     if [[ $set == train ]]; then
-      stats=$out/global_cmvn.stats
+      mean=$out/global_cmvn.stats
       cat "$out"/raw.*.scp >"$out/raw.scp"
-      run "${log}_cmvn.log" compute-cmvn-stats "scp:$out/raw.scp" ark:- \| matrix-sum ark:- "$stats"
+      run "${log}_cmvn.log" compute-cmvn-stats "scp:$out/raw.scp" ark:- \| matrix-sum ark:- "$mean"
     fi
-    run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_cmvn.JOB.log" apply-cmvn-online "$stats" "scp:$out/raw.JOB.scp" ark:- \| \
+    run --max-jobs-run "$nj" JOB=1:"$jobs" "${log}_cmvn.JOB.log" apply-cmvn-online "$mean" "scp:$out/raw.JOB.scp" ark:- \| \
       copy-feats --compress=true ark:- "ark,scp:$out/feats.JOB.ark,$out/feats.JOB.scp"
   fi
   cat "$out"/feats.*.scp | sort >"$out/all.scp"

@@ -19,13 +19,13 @@ list_inputs() { # <input> …
 # Sets out, the folder that the function fills, to, the folder's later name, and log, the beginning of names of logs.
 step() { # <heading> <folder in DIR> <function> <input> …
   local heading=$1 make=$3 began=$SECONDS
-  to=$dir/$2 out=$dir/$2.tmp log=$dir/log/${2//\//_}
+  to=$dir/$2 out=$private/$2 log=$dir/log/${2//\//_}
   shift 3
   rm -rf "$out"
-  mkdir -p "$out"
-  list_inputs "$@" >"$to.begun"
-  if [[ -d $to ]] && cmp -s "$to.begun" "$to.inputs"; then
-    rm -rf "$out" "$to.begun"
+  mkdir -p "$out" "${to%/*}"
+  list_inputs "$@" >"$private/inputs"
+  if [[ -d $to ]] && cmp -s "$private/inputs" "$to.inputs"; then
+    rm -rf "$out"
     say "$heading: there already"
     return
   fi
@@ -33,7 +33,7 @@ step() { # <heading> <folder in DIR> <function> <input> …
   "$make"
   rm -rf "$to.inputs" "$to"
   mv "$out" "$to"
-  mv "$to.begun" "$to.inputs"
+  mv "$private/inputs" "$to.inputs"
   (( SECONDS - began < 5 )) || say "$heading: $((SECONDS - began)) s"
 }
 
@@ -42,15 +42,15 @@ training_step() { # <heading> <folder in DIR> <function> <input> …
   local heading=$1 make=$3 began=$SECONDS
   to=$dir/$2
   shift 3
-  list_inputs "$@" >"$to.tmp"
-  if [[ -s $to/final.mdl ]] && cmp -s "$to.tmp" "$to.inputs"; then
-    rm -f "$to.tmp"
+  mkdir -p "${to%/*}"
+  list_inputs "$@" >"$private/inputs"
+  if [[ -s $to/final.mdl ]] && cmp -s "$private/inputs" "$to.inputs"; then
     say "$heading: there already"
     return
   fi
   rm -f "$to.inputs"
-  cmp -s "$to.tmp" "$to.begun" || rm -rf "$to"
-  mv "$to.tmp" "$to.begun"
+  cmp -s "$private/inputs" "$to.begun" || rm -rf "$to"
+  mv "$private/inputs" "$to.begun"
   say "$heading"
   "$make"
   mv "$to.begun" "$to.inputs"
@@ -59,19 +59,20 @@ training_step() { # <heading> <folder in DIR> <function> <input> …
 
 # For results that are made in no time: made each time, and taken if they differ from what is there.
 refresh() { # <folder in DIR> <command that makes the folder that is its last argument> …
-  local to=$dir/$1
+  local to=$dir/$1 new=$private/$1
   shift
-  rm -rf "$to.tmp"
-  "$@" "$to.tmp"
-  if diff -rq "$to" "$to.tmp" >/dev/null 2>&1; then rm -rf "$to.tmp"; return; fi
+  rm -rf "$new"
+  "$@" "$new"
+  if diff -rq "$to" "$new" >/dev/null 2>&1; then rm -rf "$new"; return; fi
   rm -rf "$to"
-  mv "$to.tmp" "$to"
+  mv "$new" "$to"
 }
 
 # Deals the lines of a file out to N files in order: <prefix>1<suffix> …
 split_lines() { # <file> <N> <prefix> <suffix>
-  awk -v n="$2" -v total="$(wc -l <"$1")" -v prefix="$3" -v suffix="$4" \
-    '{ file = prefix int((NR - 1) * n / total) + 1 suffix; if (file != last && last) close(last); last = file; print > file }' "$1"
+  n=$2 total=$(wc -l <"$1") prefix=$3 suffix=$4 awk '
+    BEGIN { n = ENVIRON["n"]; total = ENVIRON["total"]; prefix = ENVIRON["prefix"]; suffix = ENVIRON["suffix"] }
+    { file = prefix int((NR - 1) * n / total) + 1 suffix; if (file != last && last) close(last); last = file; print > file }' "$1"
 }
 
 jobs_for() { # <file>: no more jobs than lines

@@ -8,7 +8,7 @@ set_objective() {
   kind=chain- ext=cegs
   for default in chunk-width=150 frame-subsampling-factor=3 samples-per-iter=5000 num-frames-diagnostic=60000; do
     name=${default%=*}
-    [[ ${option_given[$name]-} ]] || printf -v "${name//-/_}" %s "${default#*=}"
+    [[ ${option_given[$name]-} ]] || printf -v "${name//-/_}" %s "${default#*=}" # lint: an option's name
   done
   chain_options=(--l2-regularize="$l2_regularize" --leaky-hmm-coefficient="$leaky_hmm_coefficient"
     --xent-regularize="$xent_regularize")
@@ -39,7 +39,7 @@ check_chain_options() {
   fi
   [[ $chunk_width != -1 ]] || fail "--chunk-width=-1: expected numbers such as 150,110,90; chain examples are chunks of these sizes"
   need_file deriv-weights-scp "$deriv_weights_scp"
-  is_less 0 "$leaky_hmm_coefficient" && is_less "$leaky_hmm_coefficient" 1 ||
+  { is_less 0 "$leaky_hmm_coefficient" && is_less "$leaky_hmm_coefficient" 1; } ||
     fail "--leaky-hmm-coefficient=$leaky_hmm_coefficient: expected a number between 0 and 1"
   is_less "$lattice_lm_scale" 0 && fail "--lattice-lm-scale=$lattice_lm_scale: expected at least 0, below 1"
   is_less "$lattice_lm_scale" 1 || fail "--lattice-lm-scale=$lattice_lm_scale: expected at least 0, below 1"
@@ -53,13 +53,13 @@ make_denominator() {
   cp "$from/tree" "$dir/tree"
   [[ -s $dir/0.trans_mdl ]] || run "$dir/log/transitions.log" copy-transition-model "$from/final.mdl" "$dir/0.trans_mdl"
   if [[ ! -s $dir/phone_lm.fst ]]; then
-    if [[ $graph_dir ]]; then cp "$graph_dir/phone_lm.fst" "$dir/phone_lm.fst.tmp"
+    if [[ $graph_dir ]]; then cp "$graph_dir/phone_lm.fst" "$private/phone_lm.fst"
     else
       read -ra words <<<"$lm_opts"
       run "$dir/log/make_phone_lm.log" gunzip -c "$tree_dir/ali.*.gz" \| ali-to-phones "$tree_dir/final.mdl" ark:- ark:- \| \
-        chain-est-phone-lm "${words[@]}" ark:- "$dir/phone_lm.fst.tmp"
+        chain-est-phone-lm "${words[@]}" ark:- "$private/phone_lm.fst"
     fi
-    mv "$dir/phone_lm.fst.tmp" "$dir/phone_lm.fst"
+    mv "$private/phone_lm.fst" "$dir/phone_lm.fst"
   fi
   if [[ ! -s $dir/den.fst || ! -s $dir/normalization.fst ]]; then
     run "$dir/log/make_den_fst.log" chain-make-den-fst "$dir/tree" "$dir/0.trans_mdl" "$dir/phone_lm.fst" "$dir/den.fst" \
@@ -67,6 +67,7 @@ make_denominator() {
   fi
   pdfs=$(tree-info --print-args=false "$dir/tree" 2>"$dir/log/tree_info.log" | sed -n 's/^num-pdfs //p')
   [[ $pdfs ]] || fail_with_log "the tree cannot be read" "$dir/log/tree_info.log"
+  number pdfs whole "number of pdfs in $from/tree" "$pdfs"
   (( num_targets == pdfs )) || fail "the network's output has $num_targets columns, but $from/tree has $pdfs pdfs"
   [[ $xent_regularize =~ ^0*\.?0*$ ]] || grep -q '^output-node name=output-xent ' "$dir/network.info" ||
     fail "--xent-regularize=$xent_regularize needs an output node 'output-xent'; give 0 for a network without it"
@@ -77,7 +78,7 @@ supervision() {
   local all=$dir/data/supervision.scp jobs job prune='' options=() scps=()
   REPLY=$all
   if [[ -e $all ]]; then return; fi
-  if [[ $graph_dir ]]; then cat "$graph_dir"/fst.[0-9]*.scp >"$all.tmp"
+  if [[ $graph_dir ]]; then cat "$graph_dir"/fst.[0-9]*.scp >"$private/supervision.scp"
   else
     for ((jobs = 1; jobs < 100000; jobs++)); do [[ -e $lat_dir/lat.$((jobs + 1)).gz ]] || break; done
     if [[ $lattice_prune_beam ]]; then
@@ -92,10 +93,10 @@ supervision() {
       "$lat_dir/final.mdl" "ark:gunzip -c $lat_dir/lat.JOB.gz |$prune" ark:- \| chain-get-supervision "${options[@]}" \
       "$dir/tree" "$dir/0.trans_mdl" ark:- "ark,scp:$dir/data/supervision.JOB.ark,$dir/data/supervision.JOB.scp"
     for ((job = 1; job <= jobs; job++)); do scps+=("$dir/data/supervision.$job.scp"); done
-    cat "${scps[@]}" >"$all.tmp"
+    cat "${scps[@]}" >"$private/supervision.scp"
   fi
-  [[ -s $all.tmp ]] || fail "there are no utterances in ${graph_dir:-$lat_dir}"
-  mv "$all.tmp" "$all"
+  [[ -s $private/supervision.scp ]] || fail "there are no utterances in ${graph_dir:-$lat_dir}"
+  mv "$private/supervision.scp" "$all"
 }
 
 # Training graphs of the utterances of each list of features: the program that makes examples of them goes through the graphs.
@@ -120,7 +121,7 @@ set_get_chain_egs() { # <data folder or rspecifier> <script file of features> <o
     [[ $constrained == true ]] || options+=(--transition-model="$dir/0.trans_mdl")
     [[ ! $deriv_weights_scp ]] || options+=(--deriv-weights-rspecifier="scp:$deriv_weights_scp")
     get_egs=(nnet3-chain-get-egs "${options[@]}" "$(features_rspecifier "$1" "$2")" "scp:$3" ark:-)
-    scale=$(awk -v s="$lattice_lm_scale" 'BEGIN { printf "%.7g", 1 - s }')
+    scale=$(s=$lattice_lm_scale awk 'BEGIN { printf "%.7g", 1 - ENVIRON["s"] }')
   fi
   get_egs+=(\| nnet3-chain-normalize-egs --normalization-fst-scale="$scale" "$dir/normalization.fst" ark:-)
 }

@@ -1,9 +1,9 @@
 # Which utterances there are, where their features and targets lie, which of them are kept for validation. Files in
-# DIR/data; an .scp file there is whole, an .scp.tmp is not.
+# DIR/data; an .scp file there is whole.
 
 # Random numbers in [0, 1) that are the same everywhere (Park and Miller): prefixes lines with one.
 with_random_numbers() { # <seed>
-  awk -v seed="$1" 'BEGIN { x = (seed * 7919 + 48271) % 2147483647; if (x == 0) x = 1; for (i = 0; i < 20; i++) next_number() }
+  seed=$1 awk 'BEGIN { x = (ENVIRON["seed"] * 7919 + 48271) % 2147483647; if (x == 0) x = 1; for (i = 0; i < 20; i++) next_number() }
     function next_number() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     { printf "%.9f\t%s\n", next_number(), $0 }'
 }
@@ -18,9 +18,9 @@ script_file_of() { # <table> <name> <program that copies and its options>
   if [[ $1 == scp:* && $1 != *'|' ]]; then REPLY=${1#scp:}; return; fi
   REPLY=$dir/data/$2.scp
   if [[ ! -e $REPLY ]]; then
-    # shellcheck disable=SC2086
-    run "$dir/log/copy_$2.log" $3 "$1" "ark,scp:${REPLY%.scp}.ark,$REPLY.tmp"
-    mv "$REPLY.tmp" "$REPLY"
+    # shellcheck disable=SC2086 # the program and its options
+    run "$dir/log/copy_$2.log" $3 "$1" "ark,scp:${REPLY%.scp}.ark,$private/$2.scp"
+    mv "$private/$2.scp" "$REPLY"
   fi
 }
 
@@ -60,8 +60,8 @@ count_lines() { wc -l <"$1" | tr -d ' '; }
 choose_validation() { # <all utterances> <number>
   local uniq=/dev/null
   if is_folder "$feats" && [[ -s $feats/utt2uniq ]]; then uniq=$feats/utt2uniq; fi
-  shuffled $((srand + 11)) <"$1" | awk -v n="$2" -v uniq="$uniq" '
-    BEGIN { while ((getline line < uniq) > 0) { split(line, pair, " "); same[pair[1]] = pair[2] } }
+  shuffled $((srand + 11)) <"$1" | n=$2 uniq=$uniq awk '
+    BEGIN { n = ENVIRON["n"] + 0; uniq = ENVIRON["uniq"]; while ((getline line < uniq) > 0) { split(line, pair, " "); same[pair[1]] = pair[2] } }
     { id = $1 in same ? same[$1] : $1; order[NR] = $1; of[NR] = id; if (count < n) { if (!(id in kept)) kept[id] = 1; count++ } }
     END { for (i = 1; i <= NR; i++) if (of[i] in kept) print order[i] }'
 }
@@ -81,7 +81,7 @@ prepare_data() {
     valid_source=$valid_feats
   fi
   [[ -e $dir/data/done ]] || choose_utterances
-  num_frames=$(<"$dir/data/num_frames")
+  number_in num_frames whole "$dir/data/num_frames" 1
 }
 
 choose_utterances() {
@@ -115,6 +115,7 @@ check_feature_dim() { # <script file>
   local found
   found=$(feat-to-dim --print-args=false "scp:$1" - 2>"$dir/log/feat_dim.log") ||
     fail_with_log "the features cannot be read" "$dir/log/feat_dim.log"
+  number found whole "number of columns of the features" "$found"
   (( found == feat_dim )) || fail "the features have $found columns, but the network's input has $feat_dim"
 }
 
@@ -128,9 +129,9 @@ count_frames() { # <script file>
 
 # Deals the training utterances out to N lists, DIR/data/feats.1.scp …
 deal_out() { # <number of lists>
-  awk -v n="$1" '{ print (NR - 1) % n + 1 "\t" $0 }' "$dir/data/feats.train.scp" | sort -s -n -k1,1 |
-    awk -v to="$dir/data/feats." '{
-      list = to $1 ".scp"
+  n=$1 awk '{ print (NR - 1) % ENVIRON["n"] + 1 "\t" $0 }' "$dir/data/feats.train.scp" | sort -s -n -k1,1 |
+    to=$dir/data/feats. awk '{
+      list = ENVIRON["to"] $1 ".scp"
       if (list != last) close(last)
       last = list
       sub(/^[0-9]+\t/, "")

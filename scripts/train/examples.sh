@@ -13,10 +13,10 @@ set_contexts() {
 
 # Sets get_egs: the words of a command, or a pipe, that makes examples, without its output.
 set_get_egs() { # <data folder or rspecifier> <script file of features> <of targets>
-  local ivector_options=()
+  local ivector_options=() period
   if [[ $online_ivector_dir ]]; then
-    ivector_options=(--online-ivectors="scp:$online_ivector_dir/ivector_online.scp"
-      --online-ivector-period="$(<"$online_ivector_dir/ivector_period")")
+    number_in period whole "$online_ivector_dir/ivector_period" 1 1000000
+    ivector_options=(--online-ivectors="scp:$online_ivector_dir/ivector_online.scp" --online-ivector-period="$period")
   fi
   if [[ $objective == chain ]]; then
     set_get_chain_egs "$@"
@@ -64,6 +64,7 @@ choose_num_archives() {
 
 prepare_examples() {
   chunk=${chunk_width%%,*} # the principal size; whole utterances count as chunks of 300 frames
+  number chunk whole --chunk-width "$chunk" -1
   (( chunk > 0 )) || chunk=300
   egs=${egs_dir:-$dir/egs}
   if [[ ! $egs_dir && ( $on_the_fly == true || ! -e $egs ) ]]; then prepare_data; fi
@@ -75,9 +76,8 @@ prepare_examples() {
 }
 
 make_examples() {
-  local to=$dir/egs.tmp began=$SECONDS name
+  local to=$private/egs began=$SECONDS name
   choose_num_archives
-  rm -rf "$to"
   mkdir -p "$to/info"
   say "making examples of $num_frames frames: $num_archives archives, context $left_context before, $right_context after"
   make_subsets "$to"
@@ -139,7 +139,7 @@ make_archives() { # <folder>
   deal_out "$jobs"
   for ((i = 1; i <= files; i++)); do outputs+=("ark:$to/orig.JOB.$i.ark"); done
   set_get_egs "$feats" "$dir/data/feats.JOB.scp" "$targets_scp"
-  run --max-jobs-run "$nj" JOB=1:$jobs "$dir/log/get_egs.JOB.log" "${get_egs[@]}" ark:- \| \
+  run --max-jobs-run "$nj" JOB=1:"$jobs" "$dir/log/get_egs.JOB.log" "${get_egs[@]}" ark:- \| \
     "nnet3-${kind}copy-egs" --random=true --srand="\$[JOB+$srand]" ark:- "${outputs[@]}"
   if (( parts == 1 )); then outputs=("ark:$to/$ext.JOB.ark")
   else
@@ -147,7 +147,7 @@ make_archives() { # <folder>
     for ((part = 1; part <= parts; part++)); do outputs+=("ark:$to/$ext.\$[(JOB-1)*$parts+$part].ark"); done
     split=(ark:- \| "nnet3-${kind}copy-egs" ark:-)
   fi
-  run --max-jobs-run "$nj" JOB=1:$files "$dir/log/shuffle.JOB.log" "nnet3-${kind}shuffle-egs" --srand="\$[JOB+$srand]" \
+  run --max-jobs-run "$nj" JOB=1:"$files" "$dir/log/shuffle.JOB.log" "nnet3-${kind}shuffle-egs" --srand="\$[JOB+$srand]" \
     "ark:cat $to/orig.*.JOB.ark |" "${split[@]}" "${outputs[@]}"
   rm -f "$to"/orig.*.ark "$dir"/data/{feats,graphs}.[0-9]*.scp
 }
@@ -156,23 +156,31 @@ make_archives() { # <folder>
 check_examples() {
   local info=$egs/info name found
   [[ -s $info/num_archives ]] || fail "$egs has no info/num_archives"
-  num_archives=$(<"$info/num_archives")
+  number_in num_archives whole "$info/num_archives" 1 1000000
   for name in left_context right_context; do
-    found=$(<"$info/$name")
-    (( found >= ${!name} )) || fail "the examples in $egs have a ${name//_/ } of $found, but ${!name} is needed"
+    number_in found whole "$info/$name" 0 1000000000
+    (( found >= ${!name} )) || # lint: whole: numbers of this script
+      fail "the examples in $egs have a ${name//_/ } of $found, but ${!name} is needed"
   done
   for name in left_context_initial right_context_final; do
-    if [[ -e $info/$name ]] && (( $(<"$info/$name") != ${!name} )); then
-      fail "the examples in $egs have ${name//_/ } $(<"$info/$name"), but ${!name} was asked for"
+    [[ -e $info/$name ]] || continue
+    number_in found whole "$info/$name" -1 1000000000
+    if [[ $found != "${!name}" ]]; then
+      fail "the examples in $egs have ${name//_/ } $found, but ${!name} was asked for"
     fi
   done
   for name in feat_dim ivector_dim; do
-    if [[ -e $info/$name ]] && (( $(<"$info/$name") != ${!name} )); then
-      fail "the examples in $egs have ${name//_/ } $(<"$info/$name"), the network ${!name}"
+    [[ -e $info/$name ]] || continue
+    number_in found whole "$info/$name" 0 1000000000
+    if [[ $found != "${!name}" ]]; then
+      fail "the examples in $egs have ${name//_/ } $found, the network ${!name}"
     fi
   done
-  [[ $(<"$info/frames_per_eg") == "$chunk_width" ]] ||
-    fail "the examples in $egs have chunks of $(<"$info/frames_per_eg") frames, but --chunk-width=$chunk_width"
+  [[ -r $info/frames_per_eg ]] || fail "$egs has no info/frames_per_eg"
+  found=$(head -n 1 "$info/frames_per_eg" | tr -d '\0')
+  [[ $found == -1 ]] || numbers found , "$info/frames_per_eg" "$found" 1 1000000
+  [[ $found == "$chunk_width" ]] ||
+    fail "the examples in $egs have chunks of $found frames, but --chunk-width=$chunk_width"
   (( num_jobs_final <= num_archives && num_jobs_initial <= num_archives )) ||
     fail "$num_jobs_final jobs need as many archives, but $egs has $num_archives; give --archives"
   frames_per_archive=1

@@ -9,7 +9,7 @@ combine() { # <name of the result>
   local models=() number out options=()
   # As in Kaldi's driver, the cross-entropy has no part in this.
   [[ ! $kind ]] || options=("${chain_options[@]:0:2}")
-  for number in $to_combine; do
+  for number in "${to_combine[@]}"; do
     [[ -s $(model "$number") ]] || fail "$(model "$number") is missing, which should be combined with the last model"
     models+=("$(model "$number")")
   done
@@ -46,8 +46,8 @@ make_final_model() {
     if [[ $do_final_combination == true ]]; then
       [[ $name == combined && -s $(model combined) ]] || combine "$name"
     elif [[ $suffix == raw || $kind ]]; then
-      cp "$(model "$num_iters")" "$dir/final.tmp"
-      mv "$dir/final.tmp" "$(model final)"
+      cp "$(model "$num_iters")" "$private/final"
+      mv "$private/final" "$(model final)"
     else name=$num_iters
     fi
     if [[ $suffix == mdl && ! $kind ]]; then
@@ -66,10 +66,12 @@ make_final_model() {
 tidy_up() {
   local file number
   if [[ $cleanup == false ]]; then return; fi
-  rm -rf "$dir"/egs.tmp "$dir"/data/lengths
+  rm -f "$dir"/data/lengths
   for file in "$dir"/[0-9]*."$suffix"; do
     number=$(basename "$file" ".$suffix")
-    if [[ $number =~ ^[0-9]+$ ]] && (( number != num_iters && number % preserve_model_interval )); then rm -f "$file"; fi
+    if [[ ! $number =~ ^(0|[1-9][0-9]{0,8})$ ]]; then continue; fi
+    number number whole "$file" "$number"
+    if (( number != num_iters && number % preserve_model_interval )); then rm -f "$file"; fi
   done
   if [[ $remove_egs == true && ! $egs_dir ]]; then rm -rf "$egs"; fi
 }

@@ -26,9 +26,11 @@ figures_of() { # <model> <train|valid> …
   shift
   for set; do
     log=$dir/log/compute_prob_$set.$model.log
-    [[ ! -r $log ]] || logs+=("set=$set" "$log")
+    [[ ! -r $log ]] || logs+=("$log")
   done
-  awk -v chain="$kind" -v sets="$*" '
+  chain=$kind sets=$* awk '
+    BEGIN { chain = ENVIRON["chain"]; sets = ENVIRON["sets"] }
+    FNR == 1 { set = FILENAME ~ /compute_prob_valid[^\/]*$/ ? "valid" : "train" }
     / Overall [a-z-]+ for .output(-xent)?. is / {
       match($0, / for .output(-xent)?. is /)
       xent = index(substr($0, RSTART, RLENGTH), "-xent")
@@ -52,7 +54,8 @@ check_figures() { # <model>
 }
 
 described_figures() { # <model>
-  figures_of "$1" train valid | awk -v chain="$kind" '{
+  figures_of "$1" train valid | chain=$kind awk '{
+    chain = ENVIRON["chain"]
     printf "  %s %.4f", $1, $2
     if (NF > 2 && chain) printf " (xent %.4f)", $3
     else if (NF > 2) printf " (%.2f %%)", 100 * $3
@@ -64,13 +67,13 @@ share_of=() # what one of so many jobs has of a whole
 
 # Sets `process`, which is to be waited for.
 start_training() { # <iteration> <jobs> <archives processed> <learning rate> <edits of dropout>
-  local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change
+  local i=$1 jobs=$2 processed=$3 lrate=$4 edits=$5 rule=$minibatch_size change=$max_param_change # lint: whole: i jobs
   local options=() more input examples scale=1
-  [[ ${share_of[$jobs]-} ]] || share_of[$jobs]=$(awk -v jobs="$jobs" 'BEGIN { printf "%.10g", 1 / jobs }')
+  [[ ${share_of[$jobs]-} ]] || share_of[jobs]=$(jobs=$jobs awk 'BEGIN { printf "%.10g", 1 / ENVIRON["jobs"] }')
   shrinks_nothing || scale=$(shrinkage "$i" "$lrate")
   if (( i == 0 )); then # random parameters change fast: careful steps
     rule=$(halved_minibatch_size)
-    change=$(awk -v c="$max_param_change" 'BEGIN { printf "%.8g", c / sqrt(2) }')
+    change=$(c=$max_param_change awk 'BEGIN { printf "%.8g", ENVIRON["c"] / sqrt(2) }')
   fi
   if [[ $deriv_truncate_margin ]]; then
     options+=(--optimization.min-deriv-time=$((-deriv_truncate_margin - model_left_context))
@@ -103,14 +106,17 @@ start_training() { # <iteration> <jobs> <archives processed> <learning rate> <ed
     "${chain_options[@]}" "${options[@]}" "${more[@]}" "$input" ${kind:+"$dir/den.fst"} "$examples" "$dir/$((i + 1)).JOB.raw"
 }
 
+# lint: whole: $2
 # Lines `job objective`, of the jobs whose objective is not far from the best, best first.
 accepted_jobs() { # <iteration> <jobs>
   local job log logs=(/dev/null)
   for ((job = 1; job <= $2; job++)); do
     log=$dir/log/train.$1.$job.log
-    [[ ! -r $log ]] || logs+=("job=$job" "$log")
+    [[ ! -r $log ]] || logs+=("$log")
   done
-  awk -v jobs="$2" '
+  jobs=$2 awk '
+    BEGIN { jobs = ENVIRON["jobs"] }
+    FNR == 1 { job = FILENAME; sub(/\.log$/, "", job); sub(/.*\./, "", job) }
     /^LOG .* Overall average objective function for .output. is [-0-9e.+= ]* over [-0-9e.+]* frames/ {
       text = $0
       sub(/.* Overall average objective function for .output. is /, "", text)
@@ -142,8 +148,9 @@ conclude() {
   concluded=()
 }
 
+# lint: whole: $1
 iteration() { # <number> <jobs> <archives processed> <epochs> <learning rate> <edits of dropout>
-  local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out training line
+  local i=$1 jobs=$2 next=$(($1 + 1)) began=$SECONDS accepted job models=() out training line # lint: whole: i jobs
   remove_parts "$next" # which an interrupted run may have left
   start_training "$i" "$jobs" "$3" "$5" "$6"
   training=$process
@@ -195,8 +202,9 @@ remove_parts() { # <iteration>
 }
 
 # Models are kept for combination, and one now and then.
+# lint: whole: $1
 remove_old_model() { # <iteration>
   if [[ $cleanup == false ]] || (( $1 < 0 || $1 >= num_iters || $1 % preserve_model_interval == 0 )); then return; fi
-  if [[ $do_final_combination == true && " $to_combine " == *" $1 "* ]]; then return; fi
+  if [[ $do_final_combination == true && " ${to_combine[*]} " == *" $1 "* ]]; then return; fi
   rm -f "$(model "$1")"
 }

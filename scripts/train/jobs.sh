@@ -6,9 +6,12 @@ if ! command -v nnet3-train >/dev/null && [[ -x $here/../target/release/nnet3-tr
 fi
 command -v nnet3-train >/dev/null || fail "nnet3-train is not on the PATH (cargo build --release builds it)"
 
+plain_words train-cmd-opts "${train_cmd_opts-}"
 # All commands run in the background, because only from `wait` does a signal get through.
 read -ra cmd_words <<<"$cmd"
+(( ${#cmd_words[@]} )) || fail "--cmd: expected what runs jobs, such as run.sh"
 if [[ ${cmd_words[0]} == @(run.sh|slurm.sh|k8s.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
+command -v -- "${cmd_words[0]}" >/dev/null || { shown "${cmd_words[0]}"; fail "--cmd: there is no program '$REPLY'"; }
 background=()
 
 # What run.sh finds out for itself each time when it is called by itself.
@@ -62,12 +65,13 @@ stop() { # <status>
   # say for ever that it runs.)
   while $running; do
     running=false
-    for pid in $(jobs -p); do
+    for pid in $(jobs -p); do # lint: numbers of processes
       if kill -TERM "$pid" 2>/dev/null; then running=true; fi
     done
     ! $running || sleep 0.02
   done
   wait || true
+  remove_private
   exit "$1"
 }
 trap 'stop $?' EXIT

@@ -25,12 +25,15 @@ describe_network() {
   nnet3-info --print-args=false "$described" >"$dir/network.info" 2>"$dir/log/info.log" ||
     fail_with_log "nnet3-info failed" "$dir/log/info.log"
   model_left_context=$(info_number left-context)
-  model_right_context=$(info_number right-context)
   [[ $model_left_context ]] || fail "the network needs an input node 'input' and an output node 'output'"
+  number model_left_context whole "the network's left context" "$model_left_context" 0 1000000000
+  number model_right_context whole "the network's right context" "$(info_number right-context)" 0 1000000000
   num_targets=$(sed -n 's/^output-node name=output .* dim=\([0-9]*\).*/\1/p' "$dir/network.info")
   feat_dim=$(sed -n 's/^input-node name=input dim=\([0-9]*\).*/\1/p' "$dir/network.info")
   ivector_dim=$(sed -n 's/^input-node name=ivector dim=\([0-9]*\).*/\1/p' "$dir/network.info")
-  ivector_dim=${ivector_dim:-0}
+  number num_targets whole "columns of the network's output" "$num_targets" 1 1000000000
+  number feat_dim whole "columns of the network's input" "$feat_dim" 1 1000000000
+  number ivector_dim whole "columns of the network's i-vectors" "${ivector_dim:-0}" 0 1000000000
 }
 
 # Network configs that read a matrix …lda.mat get one that is estimated from examples, wherever they say that it lies.

@@ -112,10 +112,21 @@ options or data"
 check_options() {
   local network=("$xconfig" "$nnet_config" "$config_dir" "$input_model") given=0 name path
   [[ $dir ]] || fail "the folder's name is empty"
-  for path in "$dir" "$PWD" "$feats" "$valid_feats" "$ali_dir" "$tree_dir" "$lat_dir" "$graph_dir" "$egs_dir" "$input_model"; do
-    if [[ $path == *'|' ]]; then continue; fi # what comes through a pipe is copied, and not named again
-    [[ $path != *[[:space:]\"\'\$\;]* ]] || fail "'$path': names of files must not have blanks, quotes, \$ or ; in them"
-    [[ $path != *JOB* ]] || fail "'$path': JOB in names would be taken for the number of a job"
+  plain_name "the folder" "$dir"
+  plain_name "the folder that this was called in" "$PWD"
+  plain_name "the folder of this script" "$here"
+  for name in online-ivector-dir ali-dir tree-dir lat-dir graph-dir deriv-weights-scp xconfig nnet-config config-dir input-model egs-dir; do
+    path=${name//-/_}
+    [[ ! ${!path} ]] || plain_name "--$name" "${!path}"
+  done
+  # (What comes through a pipe is copied, and not named again.)
+  for name in feats valid-feats targets valid-targets; do
+    path=${name//-/_}
+    plain_table "--$name" "${!path}"
+  done
+  for name in cmvn-opts lm-opts train-opts; do
+    path=${name//-/_}
+    plain_words "--$name" "${!path}"
   done
   for name in "${network[@]}"; do if [[ $name ]]; then given=$((given + 1)); fi; done
   (( given == 1 )) || fail "give one of --xconfig, --nnet-config, --config-dir and --input-model (found $given); see --help"
@@ -123,19 +134,34 @@ check_options() {
   need_file nnet-config "$nnet_config"
   need_file input-model "$input_model"
   check_data_options
-  at_least 1 num-utts-subset frame-subsampling-factor samples-per-iter num-frames-diagnostic num-frames-combine \
-    num-jobs-initial num-jobs-final num-jobs-step backstitch-training-interval max-models-combine prior-subset-size \
-    num-jobs-compute-prior nj preserve-model-interval max-lda-jobs shuffle-buffer-size max-objective-evaluations \
-    alignment-subsampling-factor
-  at_least 0 archives srand left-tolerance right-tolerance chunk-left-context chunk-right-context
-  [[ $chunk_width =~ ^(-1|[1-9][0-9]*(,[1-9][0-9]*)*)$ ]] || fail "--chunk-width=$chunk_width: expected numbers such as 40,30"
+  within whole 1 1000000000 num-utts-subset samples-per-iter num-frames-diagnostic num-frames-combine backstitch-training-interval \
+    prior-subset-size preserve-model-interval shuffle-buffer-size max-objective-evaluations
+  within whole 1 10000 frame-subsampling-factor num-jobs-initial num-jobs-final num-jobs-step max-models-combine num-jobs-compute-prior nj \
+    max-lda-jobs alignment-subsampling-factor
+  within whole 0 100000 archives
+  within whole 0 1000000000 srand left-tolerance right-tolerance chunk-left-context chunk-right-context
+  within whole -1 1000000000 chunk-left-context-initial chunk-right-context-final
+  [[ $chunk_width == -1 ]] || numbers chunk_width , --chunk-width "$chunk_width" 1 1000000
   [[ $frame_level == false || $chunk_width != -1 ]] || fail "--frame-level=true needs a --chunk-width"
   [[ $minibatch_size =~ ^[0-9=:,/]+$ ]] || fail "--minibatch-size=$minibatch_size: expected a rule such as 64 or 1:64"
-  [[ ! $deriv_truncate_margin || $deriv_truncate_margin =~ ^[0-9]+$ ]] ||
-    fail "--deriv-truncate-margin=$deriv_truncate_margin: expected a whole number"
+  check_minibatch_size
+  [[ ! $deriv_truncate_margin ]] || number deriv_truncate_margin whole --deriv-truncate-margin "$deriv_truncate_margin" 0 1000000
+  [[ ! $lattice_prune_beam ]] || number lattice_prune_beam decimal --lattice-prune-beam "$lattice_prune_beam"
   is_less 0 "$num_epochs" || fail "--num-epochs=$num_epochs: expected more than 0"
-  is_less 0 "$initial_effective_lrate" && is_less 0 "$final_effective_lrate" || fail "learning rates have to be above 0"
+  within decimal 0 1000000 num-epochs
+  { is_less 0 "$initial_effective_lrate" && is_less 0 "$final_effective_lrate"; } || fail "learning rates have to be above 0"
   check_dropout_schedule
+}
+
+# Its numbers are decimal, too: 064 is 64.
+check_minibatch_size() {
+  local rest=$minibatch_size rule='' digits value
+  while [[ $rest =~ ^([^0-9]*)([0-9]+)(.*)$ ]]; do
+    rule+=${BASH_REMATCH[1]} digits=${BASH_REMATCH[2]} rest=${BASH_REMATCH[3]}
+    number value whole --minibatch-size "$digits" 0 1000000000
+    rule+=$value
+  done
+  minibatch_size=$rule$rest
 }
 
 check_data_options() {

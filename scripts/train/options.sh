@@ -14,7 +14,7 @@ option() { # <name> <type> <default> <explanation>
   option_default[$1]=$3
   option_help[$1]=$4
   option_heading[$1]=$current_heading
-  printf -v "${1//-/_}" %s "$3"
+  printf -v "${1//-/_}" %s "$3" # lint: an option's name
 }
 
 explain_options() {
@@ -45,11 +45,12 @@ set_option() { # <--name> <value> <where it was written>
   local name=${1#--} value=$2 type
   name=${name//_/-}
   name=${name,,}
+  [[ $name =~ ^[a-z0-9-]+$ ]] || fail "unknown option $1$3; see $(basename "$0") --help"
   type=${option_type[$name]-}
   [[ $type ]] || fail "unknown option $1$3; see $(basename "$0") --help"
   case $type in
-    text) ;;
-    word) [[ $value != *[[:space:]]* ]] || fail "$1=$value$3: expected text without blanks" ;;
+    text) [[ ! $value =~ [[:cntrl:]] ]] || fail "$1$3: expected text without line breaks and the like" ;;
+    word) [[ ! $value =~ [[:space:][:cntrl:]] ]] || fail "$1=$value$3: expected text without blanks" ;;
     bool)
       case $value in
         true | t | 1 | '') value=true ;;
@@ -57,11 +58,11 @@ set_option() { # <--name> <value> <where it was written>
         *) fail "$1=$value$3: expected true or false" ;;
       esac
       ;;
-    integer) [[ $value =~ ^-?[0-9]{1,18}$ ]] || fail "$1=$value$3: expected a whole number" ;;
-    number) [[ $value =~ ^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$ ]] || fail "$1=$value$3: expected a number" ;;
-    *) [[ "|$type|" == *"|$value|"* ]] || fail "$1=$value$3: expected ${type//|/ or }" ;;
+    integer) number value whole "$1$3" "$value" ;;
+    number) number value decimal "$1$3" "$value" ;;
+    *) [[ $value != *'|'* && "|$type|" == *"|$value|"* ]] || fail "$1=$value$3: expected ${type//|/ or }" ;;
   esac
-  printf -v "${name//-/_}" %s "$value"
+  printf -v "${name//-/_}" %s "$value" # lint: an option's name
   option_given[$name]=1
 }
 
@@ -92,6 +93,7 @@ parse_options() {
       --*)
         word=${1#--}
         word=${word//_/-}
+        [[ $word =~ ^[A-Za-z0-9-]+$ ]] || fail "unknown option $1; see $(basename "$0") --help"
         [[ ${option_type[${word,,}]-} ]] || fail "unknown option $1; see $(basename "$0") --help"
         if [[ ${option_type[${word,,}]-} == bool && ${2-} != @(true|false) ]]; then given+=("$1=true")
         else
@@ -118,15 +120,13 @@ options_except() { # <heading>
 }
 
 # ---- what has to hold ------------------------------------------------------------------------------------------------
-need_file() { [[ ! $2 || -r $2 ]] || fail "--$1=$2: cannot read it"; } # <option> <file>
+need_file() { [[ ! $2 || -r $2 ]] || { shown "$2"; fail "--$1=$REPLY: cannot read it"; }; } # <option> <file>
 
-at_least() { # <number> <option> …
-  local least=$1 name variable
-  shift
+within() { # <whole|decimal> <least> <most> <option> …
+  local kind=$1 least=$2 most=$3 name variable
+  shift 3
   for name; do
     variable=${name//-/_}
-    (( ${!variable} >= least )) || fail "--$name=${!variable}: expected at least $least"
+    number "$variable" "$kind" "--$name" "${!variable}" "$least" "$most" # lint: an option's name
   done
 }
-
-is_less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }

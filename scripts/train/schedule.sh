@@ -3,9 +3,12 @@
 # Writes one line an iteration to DIR/schedule.txt, which can be known before training: number, jobs, archives processed
 # before it, epochs before it, learning rate, edits that set dropout (or nothing).
 write_schedule() {
-  awk -v epochs="$num_epochs" -v per_epoch="$((num_archives * frames_per_archive))" \
-    -v first="$num_jobs_initial" -v last="$num_jobs_final" -v step="$num_jobs_step" \
-    -v initial="$initial_effective_lrate" -v final="$final_effective_lrate" -v dropout="$dropout_schedule" '
+  epochs=$num_epochs per_epoch=$((num_archives * frames_per_archive)) first=$num_jobs_initial last=$num_jobs_final step=$num_jobs_step \
+    initial=$initial_effective_lrate final=$final_effective_lrate dropout=$dropout_schedule awk '
+    BEGIN {
+      epochs = ENVIRON["epochs"]; per_epoch = ENVIRON["per_epoch"]; dropout = ENVIRON["dropout"]
+      first = ENVIRON["first"]; last = ENVIRON["last"]; step = ENVIRON["step"]; initial = ENVIRON["initial"]; final = ENVIRON["final"]
+    }
     # A number between 0 and 1 at a fraction of the data, along the points that a text as 0,0.3@0.2,0.5@0.5,0 gives.
     function proportion(text, at,    points, n, i, pair, x, y, x0, y0) {
       n = split(text, points, ",")
@@ -40,21 +43,25 @@ write_schedule() {
           dropout_edits(processed / to_process)
         processed += jobs
       }
-    }' >"$dir/schedule.txt.tmp"
-  mv "$dir/schedule.txt.tmp" "$dir/schedule.txt"
+    }' >"$private/schedule.txt"
+  mv "$private/schedule.txt" "$dir/schedule.txt"
   num_iters=$(wc -l <"$dir/schedule.txt")
 }
 
 check_dropout_schedule() {
-  local part text point x last_x
-  for part in $dropout_schedule; do
+  local part text point x last_x schedules points
+  read -ra schedules <<<"$dropout_schedule"
+  for part in "${schedules[@]}"; do
     text=${part##*=} last_x=0
+    [[ $part == "$text" || ${part%=*} =~ ^[A-Za-z0-9_.*?-]+$ ]] ||
+      fail "--dropout-schedule: '$part': expected a component's name, in which * and ? stand for others, before ="
     [[ $text == *,* ]] || fail "--dropout-schedule: '$part': expected at least two proportions separated by commas"
-    for point in ${text//,/ }; do
-      [[ $point =~ ^[0-9.]+(@[0-9.]+)?$ ]] || fail "--dropout-schedule: '$point' in '$part': expected PROPORTION[@FRACTION]"
+    IFS=, read -ra points <<<"$text"
+    for point in "${points[@]}"; do
+      [[ $point =~ ^[0-9]*\.?[0-9]+(@[0-9]*\.?[0-9]+)?$ ]] || fail "--dropout-schedule: '$point' in '$part': expected PROPORTION[@FRACTION]"
       x=$last_x
       [[ $point != *@* ]] || x=${point#*@}
-      awk -v p="${point%@*}" -v x="$x" -v last="$last_x" 'BEGIN { exit !(p <= 1 && x <= 1 && x >= last) }' ||
+      p="${point%@*}" x="$x" last="$last_x" awk 'BEGIN { p = ENVIRON["p"]; x = ENVIRON["x"]; last = ENVIRON["last"]; exit !(p <= 1 && x <= 1 && x >= last) }' ||
         fail "--dropout-schedule: '$point' in '$part': proportions are at most 1, fractions at most 1 and rising"
       last_x=$x
     done
@@ -63,7 +70,8 @@ check_dropout_schedule() {
 
 # The minibatch-size rule with all numbers of examples halved: 64=128,1:32/20=1 becomes 64=64,1:16/20=1.
 halved_minibatch_size() {
-  awk -v rule="$minibatch_size" '
+  rule="$minibatch_size" awk '
+    BEGIN { rule = ENVIRON["rule"] }
     function half(n) { n = int(n / 2); return n > 1 ? n : 1 }
     BEGIN {
       n = split(rule, rules, "/")
@@ -116,9 +124,10 @@ saturation() { # <model>
 shrinks_nothing() { [[ $proportional_shrink =~ ^0*\.?0*$ && $shrink_value =~ ^1\.?0*$ ]]; }
 
 # The scale on all parameters before an iteration.
+# lint: whole: $1
 shrinkage() { # <iteration> <learning rate>
   local shrink
-  shrink=$(awk -v p="$proportional_shrink" -v lr="$2" 'BEGIN { printf "%.10g", 1 - p * lr }')
+  shrink=$(p="$proportional_shrink" lr="$2" awk 'BEGIN { p = ENVIRON["p"]; lr = ENVIRON["lr"]; printf "%.10g", 1 - p * lr }')
   is_less "0.5" "$shrink" || fail "--proportional-shrink=$proportional_shrink scales parameters by $shrink: expected above 0.5"
   if is_less "$shrink_value" "$shrink" &&
     { (( $1 == 0 )) || is_less "$shrink_saturation_threshold" "$(saturation "$(model "$1")")"; }; then
@@ -129,8 +138,8 @@ shrinkage() { # <iteration> <learning rate>
 
 # The iterations whose models are combined at the end, the newest first.
 models_to_combine() {
-  awk -v iters="$num_iters" -v per_epoch="$((num_archives * frames_per_archive))" -v jobs="$num_jobs_final" \
-    -v max="$max_models_combine" 'BEGIN {
+  iters=$num_iters per_epoch=$((num_archives * frames_per_archive)) jobs=$num_jobs_final max=$max_models_combine awk 'BEGIN {
+      iters = ENVIRON["iters"]; per_epoch = ENVIRON["per_epoch"]; jobs = ENVIRON["jobs"]; max = ENVIRON["max"]
       n = int(per_epoch / jobs / 2) + 1
       if (n > int(iters / 2)) n = int(iters / 2)
       if (n > max) {

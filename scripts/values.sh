@@ -1,0 +1,109 @@
+# Values from options, files and names, before a script computes with them or puts them into a command. Every script reads this file.
+# Each of these functions takes a value as it should be, or ends the script with a sentence: what was wrong, what was expected and found.
+# (A shell evaluates the text of a variable within arithmetic and subscripts, commands included: scripts/lint-shell.py looks for such
+# places with other variables than those that are checked here.)
+
+refuse_value() { # <sentence>
+  printf '%s: %s\n' "${runner:-${driver:-${0##*/}}}" "$1" >&2
+  exit 1
+}
+
+shown() { # <text>: sets REPLY to a text that may be part of a sentence
+  REPLY=${1//[[:cntrl:]]/?}
+  (( ${#REPLY} <= 80 )) || REPLY="${REPLY:0:60}… (${#1} characters)"
+}
+
+# Sets a variable to a number that an option or a file gives. Whole numbers are decimal, however many zeros they begin with, and have at
+# most 15 digits; decimal numbers are finite, as they were written.
+number() { # <variable> <whole|decimal> <option or file> <text> [<least> [<most>]]
+  local LC_ALL=C text=$4 least=${5-} most=${6-} wanted='a number' good=false
+  [[ $2 == decimal ]] || wanted='a whole number'
+  if [[ $2 == whole && $text =~ ^[[:space:]]*([-+]?)0*([0-9]{1,15})[[:space:]]*$ ]]; then
+    # lint: whole: text least most
+    text=$((10#${BASH_REMATCH[2]})) good=true
+    if [[ ${BASH_REMATCH[1]} == - ]]; then text=$((-text)); fi
+    [[ ! $least ]] || (( text >= least )) || good=false
+    [[ ! $most ]] || (( text <= most )) || good=false
+  elif [[ $2 == decimal && $text =~ ^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$ ]] && is_less -1e300 "$text" && is_less "$text" 1e300; then
+    good=true
+    if [[ $least ]] && is_less "$text" "$least"; then good=false; fi
+    if [[ $most ]] && is_less "$most" "$text"; then good=false; fi
+  fi
+  if $good; then printf -v "$1" %s "$text"; return; fi # lint: the variable's name is in the call
+  if [[ $least && $most ]]; then wanted+=" from $least to $most"
+  elif [[ $least ]]; then wanted+=", at least $least"
+  fi
+  shown "$4"
+  refuse_value "$3: expected $wanted, found '$REPLY'"
+}
+
+# The same, from a file with one line.
+number_in() { # <variable> <whole|decimal> <file> [<least> [<most>]]
+  local text
+  [[ -f $3 && -r $3 ]] || refuse_value "$3: cannot read this file, which should have a number in it"
+  text=$(head -c 100 "$3" | tr -d '\0')
+  number "$1" "$2" "$3" "$text" "${@:4}"
+}
+
+# Numbers between separators, as 150,110,90.
+numbers() { # <variable> <separator> <option or file> <text> [<least> [<most>]]
+  local part list='' rest=$4$2 value
+  while [[ $rest ]]; do
+    part=${rest%%"$2"*} rest=${rest#*"$2"}
+    number value whole "$3" "$part" "${@:5}"
+    list+=${list:+$2}$value
+  done
+  printf -v "$1" %s "$list" # lint: the variable's name is in the call
+}
+
+is_less() { less_a=$1 less_b=$2 awk 'BEGIN { exit !(ENVIRON["less_a"] + 0 < ENVIRON["less_b"] + 0) }'; } # <number> <number>
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+# Ends the script unless a name may stand in a command line, a table's name and a list of files as it is.
+plain_name() { # <option, or what it is> <name>
+  local LC_ALL=C bad
+  shown "$2"
+  [[ $2 ]] || refuse_value "$1: the name is empty"
+  [[ $2 != -* ]] || refuse_value "$1: '$REPLY': names of files must not begin with a hyphen (./$REPLY would do)"
+  [[ $2 != *JOB* ]] || refuse_value "$1: '$REPLY': JOB in names would be taken for the number of a job"
+  [[ ! $2 =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || refuse_value "$1: '$REPLY': this would be taken for an assignment (./$REPLY would do)"
+  if [[ $2 =~ [[:space:][:cntrl:]] ]]; then bad=blanks
+  elif [[ $2 =~ [\]\&\|\<\>\(\)\*\?\[\#\~\!\\\{\},\"\'\`\$\;] ]]; then bad=${BASH_REMATCH[0]}
+  else return 0
+  fi
+  refuse_value "$1: '$REPLY': names of files must not have blanks, quotes or any of \$ & | ; < > ( ) [ ] { } * ? # ~ ! , \\ \` in them (found $bad)"
+}
+
+# Sets a variable to the name of a file that programs are given as an argument of its own, so that it is one for each of them. Ends the
+# script if programs would take it for a pipe, a range or a place within a file.
+file_name() { # <variable> <option, or what it is> <name>
+  local LC_ALL=C name=$3
+  shown "$name"
+  [[ $name ]] || refuse_value "$2: the name is empty"
+  [[ ! $name =~ [[:cntrl:]] ]] || refuse_value "$2: '$REPLY': names of files must not have line breaks or the like in them"
+  [[ ! $name =~ (\||\]|[[:space:]]|:[0-9]+)$ ]] ||
+    refuse_value "$2: '$REPLY': names of files must not end with |, ], a blank, or a colon and a number: programs would take it for something else"
+  [[ $name == [A-Za-z0-9_./]* && ! $name =~ ^[A-Za-z_][A-Za-z0-9_]*[=:] ]] || name=./$name
+  printf -v "$1" %s "$name" # lint: the variable's name is in the call
+}
+
+# Ends the script unless further options of a program are words that a shell takes as they are.
+plain_words() { # <option> <words>
+  local LC_ALL=C
+  shown "$2"
+  [[ ! $2 =~ [^][:alnum:]_./+@%:^,=[:blank:]-] ]] ||
+    refuse_value "$1: '$REPLY': expected options separated by blanks, without quotes or other signs of the shell (found ${BASH_REMATCH[0]})"
+}
+
+# Ends the script unless a table's name is that of files, or a command that can be quoted as a whole.
+plain_table() { # <option> <rspecifier or folder>
+  if [[ ! $2 ]]; then return; fi
+  if [[ $2 != *'|' ]]; then plain_name "$1" "${2//,/}"
+  elif [[ $2 != *[[:blank:]]* ]]; then
+    shown "$2"
+    refuse_value "$1: '$REPLY': expected a blank before the | of a command"
+  elif [[ $2 == *\'* && ( $2 == *\"* || $2 == *[\$\`\\]* ) || $2 =~ [[:cntrl:]] ]]; then
+    shown "$2"
+    refuse_value "$1: '$REPLY': a command may have single quotes, or double quotes, \$, \` and \\, but not both kinds, and no line breaks"
+  fi
+}
