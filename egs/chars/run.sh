@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -40,12 +42,18 @@ while (( $# )); do
   esac
   shift 2
 done
+number num_epochs whole --num-epochs "$num_epochs" 1 1000000
+number length whole --length "$length" 1 1000000000
+[[ ! $clip || $clip == --clip-* ]] || refuse_value "--clip: expected an option such as --clip-norm=1, found '$clip'"
+plain_name --dir "$dir"
+plain_name "the recipe's folder" "$PWD"
 if [[ -z $nnet3 ]]; then
   cargo build --release --quiet --bin nnet3 --manifest-path ../../Cargo.toml
   nnet3=../../target/release/nnet3
 fi
+plain_name --nnet3 "$nnet3"
 nnet3=$(realpath "$nnet3")
-mkdir -p "$dir"
+claim_folder "$dir" egs/chars/run.sh
 
 echo "Data: windows of 20 + 50 characters"
 "$nnet3" text-to-ali --vocab-out="$dir/vocab" text/train.txt "ark:$dir/train.in" "ark:$dir/train.post" 2> "$dir/data.log"

@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C OPENBLAS_NUM_THREADS=1 # two jobs run at a time
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -32,14 +34,17 @@ while (( $# )); do
   esac
   shift
 done
-[[ $nj =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --nj $nj: expected a number above 0" >&2; exit 2; }
+number nj whole --nj "$nj" 1 10000
 num_train=2400 num_test=120 training=(--network=tiny --num-epochs=6 --flat-epochs=4)
 if $quick; then
   dir=${dir:-exp/quick} data=${data:-data/quick}
   num_train=480 num_test=40 training=(--network=tiny --num-epochs=4 --flat-epochs=3)
 fi
 dir=${dir:-exp} data=${data:-data}
+plain_words --options "$more"
 read -ra more <<<"$more"
+plain_name --dir "$dir"
+plain_name --data "$data"
 started=$SECONDS
 say() { printf '\n== %s\n' "$*"; }
 
@@ -50,7 +55,7 @@ if ! command -v nnet3-train >/dev/null; then
   if ! command -v cargo >/dev/null && [[ -x $HOME/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
   command -v cargo >/dev/null || { echo "run.sh: there is no cargo; install a Rust toolchain first (https://rustup.rs)" >&2; exit 1; }
   (cd ../.. && cargo build --release --bin nnet3)
-  export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
+  PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
 fi
 
 say "Speech"
@@ -58,6 +63,7 @@ recipe=(local/make_speech.py local/grammar.py conf/grammar.txt conf/voices.txt .
 made_by="$num_train and $num_test utterances in $(realpath -m "$data"), $(cat "${recipe[@]}" | cksum)"
 if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then echo "$data is there already"
 else
+  claim_folder "$data" egs/commands/run.sh
   rm -rf "${data:?}"/{made_by,train,seen_clean,seen_noisy,unseen_clean,unseen_noisy}
   .venv/bin/python local/make_speech.py --dir "$data" --num-train "$num_train" --num-test "$num_test" --nj "$nj"
   echo "$made_by" >"$data/made_by"

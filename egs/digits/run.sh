@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C
 export OPENBLAS_NUM_THREADS=1 # two jobs run at a time; numpy in the Python parts should not take more than its own
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -45,12 +47,18 @@ while (( $# )); do
   esac
   shift
 done
-for number in "$num_utts" "$num_epochs" "$nj" "$first_stage" "$last_stage"; do
-  [[ $number =~ ^[0-9]+$ ]] || { echo "run.sh: '$number' is not a whole number" >&2; exit 2; }
-done
+number num_utts whole --num-utts "$num_utts" 1 100000000
+number num_epochs whole --num-epochs "$num_epochs" 1 1000000
+number nj whole --nj "$nj" 1 10000
+number first_stage whole --stage "$first_stage" 1 7
+number last_stage whole --last-stage "$last_stage" 0 7
+plain_name --dir "$dir"
+plain_name --data "$data"
+plain_name "the recipe's folder" "$PWD"
 
 python=.venv/bin/python
 log=$dir/log
+claim_folder "$dir" egs/digits/run.sh
 mkdir -p "$log"
 
 # ---- stages: headings, times, and what to say when one fails --------------------------------------------------------
@@ -69,8 +77,10 @@ trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# lint: whole: $1
 duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
 
+# lint: whole: $1
 stage() { # <number> <heading> <log to read when it fails> <function>
   if (( $1 < first_stage || $1 > last_stage )); then return; fi
   local since=$SECONDS
@@ -95,11 +105,13 @@ build() {
 # ---- 2: data --------------------------------------------------------------------------------------------------------
 make_data() {
   local recipe=(local/make_speech.py local/espeak.py local/features.py local/lang.py local/sound.py conf/phones.txt conf/voices.txt conf/fbank.conf)
-  local made_by="$num_utts utterances, $(cat "${recipe[@]}" | cksum)" set
+  local made_by set
+  made_by="$num_utts utterances, $(cat "${recipe[@]}" | cksum)"
   if [[ -f $data/made_by && $(<"$data/made_by") == "$made_by" ]]; then
     echo "$data is there already"
     return
   fi
+  claim_folder "$data" egs/digits/run.sh
   rm -rf "${data:?}"/{made_by,train,dev,test_seen,test_unseen}
   "$python" local/make_speech.py --dir "$data" --num-train "$num_utts" --nj "$nj"
   for set in train dev test_seen test_unseen; do make_features "$data/$set" 2>"$log/features.$set.log"; done
@@ -157,23 +169,23 @@ find_weights() {
       errors=$(local/words.sh "$dir/lang/words.txt" "ark:$dir/lattices.dev.ark" "$weight" "$penalty" 2>>"$log/score.log" |
         compute-wer --text --mode=present "ark:$data/dev/text" ark:- 2>>"$log/score.log" |
         sed -n 's/^%WER [^[]*\[ \([0-9]*\) .*/\1/p')
-      if [[ -z $fewest ]] || ((errors < fewest)); then fewest=$errors weights="$weight $penalty"; fi
+      number errors whole "number of errors in $log/score.log" "$errors"
+      if [[ -z $fewest ]] || ((errors < fewest)); then fewest=$errors weights=("$weight" "$penalty"); fi
     done
   done
 }
 
 # ---- 6, 7: results --------------------------------------------------------------------------------------------------
 score() {
-  local set weights
+  local set weights=()
   mkdir -p "$dir/scoring"
   : >"$log/score.log"
   find_weights
   for set in test_seen test_unseen; do
-    # shellcheck disable=SC2086 # two words
-    local/words.sh "$dir/lang/words.txt" "ark:$dir/lattices.$set.ark" $weights >"$dir/scoring/$set.txt" 2>>"$log/score.log"
+    local/words.sh "$dir/lang/words.txt" "ark:$dir/lattices.$set.ark" "${weights[@]}" >"$dir/scoring/$set.txt" 2>>"$log/score.log"
   done
   "$python" local/score.py --data "$data" "$dir"
-  echo "chosen on dev: ${weights% *} for the language model's weight, ${weights#* } for the penalty for a word"
+  echo "chosen on dev: ${weights[0]} for the language model's weight, ${weights[1]} for the penalty for a word"
 }
 
 draw() { "$python" local/plots.py --data "$data" "$dir"; }
@@ -182,7 +194,7 @@ current="stage 0 (what the recipe needs)"
 echo "== Stage 0: what the recipe needs"
 install_tools
 stage 1 "building the programs" "" build
-export PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
+PATH=$(cd ../.. && realpath -m "${CARGO_TARGET_DIR:-target}")/release:$PATH
 stage 2 "speech, features and phone labels" "$log" make_data
 stage 3 "training" "$log" train
 stage 4 "decoding graph" "$log" make_graph

@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -22,7 +24,7 @@ while (( $# )); do
   case $1 in
     --bin | --dir | --only)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; }
-      printf -v "${1#--}" %s "$2"; shift ;;
+      printf -v "${1#--}" %s "$2"; shift ;; # lint: one of these options
     --help | -h) usage; exit 0 ;;
     -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
     *) break ;;
@@ -30,6 +32,14 @@ while (( $# )); do
   shift
 done
 (( $# == 1 )) || { usage >&2; exit 2; }
+all_drivers=,raw_dnn,raw_rnn,dnn,rnn,chain_tree,chain_e2e_tree,chain,chain_e2e,chain2,chain2_multi,decode,
+IFS=, read -ra names <<<"$only"
+for name in "${names[@]}"; do
+  [[ $name && $all_drivers == *",$name,"* ]] || { shown "$name"; refuse_value "--only: expected drivers of ${all_drivers:1:-1}, found '$REPLY'"; }
+done
+for name in bin dir; do plain_name "--$name" "${!name}"; done
+plain_name "<s5>" "$1"
+plain_name "the recipe's folder" "$PWD"
 s5=$(realpath "$1")
 [[ -f $s5/steps/nnet3/train_raw_dnn.py ]] || { echo "run.sh: $s5 has no steps/nnet3/train_raw_dnn.py" >&2; exit 2; }
 bin=$(realpath "$bin")
@@ -42,7 +52,8 @@ fi
 local=$(realpath local) conf=$(realpath conf)
 
 # The drivers expect to stand in a folder with steps/, utils/ and path.sh.
-mkdir -p "$dir" && cd "$dir"
+claim_folder "$dir" egs/drivers/run.sh
+cd "$dir"
 ln -sfn "$s5/steps" steps
 ln -sfn "$s5/utils" utils
 echo "export PATH=$bin:\$PWD/utils:\$PWD/bin:\$PATH LC_ALL=C" >path.sh
@@ -70,6 +81,7 @@ common=(--stage=-10 --cmd=utils/run.pl --use-gpu=false --feat-dir=data/train --f
   --trainer.optimization.initial-effective-lrate=0.003 --trainer.optimization.final-effective-lrate=0.0003
   --cleanup.preserve-model-interval=10)
 frames=(--trainer.samples-per-iter=10000 --trainer.optimization.minibatch-size=256 --egs.frames-per-eg=8)
+# shellcheck disable=SC2054 # the drivers' lists have commas
 chunks=(--trainer.samples-per-iter=3000 --trainer.rnn.num-chunk-per-minibatch=64 --trainer.optimization.momentum=0.5
   --egs.chunk-width=20,15 --egs.chunk-left-context=40 --egs.chunk-left-context-initial=0
   --egs.chunk-right-context-final=0 --trainer.deriv-truncate-margin=10)
@@ -79,6 +91,7 @@ of_alignments="--num-utts-subset 100 --nj 2"
 dropout=(--trainer.dropout-schedule "0,0.1@0.3,0")
 objective=(--chain.xent-regularize=0.1 --chain.leaky-hmm-coefficient=0.1 --chain.l2-regularize=0.0 --chain.apply-deriv-weights=false
   --chain.lm-opts=--num-extra-lm-states=100)
+# shellcheck disable=SC2054
 chain=(--stage=-10 --cmd=utils/run.pl --use-gpu=no --feat-dir=data/chain/train --feat.cmvn-opts="--norm-means=false --norm-vars=false"
   "${objective[@]}" --trainer.dropout-schedule "0,0@0.20,0.3@0.50,0" --trainer.add-option=--optimization.memory-compression-level=2
   --trainer.srand=0 --trainer.max-param-change=2.0 --trainer.num-epochs=5 --trainer.frames-per-iter=45000
@@ -114,7 +127,8 @@ language_of_chain2() { # <work folder> <language> <data> <lattices>: the graphs 
     utils/filter_scp.pl "$data/utt2spk" | chain-est-phone-lm --num-extra-lm-states=100 ark:- "$work/den_fsts/$lang.phone_lm.fst"
   chain-make-den-fst "$work/$lang.tree" "$work/init/${lang}_trans.mdl" "$work/den_fsts/$lang.phone_lm.fst" \
     "$work/den_fsts/$lang.den.fst" "$work/den_fsts/$lang.normalization.fst"
-  context=$(($(chain2_context "$work") + 1))
+  number context whole "$work/configs/vars" "$(chain2_context "$work")" 0
+  context=$((context + 1))
   steps/nnet3/chain2/get_raw_egs.sh --cmd utils/run.pl --lang "$lang" --alignment-subsampling-factor 3 --frames-per-chunk 102 \
     --left-context $context --right-context $context "$data" "$work" "$lats" "$work/raw_egs.$lang"
   steps/nnet3/chain2/process_egs.sh --cmd utils/run.pl --nj 2 --num-utts-subset 30 "$work/raw_egs.$lang" "$work/processed_egs.$lang"
@@ -131,7 +145,7 @@ train_chain2() { # <work folder> <first model> <option>…
     --num-epochs 5 --minibatch-size 16,8 --dropout-schedule "0,0@0.20,0.3@0.50,0" "$@" "$work/egs" "$work"
   # It does not wait for its last diagnostics.
   for ((tries = 0; tries < 600; tries++)); do
-    (($(grep -ls '^# Ended' "$work"/log/diagnostic_{train,heldout}.final.log | wc -l) < 2)) || return 0
+    [[ $(grep -ls '^# Ended' "$work"/log/diagnostic_{train,heldout}.final.log | wc -l) != 2 ]] || return 0
     sleep 1
   done
 }
@@ -154,7 +168,7 @@ drive_chain2_multi() { # <work folder>: American and British speakers as two lan
   for lang in us gb; do
     data=$work/data/$lang lats=$work/lats/$lang
     mkdir -p "$data" "$lats"
-    awk -v lang=$lang '(lang == "us") == /^us-/ { print $1 }' data/chain/train/utt2spk >"$work/data/$lang.list"
+    lang=$lang awk 'BEGIN { lang = ENVIRON["lang"] } (lang == "us") == /^us-/ { print $1 }' data/chain/train/utt2spk >"$work/data/$lang.list"
     utils/subset_data_dir.sh --utt-list "$work/data/$lang.list" data/chain/train "$data"
     cp data/chain/lats/final.mdl data/chain/lats/phones.txt "$lats"
     gunzip -c data/chain/lats/lat.*.gz | lattice-copy --include="$work/data/$lang.list" ark:- ark:- | gzip -c >"$lats/lat.1.gz"
@@ -218,7 +232,7 @@ on_heldout_set() { # <name> <output>
 }
 
 at_least() { # <name> <what> <value> <least>
-  if ! awk -v a="$3" -v least="$4" 'BEGIN { exit !(a != "" && a >= least) }'; then
+  if ! a="$3" least="$4" awk 'BEGIN { a = ENVIRON["a"]; least = ENVIRON["least"]; exit !(a != "" && a >= least) }'; then
     echo "$1: $2 of at least $4 was expected" >&2
     failed=1
   fi
@@ -275,7 +289,7 @@ report() { # <name> <seconds>
   if [[ $1 == chain2* ]]; then
     languages="us gb"
     [[ $1 == chain2_multi ]] || languages=default
-    for language in $languages; do
+    for language in $languages; do # lint: words of this script
       output=output-$language
       report_chain "$1" "$2" "$(on_heldout_set "$1" "$output")" "$(on_heldout_set "$1" "$output-xent")" " of $language"
     done
@@ -292,7 +306,7 @@ report() { # <name> <seconds>
 }
 
 failed=0
-for name in ${only//,/ }; do
+for name in "${names[@]}"; do
   since=$SECONDS
   drive "$name" >"log/$name.log" 2>&1 & # not in the condition, where a failure within would be passed over
   if ! wait $!; then
@@ -302,4 +316,4 @@ for name in ${only//,/ }; do
   fi
   report "$name" $((SECONDS - since))
 done
-exit $failed
+exit "$failed"

@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -31,12 +33,17 @@ while (( $# )); do
   esac
   shift 2
 done
+number num_epochs whole --num-epochs "$num_epochs" 1 1000000
+plain_name --dir "$dir"
+[[ ! $csv ]] || plain_name --csv "$csv"
+plain_name "the recipe's folder" "$PWD"
 if [[ -z $nnet3 ]]; then
   cargo build --release --quiet --bin nnet3 --manifest-path ../../Cargo.toml
   nnet3=../../target/release/nnet3
 fi
+plain_name --nnet3 "$nnet3"
 nnet3=$(realpath "$nnet3")
-mkdir -p "$dir"
+claim_folder "$dir" egs/images/run.sh
 
 echo "Data: 1297 images for training, 500 by other writers for testing"
 if [[ -z $csv ]]; then
@@ -48,7 +55,7 @@ if [[ -z $csv ]]; then
 fi
 # In each line 64 pixels from 0 to 16, and the digit.
 egs() { # set lines-to-skip lines kind options
-  "$nnet3" csv-to-feats --skip="$2" --count="$3" --scale=0.0625 $5 "gunzip -c $csv |" "ark:$dir/$1.$4.ark" "ark:$dir/$1.ali" 2>> "$dir/data.log"
+  "$nnet3" csv-to-feats --skip="$2" --count="$3" --scale=0.0625 ${5:+"$5"} "gunzip -c $csv |" "ark:$dir/$1.$4.ark" "ark:$dir/$1.ali" 2>> "$dir/data.log"
   "$nnet3" nnet3-get-egs-simple "input=ark:$dir/$1.$4.ark" \
     "output=ark:$nnet3 ali-to-post ark:$dir/$1.ali ark:- | $nnet3 post-to-smat --dim=10 ark:- ark:- |" \
     "ark:$dir/$1.$4.egs" 2>> "$dir/data.log"
@@ -68,7 +75,7 @@ fit() { # network name optimizer schedule
   "$nnet3" nnet3-fit --use-gpu=no --srand=1 --num-epochs="$num_epochs" --minibatch-size=32 --optimizer="$3" \
     ${4:+"--schedule=$4"} --rules=conf/rules.txt --valid="ark:$dir/test.$1.egs" --checkpoint-dir="$out" --histograms=true \
     "$dir/$1.0.raw" "ark:$dir/train.$1.egs" "$out/final.raw" 2> "$out/fit.log" || { tail -n 3 "$out/fit.log" >&2; exit 1; }
-  awk -v name="$1, $3${4:+, $4}" '/Epoch/ { line = $0 }
+  name="$1, $3${4:+, $4}" awk 'BEGIN { name = ENVIRON["name"] } /Epoch/ { line = $0 }
     END { sub(/.*: loss /, "loss ", line); sub(/, rate of.*/, "", line); printf "%-60s %s\n", name, line }' "$out/fit.log"
 }
 for network in mlp conv; do
@@ -83,6 +90,7 @@ for network in mlp conv; do
 done
 
 "$nnet3" nnet3-compute --use-gpu=no "$dir/mlp.adamw/final.raw" "ark:$dir/test.mlp.ark" "ark,t:$dir/test.out" 2> "$dir/compute.log"
+# shellcheck disable=SC2129
 "$nnet3" copy-feats "ark:$dir/test.mlp.ark" "ark,t:$dir/test.txt" 2>> "$dir/compute.log"
 "$nnet3" copy-int-vector "ark:$dir/test.ali" "ark,t:$dir/test.ali.txt" 2>> "$dir/compute.log"
 "$nnet3" nnet3-copy --binary=false "$dir/mlp.adamw/final.raw" "$dir/mlp.txt" 2>> "$dir/compute.log"

@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C
 export OPENBLAS_NUM_THREADS=1
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -39,7 +41,12 @@ while (( $# )); do
   esac
   shift 2
 done
-[[ $num_waves =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --num-waves: expected a positive number, found '$num_waves'" >&2; exit 2; }
+number num_waves whole --num-waves "$num_waves" 1 1000000
+for name in digits data dir programs; do
+  [[ ! ${!name} ]] || plain_name "--$name" "${!name}"
+done
+plain_name "the recipe's folder" "$PWD"
+claim_folder "$dir" egs/onnx/run.sh npm # which the page's maker leaves in exp
 [[ $browser == yes || $browser == no || $browser == page ]] ||
   { echo "run.sh: --browser: expected yes, page or no, found '$browser'" >&2; exit 2; }
 
@@ -97,7 +104,7 @@ compare() { # <what> <ours> <theirs> <spoken>
 wer() { compute-wer --text --mode=present "ark:$1" "ark:$2" 2>>"$dir/log/wer.log" | sed -n 's/^%WER \([0-9.]*\) .*/\1 %/p'; }
 : >"$dir/log/wer.log"
 for set in test_seen test_unseen; do
-  waves $set | sed -n "1,${num_waves}p" >"$dir/$set.wav.scp"
+  waves "$set" | sed -n "1,${num_waves}p" >"$dir/$set.wav.scp"
   mapfile -t files < <(cut -d' ' -f2 "$dir/$set.wav.scp")
   text=$data/$set/text
 
@@ -128,4 +135,4 @@ if [[ $browser != no ]]; then
   if [[ $browser == yes ]]; then "$python" local/try_page.py "$dir/page" "$dir" || failed=1; fi
   echo "To look at it: python3 -m http.server --directory $(realpath "$dir")/page 8000, then http://localhost:8000/"
 fi
-exit $failed
+exit "$failed"

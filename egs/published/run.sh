@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export LC_ALL=C.UTF-8
+source ../../scripts/values.sh
+source ../../scripts/folders.sh
 
 usage() {
   cat <<'END'
@@ -26,11 +28,14 @@ while (( $# )); do
     --digits) digits=yes; shift ;;
     --bin | --dir | --sentences | --turns)
       (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; }
-      printf -v "${1#--}" %s "$2"; shift 2 ;;
+      printf -v "${1#--}" %s "$2"; shift 2 ;; # lint: one of these options
     *) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
   esac
 done
-[[ $turns =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --turns '$turns' is not a number above 0" >&2; exit 2; }
+number turns whole --turns "$turns" 1 1000
+plain_name --dir "$dir"
+file_name sentences --sentences "$sentences"
+claim_folder "$dir" egs/published/run.sh
 [[ -s $sentences ]] || { echo "run.sh: there are no sentences in $sentences" >&2; exit 2; }
 
 local/install.sh
@@ -56,7 +61,8 @@ korean() {
   { cat "$published/conf/mfcc.conf" && echo "--dither=0"; } >"$dir/model/conf/mfcc.conf"
   rm -f "$dir"/wav/*.wav
   while read -r name sentence; do
-    espeak-ng -v ko -s 140 -w "$dir/wav/$name.wav" "$sentence" </dev/null
+    [[ $name =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]*$ ]] || { shown "$name"; refuse_value "$sentences: expected a name of letters and digits, found '$REPLY'"; }
+    espeak-ng -v ko -s 140 -w "$dir/wav/$name.wav" -- "$sentence" </dev/null
   done <"$sentences"
   compare "$sentences" "$dir/model" "$dir/wav" "$dir"
 }

@@ -40,8 +40,8 @@ else
 fi
 
 # ---- Python packages ------------------------------------------------------------------------------------------------
-imports=$(sed 's/[=;].*//; s/-/_/g; s/^/import /' requirements.txt | sort -u)
-venv_works() { .venv/bin/python -c "$imports" 2>/dev/null; }
+mapfile -t imports < <(sed 's/[=;].*//; s/-/_/g' requirements.txt | sort -u)
+venv_works() { .venv/bin/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' "${imports[@]}" 2>/dev/null; }
 
 if venv_works && cmp -s requirements.txt .venv/requirements.txt; then
   echo "Python packages: all there (.venv)"

@@ -8,9 +8,16 @@
 set -euo pipefail
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 source "$here/../../../scripts/usage.sh"
+source "$here/../../../scripts/values.sh"
+source "$here/../../../scripts/folders.sh"
 plain_usage 2 2 "$@"
 digits=$1 work=$2 nj=2
-rm -rf "$work" && mkdir -p "$work/dict" "$work/test" local
+plain_name "<digits>" "$digits"
+plain_name "<work>" "$work"
+claim_folder "$work" decode.sh
+rm -rf "$work"
+claim_folder "$work" decode.sh
+mkdir -p "$work/dict" "$work/test" local
 ln -sfn ../steps/score_kaldi.sh local/score.sh
 
 # ---- lexicon and grammar: any digits, all equally likely

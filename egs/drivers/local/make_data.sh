@@ -49,6 +49,7 @@ copy-int-vector "scp:$data/train/ali.scp" ark,t:- |
          for (i = 2; i <= NF; i++) $i = (i == NF || a[i + 1] != a[i]) ? 2 * a[i] : 2 * a[i] - 1;
          print }' >"$ali/all.txt"
 split -n l/2 -d --additional-suffix=.txt "$ali/all.txt" "$ali/part." # in order: the drivers concatenate the archives
+# lint: whole: job
 for job in 1 2; do copy-int-vector "ark:$ali/part.0$((job - 1)).txt" ark:- | gzip -c >"$ali/ali.$job.gz"; done
 rm "$ali/any.config" "$ali/all.txt" "$ali"/part.*.txt
 : >"$ali/cmvn_opts"

@@ -38,6 +38,8 @@ def main():
     parser.add_argument("page", type=Path, help="folder")
     options = parser.parse_args()
     page = options.page
+    if page.exists() and any(page.iterdir()) and not (page / "digits.onnx").is_file():
+        sys.exit(f"make_page.py: {page} holds files that make_page.py did not make; take another folder")
 
     modules = HERE / "exp/npm"
     if not (modules / "node_modules/onnxruntime-web").exists():
