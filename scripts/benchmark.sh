@@ -12,13 +12,14 @@
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 check=false repeats= folder=${NNET3_PERF_DIR:-} waiting=false options=()
 for argument; do
   case $argument in
     --check) check=true ;;
-    --repeats=*) repeats=${argument#*=} ;;
+    --repeats=*) number repeats whole --repeats "${argument#*=}" 1 1000000 ;;
     --waiting) waiting=true ;;
     --waiting=*) waiting=true options+=("${argument#*=}") ;;
     --only=* | --allow=*) options+=("$argument") ;;
@@ -72,8 +73,9 @@ while read -r name aim_f aim_b ref_f ref_b was_f was_b; do
   [[ -n $name && -d $folder/$name ]] || continue
   json=$("$binary" --repeats="${repeats:-5}" "$folder/$name/config" "$folder/$name/request.txt" 2>/dev/null)
   forward=$(field percent_of_sgemm_forward) backward=$(field percent_of_sgemm_backward)
-  verdict=$(awk -v f="$forward" -v b="$backward" -v wf="$was_f" -v wb="$was_b" -v backward_counts="$aim_b" \
-    'BEGIN { print (f < 0.75 * wf || (backward_counts && b < 0.75 * wb)) ? "SLOW" : "" }')
+  verdict=$(f="$forward" b="$backward" wf="$was_f" wb="$was_b" backward_counts="$aim_b" awk 'BEGIN {
+    f = ENVIRON["f"]; b = ENVIRON["b"]; wf = ENVIRON["wf"]; wb = ENVIRON["wb"]; backward_counts = ENVIRON["backward_counts"]
+    print (f < 0.75 * wf || (backward_counts && b < 0.75 * wb)) ? "SLOW" : "" }')
   if [[ -n $verdict ]]; then
     status=1
     complaints+=("$name reaches $forward / $backward % of sgemm, where three quarters of $was_f / $was_b % are expected")
@@ -82,7 +84,7 @@ while read -r name aim_f aim_b ref_f ref_b was_f was_b; do
   printf "$format" "$name" "$(field sgemm_gflops | cut -d. -f1)" "$(printf %.2f "$(field gemm_gflop_forward)")" \
     "$(printf '%.4f / %.4f' "$(field forward_s)" "$(field backward_s)")" \
     "$(printf '%.1f / %.1f' "$forward" "$backward")" "$aim_f/$aim_b" "$ref_f/$ref_b" "$was_f/$was_b" \
-    "$(field commands)" "$(awk -v b="$(field peak_bytes)" 'BEGIN { printf "%.1f", b / 1e6 }')" \
+    "$(field commands)" "$(b="$(field peak_bytes)" awk 'BEGIN { b = ENVIRON["b"]; printf "%.1f", b / 1e6 }')" \
     "$(printf %.2f "$(field compile_ms)")" "$verdict"
 done <<<"$figures"
 if $check; then

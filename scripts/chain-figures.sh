@@ -52,7 +52,7 @@ for cmd in *-*.cmd; do
     [[ $name != multi-* || $range == all ]] || continue
     allowed=$others
     [[ $range != 0-0 ]] || allowed=$first
-    found=$(objectives "ours/$name.log" | awk -v o="$output" -v r="$range" '$1 == o && $2 == r { print $3 }')
+    found=$(objectives "ours/$name.log" | o="$output" r="$range" awk 'BEGIN { o = ENVIRON["o"]; r = ENVIRON["r"] } $1 == o && $2 == r { print $3 }')
     ratio "$name: $output, minibatches $range" "$expected" "$found" "$allowed"
   done < <(objectives "$name.log")
   if [[ $parameters != - && -f $name.raw ]]; then compare_models "$name:" "$name.raw" "ours/$name.raw" "$parameters"; fi
@@ -73,7 +73,7 @@ for cmd in prob*.cmd; do
   name=${cmd%.cmd}
   run_as "$cmd" '' 2>"ours/$name.log"
   while read -r output expected weight; do
-    read -r _ found our_weight < <(probabilities "ours/$name.log" | awk -v o="$output" '$1 == o')
+    read -r _ found our_weight < <(probabilities "ours/$name.log" | o="$output" awk 'BEGIN { o = ENVIRON["o"] } $1 == o')
     ratio "$name: $output" "$expected" "${found-}" 1e-4
     ratio "$name: $output, frames" "$weight" "${our_weight-}" 0
   done < <(probabilities "$name.log")
@@ -92,7 +92,7 @@ for cmd in *combine*.cmd; do
   changed_to='s/.*Combining .* nnets, objective function changed from .* to \([^ ]*\)$/\1/p'
   ratio "$name: objective of the result" "$(sed -n "$changed_to" "$name.log")" "$(sed -n "$changed_to" "ours/$name.log")" 1e-3
   while read -r output expected _; do
-    read -r _ found _ < <(probabilities "ours/$name.log" | awk -v o="$output" '$1 == o')
+    read -r _ found _ < <(probabilities "ours/$name.log" | o="$output" awk 'BEGIN { o = ENVIRON["o"] } $1 == o')
     ratio "$name: $output while statistics are recomputed" "$expected" "${found-}" 1e-3
   done < <(probabilities "$name.log" | grep -v +)
   if [[ -f $name.raw ]]; then compare_models "$name:" "$name.raw" "ours/$name.raw" 1e-5; fi
@@ -116,7 +116,7 @@ for cmd in lda-stats*.cmd; do
   compare_numbers "$name: count" 'soft frame count = ' "$name.log" "ours/$name.log" 1e-5
   difference=$(paste <(numbers_of "$name.acc") <(numbers_of "ours/$name.acc") |
     awk '{ d += ($1 - $2) ^ 2; s += $1 ^ 2 } END { printf "%.3g", s > 0 ? sqrt(d / s) : 1 }')
-  verdict "$name: relative difference" 0 "$difference" "$difference" 1e-5 "$(awk -v d="$difference" 'BEGIN { print d <= 1e-5 }')"
+  verdict "$name: relative difference" 0 "$difference" "$difference" 1e-5 "$(d="$difference" awk 'BEGIN { d = ENVIRON["d"]; print d <= 1e-5 }')"
 done
 
 summary

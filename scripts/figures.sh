@@ -11,7 +11,7 @@ agree=0 differ=0
 printf '%-64s %14s %14s %12s %12s\n' figure expected ours 'ratio/diff' allowed
 
 verdict() { # <name> <expected> <ours> <shown> <allowed> <1 if it agrees>
-  local good=$6
+  local good=$6 # lint: whole: good
   # What awk makes of a comparison with it depends on the awk.
   [[ $3 != *nan* || $2 == *nan* ]] || good=0
   printf '%-64s %14s %14s %12s %12s%s\n' "$1" "$2" "$3" "$4" "$5" "$( ((good)) || echo '   DIFFERS')"
@@ -20,13 +20,13 @@ verdict() { # <name> <expected> <ours> <shown> <allowed> <1 if it agrees>
 
 # A number that should agree within a part of it.
 ratio() { # <name> <expected> <ours> <largest relative difference>
-  local shown good
-  read -r shown good < <(awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN {
+  local shown good # lint: whole: good
+  read -r shown good < <(a="$2" b="$3" t="$4" awk 'BEGIN { a = ENVIRON["a"]; b = ENVIRON["b"]; t = ENVIRON["t"];
     if (a == "" || b == "") { print "missing 0"; exit }
     d = b - a; if (d < 0) d = -d
     m = a < 0 ? -a : a
     printf "%s %d\n", (a == 0 ? (b == 0 ? "1" : "inf") : sprintf("%.6f", b / a)), d <= t * m }')
-  verdict "$1" "${2:-none}" "${3:-none}" "$shown" "$(awk -v t="$4" 'BEGIN { printf "+-%g %%", 100 * t }')" "$good"
+  verdict "$1" "${2:-none}" "${3:-none}" "$shown" "$(t="$4" awk 'BEGIN { t = ENVIRON["t"]; printf "+-%g %%", 100 * t }')" "$good"
 }
 
 same_bytes() { # <name> <expected file> <our file>
@@ -37,7 +37,7 @@ same_bytes() { # <name> <expected file> <our file>
 
 # ---- figures in logs ------------------------------------------------------------------------------------------------
 number_after() { # <text> <log> [<which>]: the number that follows a text
-  grep -F -- "$1" "$2" | sed "${3:-1}!d" | awk -v text="$1" '{ split(substr($0, index($0, text) + length(text)), a, " "); print a[1] }'
+  grep -F -- "$1" "$2" | sed "${3:-1}!d" | text="$1" awk 'BEGIN { text = ENVIRON["text"] } { split(substr($0, index($0, text) + length(text)), a, " "); print a[1] }'
 }
 
 compare_numbers() { # <name> <text before the number> <expected log> <our log> <relative difference>
@@ -65,12 +65,12 @@ compare_models() { # <name> <expected model> <our model> <largest relative diffe
     found=${item##*:}
     # Of parameters that are all zero, only the difference itself is a number.
     [[ $found != *nan ]] || found=$(list_of ' Parameter differences per layer are' ours/difference.log | sed -n "s/^${item%:*}://p")
-    verdict "$1 ${item%:*}: relative difference" 0 "$found" "$found" "$4" "$(awk -v d="$found" -v t="$4" 'BEGIN { print d <= t }')"
+    verdict "$1 ${item%:*}: relative difference" 0 "$found" "$found" "$4" "$(d="$found" t="$4" awk 'BEGIN { d = ENVIRON["d"]; t = ENVIRON["t"]; print d <= t }')"
   done < <(list_of 'Relative parameter differences per layer are' ours/difference.log)
 }
 
 run_as() { # <command file> <what to replace in it by what>: runs the reference's command with our output
-  bash -c "$(sed "$2" "$1")"
+  bash -c "$(sed "$2" "$1")" # lint: it is a command
 }
 
 # ||difference|| / ||reference|| over a whole table.
@@ -82,9 +82,9 @@ compare_tables() { # <name> <expected table> <our table> <largest relative diffe
   local expected difference relative
   matrix-sum --scale1=1 --scale2=-1 "ark:$3" "ark:$2" ark:ours/difference.ark 2>>ours/norm.log
   expected=$(norm "ark:$2") difference=$(norm ark:ours/difference.ark)
-  relative=$(awk -v d="$difference" -v r="$expected" 'BEGIN { printf "%.3g", d / r }')
+  relative=$(d="$difference" r="$expected" awk 'BEGIN { d = ENVIRON["d"]; r = ENVIRON["r"]; printf "%.3g", d / r }')
   verdict "$1: norm, relative difference" "$expected" "$(norm "ark:$3")" "$relative" "$4" \
-    "$(awk -v x="$relative" -v t="$4" 'BEGIN { print x <= t }')"
+    "$(x="$relative" t="$4" awk 'BEGIN { x = ENVIRON["x"]; t = ENVIRON["t"]; print x <= t }')"
 }
 
 summary() { # the last line; fails if some figure differs

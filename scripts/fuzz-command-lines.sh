@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs random command lines over all programs: none may panic, abort, be ended by a signal or take more than half a minute.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 usage() {
   cat <<'HELP'
 usage: fuzz-command-lines.sh [COUNT [SEED]]
@@ -13,6 +14,8 @@ case ${1-} in
   -*) echo "fuzz-command-lines.sh: unknown option '$1'" >&2; usage >&2; exit 1 ;;
 esac
 (( $# <= 2 )) || { usage >&2; exit 1; }
+number count whole COUNT "${1:-10000}" 1
+number seed whole SEED "${2:-1}" 0
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-NNET3_COMMAND_LINES=${1:-10000} NNET3_SEED=${2:-1} \
+NNET3_COMMAND_LINES=$count NNET3_SEED=$seed \
   cargo test --test hostile -- --exact --nocapture command_lines::random_command_lines_end_by_themselves

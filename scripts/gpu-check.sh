@@ -12,10 +12,14 @@
 #   GPU_CHECK_SANITIZE     seconds that each sanitizer may take (80)
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/folders.sh"
 plain_usage 0 20 "$@"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 kit=${GPU_CHECK_DIR:-$top/target/gpu-check}
+[[ $kit == /* ]] || kit=$PWD/$kit
+number sanitize_seconds whole GPU_CHECK_SANITIZE "${GPU_CHECK_SANITIZE:-80}" 1 100000
 all_groups=(probe suite cases train rates bench sanitize pytorch)
 
 # The executable of a test or an example, of cargo's messages on the input: KIND NAME.
@@ -31,7 +35,8 @@ for line in sys.stdin:
 build() {
   cd "$top" || return 1
   local flags=(--release --features pure-rust --message-format=json) name sequences path
-  rm -rf "$kit" && mkdir -p "$kit/bin" "$kit/cases" "$kit/perf" || return 1
+  claim_folder "$kit" gpu-check.sh
+  rm -rf "${kit:?}"/* && mkdir -p "$kit/bin" "$kit/cases" "$kit/perf" || return 1
   path=$(cargo build "${flags[@]}" --bin nnet3 | executable bin nnet3) && cp "$path" "$kit/bin/nnet3" || return 1
   path=$(cargo build "${flags[@]}" --example conformance | executable example conformance) &&
     cp "$path" "$kit/bin/conformance" || return 1
@@ -180,7 +185,7 @@ sanitize() {
   local kernels=(primitive::col_dots primitive::row_sums primitive::softmax primitive::lstm_cell_backward
     primitive::copy_transposed primitive::sum primitive::col_sums_and_dots primitive::low_rank_update primitive::hmm) tool
   for tool in memcheck racecheck synccheck; do
-    NNET3_GPU_DEBUG=no-graphs check "$tool" "${GPU_CHECK_SANITIZE:-80}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    NNET3_GPU_DEBUG=no-graphs check "$tool" "$sanitize_seconds" compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$kit/bin/suite" --test-threads=1 "${kernels[@]}"
   done
 }
@@ -198,9 +203,10 @@ pytorch() {
 run() {
   [[ -d $kit/bin ]] || { mkdir -p "$(dirname "$kit")" && tar -C "$(dirname "$kit")" -xzf "$kit.tar.gz"; } || return 1
   out=${OUT:-$kit/out}
+  claim_folder "$out" gpu-check.sh
   mkdir -p "$out/logs" && : >"$out/table.txt" || return 1
   cuda_libraries="$(libraries | paste -sd:)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-  export NNET3_REQUIRE_GPU=1 XDG_CACHE_HOME=${XDG_CACHE_HOME:-$kit/cache}
+  export NNET3_REQUIRE_GPU=1 XDG_CACHE_HOME=$kit/cache
   local group
   for group in "$@"; do "$group"; done
   printf '\n'
@@ -221,8 +227,8 @@ case ${1:-both} in
   build) [[ ${2:-run} == run ]] || { echo "gpu-check.sh: expected run after build, found '$2'" >&2; exit 2; }
     known "${@:3}"
     build || exit
-    [[ $# -eq 1 ]] || { shift 2; run "${@:-${all_groups[@]}}"; } ;;
-  run) shift; [[ ${1:-all} == all && $# -le 1 ]] && set -- "${all_groups[@]}"; known "$@"; run "$@" ;;
+    (( $# == 1 )) || { shift 2; run "${@:-${all_groups[@]}}"; } ;;
+  run) shift; [[ ${1:-all} == all && $# == [01] ]] && set -- "${all_groups[@]}"; known "$@"; run "$@" ;;
   both) build && run "${all_groups[@]}" ;;
   *) echo "gpu-check.sh: expected build, run or nothing, found '$1'" >&2; exit 2 ;;
 esac

@@ -6,10 +6,11 @@
 # 500 MB/s, or memory grows with the archive.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 plain_usage 0 1 "$@"
 cd "$(dirname "$0")/.."
 
-megabytes=${1:-1024}
+number megabytes whole MEGABYTES "${1:-1024}" 1 1000000
 cargo build --quiet --release -p kaldi-io --example copy-table
 target=$(cargo metadata --no-deps --format-version 1 |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')

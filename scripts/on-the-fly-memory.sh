@@ -7,9 +7,13 @@
 # The features are 200,000 synthetic frames that go round through a pipe. Takes the programs from the PATH.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 plain_usage 0 1000 "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
+(( $# )) || set -- 1000000 10000000
+for frames; do number frames whole FRAMES "$frames" 200000 1000000000000; done
+plain_name "the folder for temporary files" "${TMPDIR:-/tmp}"
 command -v nnet3-train >/dev/null || { echo "on-the-fly-memory.sh: nnet3-train is not on the PATH" >&2; exit 1; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/on-the-fly.XXXXXX")
@@ -28,7 +32,9 @@ watch_memory() { # <process that leads it>
       name=$(readlink "/proc/$pid/exe" 2>/dev/null) || continue
       name=$(basename "$name")
       memory=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$pid/status" 2>/dev/null) || continue
-      if [[ $memory ]] && (( memory > ${peak[$name]:-0} )); then peak[$name]=$memory; fi
+      [[ $memory ]] || continue
+      number memory whole "/proc/$pid/status" "$memory"
+      if (( memory > ${peak[$name]:-0} )); then peak[$name]=$memory; fi
     done
     sleep 0.1
   done
@@ -39,8 +45,8 @@ programs=(nnet3-get-egs nnet3-train)
 printf '%12s %10s' frames seconds
 printf ' %18s' "${programs[@]}"
 printf '   (MB each)\n'
-(( $# )) || set -- 1000000 10000000
 for frames; do
+  number frames whole FRAMES "$frames" 200000 1000000000000
   rounds=$((frames / 200000))
   began=$SECONDS
   setsid nnet3-train --use-gpu=no --print-interval=1000 "$work/0.raw" \
@@ -52,7 +58,7 @@ for frames; do
   grep -o 'Overall average objective function .*' "$work/train.log" >"$work/objective.$frames"
   printf '%12d %10d' "$frames" $((SECONDS - began))
   for program in "${programs[@]}"; do
-    printf ' %18.1f' "$(awk -v p=$program '$1 == p { print $2 / 1024 }' "$work/memory.$frames")"
+    printf ' %18.1f' "$(p=$program awk 'BEGIN { p = ENVIRON["p"] } $1 == p { print $2 / 1024 }' "$work/memory.$frames")"
   done
   printf '   %s\n' "$(sed "s/.* is \(.*\)\./\1/" "$work/objective.$frames")"
 done

@@ -6,9 +6,11 @@
 # gridengine-master, -exec, -client) if it is missing, and stops all that it started. Needs to be root, as the daemons do.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 plain_usage 1 1 "$@"
+plain_name QUEUE_PL "$1"
 queue_pl=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/test-gridengine.XXXXXX")
@@ -160,7 +162,7 @@ goes_on() {
   grep -q 'has 1 of 4 iterations already' "$work/train.log" && [[ -s $work/cluster/final.raw ]]
 }
 
-in_the_queue_for_gpus() { [[ $(qacct -q g.q -j 2>/dev/null | grep -c '^jobname *train') -ge 4 ]]; }
+in_the_queue_for_gpus() { (( $(qacct -q g.q -j 2>/dev/null | grep -c '^jobname *train') >= 4 )); } # lint: a count
 
 check "queue.pl: an array" a_queue_pl_array
 make_training_data

@@ -8,7 +8,7 @@
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 plain_usage 0 0 "$@"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/test-k8s.XXXXXX")

@@ -7,7 +7,7 @@
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 plain_usage 0 1 "$@"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
 words=${1-}
@@ -48,9 +48,9 @@ learns() {
 transcribes() {
   local key
   learned || return 1
-  for key in $(cut -d' ' -f1 "$work/exp/data/held_out/text"); do
-    nnet3-transcribe --print-args=false "$work/exp/model" "$toy/wav/$key.wav" 2>/dev/null
-  done >"$work/transcribed"
+  while read -r key _; do
+    nnet3-transcribe --print-args=false "$work/exp/model" "$toy/wav/$key.wav" 2>/dev/null </dev/null
+  done <"$work/exp/data/held_out/text" >"$work/transcribed"
   diff <(sort -u "$work/exp/decode/held_out/text" "$work/exp/data/held_out/text" | grep -xFf "$work/transcribed") "$work/transcribed"
 }
 
@@ -96,7 +96,7 @@ does_what_has_changed() { # another beam
 survives_kills() {
   local pid kill
   learned || return 1
-  for kill in 1 2 3 4; do
+  for kill in 1 2 3 4; do # lint: whole: kill
     setsid scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" --utt2spk="$toy/utt2spk" --lexicon="$toy/lexicon.txt" "${fast[@]}" \
       "$work/killed" &
     pid=$!
@@ -135,9 +135,9 @@ with wave.open(sys.argv[3], "wb") as both:
     for part in parts:
         both.writeframes(part.readframes(part.getnframes()))
 PYTHON
-  seconds() { python3 -c "import wave; w = wave.open('$1'); print(w.getnframes() / w.getframerate())"; }
+  seconds() { python3 -c "import wave; w = wave.open('$1'); print(w.getnframes() / w.getframerate())"; } # lint: names of this script
   first=$(seconds "$toy/wav/$a.wav") both=$(seconds "$folder/both.wav")
-  { echo "both cat $folder/both.wav |"; tail -n +3 "$toy/text" | awk -v wav="$toy/wav" '{ print $1, wav "/" $1 ".wav" }'; } >"$folder/wav.scp"
+  { echo "both cat $folder/both.wav |"; tail -n +3 "$toy/text" | wav="$toy/wav" awk 'BEGIN { wav = ENVIRON["wav"] } { print $1, wav "/" $1 ".wav" }'; } >"$folder/wav.scp"
   { echo "$a both 0 $first"; echo "$b both $first $both"; tail -n +3 "$toy/text" | awk '{ print $1, $1, 0, 0.5 }'; } >"$folder/segments"
   cp "$toy"/{text,utt2spk} "$folder"
   scripts/recognizer.sh --data="$folder" --sample-frequency=8000 --lexicon="$toy/lexicon.txt" --test-speakers=speaker1,speaker3 --num-test=5 \
@@ -152,7 +152,7 @@ broken() { # <what changes a copy of the data in $copy> <part of a sentence> [<o
   copy=$work/broken
   rm -rf "$copy" "$work/refused"
   cp -r "$toy" "$copy"
-  eval "$1"
+  eval "$1" # lint: words of this script
   says "$2" scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --utt2spk="$copy/utt2spk" --lexicon="$copy/lexicon.txt" \
     --last-part=features "${@:3}" "$work/refused" && [[ ! -e $work/refused/data && ! -e $work/refused/feats ]]
 }
@@ -170,9 +170,9 @@ check "wrong: rates that differ" broken "printf '\\x80\\x3e' | dd of=$wav bs=1 s
 check "wrong: a rate below the one asked for" broken ': nothing' "has 8000 samples per second, but --sample-frequency=16000 was asked for" --sample-frequency=16000
 check "wrong: text that is not UTF-8" broken 'printf "toy-000 \xff\n" >$copy/text' "text, line 1: this is not UTF-8"
 check "wrong: a word without a pronunciation" says "lexicon.txt, line 8: the word 'zebra' has no pronunciation" \
-  bash -c "cp -r $toy $work/l1; echo zebra >>$work/l1/lexicon.txt; scripts/recognizer/lang.py $work/l1/lexicon.txt $work/l1/lang"
+  bash -c "cp -r $toy $work/l1; echo zebra >>$work/l1/lexicon.txt; scripts/recognizer/lang.py $work/l1/lexicon.txt $work/l1/lang" # lint: names of this script
 check "wrong: a word that graphs use" says "line 8: '<s>' has a meaning of its own" \
-  bash -c "cp -r $toy $work/l2; echo '<s> P' >>$work/l2/lexicon.txt; scripts/recognizer/lang.py $work/l2/lexicon.txt $work/l2/lang"
+  bash -c "cp -r $toy $work/l2; echo '<s> P' >>$work/l2/lexicon.txt; scripts/recognizer/lang.py $work/l2/lexicon.txt $work/l2/lang" # lint: names of this script
 lexicon() { # <lines> [<options> …]: what lang.py says about a lexicon
   rm -rf "$work/lexicon.lang"
   printf "$1" >"$work/lexicon"
@@ -190,7 +190,7 @@ check "wrong: a probability with a comma" says "line 1: expected a probability a
 check "wrong: several numbers behind a word" says "line 1: '0.9' is a number, not a phone" lexicon 'one 0.5 0.9 W AH N\ntwo 0.7 0.8 T UW\n'
 check "wrong: a lexicon that is not UTF-8" says "lexicon, line 2: this is not UTF-8" lexicon 'one W AH N\ntw\xff T UW\n'
 check "wrong: a language model's text that is not UTF-8" says "text, line 1: this is not UTF-8" bash -c \
-  "mkdir $work/l3; printf 'k a\\xff\\n' >$work/l3/text; echo a 1 >$work/l3/words; scripts/make_arpa.py --vocabulary=$work/l3/words $work/l3/text -"
+  "mkdir $work/l3; printf 'k a\\xff\\n' >$work/l3/text; echo a 1 >$work/l3/words; scripts/make_arpa.py --vocabulary=$work/l3/words $work/l3/text -" # lint: names of this script
 phones_may_be_numbers() {
   lexicon 'one 1 2\ntwo 3 1\n' --word-positions=false && grep -qx '1 .*' "$work/lexicon.lang/phones.txt" &&
     lexicon 'peu p 2\noeuf 9 f\n' && grep -q '^9_B ' "$work/lexicon.lang/phones.txt" &&
@@ -210,14 +210,14 @@ check "wrong: a word in another Unicode form" broken 'printf "lo\xcc\x88 P\n" >>
 check "wrong: a word in capitals" broken 'sed -i "5s/$/ LO/" $copy/text' "the word 'LO' is not in the lexicon $work/broken/lexicon.txt ('lo' is there, with other capitals)"
 check "wrong: words with another blank between them" broken 'sed -i "5s/$/ lo\xc2\xa0mi/" $copy/text' "(it has U+00A0 inside; only ASCII blanks separate words)"
 check "wrong: an option" says "unknown option --flat-epoch; see recognizer.sh --help" recognizer no --flat-epoch=3
-check "wrong: a number" says "--num-epochs=many: expected a number" recognizer no --num-epochs=many
+check "wrong: a number" says "--num-epochs: expected a number, found 'many'" recognizer no --num-epochs=many
 check "wrong: no lexicon" says "give a --lexicon" scripts/recognizer.sh --wav="$toy/wav" --text="$toy/text" "$work/no"
 check "wrong: a network without outputs" says "expected layers with @TARGETS@" recognizer no --network="$toy/text"
 check "wrong: a speaker that nobody is" says "--test-speakers: the data have no speaker 'nobody'" recognizer no --test-speakers=nobody
 
 an_instant() { # a wave that is one, but too short for anything
   cp -r "$toy" "$work/instant"
-  python3 -c "import sys; sys.path.append('tests/recognizer'); import toy_speech; toy_speech.write_wave('$work/instant/wav/toy-003.wav', [0.0] * 600)"
+  python3 -c "import sys; sys.path.append('tests/recognizer'); import toy_speech; toy_speech.write_wave('$work/instant/wav/toy-003.wav', [0.0] * 600)" # lint: names of this script
   says "1 utterances of train have no features or are shorter than a tenth of a second, such as toy-003" scripts/recognizer.sh \
     --wav="$work/instant/wav" --text="$toy/text" --lexicon="$toy/lexicon.txt" --last-part=features "$work/too_short" && [[ ! -e $work/too_short/feats/train ]]
 }
@@ -229,7 +229,7 @@ leaves_out() {
   sed -i '5s/$/ zebra/' "$copy/text"
   rm "$copy/wav/toy-003.wav"
   scripts/recognizer.sh --wav="$copy/wav" --text="$copy/text" --lexicon="$copy/lexicon.txt" --skip-bad=true --last-part=features "$work/part" || return 1
-  (( $(cat "$work"/part/data/{train,held_out}/text | wc -l) == 88 )) && ! grep -q -e toy-003 -e toy-004 "$work"/part/data/*/text
+  [[ $(cat "$work"/part/data/{train,held_out}/text | wc -l) == 88 ]] && ! grep -q -e toy-003 -e toy-004 "$work"/part/data/*/text
 }
 stands_in() {
   local copy=$work/standing
@@ -276,8 +276,8 @@ misfit() { # <what changes a copy of the recogniser in $copy> <part of a sentenc
   mkdir -p "$copy"/{chain/model,feats/train}
   cp -r "$work"/exp/{conf,graph} "$copy"
   cp "$work/exp/chain/model/final.mdl" "$copy/chain/model"
-  eval "$1"
-  says "$2" scripts/make_vosk_model.sh "${@:3}" "$copy" "$work/model" && [[ ! -e $work/model && ! -e $work/model.tmp ]]
+  eval "$1" # lint: words of this script
+  says "$2" scripts/make_vosk_model.sh "${@:3}" "$copy" "$work/model" && ! compgen -G "$work/model*"
 }
 check "model folder: no model" misfit 'rm $copy/chain/model/final.mdl' "there is no acoustic model: looked for"
 check "model folder: no graph" misfit 'rm $copy/graph/HCLG.fst' "there is no decoding graph: looked for"

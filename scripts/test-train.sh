@@ -6,11 +6,13 @@
 # these words in their names. Takes the programs from the PATH, or builds them. Ends with the line `N passed, N failed`.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/values.sh"
 plain_usage 0 2 "$@"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
-kills=${1:-40} words=${2-}
+number kills whole KILLS "${1:-40}" 0 100000
+words=${2-}
 RANDOM=7
 source tests/driver_checks.sh
 
@@ -54,7 +56,7 @@ run_fails_with_any_part_of_a_pipe() {
 }
 
 run_bounds_jobs() { # two at a time, of 0.3 s each, six of them
-  local began=${EPOCHREALTIME/./}
+  local began=${EPOCHREALTIME/./} # lint: whole: began
   scripts/run.sh --max-jobs-run 2 JOB=1:6 "$work/run/b.JOB.log" sleep 0.3 || return 1
   local took=$(((${EPOCHREALTIME/./} - began) / 1000))
   echo "took $took ms"
@@ -77,7 +79,7 @@ run_takes_jobs_with_it() { # <signal>
   kill "-$1" $pid
   wait $pid
   sleep 1
-  grep -q 'Ended (code 143)' "$work/run/s.1.log" && ! ps -eo args | grep -q "^sleep $marker"
+  grep -q 'Ended (code 143)' "$work/run/s.1.log" && ! pgrep --full --exact "sleep $marker"
 }
 
 check "run.sh: logs as Kaldi's scripts expect them" run_makes_logs
@@ -90,9 +92,10 @@ check "run.sh: SIGKILL stops the jobs" run_takes_jobs_with_it KILL
 
 # ---- the schedule ---------------------------------------------------------------------------------------------------
 # Expected figures: what Kaldi's drivers compute (steps/libs/nnet3/train).
+# lint: whole: num_archives frames_per_archive
 schedule_of() ( # <archives> <epochs> <initial jobs> <final jobs> <job step> <models to combine> <dropout>
   source scripts/train/schedule.sh
-  dir=$work frames_per_archive=1
+  dir=$work private=$work frames_per_archive=1
   num_archives=$1 num_epochs=$2 num_jobs_initial=$3 num_jobs_final=$4 num_jobs_step=$5 max_models_combine=$6 dropout_schedule=$7
   initial_effective_lrate=3e-4 final_effective_lrate=3e-5
   write_schedule
@@ -160,7 +163,7 @@ is_good() { # <name> [<accuracy>]
   local accuracy
   accuracy=$(figure "$1" accuracy)
   echo "accuracy $accuracy, expected ${2:-0.95}"
-  awk -v a="$accuracy" -v b="${2:-0.95}" 'BEGIN { exit !(a >= b) }'
+  a="$accuracy" b="${2:-0.95}" awk 'BEGIN { a = ENVIRON["a"]; b = ENVIRON["b"]; exit !(a >= b) }'
 }
 
 reaches() { # <accuracy> <name> <options> …
@@ -180,15 +183,15 @@ report_is_whole() {
 check "train.sh: a report" report_is_whole
 check "train.sh: again: nothing to do" is_not_much_longer
 check "train.sh: the same seed gives the same bytes" \
-  eval 'train twin "${tdnn[@]}" --cleanup=false --momentum=0.5 && cmp "$work/plain/final.raw" "$work/twin/final.raw"'
+  eval 'train twin "${tdnn[@]}" --cleanup=false --momentum=0.5 && cmp "$work/plain/final.raw" "$work/twin/final.raw"' # lint: words of this script
 refuses() { ! train "$@" 2>"$work/said"; cat "$work/said"; }
 check "train.sh: other options in the same folder are refused" \
-  eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5'
-check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -q "unknown option --num-epoch"'
-check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"'
+  eval 'refuses plain "${tdnn[@]}" --cleanup=false --momentum=0.6 | grep -q -- --momentum=0.5' # lint: words of this script
+check "train.sh: unknown options are refused" eval 'refuses x --num-epoch=3 | grep -q "unknown option --num-epoch"' # lint: words of this script
+check "train.sh: values that make no sense are refused" eval 'refuses x "${tdnn[@]}" --srand=x | grep -q "whole number"' # lint: words of this script
 sed 's/dim=4/dim=5/' "$data/tdnn.xconfig" >"$work/five.xconfig"
 check "train.sh: features that do not fit the network are refused" \
-  eval 'refuses five --xconfig="$work/five.xconfig" | grep -q "have 4 columns, but the network.s input has 5"'
+  eval 'refuses five --xconfig="$work/five.xconfig" | grep -q "have 4 columns, but the network.s input has 5"' # lint: words of this script
 check "train.sh: features and targets through pipes" reaches 0.95 pipes "${tdnn[@]}" \
   --feats="ark:copy-feats scp:$data/feats.scp ark:- |" --targets="ark:copy-int-vector ark:$data/ali.ark ark:- |"
 check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly=true
@@ -245,7 +248,7 @@ sed 's/output-layer name=output dim=3/output-layer name=output dim=3 include-log
 dense_is_good() {
   train dense --xconfig="$work/dense.xconfig" --target-type=dense --targets="scp:$data/dense.scp" || return 1
   echo "objective $(figure dense objective)"
-  awk -v x="$(figure dense objective)" 'BEGIN { exit !(x > -0.08) }'
+  x="$(figure dense objective)" awk 'BEGIN { x = ENVIRON["x"]; exit !(x > -0.08) }'
 }
 check "train.sh: dense targets" dense_is_good
 
@@ -261,7 +264,7 @@ a_data_folder() { # <name> <options> …
   train "$1" "${tdnn[@]}" --feats="$work/folder" --cmvn-opts=--norm-vars=true "${@:2}" && is_good "$1" || return 1
   [[ $(<"$work/$1/cmvn_opts") == --norm-vars=true ]] || { echo "no cmvn_opts"; return 1; }
   grep -q 'apply-cmvn --norm-vars=true' "$work/$1"/log/{get_egs,train}.*.log || { echo "no normalisation"; return 1; }
-  awk -v valid="$work/$1/data/valid" 'BEGIN { while ((getline key < valid) > 0) kept[key] = 1 }
+  valid="$work/$1/data/valid" awk 'BEGIN { valid = ENVIRON["valid"]; while ((getline key < valid) > 0) kept[key] = 1 }
     $1 in kept { in_valid[$2] = 1; next } { in_train[$2] = 1 }
     END { for (u in in_valid) if (u in in_train) { print u " is in both sets"; exit 1 } }' "$work/folder/utt2uniq"
 }
@@ -308,7 +311,7 @@ chain_reaches() { # <objective> <cross-entropy> <name> <options> …
   train_chain "${@:3}" || return 1
   echo "objectives $(chain_objectives "$3"), expected $1 $2"
   nnet3-am-info "$work/$3/final.mdl" >/dev/null && chain_objectives "$3" |
-    awk -v a="$1" -v b="$2" '{ ok = NF == 2 && $1 >= a && $2 >= b } END { exit !ok }'
+    a="$1" b="$2" awk 'BEGIN { a = ENVIRON["a"]; b = ENVIRON["b"] } { ok = NF == 2 && $1 >= a && $2 >= b } END { exit !ok }'
 }
 
 words='' check "train.sh: a chain model" chain_reaches -0.19 -0.60 chain "${from_lattices[@]}"
@@ -324,7 +327,7 @@ chain_report_is_whole() {
 }
 check "train.sh: a report with both objectives" chain_report_is_whole
 check "train.sh: a chain model again: nothing to do" \
-  eval 'train_chain chain "${from_lattices[@]}" && cmp "$work/chain/final.mdl" "$work/chain.final"'
+  eval 'train_chain chain "${from_lattices[@]}" && cmp "$work/chain/final.mdl" "$work/chain.final"' # lint: words of this script
 check "train.sh: a chain model, examples on the fly, no combination" \
   chain_reaches -0.20 -0.65 chain-fly "${from_lattices[@]}" --on-the-fly=true --do-final-combination=false
 check "train.sh: a chain model, times left open within chunks" \
@@ -335,7 +338,9 @@ check "train.sh: a chain model without alignments, examples on the fly" \
 sed 's/dim=6/dim=5/' "$work/chain_data/tdnn.xconfig" >"$work/five_pdfs.xconfig"
 grep -v xent "$work/chain_data/tdnn.xconfig" >"$work/no_xent.xconfig"
 refuses_chain() { # <pattern> <options> …
-  ! train_chain refused "${@:2}" 2>"$work/said" && grep -q -- "$1" "$work/said" || { cat "$work/said"; return 1; }
+  if ! train_chain refused "${@:2}" 2>"$work/said" && grep -q -- "$1" "$work/said"; then return; fi
+  cat "$work/said"
+  return 1
 }
 check "train.sh: a network that does not fit the tree is refused" \
   refuses_chain 'output has 5 columns, but .*/tree has 6 pdfs' "${from_lattices[@]}" --xconfig="$work/five_pdfs.xconfig"
@@ -352,7 +357,7 @@ chain_survives() {
       --num-jobs-final=2 --initial-effective-lrate=0.002 --final-effective-lrate=0.0005 --use-gpu=no \
       --xconfig="$work/chain_data/tdnn.xconfig" "${from_lattices[@]}" "$work/chain-killed" 2>>"$work/killed.log" &
     pid=$!
-    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.1 + 0.8 * r / 32768 }')"
+    sleep "$(r=$RANDOM awk 'BEGIN { r = ENVIRON["r"]; printf "%.3f", 0.1 + 0.8 * r / 32768 }')"
     pkill -KILL --session $pid && struck=$((struck + 1))
     wait $pid 2>/dev/null
     [[ ! -e $work/chain-killed/final.mdl ]] || rm -rf "${work:?}/chain-killed"
@@ -399,7 +404,7 @@ survives() {
       --num-jobs-initial=2 --num-jobs-final=3 --minibatch-size=32 --initial-effective-lrate=0.001 "${tdnn[@]}" \
       --cleanup=false --momentum=0.5 "$work/killed" 2>>"$work/killed.log" &
     pid=$!
-    sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.05 + 0.5 * r / 32768 }')"
+    sleep "$(r=$RANDOM awk 'BEGIN { r = ENVIRON["r"]; printf "%.3f", 0.05 + 0.5 * r / 32768 }')"
     kind=$((attempt % 5))
     if strike $pid $kind; then strikes[kind]=$((strikes[kind] + 1)) struck=$((struck + 1)); fi
     wait $pid 2>/dev/null
@@ -415,6 +420,40 @@ survives() {
 }
 check "train.sh: killed at $kills random moments, the same bytes at the end" survives
 sed 's/^/        /' "$work/struck" 2>/dev/null
+
+# Where there is a GPU, jobs have processes of their own.
+if [[ ! -e /dev/nvidiactl ]]; then
+  replaces_workers() { # two of them are killed
+    local pid worker struck=0
+    (exec scripts/train.sh --feats="scp:$data/feats.scp" --targets="ark:$data/ali.ark" --archives=4 --num-epochs=3 --num-jobs-initial=2 \
+      --num-jobs-final=3 --minibatch-size=32 --initial-effective-lrate=0.001 "${tdnn[@]}" --cleanup=false --momentum=0.5 "$work/replaced") \
+      2>"$work/said" &
+    pid=$!
+    while kill -0 $pid 2>/dev/null; do
+      sleep 0.2
+      worker=$(pgrep --parent $pid --full 'nnet3-train --worker' | tail -n 1)
+      if (( struck < 2 )) && [[ $worker ]] && kill -KILL "$worker" 2>/dev/null; then struck=$((struck + 1)); fi
+    done
+    wait $pid || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    (( struck == 2 )) && grep -q 'was killed by signal 9, .* is done again, attempt 2 of 3' "$work/said" && ! grep -q '\.sh: line' "$work/said" &&
+      cmp "$work/replaced/final.raw" "$work/plain/final.raw"
+  }
+  check "train.sh: a worker that is killed is replaced, and its job done again" replaces_workers
+  gives_up() { # each is killed at once
+    local status
+    mkdir -p "$work/deadly"
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/sh' 'kill -KILL $$' >"$work/deadly/nnet3-train"
+    chmod +x "$work/deadly/nnet3-train"
+    PATH=$work/deadly:$PATH train given-up "${tdnn[@]}" 2>"$work/said"
+    status=$?
+    cat "$work/said"
+    (( status == 1 )) && grep -q 'was killed by signal 9, .* at attempt 3 of 3: .*/log/train.0.1.log' "$work/said" &&
+      grep -q 'stopped: a job failed' "$work/said" && ! grep -q '\.sh: line' "$work/said"
+  }
+  check "train.sh: workers that are always killed end the training with a sentence" gives_up
+fi
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 (( failed == 0 ))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: test.sh [--quick]
-# All checks of the project: formatting, clippy, Rust tests, interoperability with Python's Kaldi libraries.
+# All checks of the project: formatting, clippy, shellcheck, Rust tests, interoperability with Python's Kaldi libraries.
 # Installs what is missing (Debian or Ubuntu: system packages with apt-get; Python packages into tests/*/.venv and
 # packaging/.venv) and says so; once everything is there, works without network. Ends with the line `N passed, N failed`.
 #
@@ -22,7 +22,7 @@ if [[ ${1-} == --quick ]]; then
   shift
 fi
 plain_usage 0 0 "$@"
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 passed=0
 failed=0
@@ -32,6 +32,7 @@ export NNET3_SKIPPED
 trap 'rm -f "$log" "$NNET3_SKIPPED"' EXIT
 
 title() { printf '\n== %s\n' "$*"; }
+# lint: whole: $1 $2
 count() { passed=$((passed + $1)) failed=$((failed + $2)); }
 
 # The sum of the numbers before WORD in the lines of the log that match PATTERN.
@@ -46,7 +47,7 @@ check() {
 
 # Counts what a test runner has written to the log. A runner that failed without a failed test counts as one.
 count_tests() {
-  local status=$1 good=$2 bad=$3
+  local status=$1 good=$2 bad=$3 # lint: whole: status good bad
   (( status != 0 && bad == 0 )) && bad=1
   if (( status == 0 && good == 0 )); then
     echo "test.sh: no tests were found in this output" >&2
@@ -64,8 +65,9 @@ target_folder() {
 }
 
 # A full disk makes builds and tests fail in ways that say little of the reason.
+# lint: whole: $1
 has_space() { # <MB> <folder>
-  local free
+  local free # lint: whole: free
   mkdir -p "$2" && free=$(df --output=avail --block-size=1M "$2" | tail -n 1) || return 0
   (( free >= $1 )) || { echo "test.sh: $2 has $((free)) MB of free disk space, $1 MB are needed" >&2; return 1; }
 }
@@ -87,6 +89,7 @@ install() {
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
   command -v pkill >/dev/null || missing+=(procps)
+  command -v shellcheck >/dev/null || missing+=(shellcheck)
   scripts/install_packages.sh "${missing[@]}" || return 1
 
   command -v cargo >/dev/null || { echo "test.sh: cargo is missing: install Rust (https://rustup.rs)" >&2; return 1; }
@@ -173,17 +176,33 @@ interop_tests() {
     return
   fi
   NNET3_BIN="$(target_folder)/debug" "$venv/bin/python" -m unittest discover -s tests/interop 2>&1 | tee "$log"
-  local status=$? ran bad skipped
+  local status=$? ran bad skipped # lint: whole: ran bad skipped
   ran=$(grep -oE '^Ran [0-9]+ tests?' "$log" | grep -oE '[0-9]+')
   bad=$(grep -E '^FAILED \(' "$log" | grep -oE '(failures|errors)=[0-9]+' | awk -F= '{ sum += $2 } END { print sum + 0 }')
   skipped=$(grep -E '^(OK|FAILED) \(' "$log" | grep -oE 'skipped=[0-9]+' | cut -d= -f2)
   count_tests "$status" "$(( ${ran:-0} > bad + ${skipped:-0} ? ran - bad - ${skipped:-0} : 0 ))" "$bad"
 }
 
+# Scripts: shellcheck, and what it does not look for: values that could be evaluated.
+script_checks() {
+  local files
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard scripts egs tests packaging | grep '\.sh$' | grep -v '^tests/lint/')
+  check "shellcheck" shellcheck "${files[@]}"
+  check "values that scripts could evaluate" scripts/lint-shell.py "${files[@]}"
+  check "values that scripts could evaluate: a sample" scripts/lint-shell.py --expect tests/lint/hostile.sh
+}
+
+# The whole is scripts/test-hostile-scripts.sh.
+hostile_script_tests() {
+  title "scripts with hostile values"
+  PATH="$(target_folder)/debug:$PATH" timeout 10m scripts/test-hostile-scripts.sh --quick 2>&1 | tee "$log"
+  count_tests "${PIPESTATUS[0]}" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
+}
+
 training_tests() {
   title "the training driver"
   PATH="$(target_folder)/debug:$PATH" timeout 30m scripts/test-train.sh 15 2>&1 | tee "$log"
-  local status=${PIPESTATUS[0]}
+  local status=${PIPESTATUS[0]} # lint: whole: status
   if (( status == 124 )); then echo "test.sh: the training driver's tests took more than 30 minutes" >&2; fi
   count_tests "$status" "$(sum_of '^[0-9]+ passed' passed)" "$(sum_of '^[0-9]+ passed' failed)"
 }
@@ -253,10 +272,12 @@ check "clippy" cargo clippy --workspace --all-targets -- -D warnings
 check "clippy, without BLAS" cargo clippy -p nnet3-matrix "${pure_rust[@]}" --all-targets -- -D warnings
 check "clippy, with BLAS linked" cargo clippy -p nnet3-matrix --features linked-openblas -- -D warnings
 check_dependencies
+script_checks
 rust_tests --workspace
 rust_tests -p nnet3-matrix "${pure_rust[@]}"
 doc_tests
 interop_tests
+hostile_script_tests
 training_tests
 recognizer_tests
 package_tests

@@ -29,12 +29,12 @@ seeds=(1 2 3 4 5 6 7 8 9 10)
 
 among() { # <name> <expected> <relative difference> <figure with seed 1> <with seed 2> …
   local shown good
-  read -r shown good < <(awk -v a="$2" -v t="$3" -v all="${*:4}" 'BEGIN {
+  read -r shown good < <(a="$2" t="$3" all="${*:4}" awk 'BEGIN { a = ENVIRON["a"]; t = ENVIRON["t"]; all = ENVIRON["all"];
     n = split(all, f, " "); low = high = f[1]
     for (i = 2; i <= n; i++) { if (f[i] < low) low = f[i]; if (f[i] > high) high = f[i] }
     margin = t * (a < 0 ? -a : a)
     printf "%.6f %d\n", a ? f[1] / a : 0, n == 10 && low - margin <= a && a <= high + margin }')
-  verdict "$1" "$2" "$4" "$shown" "$(awk -v t="$3" 'BEGIN { printf "+-%g %%|seeds", 100 * t }')" "$good"
+  verdict "$1" "$2" "$4" "$shown" "$(t="$3" awk 'BEGIN { t = ENVIRON["t"]; printf "+-%g %%|seeds", 100 * t }')" "$good"
 }
 
 of_seeds() { # <program of sed> <name>: a figure of each of our logs
@@ -42,6 +42,7 @@ of_seeds() { # <program of sed> <name>: a figure of each of our logs
   for seed in "${seeds[@]}"; do sed -n "$1" "ours/$2.$seed.log" | head -n 1; done
 }
 
+# shellcheck disable=SC2028 # for sed
 phase_at() { echo "s/.*for minibatches $1 is \([^ ]*\) over.*/\1/p"; }
 total="s/.*Overall average objective function for 'output' is \([^ ]*\) over.*/\1/p"
 likelihood="s/.*Overall log-likelihood for 'output' is \([^ ]*\) per frame.*/\1/p"
@@ -57,10 +58,13 @@ for cmd in expected/*.cmd; do
     nnet3-compute-prob "ours/$name.$seed.raw" "$minibatches" 2>"ours/$name.prob.$seed.log"
   done
   while read -r range; do
+    # shellcheck disable=SC2046 # a word for each seed
     among "$name: objective of minibatches $range" "$(sed -n "$(phase_at "$range")" "expected/$name.log")" $allowed \
       $(of_seeds "$(phase_at "$range")" "$name")
   done < <(sed -n "s/.*function for 'output' for minibatches \([0-9-]*\) is .*/\1/p" "expected/$name.log")
+  # shellcheck disable=SC2046 # a word for each seed
   among "$name: objective" "$(sed -n "$total" "expected/$name.log")" $allowed $(of_seeds "$total" "$name")
+  # shellcheck disable=SC2046 # a word for each seed
   among "$name: log-likelihood of the model" "$(sed -n "$likelihood" "expected/$name.prob")" $allowed \
     $(of_seeds "$likelihood" "$name.prob")
   nnet3-compute-prob "expected/$name.raw" "$minibatches" 2>"ours/$name.prob.log"
@@ -74,7 +78,7 @@ for cmd in expected/*.cmd; do
     spread=$(list_of 'Relative parameter differences per layer are' "ours/$name.seeds.log" | sed -n "s/^${item%:*}://p" |
       sort -g | tail -n 1)
     verdict "$name, ${item%:*}: relative difference" 0 "${item##*:}" "${item##*:}" "2 %|$spread" \
-      "$(awk -v d="${item##*:}" -v s="$spread" 'BEGIN { print d <= 0.02 || d <= 1.25 * s }')"
+      "$(d="${item##*:}" s="$spread" awk 'BEGIN { d = ENVIRON["d"]; s = ENVIRON["s"]; print d <= 0.02 || d <= 1.25 * s }')"
   done < <(list_of 'Relative parameter differences per layer are' ours/difference.log)
 done
 

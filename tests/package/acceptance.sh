@@ -58,6 +58,7 @@ make_lang() { # <folder>
   printf '%s\n' '<eps> 0' 'a 1' 'b 2' 'c 3' '#0 4' '<s> 5' '</s> 6' >"$1/words.txt"
   printf '%s\n' '0 0 1 1 0' '0 0 2 2 0' '0 0 3 3 0' '0 0 4 4 0' '0 0' >"$1/lexicon.txt"
   echo 4 >"$1/phones/disambig.int"
+  # shellcheck disable=SC1003
   printf '%b\n' '\\data\\' 'ngram 1=5' '' '\\1-grams:' '-99\t<s>' '-0.602\t</s>' '-0.602\ta' '-0.602\tb' '-0.602\tc' '' '\\end\\' >"$1/lm.arpa"
   printf '%s\n' '<Topology>' '<TopologyEntry>' '<ForPhones>' '1 2 3' '</ForPhones>' \
     '<State> 0 <PdfClass> 0 <Transition> 0 0.9 <Transition> 1 0.1 </State>' '<State> 1 </State>' '</TopologyEntry>' '</Topology>' >"$1/topo"

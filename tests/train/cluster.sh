@@ -141,7 +141,7 @@ train() { # <name> <cmd> <options> …
 
 accuracy() { sed -n "s/.* Overall accuracy for 'output' is \([^ ]*\) per frame.*/\1/p" "$1/log/compute_prob_valid.final.log"; }
 
-good() { awk -v a="$(accuracy "$work/cluster")" 'BEGIN { print a; exit !(a >= 0.95) }'; }
+good() { a=$(accuracy "$work/cluster") awk 'BEGIN { a = ENVIRON["a"]; print a; exit !(a >= 0.95) }'; }
 
 same_as_here() { train here run.sh && cmp "$work/cluster/final.raw" "$work/here/final.raw"; }
 

@@ -9,10 +9,11 @@ plain_usage 1 3 "$@"
 
 dir=$1 utterances=${2:-60} frames=${3:-200}
 mkdir -p "$dir"
-awk -v utterances="$utterances" -v frames="$frames" -v dir="$dir" '
+utterances=$utterances frames=$frames dir=$dir awk '
   function next_number() { x = (x * 16807) % 2147483647; return x / 2147483647 }
   function noise() { return next_number() + next_number() + next_number() - 1.5 }
   BEGIN {
+    utterances = ENVIRON["utterances"]; frames = ENVIRON["frames"]; dir = ENVIRON["dir"]
     x = 20220101
     for (u = 1; u <= utterances; u++) {
       key = sprintf("utt%04d", u)
