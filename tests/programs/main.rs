@@ -29,6 +29,7 @@ mod lookalikes;
 mod online_programs;
 mod openfst_programs;
 mod own_pipes;
+mod pitch_programs;
 mod report;
 mod safetensors;
 mod sound_programs;

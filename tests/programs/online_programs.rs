@@ -165,14 +165,79 @@ fn endpoints() {
     );
 }
 
+/// A cepstrum of PLP and a feature of pitch, for the network of two features.
+fn plp_and_pitch(f: &Folder) -> &'static str {
+    f.write("plp.conf", "--dither=0\n--num-ceps=1\n--use-energy=false\n");
+    f.write(
+        "pitch.conf",
+        "--add-normalized-log-pitch=false\n--add-delta-pitch=false\n--normalization-right-context=5\n",
+    );
+    "--feature-type=plp --plp-config=@plp.conf --add-pitch=true --online-pitch-config=@pitch.conf"
+}
+
+#[test]
+fn pitch_behind_plp() {
+    let f = folder("pitch", false);
+    let options = plp_and_pitch(&f);
+    output(&f, "compute-plp-feats --config=@plp.conf ark:@waves ark:@plp");
+    output(&f, "compute-and-process-kaldi-pitch-feats --config=@pitch.conf ark:@waves ark:@pitch");
+    output(&f, "paste-feats ark:@plp ark:@pitch ark:@feats");
+    let expected = step_by_step(&f, "");
+    let with = |more: &str| online(&format!("{options} {more}")).replace("--mfcc-config=@mfcc.conf", "");
+    output(&f, &with("--chunk-length=-1"));
+    assert_eq!(f.read("online.lat"), expected);
+    // The cepstrum alone is something else, and not enough.
+    let plp = with("--chunk-length=-1").replace("--add-pitch=true", "");
+    fails(&f, 255, &plp, &["--online-pitch-config option has no effect", "dim"]);
+    // Live, pitch of early frames is that of what has come so far.
+    let live = run(&f, &with("--chunk-length=0.1"));
+    assert!(live.status == 0 && live.stderr.contains("over 40 frames."), "{}", live.stderr);
+}
+
+#[test]
+fn text_with_pitch_behind_plp() {
+    let f = folder("text-pitch", false);
+    plp_and_pitch(&f);
+    let (model, wave) = (model_folder(&f), format!("{DATA}/sound/u7.wav"));
+    std::fs::remove_file(format!("{model}/conf/mfcc.conf")).unwrap();
+    std::fs::copy(f.path("plp.conf"), format!("{model}/conf/plp.conf")).unwrap();
+    std::fs::copy(f.path("pitch.conf"), format!("{model}/conf/online_pitch.conf")).unwrap();
+    let text = output(&f, &format!("nnet3-transcribe {model} {wave}"));
+    assert!(text.starts_with("u7 w"), "{text}");
+    std::fs::rename(format!("{model}/conf/online_pitch.conf"), format!("{model}/conf/pitch.conf")).unwrap();
+    assert_eq!(output(&f, &format!("nnet3-transcribe {model} {wave}")), text);
+    let pieces = format!(
+        "nnet3-transcribe --mdl=@model --graph=@HCLG.fst --words={model}/graph/words.txt --plp-config=@plp.conf \
+         --online-pitch-config=@pitch.conf --model-config={model}/conf/model.conf {wave}"
+    );
+    assert_eq!(output(&f, &pieces), text);
+    // Sound at a higher rate: pitch of it is resampled like the rest.
+    let samples = std::fs::read(&wave).unwrap()[44..].chunks_exact(2).flat_map(|x| [x, x].concat()).collect();
+    let mut twice: Vec<u8> = [std::fs::read(&wave).unwrap()[..44].to_vec(), samples].concat();
+    twice[24..28].copy_from_slice(&32000u32.to_le_bytes());
+    twice[28..32].copy_from_slice(&64000u32.to_le_bytes());
+    let length = twice.len() as u32;
+    twice[4..8].copy_from_slice(&(length - 8).to_le_bytes());
+    twice[40..44].copy_from_slice(&(length - 44).to_le_bytes());
+    f.write("twice.wav", twice);
+    assert!(output(&f, &format!("nnet3-transcribe {model} @twice.wav")).starts_with("twice w"));
+    std::fs::write(format!("{model}/conf/pitch.conf"), "--sample-frequency=8000\n").unwrap();
+    fails(&f, 255, &format!("nnet3-transcribe {model} {wave}"), &["pitch at 8000 Hz"]);
+}
+
 #[test]
 fn what_does_not_fit() {
     let f = folder("misfits", true);
     let ivectors = "--ivector-extraction-config=@ivector.conf";
     let cases = [
         ("", &["'ivector'", "nothing is given for it"][..]),
-        ("--feature-type=plp", &["--feature-type=plp: there are no PLP features"]),
-        ("--add-pitch=true", &["--add-pitch=true: there are no pitch features"]),
+        ("--feature-type=plp", &["dimension 13, those that i-vectors are estimated of 2"]),
+        ("--feature-type=lpc", &["--feature-type=lpc: expected mfcc, plp or fbank"]),
+        ("--add-pitch=true --online-pitch-config=@none", &["--online-pitch-config: Cannot open config file"]),
+        (
+            "--add-pitch=true --online-pitch-config=@slow.conf",
+            &["pitch at 16000 Hz every 20 ms does not fit"],
+        ),
         ("--do-endpointing=true", &["nonempty --endpoint.silence-phones"]),
         ("--determinize-lattice=false", &["--determinize-lattice=false is not supported"]),
         ("--num-threads-startup=0", &["--num-threads-startup=0"]),
@@ -183,6 +248,7 @@ fn what_does_not_fit() {
         ("--mfcc-config=@three.conf", &["dimension 3, those that i-vectors are estimated of 2"]),
     ];
     f.write("three.conf", "--num-ceps=3\n");
+    f.write("slow.conf", "--frame-shift=20\n");
     for (option, words) in cases {
         let ivectors = if option.is_empty() { "" } else { ivectors };
         fails(&f, 255, &online(&format!("{ivectors} {option}")), words);
@@ -348,7 +414,7 @@ fn text_with_a_flat_model_folder() {
     fails(&f, 255, &format!("nnet3-transcribe {flat} {wave}"), &[&boundaries, "nonsense"]);
     for (name, words) in [
         ("HCLG.fst", "the folder of the model has neither HCLG.fst nor HCLr.fst"),
-        ("mfcc.conf", "the folder of the model has neither mfcc.conf nor fbank.conf"),
+        ("mfcc.conf", "the folder of the model has neither mfcc.conf nor fbank.conf nor plp.conf"),
         ("final.mdl", "the folder of the model has no am/final.mdl"),
     ] {
         std::fs::rename(format!("{flat}/{name}"), f.path("away")).unwrap();

@@ -23,7 +23,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (pitch, process) = (options.pitch.pitch.options()?, options.pitch.process.options()?);
     let nothing = ("ComputeAndProcessKaldiPitch", "No features output since wave file too short");
     let mut noise = noise(1);
-    for_each_wave(&options.tables, pitch.sample_rate, nothing, |signal| {
-        pitch::extract_and_process(&pitch, &process, &mut noise, signal)
+    for_each_wave(&options.tables, &pitch, nothing, |tracker, signal| {
+        pitch::extract_and_process(tracker, &process, &mut noise, signal)
     })
 }

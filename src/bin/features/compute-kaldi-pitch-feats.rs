@@ -22,5 +22,5 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let pitch = options.pitch.options()?;
     let nothing = ("ComputeKaldiPitch", "No frames output in pitch extraction");
-    for_each_wave(&options.tables, pitch.sample_rate, nothing, |signal| pitch::extract(&pitch, signal))
+    for_each_wave(&options.tables, &pitch, nothing, |tracker, signal| Ok(pitch::extract(tracker, signal)))
 }

@@ -1,6 +1,7 @@
 //! The loop of the programs that find pitch in sound.
 
 use anyhow::{Result, bail};
+use kaldi_feat::pitch::{PitchOptions, PitchTracker};
 use kaldi_feat::wave::WaveHolder;
 use kaldi_io::DenseMatrix;
 use kaldi_io::holder::MatrixHolder;
@@ -21,20 +22,18 @@ pub struct PitchTables {
     pub feats_wspecifier: String,
 }
 
-/// Features of a wave, and the cost per frame of the search for its pitch, if there are frames.
-type Found = (DenseMatrix<f32>, Option<f64>);
-
-/// Writes what `find` makes of each wave, all of which must have this sample rate (in Hz). `nothing` is the warning for waves that are too
-/// short.
+/// Writes what `find` makes of each wave. `nothing` is the warning for waves that are too short, after the name of the function that
+/// it comes from in Kaldi.
 pub fn for_each_wave(
     tables: &PitchTables,
-    rate: f32,
+    options: &PitchOptions,
     nothing: (&'static str, &'static str),
-    mut find: impl FnMut(&[f32]) -> kaldi_feat::Result<Found>,
+    mut find: impl FnMut(&mut PitchTracker, &[f32]) -> kaldi_feat::Result<DenseMatrix<f32>>,
 ) -> Result<u8> {
     check_channel(tables.channel)?;
+    let mut tracker = PitchTracker::new(options)?;
     // Options that do not fit are found before anything is written.
-    find(&[])?;
+    find(&mut tracker, &[])?;
     let input = Input::<WaveHolder>::open(&tables.wav_rspecifier)?;
     let mut output = Output::<MatrixHolder>::open(&tables.feats_wspecifier)?;
     input.for_each(|key, wave| {
@@ -45,16 +44,16 @@ pub fn for_each_wave(
             output.failed += 1;
             return Ok(());
         };
-        if wave.sample_rate as f32 != rate {
+        if wave.sample_rate as f32 != options.sample_rate {
             bail!(
                 "Sample frequency mismatch: you specified {} but data has {} (use --sample-frequency option).  Utterance is {key}",
-                num(rate.into()),
+                num(options.sample_rate.into()),
                 wave.sample_rate
             );
         }
-        let (features, cost) = find(&samples)?;
+        let features = find(&mut tracker, &samples)?;
         let site = |function| Site::new(function, "pitch-functions.cc", 1);
-        match cost {
+        match tracker.cost_per_frame() {
             Some(cost) => log::vlog(
                 3,
                 &site("InputFinished"),

@@ -8,22 +8,22 @@ use super::process::{PitchProcessor, PitchSource};
 use super::tracker::PitchTracker;
 use crate::error::{Error, Result};
 
-/// Finds the pitch of a recording, a row a frame: NCCF and pitch in Hz. No rows if the recording is too short. The second value is
-/// the cost of the search per frame.
-pub fn extract(options: &PitchOptions, signal: &[f32]) -> Result<(DenseMatrix<f32>, Option<f64>)> {
-    let mut tracker = PitchTracker::new(options)?;
+/// Finds the pitch of a recording, a row a frame: NCCF and pitch in Hz. No rows if the recording is too short. Forgets what the tracker had
+/// before.
+pub fn extract(tracker: &mut PitchTracker, signal: &[f32]) -> DenseMatrix<f32> {
+    let first_pass_only = tracker.options().simulate_first_pass_online;
     let mut first_pass = Vec::new();
-    feed(options, &mut tracker, signal, |tracker| {
-        if options.simulate_first_pass_online {
+    feed(tracker, signal, |tracker| {
+        if first_pass_only {
             let new = first_pass.len() / COLUMNS..tracker.ready();
             first_pass.extend(new.flat_map(|t| tracker.frame(t)));
         }
     });
-    let data = match options.simulate_first_pass_online {
+    let data = match first_pass_only {
         true => first_pass,
         false => (0..tracker.ready()).flat_map(|t| tracker.frame(t)).collect(),
     };
-    Ok((rows(data, COLUMNS), tracker.cost_per_frame()))
+    rows(data, COLUMNS)
 }
 
 /// Makes features of raw pitch (rows of NCCF and pitch in Hz). It is an error if there is something else in the rows.
@@ -55,40 +55,36 @@ pub fn process(
     Ok(rows(data, processor.dim()))
 }
 
-/// Finds the pitch of a recording and makes features of it. The second value is the cost of the search per frame.
+/// Finds the pitch of a recording and makes features of it. Forgets what the tracker had before.
 ///
-/// Frames are made when they become ready, so that each takes the same noise as in a stream; unless options ask for them as they were then, they
-/// are made again at the end.
+/// Frames are made when they become ready, so that each takes the same noise as in a stream. Unless options ask for them as they
+/// were then, they are made again at the end.
 pub fn extract_and_process(
-    options: &PitchOptions,
+    tracker: &mut PitchTracker,
     process: &PitchProcessOptions,
     noise: impl FnMut() -> f32,
     signal: &[f32],
-) -> Result<(DenseMatrix<f32>, Option<f64>)> {
-    let mut tracker = PitchTracker::new(options)?;
+) -> Result<DenseMatrix<f32>> {
     let mut processor = PitchProcessor::new(process.clone(), noise)?;
     let (dim, mut data) = (processor.dim(), Vec::new());
-    feed(options, &mut tracker, signal, |tracker| {
+    feed(tracker, signal, |tracker| {
         let new = data.len() / dim..processor.ready(tracker);
         new.for_each(|t| processor.append(tracker, t, &mut data));
     });
+    let options = tracker.options();
     if !options.simulate_first_pass_online && options.frames_per_chunk > 0 {
         data.clear();
-        (0..processor.ready(&tracker)).for_each(|t| processor.append(&tracker, t, &mut data));
+        (0..processor.ready(tracker)).for_each(|t| processor.append(tracker, t, &mut data));
     }
-    Ok((rows(data, dim), tracker.cost_per_frame()))
+    Ok(rows(data, dim))
 }
 
-/// Gives the tracker the signal in chunks as options ask for, and calls `ready` after each.
-fn feed(
-    options: &PitchOptions,
-    tracker: &mut PitchTracker,
-    signal: &[f32],
-    mut ready: impl FnMut(&PitchTracker),
-) {
-    let frames = options.frames_per_chunk as f64;
-    let chunk = frames * f64::from(options.sample_rate) * f64::from(options.frame_shift) * 1e-3;
-    let chunk = if options.frames_per_chunk == 0 { signal.len() } else { chunk as usize };
+/// Gives the tracker the signal in chunks as its options ask for, and calls `ready` after each.
+fn feed(tracker: &mut PitchTracker, signal: &[f32], mut ready: impl FnMut(&PitchTracker)) {
+    tracker.restart();
+    let PitchOptions { frames_per_chunk, sample_rate, frame_shift, .. } = *tracker.options();
+    let chunk = frames_per_chunk as f64 * f64::from(sample_rate) * f64::from(frame_shift) * 1e-3;
+    let chunk = if frames_per_chunk == 0 { signal.len() } else { chunk as usize };
     let mut chunks = signal.chunks(chunk.max(1)).peekable();
     while let Some(samples) = chunks.next() {
         tracker.accept(samples);

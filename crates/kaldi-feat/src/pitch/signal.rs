@@ -40,6 +40,13 @@ pub(super) struct Signal {
 }
 
 impl Signal {
+    /// Forgets the signal, for the next one.
+    pub fn restart(&mut self) {
+        self.samples.clear();
+        self.gone = 0;
+        (self.received, self.up_to_frame) = (Sums::default(), Sums::default());
+    }
+
     pub fn extend(&mut self, samples: &[f32]) {
         self.received.add(samples);
         self.samples.extend(samples);

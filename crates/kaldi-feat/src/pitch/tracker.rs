@@ -54,6 +54,11 @@ struct FirstFrame {
     nccf: Vec<f32>,
 }
 
+/// True if the beginning has to be kept, for a second search.
+fn searches_again(options: &PitchOptions) -> bool {
+    !options.nccf_ballast_online && options.recompute_frame > 0
+}
+
 impl PitchTracker {
     /// Prepares for a recording at the sample rate of the options.
     pub fn new(options: &PitchOptions) -> Result<PitchTracker> {
@@ -90,7 +95,7 @@ impl PitchTracker {
             nccf: Vec::new(),
             back: Vec::new(),
             path: Vec::new(),
-            first: (!options.nccf_ballast_online && options.recompute_frame > 0).then(Vec::new),
+            first: searches_again(&options).then(Vec::new),
             latency: 0,
             finished: false,
             measured: vec![[0.0; LANES]; correlation.lags()],
@@ -100,6 +105,23 @@ impl PitchTracker {
             lags,
             options,
         })
+    }
+
+    /// Forgets the recording, for the next one.
+    pub fn restart(&mut self) {
+        self.resampler.restart();
+        self.signal.restart();
+        self.viterbi.restart();
+        self.settled.clear();
+        self.nccf.clear();
+        self.back.clear();
+        self.path.clear();
+        self.first = searches_again(&self.options).then(Vec::new);
+        (self.latency, self.finished) = (0, false);
+    }
+
+    pub fn options(&self) -> &PitchOptions {
+        &self.options
     }
 
     /// Takes the next samples.

@@ -5,39 +5,56 @@ pub(super) type State = u16;
 
 /// Costs of the best sequences that end at each lag.
 ///
-/// Going from lag j to lag i costs (i − j)² times a factor. So the cheapest way to all lags is the lower envelope of parabolas
-/// (Felzenszwalb and Huttenlocher, 2012); few lags are on it.
+/// Going from lag j to lag i costs (i − j)² times a factor F. So the cheapest way to all lags is the lower envelope of parabolas
+/// (Felzenszwalb and Huttenlocher, 2012). The parabola of lag j is below that of lag k < j from
+/// (cⱼ − cₖ)/(2F(j − k)) + (j + k)/2 on; its neighbours alone rule most lags out.
 #[derive(Debug)]
 pub(super) struct Viterbi {
-    factor: f32,
+    /// F d² for distances d from −(states − 1) to states − 1.
+    distances: Vec<f32>,
+    /// 1/(2F d) for distances d of 0 and more; empty if F is 0.
+    inverses: Vec<f64>,
     costs: Vec<f32>,
     next: Vec<f32>,
     /// Subtracted from all costs so far.
     subtracted: f64,
-    /// Differences of costs of neighbours above which a lag is on the envelope nowhere.
-    above_next: Vec<f32>,
-    above_last: Vec<f32>,
+    /// The points from which on a lag's successor is better.
+    ends: Vec<f32>,
+    /// Lags that may be on the envelope.
+    candidates: Vec<State>,
     envelope: Vec<Parabola>,
 }
 
-/// The cheapest previous lag from some lag on.
+/// The cheapest previous lag after some point.
 #[derive(Debug, Clone, Copy)]
 struct Parabola {
     lag: usize,
-    from: usize,
+    after: f64,
+}
+
+impl Parabola {
+    /// The first lag that it is for. At the point itself the previous parabola counts.
+    fn first(&self) -> usize {
+        if self.after < 0.0 { 0 } else { self.after as usize + 1 }
+    }
 }
 
 impl Viterbi {
     /// Begins a search over `states` lags.
     pub fn new(states: usize, factor: f32) -> Viterbi {
-        let distance = |steps: usize| factor * (2 * steps + 1) as f32;
+        let distance = |d: usize| {
+            let d = d as f32 - (states - 1) as f32;
+            d * d * factor
+        };
+        let inverse = |d: usize| 0.5 / (f64::from(factor) * d as f64);
         Viterbi {
-            factor,
+            distances: (0..2 * states - 1).map(distance).collect(),
+            inverses: if factor > 0.0 { (0..states).map(inverse).collect() } else { Vec::new() },
             costs: vec![0.0; states],
             next: vec![0.0; states],
             subtracted: 0.0,
-            above_next: (0..states).map(distance).collect(),
-            above_last: (0..states).rev().map(distance).collect(),
+            ends: vec![0.0; states],
+            candidates: vec![0; states],
             envelope: Vec::new(),
         }
     }
@@ -58,14 +75,14 @@ impl Viterbi {
     pub fn step(&mut self, local: &[f32], back: &mut [State]) {
         self.make_envelope();
         let n = self.costs.len();
-        for (k, &Parabola { lag, from }) in self.envelope.iter().enumerate() {
-            let end = self.envelope.get(k + 1).map_or(n, |next| next.from);
-            let (cost, factor) = (self.costs[lag], self.factor);
+        for (k, parabola) in self.envelope.iter().enumerate() {
+            let (lag, from) = (parabola.lag, parabola.first());
+            let end = self.envelope.get(k + 1).map_or(n, Parabola::first);
+            let (cost, ways) = (self.costs[lag], &self.distances[n - 1 - lag + from..]);
             back[from..end].fill(lag as State);
-            let first = from as f32 - lag as f32;
-            for (i, (next, local)) in self.next[from..end].iter_mut().zip(&local[from..end]).enumerate() {
-                let steps = first + i as u32 as f32;
-                *next = steps * steps * factor + cost + local;
+            let next = self.next[from..end].iter_mut();
+            for ((next, local), way) in next.zip(&local[from..end]).zip(ways) {
+                *next = way + cost + local;
             }
         }
         std::mem::swap(&mut self.costs, &mut self.next);
@@ -75,33 +92,48 @@ impl Viterbi {
     }
 
     fn make_envelope(&mut self) {
-        let (costs, n) = (&self.costs, self.costs.len());
+        let n = self.costs.len();
+        let count = self.find_candidates();
+        let (costs, inverses) = (&self.costs, &self.inverses);
         self.envelope.clear();
-        for lag in 0..n {
-            let cost = costs[lag];
-            let beaten = (lag + 1 < n && cost - costs[lag + 1] > self.above_next[lag])
-                || (lag > 0 && cost - costs[lag - 1] > self.above_last[lag]);
-            if beaten {
-                continue;
-            }
-            let from = loop {
-                let Some(&Parabola { lag: other, from }) = self.envelope.last() else { break 0 };
-                let crossing = crossing((other, costs[other]), (lag, cost), self.factor);
-                // At the crossing itself the first one counts.
-                let begin = if crossing < 0.0 { 0 } else { (crossing.min(n as f64)) as usize + 1 };
-                if begin > from {
-                    break begin;
+        for &lag in &self.candidates[..count] {
+            let lag = usize::from(lag);
+            let after = loop {
+                let Some(&Parabola { lag: other, after }) = self.envelope.last() else { break -1.0 };
+                let rise = f64::from(costs[lag]) - f64::from(costs[other]);
+                let crossing = rise * inverses[lag - other] + 0.5 * (lag + other) as f64;
+                if crossing > after {
+                    break crossing;
                 }
                 self.envelope.pop();
             };
-            if from < n {
-                self.envelope.push(Parabola { lag, from });
+            if after < (n - 1) as f64 {
+                self.envelope.push(Parabola { lag, after });
             }
         }
         if self.envelope.is_empty() {
-            // All costs are NaN, or there is no factor and rounding beats all.
-            self.envelope.push(Parabola { lag: best(costs), from: 0 });
+            // Without a factor, or if all costs are NaN.
+            self.envelope.push(Parabola { lag: best(costs), after: -1.0 });
         }
+    }
+
+    /// Finds the lags that are better than both neighbours somewhere. Returns their number.
+    fn find_candidates(&mut self) -> usize {
+        let n = self.costs.len();
+        let Some(&inverse) = self.inverses.get(1) else { return 0 };
+        let (inverse, last) = (inverse as f32, (n - 1) as f32);
+        let pairs = self.costs.iter().zip(&self.costs[1..]);
+        for (lag, (end, (cost, next))) in (0u32..).zip(self.ends.iter_mut().zip(pairs)) {
+            *end = (next - cost) * inverse + (lag as f32 + 0.5);
+        }
+        self.ends[n - 1] = f32::INFINITY;
+        let (mut count, mut begin) = (0, f32::NEG_INFINITY);
+        for (lag, &end) in self.ends.iter().enumerate() {
+            self.candidates[count] = lag as State;
+            count += usize::from((begin < end) & (begin < last) & (end > 0.0));
+            begin = end;
+        }
+        count
     }
 
     /// The lag at which the cheapest sequence ends.
@@ -112,17 +144,6 @@ impl Viterbi {
     /// The cost of the cheapest sequence.
     pub fn cost(&self) -> f64 {
         self.subtracted + f64::from(least(&self.costs))
-    }
-}
-
-/// The point from which on the parabola of the second lag (with its cost) is below that of the first one.
-fn crossing((i, a): (usize, f32), (j, b): (usize, f32), factor: f32) -> f64 {
-    let (x, y) = (i as f64, j as f64);
-    let rise = f64::from(b) - f64::from(a);
-    match factor {
-        0.0 if rise < 0.0 => -1.0,
-        0.0 => f64::INFINITY,
-        factor => 0.5 * (rise / (f64::from(factor) * (y - x)) + x + y),
     }
 }
 

@@ -82,6 +82,12 @@ impl Resampler {
         })
     }
 
+    /// Forgets the signal, for the next one.
+    pub fn restart(&mut self) {
+        self.input.clear();
+        (self.first, self.done) = (0, 0);
+    }
+
     /// What can be told of the output after these samples.
     pub fn accept(&mut self, samples: &[f32]) -> Vec<f32> {
         self.input.extend(samples);
