@@ -1,4 +1,4 @@
-//! `compute-and-process-kaldi-pitch-feats`: features of the pitch of sound.
+//! `compute-and-process-kaldi-pitch-feats`: finds the pitch of sound and makes features of it.
 
 use super::pitch::{PitchTables, for_each_wave, noise};
 use anyhow::Result;

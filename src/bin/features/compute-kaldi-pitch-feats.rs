@@ -1,4 +1,4 @@
-//! `compute-kaldi-pitch-feats`: pitch of sound.
+//! `compute-kaldi-pitch-feats`: finds the pitch of sound.
 
 use super::pitch::{PitchTables, for_each_wave};
 use anyhow::Result;

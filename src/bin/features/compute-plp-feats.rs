@@ -1,4 +1,4 @@
-//! `compute-plp-feats`: cepstra of linear prediction of sound.
+//! `compute-plp-feats`: makes PLP cepstra of sound.
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! `compute-spectrogram-feats`: spectra of sound.
+//! `compute-spectrogram-feats`: makes spectra of sound.
 
 use crate::features::extraction::{self, FeatureOptions, WarpOptions};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! `process-kaldi-pitch-feats`: features of pitch.
+//! `process-kaldi-pitch-feats`: makes features of pitch.
 
 use super::pitch::noise;
 use anyhow::Result;
