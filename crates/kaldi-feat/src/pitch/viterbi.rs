@@ -187,15 +187,15 @@ mod tests {
                     (0..n).map(|i| ways(i).fold(f64::INFINITY, f64::min) + f64::from(local[i])).collect();
                 let mut back = vec![0; n];
                 viterbi.step(&local, &mut back);
-                for i in 0..n {
+                for (i, best) in next.iter().enumerate() {
                     let chosen = ways(i).nth(usize::from(back[i])).unwrap() + f64::from(local[i]);
-                    assert!(chosen <= next[i] + 1e-4, "{n} lags, frame {frame}, lag {i}");
+                    assert!(chosen <= best + 1e-4, "{n} lags, frame {frame}, lag {i}");
                     assert!(i == 0 || back[i] >= back[i - 1]);
                 }
                 let least = next.iter().copied().fold(f64::INFINITY, f64::min);
                 next.iter_mut().for_each(|x| *x -= least);
-                for i in 0..n {
-                    assert!((f64::from(viterbi.costs[i]) - next[i]).abs() < 1e-4, "{n} lags, lag {i}");
+                for (i, expected) in next.iter().enumerate() {
+                    assert!((f64::from(viterbi.costs[i]) - expected).abs() < 1e-4, "{n} lags, lag {i}");
                 }
                 costs = viterbi.costs.iter().map(|&x| f64::from(x)).collect();
             }

@@ -99,9 +99,8 @@ impl Plp {
             residual *= if reduction < LEAST_RESIDUAL { LEAST_RESIDUAL } else { reduction };
             self.before[..i].copy_from_slice(&a[..i]);
             a[i] = -reflection;
-            for j in 0..i {
-                a[j] -= reflection * self.before[i - j - 1];
-            }
+            let mirrored = self.before[..i].iter().rev();
+            a[..i].iter_mut().zip(mirrored).for_each(|(a, before)| *a -= reflection * before);
         }
         residual
     }
