@@ -160,6 +160,14 @@ fn texts_are_those_of_the_reference() {
     assert_eq!(frames("out"), frames("ali"));
 }
 
+#[test]
+fn sizes_of_a_transition_model() {
+    let folder = data("sizes");
+    let expected = "number of phones 162 number of pdfs 124 number of transition-ids 1092 number of transition-states 506";
+    assert_eq!(output(&folder, "hmm-info @trans.mdl"), expected);
+    fails(&folder, 255, "hmm-info @words", &["words"]);
+}
+
 /// Arc posteriors with phones and alignments.
 #[test]
 fn phones_of_arcs() {

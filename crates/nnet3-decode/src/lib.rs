@@ -3,6 +3,9 @@
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
 //! - [`decoder`]: the searches that make them.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
+//! - [`compose`], [`combine`], [`difference`], [`expansion`], [`cover`], [`equivalence`]: operations on one or two lattices.
+//! - [`rescore`], [`rescore_pruned`]: other language models.
+//! - [`accuracy`]: expected frame accuracies for discriminative training. [`pronunciation`]: words, phones and their frames.
 
 pub mod accuracy;
 pub mod align;

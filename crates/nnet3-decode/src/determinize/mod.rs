@@ -33,8 +33,9 @@ pub struct Options {
     /// If the search stops with an effective beam below this share of the beam, the input is pruned and the search is
     /// done again.
     pub retry_cutoff: f64,
-    /// The memory is looked at when there are this many new states.
-    pub memory_interval: usize,
+    /// True to go to the depth first: states are expanded one at a time, the last found first, and the memory is looked at
+    /// after each. Only without a beam. The result has the same paths.
+    pub depth_first: bool,
 }
 
 impl Default for Options {
@@ -45,7 +46,7 @@ impl Default for Options {
             max_arcs: -1,
             max_states: -1,
             retry_cutoff: 0.5,
-            memory_interval: 10,
+            depth_first: false,
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn determinize_reduced(
     mut report: impl FnMut(&Failure),
 ) -> Result<Option<CompactLattice>> {
     let Reduction { beam, ratio, tries, prune: prunes } = *reduction;
-    let options = &Options { memory_interval: 1, ..*options };
+    let options = &Options { depth_first: true, ..*options };
     let attempt = |lattice: &mut Lattice, beam: f32, report: &mut dyn FnMut(&Failure)| -> Result<_> {
         let (mut out, outcome) = determinize_connected(lattice, f64::INFINITY, options)?;
         if !outcome.complete {

@@ -1,4 +1,4 @@
-//! The search: tasks in the order of the cost of the best path through them.
+//! The search: tasks in the order of the cost of the best path through them, or states with the last found first.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -213,6 +213,8 @@ pub struct Search {
     /// For sets before arcs without words were followed: the state, and what the way there costs in addition.
     initial: Known<(StateId, StringId, LatticeWeight)>,
     queue: BinaryHeap<Task>,
+    /// States that are still to be expanded, if the search goes to the depth first.
+    stack: Vec<StateId>,
     tasks: usize,
     num_arcs: usize,
     num_elements: usize,
@@ -234,6 +236,9 @@ struct Scratch {
 const STRING_BYTES: usize = 32;
 const ARC_BYTES: usize = 32;
 const ELEMENT_BYTES: usize = 24;
+
+/// The memory is looked at when there are this many new states.
+const MEMORY_INTERVAL: usize = 10;
 
 /// The larger weight and, if they are the same, the better string counts.
 fn compare(strings: &Strings, a: (LatticeWeight, StringId), b: (LatticeWeight, StringId)) -> Ordering {
@@ -261,6 +266,7 @@ impl Search {
             minimal: Known::default(),
             initial: Known::default(),
             queue: BinaryHeap::new(),
+            stack: Vec::new(),
             tasks: 0,
             num_arcs: 0,
             num_elements: 0,
@@ -272,12 +278,22 @@ impl Search {
             subset.retain(|element| search.input.counts(element.state));
             let hash = hash(&subset);
             search.add_state(&subset, hash, 0.0);
+            if search.options.depth_first {
+                // (The estimates of the reference do not count the first set here.)
+                search.num_elements = 0;
+            }
         }
         search
     }
 
     /// Does all tasks, or stops at a limit.
     pub fn run(&mut self, events: &mut Vec<Event>) -> Outcome {
+        while let Some(state) = self.stack.pop() {
+            self.expand_state(state);
+            if self.out_of_memory(self.beam, events) {
+                return Outcome { complete: false, effective_beam: self.beam };
+            }
+        }
         let best = self.start.map_or(0.0, |start| self.backward[start as usize]);
         while let Some(task) = self.queue.peek() {
             let effective_beam = task.priority - best;
@@ -294,8 +310,7 @@ impl Search {
         let above = |count: usize, most: i32| most > 0 && count > most as usize;
         above(self.states.len(), self.options.max_states)
             || above(self.num_arcs, self.options.max_arcs)
-            || self.states.len().is_multiple_of(self.options.memory_interval)
-                && self.out_of_memory(effective_beam, events)
+            || self.states.len().is_multiple_of(MEMORY_INTERVAL) && self.out_of_memory(effective_beam, events)
     }
 
     fn out_of_memory(&mut self, effective_beam: f64, events: &mut Vec<Event>) -> bool {
@@ -345,6 +360,16 @@ impl Search {
         self.queue = tasks.into();
     }
 
+    /// Makes all arcs of a state.
+    fn expand_state(&mut self, state: StateId) {
+        let OutState { forward, ref end, .. } = self.states[state as usize];
+        self.num_arcs += usize::from(end.is_some());
+        self.add_tasks(state, forward);
+        let mut tasks = std::mem::take(&mut self.queue).into_vec();
+        tasks.sort_unstable_by_key(|task| task.number);
+        tasks.into_iter().for_each(|task| self.expand(task));
+    }
+
     /// Makes the arc of a task, and the state that it leads to.
     fn expand(&mut self, task: Task) {
         let mut subset = task.subset;
@@ -388,9 +413,14 @@ impl Search {
         let range = self.store(subset);
         self.minimal.insert(range.clone(), hash, state);
         let end = self.end_of(subset).filter(|(_, weight)| weight.cost() + forward <= self.cutoff);
-        self.num_arcs += usize::from(end.is_some());
+        let has_end = end.is_some();
         self.states.push(OutState { subset: range, arcs: Vec::new(), end, forward });
-        self.add_tasks(state, forward);
+        if self.options.depth_first {
+            self.stack.push(state);
+        } else {
+            self.num_arcs += usize::from(has_end);
+            self.add_tasks(state, forward);
+        }
         state
     }
 
