@@ -197,6 +197,14 @@ impl LatticeOutput {
         }
     }
 
+    /// Writes a lattice with an arc for each frame; its costs stay as they are.
+    pub fn write_lattice(&mut self, key: &str, lattice: &Lattice) -> Result<()> {
+        match self {
+            LatticeOutput::Compact(output) => output.write(key, &compact(lattice)),
+            LatticeOutput::Plain(output) => output.write(key, lattice),
+        }
+    }
+
     pub fn done(&self) -> u64 {
         match self {
             LatticeOutput::Compact(output) => output.done,

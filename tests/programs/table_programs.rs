@@ -398,6 +398,12 @@ fn counts_of_integers() {
     let log = run(&folder, line);
     assert!(log.stderr.contains("Summed 1 int32 vectors to counts, skipped 2"), "{}", log.stderr);
     assert_eq!(folder.read("counts").trim(), "[ 0.5 3.5 0.5 4.5 0.5 0.5 ]");
+    fails(
+        &folder,
+        255,
+        "analyze-counts --counts-dim=2000000000 ark:@a @counts",
+        &["--counts-dim", "too many"],
+    );
     folder.write("negative", "u -1\n");
     let log = run(&folder, "analyze-counts ark:@negative @counts");
     assert!(log.stderr.contains("the integer -1 is negative"), "{}", log.stderr);

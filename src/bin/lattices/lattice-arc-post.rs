@@ -72,12 +72,15 @@ pub fn run(options: Options) -> Result<u8> {
         }
         Ok(())
     })?;
-    writer.finish()?;
     messages::log(&format!(
         "Printed posteriors for {done} lattices ({failed} with errors); on average printed {} posteriors per lattice.",
         printed / done.max(1)
     ));
-    Ok(if done > 0 { 0 } else { kaldi_io::cli::NOTHING_DONE })
+    if done == 0 {
+        return Ok(kaldi_io::cli::NOTHING_DONE);
+    }
+    writer.finish()?;
+    Ok(0)
 }
 
 /// The lines for a lattice, and their number.

@@ -2,12 +2,11 @@
 
 use anyhow::{Result, bail};
 use kaldi_fst::FstHolder;
+use nnet3::lattices::{self, LatticeOutput};
+use nnet3::messages;
 use nnet3::tables::{self, Input};
-use nnet3::{lattices, messages};
 use nnet3_decode::compose::{AsLatticeWeight, Matching, SecondFst, compose};
 use nnet3_decode::{Lattice, LatticeHolder};
-
-use super::output::EitherOutput;
 
 /// Composes lattices (in transducer form, as type Lattice) with other lattices, or with FSTs.
 ///
@@ -45,7 +44,7 @@ pub fn run(options: Options) -> Result<u8> {
         (_, rho) if rho > 0 => Matching::Rest(rho),
         _ => Matching::Exact,
     };
-    let mut output = EitherOutput::open(&options.lattice_wspecifier, options.write_compact)?;
+    let mut output = LatticeOutput::open(&options.lattice_wspecifier, options.write_compact)?;
     let mut failed = 0;
     let (first, second) = (&*options.lattice_rspecifier1, &*options.second);
     let with_fst = options.compose_with_fst == "true";
@@ -77,7 +76,7 @@ fn with_own<W: AsLatticeWeight>(
     lattice: &Lattice,
     other: Option<kaldi_fst::Fst<W>>,
     matching: Matching,
-    output: &mut EitherOutput,
+    output: &mut LatticeOutput,
     failed: &mut u64,
 ) -> Result<()> {
     let Some(other) = other else {
@@ -97,11 +96,11 @@ fn with_own<W: AsLatticeWeight>(
     }
 }
 
-fn write(key: &str, composed: Lattice, output: &mut EitherOutput, failed: &mut u64) -> Result<()> {
+fn write(key: &str, composed: Lattice, output: &mut LatticeOutput, failed: &mut u64) -> Result<()> {
     if composed.start.is_none() {
         messages::warn(&format!("Empty lattice for utterance {key} (incompatible LM?)"));
         *failed += 1;
         return Ok(());
     }
-    output.write(key, composed)
+    output.write_lattice(key, &composed)
 }

@@ -2,7 +2,6 @@
 
 mod accuracy;
 mod determinization;
-mod output;
 mod pushing;
 
 include!(concat!(env!("OUT_DIR"), "/lattices.rs"));

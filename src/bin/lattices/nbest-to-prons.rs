@@ -62,7 +62,10 @@ pub fn run(options: Options) -> Result<u8> {
         done += 1;
         Ok(())
     })?;
-    writer.finish()?;
     messages::log(&format!("Printed prons for {done} linear lattices; {failed} had errors."));
-    Ok(if done > 0 { 0 } else { kaldi_io::cli::NOTHING_DONE })
+    if done == 0 {
+        return Ok(kaldi_io::cli::NOTHING_DONE);
+    }
+    writer.finish()?;
+    Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `analyze-counts`: counts of integers, such as the pdf-ids of alignments.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::log::{num, verbose};
 use kaldi_io::symbols::SymbolTable;
@@ -39,7 +39,7 @@ pub fn run(options: Options) -> Result<u8> {
     let symbols = lattices::open_symbols(&options.symbol_table)?;
     let mut frame_weights = open_optional::<VectorHolder>(&options.frame_weights)?;
     let mut utterance_weights = open_optional::<FloatHolder>(&options.utt_weights)?;
-    let mut counts = LabelCounts::with_size(options.counts_dim.max(0) as usize);
+    let mut counts = LabelCounts::with_size(options.counts_dim).context("--counts-dim")?;
     let (mut done, mut skipped) = (0u64, 0u64);
     Input::<I32VectorHolder>::open(&options.alignments_rspecifier)?.for_each(|key, labels| {
         let mut skip = |reason: &str| {

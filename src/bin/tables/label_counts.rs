@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 /// Labels beyond this would take more memory than any counts are worth.
-const MOST: usize = 1 << 28;
+const MOST: usize = 1 << 24;
 
 /// A count for each label up to the largest.
 #[derive(Default)]
@@ -12,9 +12,12 @@ pub struct LabelCounts {
 }
 
 impl LabelCounts {
-    /// Counts of 0 for the labels below `size`.
-    pub fn with_size(size: usize) -> LabelCounts {
-        LabelCounts { counts: vec![0.0; size] }
+    /// Counts of 0 for the labels below `size`; none, if it is not above 0.
+    pub fn with_size(size: i32) -> Result<LabelCounts> {
+        match usize::try_from(size).unwrap_or(0) {
+            size if size > MOST => bail!("{size} counts are too many: expected at most {MOST}"),
+            size => Ok(LabelCounts { counts: vec![0.0; size] }),
+        }
     }
 
     pub fn add(&mut self, label: i32, weight: f64) -> Result<()> {
