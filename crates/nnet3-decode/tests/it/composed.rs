@@ -223,6 +223,20 @@ fn forgetting() {
 }
 
 #[test]
+fn words_that_a_table_lacks() {
+    let mut rng = Rng::with_seed(2);
+    let (hcl, ngrams) = (random_hcl(&mut rng), random_bigram(&mut rng));
+    let words: Vec<i32> = ngrams.words.clone();
+    let pair =
+        GraphPair::new(look_ahead(hcl), Grammar::Ngrams(ngrams), &[DISAMBIGUATION], TRANSITION_IDS as usize);
+    let pair = pair.unwrap();
+    assert_eq!(pair.unknown_word(|word| words.contains(&word)), None);
+    for word in words {
+        assert_eq!(pair.unknown_word(|other| other != word), Some(word));
+    }
+}
+
+#[test]
 fn a_graph_of_another_model() {
     let mut rng = Rng::with_seed(1);
     let (hcl, ngrams) = (random_hcl(&mut rng), random_bigram(&mut rng));

@@ -37,6 +37,24 @@ fn mapped_graph() -> SearchGraph {
     SearchGraph::mapped(fst, model.num_transition_ids())
 }
 
+/// Each word of the graph is found to be missing, if it is the only one that is.
+#[test]
+fn words_that_a_table_lacks() {
+    let fst = store::read_flat_fst(&file("decode/HCLG.fst")).unwrap();
+    let words: std::collections::BTreeSet<i32> =
+        fst.arcs.iter().map(|arc| arc.olabel).filter(|&w| w != EPSILON).collect();
+    assert!(words.len() > 5, "{words:?}");
+    for graph in [graph_and_pdfs().0, mapped_graph()] {
+        assert_eq!(graph.unknown_word(usize::MAX, |word| words.contains(&word)), None);
+        for &word in &words {
+            assert_eq!(graph.unknown_word(usize::MAX, |other| other != word), Some(word));
+        }
+    }
+    // Files of more arcs than that are left alone.
+    assert_eq!(mapped_graph().unknown_word(fst.arcs.len() - 1, |_| false), None);
+    assert!(mapped_graph().unknown_word(fst.arcs.len(), |_| false).is_some());
+}
+
 /// Words and transition-ids of the best paths, and the same lattices of a graph in memory and of one in its file.
 #[test]
 fn lattices_of_the_reference() {
