@@ -136,7 +136,7 @@ mod tests {
         let eleven = ["abcdefghi"; 11].join(" ");
         assert_eq!(
             shown(&eleven).iter().map(|lines| lines.concat().matches('a').count()).collect::<Vec<_>>(),
-            [5, 6]
+            [6, 5]
         );
         let with_pause = format!("abcdefghi abcdefghi abcdefghi 3 {}", ["abcdefghi"; 7].join(" "));
         assert_eq!(shown(&with_pause)[0], ["abcdefghi abcdefghi abcdefghi"]);
