@@ -113,7 +113,7 @@ fn what_does_not_fit() {
 
     let cases = [
         ("--lda-matrix=", &["--lda-matrix option must be set"][..]),
-        ("--num-threads=0", &["--num-threads=0: expected a number above 0"]),
+        ("--num-threads=0", &["--num-threads=0: expected a number of threads from 1 to 1024"]),
         ("--length-tolerance=-1", &["--length-tolerance=-1"]),
         ("--ivector-period=0", &["--ivector-period=0: expected a number above 0"]),
         ("--min-post=0.5", &["--min-post=0.5: expected"]),

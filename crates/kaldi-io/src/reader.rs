@@ -22,8 +22,6 @@ use crate::text::{LONGEST_WORD, excerpt, is_space};
 
 const BUFFER_SIZE: usize = 128 * 1024;
 
-/// Longest word or key that is believed to be one.
-
 /// How a file begins that gzip has compressed.
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 
