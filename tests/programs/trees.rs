@@ -156,10 +156,10 @@ fn alignments_that_cannot_be_converted() {
     let map = folder.write("map", "1 1\n");
     let log =
         fail(255, "convert-ali", &[&format!("--phone-map={map}"), &old, &new, &tree, &alignments, "ark:-"]);
-    assert!(log.contains("key 'b': the map of phones does not have phone 2"), "{log}");
+    assert!(log.contains("key 'b': ") && log.contains("the map of phones does not have phone 2"), "{log}");
     let wrong_tree = path("old.tree");
     let log = fail(255, "convert-ali", &[&old, &new, &wrong_tree, &alignments, "ark:-"]);
-    assert!(log.contains("model and tree do not belong together"), "{log}");
+    assert!(log.contains("model and tree do not belong together") && log.contains(&wrong_tree), "{log}");
     let wrong = format!("ark:{}", folder.write("wrong", "a 999\n"));
     let log = fail(255, "convert-ali", &[&old, &new, &tree, &wrong, "ark:-"]);
     assert!(log.contains("key 'a': frame 0: 999 is not a transition-id"), "{log}");
