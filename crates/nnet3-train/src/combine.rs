@@ -86,9 +86,11 @@ fn objective<O: Objective>(
     nnet.collapse(&CollapseOptions { dropout, batchnorm, ..CollapseOptions::ALL })?;
     let share = examples.len().div_ceil(options.threads.max(1)).max(1);
     let total = std::thread::scope(|scope| {
-        let mut parts = examples.chunks(share).map(|part| {
+        // (In boxes, since a part for which there is no thread comes back.)
+        type Part<'p> = Box<dyn FnOnce() -> Result<ObjectiveValue> + Send + 'p>;
+        let mut parts = examples.chunks(share).map(|part| -> Part<'_> {
             let nnet = nnet.clone();
-            move || total_of(make(), nnet, part, &options.prob, device)
+            Box::new(move || total_of(make(), nnet, part, &options.prob, device))
         });
         let own = parts.next();
         // (Those for which there is no thread are done here.)
