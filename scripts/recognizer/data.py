@@ -2,7 +2,8 @@
 """Checks wave files, transcripts and the lexicon of a recogniser, and writes data folders that are known to be good.
 
 A problem that can be said of a file, a line or an utterance is said so, all problems at once (the first few of each kind). Waves are
-read by wav-to-duration, so that all programs agree about them. What is written to a folder for each set (train, and held_out or the names of test folders):
+read by wav-to-duration, so that all programs agree about them. What is written to a folder for each set (train, and held_out or
+the names of test folders):
 
     wav.scp    recording, file or command
     segments   only if the data have them: utterance, recording, beginning, end

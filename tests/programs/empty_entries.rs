@@ -165,26 +165,26 @@ fstconvert --fst_type=vector %/crates/nnet3-decode/tests/data/decode/HCLG.fst @H
 gmm-init-mono %/tests/data/trees/in/topo3 3 @mono.mdl @mono.tree
 ";
 
-#[test]
-fn every_program() {
-    let f = Folder::new("empty-entries");
+/// The lines of the list from a heading on up to the next one.
+fn section(heading: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(LINES).unwrap();
+    let after = text.lines().skip_while(|line| !line.starts_with(&format!("# -- {heading}"))).skip(1);
+    after.take_while(|line| !line.starts_with("# -- ")).map(str::to_owned).collect()
+}
+
+/// Runs the cases of a section.
+fn check_section(heading: &str) {
+    let f = Folder::new(heading);
     files(&f);
-    let mut named = BTreeSet::new();
-    let mut faults = String::new();
-    let lines = std::fs::read_to_string(LINES).unwrap();
-    for line in lines.lines() {
+    let (mut cases, mut faults) = (0, String::new());
+    for line in section(heading) {
         match line.split_once(' ') {
-            None | Some(("#", _)) => {}
-            Some(("-", reason)) => {
-                let (name, reason) = reason.split_once(": ").expect("a name and a reason");
-                assert!(!reason.is_empty(), "{name}");
-                named.insert(name.to_owned());
-            }
+            None | Some(("#" | "-", _)) => {}
             Some(("=", command)) => prepare(&f, command),
-            Some((name, _)) => {
-                named.insert(name.to_owned());
+            Some(_) => {
+                cases += 1;
                 let _ = std::fs::remove_file(f.path("out"));
-                let output = execute(&f, line);
+                let output = execute(&f, &line);
                 let written = std::fs::read(f.path("out")).unwrap_or_default();
                 let written = line.contains("@out").then(|| String::from_utf8_lossy(&written).into_owned());
                 if let Err(fault) = check(&output, written.as_deref()) {
@@ -193,10 +193,55 @@ fn every_program() {
             }
         }
     }
+    assert!(cases > 0, "there are no cases of {heading}");
     assert!(faults.is_empty(), "\n{faults}");
+}
+
+macro_rules! sections {
+    ($($name:ident, $heading:literal;)*) => {
+        const SECTIONS: &[&str] = &[$($heading),*];
+
+        $(#[test]
+        fn $name() {
+            check_section($heading);
+        })*
+    };
+}
+
+sections! {
+    features, "features";
+    alignments, "alignments";
+    texts, "texts";
+    trees, "trees";
+    models, "models";
+    networks, "networks";
+    examples, "examples";
+    chain, "chain";
+    graphs, "graphs";
+    decoding, "decoding";
+    lattices, "lattices";
+}
+
+/// A new program needs a case, or a reason why there is none.
+#[test]
+fn every_program_is_named() {
+    let mut named = BTreeSet::new();
+    for line in SECTIONS.iter().flat_map(|heading| section(heading)) {
+        match line.split_once(' ') {
+            None | Some(("#" | "=", _)) => {}
+            Some(("-", reason)) => {
+                let (name, reason) = reason.split_once(": ").expect("a name and a reason");
+                assert!(!reason.is_empty(), "{name}");
+                named.insert(name.to_owned());
+            }
+            Some((name, _)) => {
+                named.insert(name.to_owned());
+            }
+        }
+    }
     let listed = run("nnet3", &["--list=names"]).stdout;
-    let missing: Vec<&str> = listed.lines().filter(|name| !named.contains(*name)).collect();
-    assert!(missing.is_empty(), "tests/data/empty_entries.txt has no line for {missing:?}");
+    let listed: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
+    assert_eq!(named, listed, "tests/data/empty_entries.txt names other programs");
 }
 
 fn execute(f: &Folder, line: &str) -> Output {

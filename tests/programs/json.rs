@@ -102,8 +102,11 @@ fn sounds() {
     let text = output("wav-to-duration", &[&scp, "ark,t:-"]);
     let line = document("wav-to-duration", &[&scp, "ark,t:-"]);
     let (key, seconds) = text.trim_end().split_once(' ').unwrap();
-    assert_eq!(line, json!({"key": key, "duration": seconds.parse::<f64>().unwrap()}));
-    assert_eq!(keys(&line), ["key", "duration"]);
+    let seconds: f64 = seconds.parse().unwrap();
+    let expected =
+        json!({"key": key, "duration": seconds, "sample-rate": 16000, "channels": 1, "complaint": null});
+    assert_eq!(line, expected);
+    assert_eq!(keys(&line), ["key", "duration", "sample-rate", "channels", "complaint"]);
 }
 
 #[test]

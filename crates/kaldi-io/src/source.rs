@@ -12,6 +12,7 @@ use crate::pipe::{PipeInput, enlarge};
 pub(crate) enum Source {
     File(File, PathBuf),
     Pipe(PipeInput),
+    Stdin(File),
     Other(Box<dyn Read + Send>),
 }
 
@@ -24,7 +25,7 @@ impl Source {
                 crate::standard::take_input()?;
                 let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
                 enlarge(&stdin);
-                (Source::Other(Box::new(stdin)), 0)
+                (Source::Stdin(stdin), 0)
             }
             RxFilename::Pipe(command) => (Source::Pipe(PipeInput::open(command)?), 0),
             RxFilename::File(path) => (Source::File(File::open(path)?, path.clone()), 0),
@@ -40,7 +41,7 @@ impl Source {
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Source::File(_, path) => Some(path),
-            Source::Pipe(_) | Source::Other(_) => None,
+            Source::Pipe(_) | Source::Stdin(_) | Source::Other(_) => None,
         }
     }
 
@@ -48,7 +49,7 @@ impl Source {
     pub(crate) fn file(&self) -> Option<&File> {
         match self {
             Source::File(file, _) => Some(file),
-            Source::Pipe(_) | Source::Other(_) => None,
+            Source::Pipe(_) | Source::Stdin(_) | Source::Other(_) => None,
         }
     }
 
@@ -60,7 +61,7 @@ impl Source {
     pub(crate) fn failure(&self) -> Option<IoError> {
         match self {
             Source::Pipe(pipe) => pipe.failure(),
-            Source::File(..) | Source::Other(_) => None,
+            Source::File(..) | Source::Stdin(_) | Source::Other(_) => None,
         }
     }
 
@@ -81,7 +82,7 @@ impl Source {
     pub(crate) fn close(&mut self) -> Result<()> {
         match self {
             Source::Pipe(pipe) => pipe.close(),
-            Source::File(..) | Source::Other(_) => Ok(()),
+            Source::File(..) | Source::Stdin(_) | Source::Other(_) => Ok(()),
         }
     }
 }
@@ -98,7 +99,7 @@ fn check_offset(file: &File, offset: u64) -> io::Result<()> {
 impl Read for Source {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
-            Source::File(file, _) => file.read(out),
+            Source::File(file, _) | Source::Stdin(file) => file.read(out),
             Source::Pipe(pipe) => pipe.read(out),
             Source::Other(other) => other.read(out),
         }

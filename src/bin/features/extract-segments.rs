@@ -1,5 +1,7 @@
 //! `extract-segments`: waves of parts of recordings.
 
+use std::collections::HashSet;
+
 use anyhow::{Result, bail};
 use kaldi_feat::segments::Segment;
 use kaldi_feat::wave::{Wave, WaveHolder};
@@ -80,6 +82,7 @@ pub fn run(options: Options) -> Result<u8> {
     let mut waves = RandomReader::<WaveHolder>::open(&options.wav_rspecifier)?;
     let mut output = Output::<WaveHolder>::open(&options.wav_wspecifier)?;
     let mut count = 0;
+    let mut complained = HashSet::new();
     while let Some(line) = lines.read_line()? {
         count += 1;
         let segment = match Segment::parse_open(&line) {
@@ -94,6 +97,9 @@ pub fn run(options: Options) -> Result<u8> {
             messages::warn(&format!("Could not find recording {recording}, skipping segment {name}"));
             continue;
         };
+        if let Some(complaint) = wave.complaint.as_ref().filter(|_| complained.insert(segment.recording.clone())) {
+            messages::warn(&format!("{}: {complaint}", segment.recording));
+        }
         match part(&options, &segment, &line, wave)? {
             Ok(part) => output.write(&segment.name, &part)?,
             Err(reason) => messages::warn(&reason),

@@ -10,7 +10,7 @@ mod stream;
 
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use kaldi_io::holder::Holder;
-use kaldi_io::{IoError, KaldiReader, KaldiWriter};
+use kaldi_io::{Contents, IoError, KaldiReader, KaldiWriter};
 
 use body::Body;
 use header::Header;
@@ -51,6 +51,11 @@ pub struct WaveHeaderHolder;
 /// Wave files that are read to their end, to see how long they really are.
 pub struct WaveDataHolder;
 
+/// True of what errors about waves name already: other sound begins with letters, too.
+fn is_named(contents: &Contents) -> bool {
+    matches!(contents, Contents::Wave | Contents::Text)
+}
+
 fn only_read() -> Result<()> {
     Err(IoError::Value("lengths of wave files are only read".to_owned()))
 }
@@ -65,6 +70,10 @@ impl Holder for WaveHeaderHolder {
             return Ok(info(&body, body.announced(), body.complaint()));
         }
         Ok(info(&body, body.announced(), None))
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        is_named(contents)
     }
 
     fn write(_: &mut KaldiWriter, _: &WaveInfo) -> Result<()> {
@@ -82,6 +91,10 @@ impl Holder for WaveDataHolder {
             return Err(r.error(NO_SOUND));
         }
         Ok(info(&body, Some(bytes), body.complaint()))
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        is_named(contents)
     }
 
     fn write(_: &mut KaldiWriter, _: &WaveInfo) -> Result<()> {
@@ -155,6 +168,10 @@ impl Holder for WaveHolder {
         }
         let Header { sample_rate, .. } = body.header;
         Ok(Wave { sample_rate, channels: body.header.channels(), samples, complaint: body.complaint() })
+    }
+
+    fn reads(contents: &Contents) -> bool {
+        is_named(contents)
     }
 
     fn write(w: &mut KaldiWriter, wave: &Wave) -> Result<()> {

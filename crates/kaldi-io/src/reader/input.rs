@@ -88,7 +88,7 @@ impl KaldiReader {
     pub fn command(&self) -> Option<&str> {
         match &self.source {
             Source::Pipe(pipe) => Some(pipe.command()),
-            Source::File(..) | Source::Other(_) => None,
+            Source::File(..) | Source::Stdin(_) | Source::Other(_) => None,
         }
     }
 
@@ -105,12 +105,12 @@ impl KaldiReader {
         if let Some(failure) = self.source.failure() {
             return Some(failure);
         }
-        (self.position == 0).then(|| {
-            IoError::Empty(match self.source {
-                Source::Pipe(_) => format!("{}: the command wrote nothing", self.name),
-                Source::File(..) | Source::Other(_) => format!("{} is empty", self.name),
-            })
-        })
+        match self.source {
+            _ if self.position > 0 => None,
+            Source::Pipe(_) => Some(IoError::Empty(format!("{}: the command wrote nothing", self.name))),
+            Source::File(..) | Source::Stdin(_) => Some(IoError::Empty(format!("{} is empty", self.name))),
+            Source::Other(_) => None,
+        }
     }
 
     /// Notes that an object begins here.

@@ -18,7 +18,7 @@ pub struct RandomReader<H: Holder> {
 }
 
 enum Inner<H: Holder> {
-    Archive(RandomArchive<H>),
+    Archive(Box<RandomArchive<H>>),
     Script(RandomScript<H>),
 }
 
@@ -37,7 +37,7 @@ impl<H: Holder> RandomReader<H> {
     pub fn open(rspecifier: &str) -> Result<Self> {
         let spec = Rspecifier::parse(rspecifier)?;
         let inner = match spec.kind {
-            RspecifierKind::Archive => Inner::Archive(RandomArchive::open(&spec)?),
+            RspecifierKind::Archive => Inner::Archive(Box::new(RandomArchive::open(&spec)?)),
             RspecifierKind::Script => Inner::Script(RandomScript::open(&spec)?),
         };
         Ok(RandomReader { inner })

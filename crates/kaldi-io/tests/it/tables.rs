@@ -398,6 +398,10 @@ fn tables_of_another_kind() {
         write(&binary, written, "");
         for (expected, (_, read)) in kinds.iter().enumerate() {
             for path in [&text, &binary] {
+                // (A vector in text is a matrix of one row, too.)
+                if (written, expected) == (3, 0) && path == &text {
+                    continue;
+                }
                 let result = read(&format!("ark:{path}"));
                 if written == expected {
                     result.unwrap();
