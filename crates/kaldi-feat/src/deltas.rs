@@ -56,6 +56,48 @@ impl Deltas {
     }
 }
 
+/// Shifted deltas: behind each frame x(t) come blocks of slopes. Block i is Σ_j j·x(t + j + i·shift) / Σ_j j², j = −w … w.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShiftedDeltas {
+    /// Frames on each side of a slope (w).
+    window: i64,
+    blocks: usize,
+    /// Frames from a block to the next.
+    shift: i64,
+}
+
+impl ShiftedDeltas {
+    /// An error if a number is out of range.
+    pub fn new(window: i32, blocks: i32, shift: i32) -> Result<Self> {
+        for (name, value) in [("delta-window", window), ("num-blocks", blocks), ("block-shift", shift)] {
+            if !(1..LIMIT).contains(&value) {
+                return Err(Error::options(format!("--{name}={value}: expected a number from 1 to 999")));
+            }
+        }
+        Ok(ShiftedDeltas { window: window.into(), blocks: blocks as usize, shift: shift.into() })
+    }
+
+    /// Puts the blocks behind each frame; outside the utterance its first and last frame are repeated.
+    pub fn apply(&self, features: &DenseMatrix<f32>) -> DenseMatrix<f32> {
+        let dim = features.cols;
+        let last = features.rows as i64 - 1;
+        let normalizer: i64 = (-self.window..=self.window).map(|j| j * j).sum();
+        let mut out = DenseMatrix::new(features.rows, dim * (1 + self.blocks));
+        for t in 0..features.rows {
+            let (frame, blocks) = out.row_mut(t).split_at_mut(dim);
+            frame.copy_from_slice(features.row(t));
+            for (i, block) in blocks.chunks_exact_mut(dim).enumerate() {
+                for j in -self.window..=self.window {
+                    let source = (t as i64 + j + i as i64 * self.shift).clamp(0, last) as usize;
+                    let weight = j as f32 / normalizer as f32;
+                    block.iter_mut().zip(features.row(source)).for_each(|(to, x)| *to += weight * x);
+                }
+            }
+        }
+        out
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +125,24 @@ mod tests {
                     assert_close(&[row[d], row[2 + d], row[4 + d]], &expected, 1e-6);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn shifted_deltas_are_slopes_of_later_frames() {
+        let features = matrix(11, 2, 4);
+        let out = ShiftedDeltas::new(2, 3, 4).unwrap().apply(&features);
+        assert_eq!((out.rows, out.cols), (11, 8));
+        for t in 0..11 {
+            for d in 0..2 {
+                let x = |t: i64| f64::from(features.row(t.clamp(0, 10) as usize)[d]);
+                let expected = [x(t), slope(&x, 2, t), slope(&x, 2, t + 4), slope(&x, 2, t + 8)];
+                let row = out.row(t as usize);
+                assert_close(&[row[d], row[2 + d], row[4 + d], row[6 + d]], &expected, 1e-6);
+            }
+        }
+        for (window, blocks, shift) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1000, 1)] {
+            assert!(ShiftedDeltas::new(window, blocks, shift).is_err());
         }
     }
 

@@ -19,6 +19,14 @@ pub fn splice(features: &DenseMatrix<f32>, left: usize, right: usize) -> Result<
     Ok(DenseMatrix { rows, cols, data })
 }
 
+/// Moves frames by `shift` to later times, or to earlier ones if it is negative. The first or last frame fills the gap.
+pub fn shift(features: &DenseMatrix<f32>, shift: i32) -> DenseMatrix<f32> {
+    let last = features.rows as i64 - 1;
+    let source = |t: usize| (t as i64 - i64::from(shift)).clamp(0, last) as usize;
+    let data = (0..features.rows).flat_map(|t| features.row(source(t)).iter().copied()).collect();
+    DenseMatrix { rows: features.rows, cols: features.cols, data }
+}
+
 /// Says which frames remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subsampling {
@@ -102,6 +110,16 @@ pub fn append_vector(features: &DenseMatrix<f32>, vector: &[f32]) -> Result<Dens
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shifted_frames() {
+        let features = DenseMatrix::from_rows(&[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+        let rows = |by: i32| shift(&features, by).data;
+        assert_eq!(rows(1), [1.0, 2.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(rows(-2), [5.0, 6.0, 5.0, 6.0, 5.0, 6.0]);
+        assert_eq!(rows(i32::MIN), rows(-2));
+        assert_eq!(rows(0), features.data);
+    }
     use crate::testing::matrix;
 
     #[test]

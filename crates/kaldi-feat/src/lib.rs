@@ -14,6 +14,7 @@
 
 pub mod cmvn;
 pub mod columns;
+pub mod compare;
 pub mod deltas;
 pub mod elementwise;
 pub mod error;

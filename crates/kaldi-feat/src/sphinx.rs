@@ -38,6 +38,14 @@ impl Holder for SphinxHolder {
     }
 }
 
+/// Writes features as a file of their own, in the byte order of PCs: little-endian, as the reference writes them.
+pub fn write(w: &mut KaldiWriter, features: &DenseMatrix<f32>) -> Result<()> {
+    let count = i32::try_from(features.data.len())
+        .map_err(|_| IoError::Value("a Sphinx file cannot have so many numbers".to_owned()))?;
+    w.write_bytes(&count.to_le_bytes())?;
+    features.data.iter().try_for_each(|x| w.write_bytes(&x.to_le_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +59,8 @@ mod tests {
         bytes[3] = 25;
         let error = SphinxHolder::read(&mut KaldiReader::from_bytes("f", bytes)).unwrap_err().to_string();
         assert!(error.contains("25 numbers"), "{error}");
+        let mut w = KaldiWriter::in_memory(true);
+        write(&mut w, &DenseMatrix::from_rows(&[[1.5, -2.0]])).unwrap();
+        assert_eq!(w.into_bytes(), b"\x02\0\0\0\0\0\xc0\x3f\0\0\0\xc0");
     }
 }

@@ -2,5 +2,6 @@
 
 mod extraction;
 mod pitch;
+mod files;
 
 include!(concat!(env!("OUT_DIR"), "/features.rs"));

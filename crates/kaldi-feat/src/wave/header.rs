@@ -212,7 +212,7 @@ fn long_sizes(r: &mut KaldiReader, size: u64) -> Result<LongSizes> {
 
 /// Passes over the byte that follows a chunk of odd size. Some writers leave it out: then the next chunk's name comes at once.
 pub(super) fn skip_pad(r: &mut KaldiReader, size: u64) -> Result<()> {
-    if size % 2 == 0 {
+    if size.is_multiple_of(2) {
         return Ok(());
     }
     let next = r.peek_bytes(5)?;

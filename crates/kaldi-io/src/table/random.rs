@@ -19,7 +19,7 @@ pub struct RandomReader<H: Holder> {
 
 enum Inner<H: Holder> {
     Archive(Box<RandomArchive<H>>),
-    Script(RandomScript<H>),
+    Script(Box<RandomScript<H>>),
 }
 
 /// An error if this cannot be the key of a table, for reading as for writing.
@@ -38,7 +38,7 @@ impl<H: Holder> RandomReader<H> {
         let spec = Rspecifier::parse(rspecifier)?;
         let inner = match spec.kind {
             RspecifierKind::Archive => Inner::Archive(Box::new(RandomArchive::open(&spec)?)),
-            RspecifierKind::Script => Inner::Script(RandomScript::open(&spec)?),
+            RspecifierKind::Script => Inner::Script(Box::new(RandomScript::open(&spec)?)),
         };
         Ok(RandomReader { inner })
     }
