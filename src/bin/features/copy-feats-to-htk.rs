@@ -11,7 +11,9 @@ use super::files::write_each;
 ///
 /// The HTK filename will correspond to the utterance-id (key) in the input table, with the specified extension.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: copy-feats-to-htk --output-dir=/tmp/HTK-features --output-ext=fea scp:feats.scp")]
+#[command(
+    after_help = "e.g.: copy-feats-to-htk --output-dir=/tmp/HTK-features --output-ext=fea scp:feats.scp"
+)]
 pub struct Options {
     /// The HTK output directory
     #[arg(long, default_value = "./")]

@@ -10,7 +10,9 @@ use super::files::write_each;
 ///
 /// The Sphinx filename will correspond to the utterance-id (key) in the input table, with the specified extension.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: copy-feats-to-sphinx --output-dir=/tmp/sphinx-features --output-ext=fea scp:feats.scp")]
+#[command(
+    after_help = "e.g.: copy-feats-to-sphinx --output-dir=/tmp/sphinx-features --output-ext=fea scp:feats.scp"
+)]
 pub struct Options {
     /// The output directory of Sphinx files
     #[arg(long, default_value = "./")]

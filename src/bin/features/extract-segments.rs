@@ -97,7 +97,9 @@ pub fn run(options: Options) -> Result<u8> {
             messages::warn(&format!("Could not find recording {recording}, skipping segment {name}"));
             continue;
         };
-        if let Some(complaint) = wave.complaint.as_ref().filter(|_| complained.insert(segment.recording.clone())) {
+        if let Some(complaint) =
+            wave.complaint.as_ref().filter(|_| complained.insert(segment.recording.clone()))
+        {
             messages::warn(&format!("{}: {complaint}", segment.recording));
         }
         match part(&options, &segment, &line, wave)? {

@@ -17,7 +17,8 @@ pub fn write_each(
 ) -> Result<u64> {
     let folder = Path::new(folder);
     if !folder.is_dir() {
-        std::fs::create_dir(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        std::fs::create_dir(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let mut done = 0;
     Input::<MatrixHolder>::open(rspecifier)?.for_each(|key, features| {

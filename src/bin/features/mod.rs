@@ -1,7 +1,7 @@
 //! Features: from sound, normalisation, splicing, selection, copying.
 
 mod extraction;
-mod pitch;
 mod files;
+mod pitch;
 
 include!(concat!(env!("OUT_DIR"), "/features.rs"));

@@ -9,7 +9,9 @@ use nnet3::{messages, tables};
 ///
 /// Frame t of the output is frame t - shift of the input; the first or last frame fills the gap.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: shift-feats --shift=2 scp:feats.scp ark:-\nSee also: copy-feats, select-feats, subset-feats")]
+#[command(
+    after_help = "e.g.: shift-feats --shift=2 scp:feats.scp ark:-\nSee also: copy-feats, select-feats, subset-feats"
+)]
 pub struct Options {
     /// Number of time-frames to shift the features (may be negative)
     #[arg(long, default_value_t = 0, allow_negative_numbers = true)]

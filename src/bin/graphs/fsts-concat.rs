@@ -19,7 +19,10 @@ pub fn run(options: Options) -> Result<u8> {
     let Some((to, [first, others @ ..])) = options.tables.split_last() else {
         bail!("expected tables to read and a table to write");
     };
-    let mut readers = others.iter().map(|name| RandomReader::<FstHolder>::open(name)).collect::<kaldi_io::Result<Vec<_>>>()?;
+    let mut readers = others
+        .iter()
+        .map(|name| RandomReader::<FstHolder>::open(name))
+        .collect::<kaldi_io::Result<Vec<_>>>()?;
     let mut output = Output::<FstHolder>::open(to)?;
     let mut skipped = 0;
     Input::<FstHolder>::open(first)?.for_each(|key, fst| {

@@ -37,8 +37,7 @@ pub struct Options {
 pub fn run(options: Options) -> Result<u8> {
     let [first, second] = [fsts::read(Some(&options.fst_in1))?, fsts::read(Some(&options.fst_in2))?];
     let equal = if options.random {
-        let (Ok(paths), Ok(longest)) =
-            (usize::try_from(options.npath), usize::try_from(options.max_length))
+        let (Ok(paths), Ok(longest)) = (usize::try_from(options.npath), usize::try_from(options.max_length))
         else {
             bail!("--npath and --max_length must not be negative");
         };
@@ -49,7 +48,8 @@ pub fn run(options: Options) -> Result<u8> {
         let comparison = RandomComparison { paths, longest, delta: options.delta, seed };
         ops::randomly_equivalent(&first, &second, comparison)?
     } else {
-        ops::equivalent(&first, &second, options.delta).context("only deterministic acceptors are compared")?
+        ops::equivalent(&first, &second, options.delta)
+            .context("only deterministic acceptors are compared")?
     };
     Ok(if equal { 0 } else { DIFFERENT })
 }

@@ -9,7 +9,9 @@ use nnet3::tables::{Input, Output};
 
 /// Paste feature vectors: vectors of the same key one behind the other.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: paste-vectors ark:vectors1.ark ark:vectors2.ark ark:-\nSee also: paste-feats, append-vector-to-feats")]
+#[command(
+    after_help = "e.g.: paste-vectors ark:vectors1.ark ark:vectors2.ark ark:-\nSee also: paste-feats, append-vector-to-feats"
+)]
 pub struct Options {
     #[arg(
         value_name = "<vector-in-rspecifier1> <vector-in-rspecifier2> [<vector-in-rspecifier3> ...] <vector-out-wspecifier>",
