@@ -9,6 +9,7 @@ use nalgebra::{Cholesky, DMatrix, DVector, SymmetricEigen};
 
 use crate::error::{Error, Result};
 use crate::lda::LdaStats;
+use crate::svd::LeftSvd;
 use kaldi_io::{DenseMatrix, PackedMatrix};
 
 /// The part of the mean variance that is added to the diagonal of a within-class covariance that is not positive definite.
@@ -55,11 +56,8 @@ impl Directions {
         let lower = factor.l();
         let half = lower.solve_lower_triangular(&between).ok_or_else(singular)?;
         let projected = lower.solve_lower_triangular(&half.transpose()).ok_or_else(singular)?;
-        let eigen = SymmetricEigen::new((&projected + projected.transpose()) * 0.5);
-        let mut order: Vec<usize> = (0..stats.dim()).collect();
-        order.sort_by(|&a, &b| eigen.eigenvalues[b].abs().total_cmp(&eigen.eigenvalues[a].abs()));
-        let variances = order.iter().map(|&i| eigen.eigenvalues[i].abs()).collect();
-        let vectors = DMatrix::from_fn(stats.dim(), stats.dim(), |i, j| eigen.eigenvectors[(i, order[j])]);
+        let LeftSvd { values: variances, vectors } =
+            LeftSvd::new(&((&projected + projected.transpose()) * 0.5)).ok_or_else(singular)?;
         // (L⁻ᵀ U)ᵀ = Uᵀ L⁻¹
         let rows = lower.tr_solve_lower_triangular(&vectors).ok_or_else(singular)?.transpose();
         Ok(Directions { count, variances, smoothing, mean, rows, cholesky: lower })

@@ -8,14 +8,17 @@
 //! - [`frames`], [`deltas`], [`columns`], [`segments`], [`transform`]: new frames from frames.
 //! - [`elementwise`], [`sum`]: any matrices and vectors.
 //! - [`posterior`]: weights and forms of posteriors.
-//! - [`lda`], [`lda_estimate`]: statistics of classes, and the transforms estimated from them.
+//! - [`lda`], [`lda_estimate`], [`pca`]: statistics, of classes and without, and the transforms estimated from them;
+//!   [`eigen`] and [`svd`] are for them. [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
 pub mod columns;
 pub mod compare;
+pub mod compose;
 pub mod deltas;
+pub mod eigen;
 pub mod elementwise;
 pub mod error;
 pub mod frames;
@@ -25,6 +28,7 @@ pub mod image;
 pub mod lda;
 pub mod lda_estimate;
 pub mod online_cmvn;
+pub mod pca;
 pub mod pitch;
 pub mod posterior;
 pub mod segments;
@@ -32,6 +36,7 @@ pub mod sliding_cmn;
 pub mod spectral;
 pub mod sphinx;
 pub mod sum;
+pub mod svd;
 #[cfg(test)]
 mod testing;
 pub mod transform;
