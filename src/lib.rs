@@ -8,6 +8,7 @@ pub mod combination;
 pub mod egs;
 pub mod forward;
 pub mod fsts;
+pub mod gaussians;
 pub mod get_egs;
 pub mod json;
 pub mod lattices;

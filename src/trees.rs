@@ -1,13 +1,13 @@
 //! What the programs that make trees and their first models share.
 
 use anyhow::{Context, Result, bail};
+use kaldi_gmm::{AmDiagGmm, DiagGmm};
 use kaldi_hmm::{ContextDependency, HmmTopology, TransitionModel};
 use kaldi_io::log::{self, Site};
-use kaldi_io::{KaldiObject, KaldiReader, KaldiWriter, read_object};
-use kaldi_tree::gmm::{AmDiagGmm, DiagGmm};
+use kaldi_io::{KaldiReader, read_object};
 use kaldi_tree::{Gauss, Message, TreeStats};
 
-use crate::messages;
+use crate::{gaussians, messages};
 
 /// Prints what an algorithm has to tell.
 pub fn print(message: Message) {
@@ -53,27 +53,6 @@ pub fn new_transitions(
     TransitionModel::new(tree, topology)
 }
 
-/// Writes a transition model and its mixtures.
-pub fn write_model(
-    wxfilename: &str,
-    binary: bool,
-    transitions: &TransitionModel,
-    mixtures: &AmDiagGmm,
-) -> Result<()> {
-    let mut w = KaldiWriter::create(wxfilename, binary)?;
-    transitions.write(&mut w)?;
-    mixtures.write(&mut w)?;
-    Ok(w.finish()?)
-}
-
-/// A model of Gaussians: transition model and mixtures.
-pub fn read_model(rxfilename: &str) -> Result<(TransitionModel, AmDiagGmm)> {
-    let mut r = KaldiReader::open(rxfilename)?;
-    let model = (TransitionModel::read(&mut r)?, AmDiagGmm::read(&mut r)?);
-    r.finish()?;
-    Ok(model)
-}
-
 /// Writes a tree, and a model in which all of its pdfs have the same mixture, or one that `change` makes of it.
 pub fn write_flat(
     (model_file, tree_file): (&str, &str),
@@ -81,12 +60,12 @@ pub fn write_flat(
     tree: &ContextDependency,
     topology: HmmTopology,
     gmm: &DiagGmm,
-    mut change: impl FnMut(&mut DiagGmm) -> kaldi_tree::Result<()>,
+    mut change: impl FnMut(&mut DiagGmm) -> kaldi_gmm::Result<()>,
 ) -> Result<()> {
     let transitions = new_transitions(tree, topology).context("tree and topology")?;
     let mut pdfs = vec![gmm.clone(); tree.num_pdfs()];
     pdfs.iter_mut().try_for_each(&mut change)?;
-    write_model(model_file, binary, &transitions, &AmDiagGmm::new(pdfs)?)?;
+    gaussians::write_model(model_file, binary, &transitions, &AmDiagGmm::new(pdfs)?)?;
     Ok(kaldi_io::write_object(tree_file, binary, tree)?)
 }
 

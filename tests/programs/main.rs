@@ -20,6 +20,7 @@ mod export;
 mod families;
 mod feature_programs;
 mod fit;
+mod gmm_programs;
 mod gpu_option;
 mod ivector_programs;
 mod json;

@@ -3,11 +3,12 @@
 //!
 //! A decoding graph is H ∘ C ∘ L ∘ G with self-loops: [`context`] is C, phones in context; [`h_transducer`] is H, the
 //! HMMs without self-loops; [`self_loops`] adds those. L comes from scripts; [`arpa`] makes G from a language model.
-//! [`training`] makes the graphs that align transcripts with speech. [`ilabels`] is the file that says which phones in
+//! [`training`] makes the graphs that align transcripts with speech, and [`equal_align`] aligns without a model. [`ilabels`] is the file that says which phones in
 //! context the input labels of C stand for.
 
 pub mod arpa;
 pub mod context;
+pub mod equal_align;
 pub mod error;
 pub mod grammar_context;
 pub mod h_transducer;

@@ -16,6 +16,57 @@ impl TransitionModel {
         self.sum_by(posterior, |id| self.phone(id))
     }
 
+    /// Multiplies the posteriors of the transition-ids of some phones, in ascending order, by a weight. With 0 they are left
+    /// out; frames stay, maybe without entries.
+    pub fn weight_phones(&self, posterior: &mut Posterior, phones: &[i32], weight: f32) -> Result<()> {
+        for (t, frame) in posterior.iter_mut().enumerate() {
+            for (id, p) in frame.iter_mut() {
+                let id = self.transition_id(*id).map_err(|e| e.at_frame(t))?;
+                if phones.binary_search(&self.phone(id)).is_ok() {
+                    *p *= weight;
+                }
+            }
+            if weight == 0.0 {
+                let listed =
+                    |id: i32| self.transition_id(id).map(|id| phones.binary_search(&self.phone(id)).is_ok());
+                frame.retain(|entry| !listed(entry.0).unwrap_or(false));
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies all posteriors of a frame by the average weight of its entries, which is `weight` for those of some phones,
+    /// in ascending order, and 1 for the others. Frames with average 0 lose their entries; those whose sum is 0 stay as they
+    /// are. An error if the posteriors of either kind have a negative sum.
+    pub fn weight_frames_by_phones(
+        &self,
+        posterior: &mut Posterior,
+        phones: &[i32],
+        weight: f32,
+    ) -> Result<()> {
+        for (t, frame) in posterior.iter_mut().enumerate() {
+            let (mut listed, mut others) = (0.0f32, 0.0f32);
+            for &(id, p) in frame.iter() {
+                let id = self.transition_id(id).map_err(|e| e.at_frame(t))?;
+                let is_listed = phones.binary_search(&self.phone(id)).is_ok();
+                *(if is_listed { &mut listed } else { &mut others }) += p;
+            }
+            if listed < 0.0 || others < 0.0 {
+                let message = format!("posteriors with sums {listed} and {others} cannot be distributed");
+                return Err(Error::Value(message).at_frame(t));
+            }
+            if listed + others == 0.0 {
+                continue;
+            }
+            let factor = (listed * weight + others) / (listed + others);
+            if factor == 0.0 {
+                frame.clear();
+            }
+            frame.iter_mut().for_each(|entry| entry.1 *= factor);
+        }
+        Ok(())
+    }
+
     fn sum_by(&self, posterior: &Posterior, class: impl Fn(TransitionId) -> i32) -> Result<Posterior> {
         map_frames(posterior, |id, weight, sums| {
             *sums.entry(class(self.transition_id(id)?)).or_insert(0.0) += weight;
@@ -108,6 +159,29 @@ mod tests {
         );
         let error = model.posterior_of_pdfs(&vec![vec![(1, 1.0)], vec![(7, 1.0)]]).unwrap_err();
         assert_eq!(error.to_string(), "frame 1");
+    }
+
+    #[test]
+    fn weights_of_phones() {
+        let model = model();
+        let posterior = || vec![vec![(6, 0.25), (3, 0.5), (1, 0.25)], vec![(4, 1.0)], vec![], vec![(5, 0.0)]];
+        let run = |weight, distribute| {
+            let mut posterior = posterior();
+            match distribute {
+                true => model.weight_frames_by_phones(&mut posterior, &[2, 4], weight).unwrap(),
+                false => model.weight_phones(&mut posterior, &[2, 4], weight).unwrap(),
+            }
+            posterior
+        };
+        let frame = vec![(6, 0.25), (3, 0.25), (1, 0.25)];
+        assert_eq!(run(0.5, false), [frame, vec![(4, 0.5)], vec![], vec![(5, 0.0)]]);
+        assert_eq!(run(0.0, false), [vec![(6, 0.25), (1, 0.25)], vec![], vec![], vec![(5, 0.0)]]);
+        let frame = vec![(6, 0.125), (3, 0.25), (1, 0.125)];
+        assert_eq!(run(0.0, true), [frame, vec![], vec![], vec![(5, 0.0)]]);
+        let mut negative = vec![vec![], vec![(1, -1.0)]];
+        let error = model.weight_frames_by_phones(&mut negative, &[1], 0.5).unwrap_err();
+        assert_eq!(error.to_string(), "frame 1");
+        assert!(model.weight_phones(&mut vec![vec![(7, 1.0)]], &[1], 0.5).is_err());
     }
 
     #[test]

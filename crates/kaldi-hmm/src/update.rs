@@ -52,6 +52,19 @@ impl TransitionCounts {
         TransitionCounts(vec![0.0; model.num_transition_ids() + 1])
     }
 
+    /// Takes counts as files have them: one for each transition-id, after a first element that means nothing. An error for
+    /// another number of them.
+    pub fn from_values(model: &TransitionModel, counts: Vec<f64>) -> Result<TransitionCounts> {
+        let expected = model.num_transition_ids() + 1;
+        if counts.len() != expected {
+            return Err(Error::Value(format!(
+                "expected {expected} counts (one a transition-id and one more), found {}",
+                counts.len()
+            )));
+        }
+        Ok(TransitionCounts(counts))
+    }
+
     pub fn add(&mut self, id: TransitionId, weight: f64) {
         self.0[id.get()] += weight;
     }
@@ -202,6 +215,15 @@ mod tests {
         assert_eq!((report.count, report.num_floored, report.num_skipped), (18.0, 1, 0));
         let improvement = 6.0 * 1.5f32.ln() + 2.0 * 0.5f32.ln() + 10.0 * (stays / 0.5).ln();
         assert!((report.improvement - improvement).abs() < 1e-5, "{report:?}");
+    }
+
+    #[test]
+    fn counts_of_files() {
+        let model = model();
+        let values = vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(TransitionCounts::from_values(&model, values.clone()).unwrap().as_slice(), values);
+        let error = TransitionCounts::from_values(&model, vec![0.0; 5]).unwrap_err().to_string();
+        assert!(error.contains("expected 6 counts"), "{error}");
     }
 
     #[test]

@@ -325,7 +325,7 @@ impl KaldiWriter {
     }
 
     /// A size as the 32-bit count that Kaldi's formats use.
-    pub(crate) fn count(&self, n: usize) -> Result<i32> {
+    pub fn count(&self, n: usize) -> Result<i32> {
         i32::try_from(n)
             .map_err(|_| IoError::Value(format!("{}: {n} elements are too many for the format", self.name)))
     }

@@ -12,6 +12,9 @@ pub enum Error {
     #[error(transparent)]
     Hmm(#[from] kaldi_hmm::Error),
 
+    #[error(transparent)]
+    Gmm(#[from] kaldi_gmm::Error),
+
     /// Statistics that do not fit together, or do not fit trees, questions or phones.
     #[error("{0}")]
     Stats(String),

@@ -3,9 +3,9 @@
 use crate::clusterable::Clusterable;
 use crate::error::{Error, Result};
 use crate::gauss::Gauss;
-use crate::gmm::{AmDiagGmm, DiagGmm};
 use crate::stats::{Part, TreeStats, by_leaf, convert_context, describe, sum, sum_normalizers};
 use crate::{Message, Report};
+use kaldi_gmm::{AmDiagGmm, DiagGmm};
 use kaldi_hmm::{ContextDependency, TransitionModel};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,28 @@ fn by_pdf<'a>(stats: &'a TreeStats<Gauss>, tree: &ContextDependency) -> Result<V
     let mut parts = by_leaf(&stats.all(), tree.to_pdf())?;
     parts.resize_with(tree.num_pdfs(), Vec::new);
     Ok(parts)
+}
+
+/// The Gaussian of statistics, with variances of at least `var_floor`.
+fn gaussian(stats: &Gauss, var_floor: f32) -> Result<DiagGmm> {
+    let count = stats.normalizer();
+    if count.is_nan() || count <= 0.0 {
+        return Err(Error::stats("a Gaussian needs statistics with a count above 0"));
+    }
+    let scale = (1.0 / f64::from(count)) as f32;
+    let mean: Vec<f32> = stats.x().iter().map(|&x| x as f32 * scale).collect();
+    let squares = stats.x2().iter().map(|&x2| x2 as f32 * scale);
+    let inv_var: Vec<f32> = squares
+        .zip(&mean)
+        .map(|(square, mean)| {
+            let var = square + -1.0 * mean * mean;
+            1.0 / if var < var_floor { var_floor } else { var }
+        })
+        .collect();
+    if let Some(value) = inv_var.iter().find(|value| !(value.is_finite() && **value > 0.0)) {
+        return Err(Error::stats(format!("a Gaussian's variance cannot be 1 / {value}; raise the floor")));
+    }
+    Ok(DiagGmm::single(&mean, &inv_var)?)
 }
 
 /// A Gaussian for each leaf; a leaf without statistics gets that of all of them.
@@ -44,7 +66,7 @@ pub fn from_stats(
     let mut pdfs = Vec::new();
     for (pdf, sum) in sums.iter().enumerate() {
         let sum = sum.as_ref().unwrap_or(&all);
-        pdfs.push(DiagGmm::from_stats(sum, var_floor)?);
+        pdfs.push(gaussian(sum, var_floor)?);
         let count = sum.normalizer();
         if count < FEW_FRAMES {
             report(Message::Warning(format!(
@@ -54,7 +76,7 @@ pub fn from_stats(
             )));
         }
     }
-    AmDiagGmm::new(pdfs)
+    Ok(AmDiagGmm::new(pdfs)?)
 }
 
 /// Gives each leaf the mixture of that leaf of another model with which it shares most data. A leaf without
@@ -91,7 +113,7 @@ pub fn from_other_model(
         report(Message::Warning(format!("Leaf {pdf} of new tree has no stats.")));
     }
     let all = sum(&stats.all()).ok_or_else(|| Error::stats("there are no statistics"))?;
-    let all = DiagGmm::from_stats(&all, var_floor)?;
+    let all = gaussian(&all, var_floor)?;
     let mut pdfs = Vec::new();
     for (pdf, part) in parts.iter().enumerate() {
         let mut counts: BTreeMap<i32, f32> = BTreeMap::new();
@@ -123,7 +145,7 @@ pub fn from_other_model(
             }
         });
     }
-    AmDiagGmm::new(pdfs)
+    Ok(AmDiagGmm::new(pdfs)?)
 }
 
 /// How many frames each leaf has.
@@ -131,50 +153,24 @@ pub fn occupancies(stats: &TreeStats<Gauss>, tree: &ContextDependency) -> Result
     Ok(by_pdf(stats, tree)?.iter().map(|part| sum_normalizers(part)).collect())
 }
 
-/// Mean and inverse variance of all frames of features that have been added.
-pub struct GlobalMean {
-    count: f64,
-    sum: Vec<f64>,
-    sum_of_squares: Vec<f64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl GlobalMean {
-    pub fn new(dim: usize) -> GlobalMean {
-        GlobalMean { count: 0.0, sum: vec![0.0; dim], sum_of_squares: vec![0.0; dim] }
-    }
-
-    /// An error if the frame's dimension is another one.
-    pub fn add(&mut self, frame: &[f64]) -> Result<()> {
-        if frame.len() != self.sum.len() {
-            return Err(Error::stats(format!(
-                "the features have {} columns, expected {}",
-                frame.len(),
-                self.sum.len()
-            )));
+    #[test]
+    fn a_gaussian_of_vectors() {
+        let mut stats = Gauss::new(2, 0.01);
+        for frame in [[1.0, 5.0], [3.0, 5.0]] {
+            stats.add_frame(&frame);
         }
-        self.count += 1.0;
-        for ((sum, squares), value) in self.sum.iter_mut().zip(&mut self.sum_of_squares).zip(frame) {
-            *squares += value * value;
-            *sum += value;
-        }
-        Ok(())
-    }
-
-    /// A Gaussian with that mean and variance. An error if there were no frames, or an element never changed.
-    pub fn gaussian(self) -> Result<DiagGmm> {
-        if self.count == 0.0 {
-            return Err(Error::stats("no features were seen."));
-        }
-        let scale = 1.0 / self.count;
-        let mean: Vec<f64> = self.sum.iter().map(|sum| sum * scale).collect();
-        let mut inv_var = Vec::new();
-        for (d, (square, mean)) in self.sum_of_squares.iter().zip(&mean).enumerate() {
-            let var = square * scale - mean * mean;
-            if var.is_nan() || var <= 0.0 {
-                return Err(Error::stats(format!("bad variance: {var} in dimension {d} of the features")));
-            }
-            inv_var.push((1.0 / var) as f32);
-        }
-        DiagGmm::single(&mean.iter().map(|&mean| mean as f32).collect::<Vec<_>>(), &inv_var)
+        // Means 2 and 5, variances 1 and the floor.
+        let gmm = gaussian(&stats, 0.5).unwrap();
+        assert_eq!((gmm.dim(), gmm.num_gauss()), (2, 1));
+        assert_eq!(
+            (gmm.inv_vars().data.clone(), gmm.means_invvars().data.clone()),
+            (vec![1.0, 2.0], vec![2.0, 10.0])
+        );
+        assert!(gaussian(&stats, 0.0).is_err());
+        assert!(gaussian(&Gauss::new(2, 0.01), 0.5).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! Phonetic decision trees from data (Kaldi's `tree/` and what of `gmm/` a tree's first model needs).
+//! Phonetic decision trees from data (Kaldi's `tree/`).
 //!
 //! [`accumulate`] sums features up by phones in context: [`stats::TreeStats`]. [`automatic`] clusters phones into
 //! [`questions`] with the algorithms in [`cluster`]. [`build`] splits the leaves of a [`stub`] by the questions that raise
-//! the likelihood most, and merges those leaves that differ least. [`gmm`] gives each leaf a Gaussian. Results are those
+//! the likelihood most, and merges those leaves that differ least. [`init`] gives each leaf a Gaussian. Results are those
 //! of the reference, bit by bit, where it does not depend on addresses in memory.
 
 pub mod accumulate;
@@ -12,7 +12,6 @@ pub mod cluster;
 pub mod clusterable;
 pub mod error;
 pub mod gauss;
-pub mod gmm;
 pub mod init;
 mod leaves;
 pub mod phone_sets;

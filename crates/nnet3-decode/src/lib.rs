@@ -2,12 +2,14 @@
 //!
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
 //! - [`decoder`]: the searches that make them.
+//! - [`acoustic`]: new acoustic costs.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
 //! - [`compose`], [`combine`], [`difference`], [`expansion`], [`cover`], [`equivalence`]: operations on one or two lattices.
 //! - [`rescore`], [`rescore_pruned`]: other language models.
 //! - [`accuracy`]: expected frame accuracies for discriminative training. [`pronunciation`]: words, phones and their frames.
 
 pub mod accuracy;
+pub mod acoustic;
 pub mod align;
 pub mod combine;
 pub mod compose;

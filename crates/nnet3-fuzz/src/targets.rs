@@ -4,6 +4,7 @@ mod chain;
 mod decoding;
 mod export;
 mod features;
+mod gaussians;
 mod graphs;
 mod learning;
 mod online;
@@ -121,7 +122,31 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "tree-stats", read: trees::read_stats, corpus: trees::corpus_stats, memory: SMALL },
     Target { name: "questions", read: trees::read_questions, corpus: trees::corpus_questions, memory: SMALL },
-    Target { name: "mixtures", read: trees::read_mixtures, corpus: trees::corpus_mixtures, memory: SMALL },
+    Target {
+        name: "mixtures",
+        read: gaussians::read_mixtures,
+        corpus: gaussians::corpus_mixtures,
+        memory: SMALL,
+    },
+    Target {
+        name: "gaussian-stats",
+        read: gaussians::read_stats,
+        corpus: gaussians::corpus_stats,
+        memory: SMALL,
+    },
+    Target { name: "mllt-stats", read: gaussians::read_mllt, corpus: gaussians::corpus_mllt, memory: SMALL },
+    Target {
+        name: "basis-stats",
+        read: gaussians::read_basis_stats,
+        corpus: gaussians::corpus_basis_stats,
+        memory: SMALL,
+    },
+    Target {
+        name: "fmllr-basis",
+        read: gaussians::read_basis,
+        corpus: gaussians::corpus_basis,
+        memory: SMALL,
+    },
     Target { name: "phone-lists", read: trees::read_phones, corpus: trees::corpus_phones, memory: LARGE },
     Target {
         name: "ivector-extractors",

@@ -1,6 +1,6 @@
 //! `gmm-info`: prints the sizes of a Gaussian model.
 
-use nnet3::trees;
+use nnet3::gaussians;
 use std::io::Write;
 /// Write to standard output various properties of GMM-based model.
 #[derive(clap::Parser)]
@@ -10,7 +10,7 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> anyhow::Result<u8> {
-    let (transitions, mixtures) = trees::read_model(&options.model_in)?;
+    let (transitions, mixtures) = gaussians::read_model(&options.model_in)?;
     let mut out = kaldi_io::StandardOutput::open()?;
     writeln!(out, "number of phones {}", transitions.topology().phones().len())?;
     writeln!(out, "number of pdfs {}", transitions.num_pdfs())?;

@@ -1,8 +1,8 @@
 //! `gmm-init-biphone`: makes a tree of all pairs of phones and a model with one Gaussian a leaf.
 
+use kaldi_gmm::DiagGmm;
 use kaldi_hmm::HmmTopology;
 use kaldi_io::read_object;
-use kaldi_tree::gmm::DiagGmm;
 use kaldi_tree::phone_sets::{parse_phones, read_counts, read_sets};
 use kaldi_tree::stub::full_biphone;
 use nnet3::{messages, trees};

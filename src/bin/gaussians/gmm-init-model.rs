@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use kaldi_hmm::{ContextDependency, HmmTopology};
 use kaldi_io::{KaldiWriter, read_object, write_vector};
 use kaldi_tree::init;
-use nnet3::{messages, trees};
+use nnet3::{gaussians, messages, trees};
 /// Initialize GMM from decision tree and tree stats.
 #[derive(clap::Parser)]
 #[command(
@@ -39,7 +39,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
     let mixtures = match &options.old[..] {
         [] => init::from_stats(&stats, &tree, &transitions, var_floor, &mut trees::print),
         [old_tree, old_model] => {
-            let (old_tree, (_, old_model)) = (read_object(old_tree)?, trees::read_model(old_model)?);
+            let (old_tree, (_, old_model)) = (read_object(old_tree)?, gaussians::read_model(old_model)?);
             init::from_other_model(&stats, &tree, &old_tree, &old_model, var_floor, &mut trees::print)
         }
         _ => bail!("an old tree needs an old model after it"),
@@ -50,7 +50,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         write_vector(&mut w, &init::occupancies(&stats, &tree)?)?;
         w.finish()?;
     }
-    trees::write_model(&options.model_out, options.binary, &transitions, &mixtures)?;
+    gaussians::write_model(&options.model_out, options.binary, &transitions, &mixtures)?;
     messages::log("Wrote model.");
     Ok(0)
 }

@@ -1,14 +1,15 @@
 //! `gmm-init-mono`: makes a tree without context and a model with one Gaussian a leaf.
 
+use kaldi_gmm::DiagGmm;
+use kaldi_gmm::global::GlobalMean;
 use kaldi_hmm::HmmTopology;
 use kaldi_io::holder::DoubleMatrixHolder;
 use kaldi_io::read_object;
-use kaldi_tree::gmm::DiagGmm;
-use kaldi_tree::init::GlobalMean;
 use kaldi_tree::phone_sets::read_sets;
 use kaldi_tree::stub::monophone;
 use nnet3::{tables, trees};
-use nnet3_core::c_rand::{self, CRand};
+use nnet3_core::c_rand::CRand;
+
 /// Initialize monophone GMM.
 #[derive(clap::Parser)]
 #[command(after_help = "e.g.:\n gmm-init-mono topo 39 mono.mdl mono.tree")]
@@ -41,13 +42,6 @@ fn global_gaussian(features: &str, dim: usize) -> anyhow::Result<DiagGmm> {
     Ok(mean.gaussian()?)
 }
 
-/// A normally distributed number (Box-Muller).
-fn gauss(generator: &mut CRand) -> f32 {
-    let mut uniform = || ((f64::from(generator.next()) + 1.0) / (f64::from(c_rand::MAX) + 2.0)) as f32;
-    let radius = (-2.0 * uniform().ln()).sqrt();
-    radius * ((2.0 * std::f64::consts::PI * f64::from(uniform())) as f32).cos()
-}
-
 pub fn run(options: Options) -> anyhow::Result<u8> {
     let dim = trees::parse_dim(&options.dim)?;
     let topology: HmmTopology = read_object(&options.topology_in)?;
@@ -63,7 +57,7 @@ pub fn run(options: Options) -> anyhow::Result<u8> {
         if options.perturb_factor == 0.0 {
             return Ok(());
         }
-        gmm.perturb(options.perturb_factor, &mut || gauss(&mut generator))
+        gmm.perturb(options.perturb_factor, &mut || generator.next())
     })?;
     Ok(0)
 }

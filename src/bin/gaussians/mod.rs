@@ -1,3 +1,5 @@
-//! Gaussian models: initial models and their sizes.
+//! Gaussian models: initial models, statistics, estimates, numbers of Gaussians.
+
+mod mixing;
 
 include!(concat!(env!("OUT_DIR"), "/gaussians.rs"));

@@ -9,7 +9,7 @@ use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::log::{Site, num};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::align::{add_transition_costs, careful_graph};
-use nnet3_decode::decoder::{MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable};
+use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable};
 
 use crate::recognition::decoding::usable;
 use nnet3::lattices;
@@ -35,6 +35,19 @@ pub struct AlignOptions {
     /// Scale of self-loop versus non-self-loop log probs [relative to acoustics]
     #[arg(long, default_value_t = 1.0)]
     pub self_loop_scale: f32,
+}
+
+impl AlignOptions {
+    /// An error for beams that make no sense.
+    fn check(&self) -> Result<()> {
+        let (beam, retry) = (self.beam, self.retry_beam);
+        // (What is not a number is above nothing.)
+        let sensible = beam > 0.0 && (retry == 0.0 || retry > beam);
+        if !sensible {
+            bail!("Beams do not make sense: beam {beam}, retry-beam {retry}");
+        }
+        Ok(())
+    }
 }
 
 /// The tables that are written, and counts.
@@ -65,12 +78,6 @@ impl<'a> Aligner<'a> {
         acoustic_scale: f32,
         (alignments, scores, frames): (&str, Option<&String>, Option<&String>),
     ) -> Result<Aligner<'a>> {
-        let (beam, retry) = (options.beam, options.retry_beam);
-        // (What is not a number is above nothing.)
-        let sensible = beam > 0.0 && (retry == 0.0 || retry > beam);
-        if !sensible {
-            bail!("Beams do not make sense: beam {beam}, retry-beam {retry}");
-        }
         if acoustic_scale == 0.0 || !acoustic_scale.is_finite() {
             bail!("--acoustic-scale={acoustic_scale}: expected a number other than 0");
         }
@@ -98,7 +105,7 @@ impl<'a> Aligner<'a> {
     }
 
     /// Aligns an utterance with a graph, and writes what comes of it. `scale` multiplies the log-likelihoods before.
-    pub fn align(&mut self, key: &str, mut fst: Fst, loglikes: DenseMatrix<f32>, scale: f32) -> Result<()> {
+    pub fn align(&mut self, key: &str, fst: Fst, loglikes: DenseMatrix<f32>, scale: f32) -> Result<()> {
         let loglikes = match usable(key, loglikes) {
             Ok(loglikes) => loglikes,
             Err(reason) => {
@@ -106,13 +113,25 @@ impl<'a> Aligner<'a> {
                 return Ok(());
             }
         };
+        let pdfs = std::mem::take(&mut self.pdfs);
+        let aligned = match MatrixDecodable::new(&loglikes, &pdfs, scale) {
+            Ok(decodable) => self.align_with(key, fst, &decodable),
+            Err(error) => Err(error.into()),
+        };
+        self.pdfs = pdfs;
+        aligned
+    }
+
+    /// Does what [`align`](Self::align) does, with log-likelihoods from anywhere.
+    pub fn align_with(&mut self, key: &str, mut fst: Fst, decodable: &impl Decodable) -> Result<()> {
+        self.options.check()?;
         if fst.start.is_none() {
             kaldi_warn!(UTTERANCE, "Empty decoding graph for {key}");
             self.failed += 1;
             return Ok(());
         }
-        let decodable = MatrixDecodable::new(&loglikes, &self.pdfs, scale)?;
-        let (path, retried) = match self.search(key, &mut fst, &decodable) {
+        let num_frames = decodable.num_frames();
+        let (path, retried) = match self.search(key, &mut fst, decodable) {
             Ok(found) => found,
             Err(error) => {
                 self.fail(&format!("{key}: {error}"));
@@ -121,7 +140,7 @@ impl<'a> Aligner<'a> {
         };
         self.retried += u64::from(retried);
         let Some(path) = path else {
-            kaldi_warn!(UTTERANCE, "Did not successfully decode file {key}, len = {}", loglikes.rows);
+            kaldi_warn!(UTTERANCE, "Did not successfully decode file {key}, len = {num_frames}");
             self.failed += 1;
             return Ok(());
         };
@@ -131,7 +150,7 @@ impl<'a> Aligner<'a> {
         let frames = path.acoustic.iter().map(|cost| -cost / self.acoustic_scale).collect();
         lattices::write(&mut self.frames_out, key, &frames)?;
         self.done += 1;
-        self.frames += loglikes.rows;
+        self.frames += num_frames;
         self.log_likelihood += score / f64::from(self.acoustic_scale);
         Ok(())
     }
@@ -141,7 +160,7 @@ impl<'a> Aligner<'a> {
         &self,
         key: &str,
         fst: &mut Fst,
-        decodable: &MatrixDecodable,
+        decodable: &impl Decodable,
     ) -> nnet3_decode::Result<(Option<ViterbiPath>, bool)> {
         let AlignOptions { beam, retry_beam, careful, transition_scale, self_loop_scale } = *self.options;
         add_transition_costs(fst, self.model, transition_scale, self_loop_scale)?;

@@ -12,7 +12,7 @@ use kaldi_io::log::{self, Site, num};
 use kaldi_io::symbols::SymbolTable;
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::{
-    Graph, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
+    Decodable, Graph, LatticeDecoder, MatrixDecodable, Pruning, SearchGraph, SearchOptions, decodable,
 };
 use nnet3_decode::determinize::{PhoneOptions, Report, determinize_phones};
 use nnet3_decode::path::{self, Linear};
@@ -89,6 +89,28 @@ pub struct SearchArgs {
     pub minimize: bool,
 }
 
+impl Default for SearchArgs {
+    fn default() -> SearchArgs {
+        SearchArgs {
+            beam: 16.0,
+            max_active: i32::MAX as usize,
+            min_active: 200,
+            lattice_beam: 10.0,
+            prune_interval: 25,
+            determinize_lattice: true,
+            beam_delta: 0.5,
+            hash_ratio: 2.0,
+            memory_pool_tokens_block_size: 256,
+            memory_pool_links_block_size: 256,
+            delta: nnet3_decode::weight::DELTA,
+            max_mem: 50_000_000,
+            phone_determinize: true,
+            word_determinize: true,
+            minimize: false,
+        }
+    }
+}
+
 impl SearchArgs {
     pub fn options(&self) -> SearchOptions {
         SearchOptions {
@@ -149,6 +171,13 @@ pub struct Searched {
     /// The frame after which no path was left.
     lost_at: Option<usize>,
     result: std::result::Result<Found, Failure>,
+}
+
+impl Searched {
+    /// An utterance that cannot be searched, and why.
+    pub fn not_searched(key: String, reason: String) -> Searched {
+        Searched { key, frames: 0, lost_at: None, result: Err(Failure::NoInput(reason)) }
+    }
 }
 
 /// All paths that were kept.
@@ -215,6 +244,11 @@ impl<'a> Decoding<'a> {
         Ok(Decoder { decoding: self, search, shared })
     }
 
+    /// The pdf of each transition-id; the first element is not used.
+    pub fn pdfs(&self) -> &[u32] {
+        &self.pdfs
+    }
+
     /// The graph for all utterances, checked; `None` if the argument of the program is a table of graphs.
     pub fn graph(&self, rxfilename: &str) -> Result<Option<SharedGraph>> {
         if tables::is_input(rxfilename) {
@@ -234,7 +268,7 @@ impl<'a> Decoding<'a> {
     fn search(
         &self,
         decoder: &mut LatticeDecoder<impl Graph>,
-        decodable: &MatrixDecodable,
+        decodable: &impl Decodable,
     ) -> Result<(std::result::Result<Found, Failure>, Option<usize>)> {
         let result = match decoder.decode(decodable) {
             Ok(true) if decoder.reached_final() || self.options.allow_partial => decoder
@@ -305,32 +339,39 @@ impl Decoder<'_> {
         loglikes: std::result::Result<DenseMatrix<f32>, String>,
         scale: f32,
     ) -> Result<Searched> {
-        let failed = |key, reason| Searched { key, frames: 0, lost_at: None, result: Err(reason) };
         let loglikes = match loglikes.and_then(|loglikes| usable(&key, loglikes)) {
             Ok(loglikes) => loglikes,
-            Err(reason) => return Ok(failed(key, Failure::NoInput(reason))),
+            Err(reason) => return Ok(Searched::not_searched(key, reason)),
         };
-        let Decoding { model, pdfs, .. } = self.decoding;
-        let decodable =
-            MatrixDecodable::new(&loglikes, pdfs, scale).with_context(|| format!("key '{key}'"))?;
-        let own =
-            graph.map(|graph| SearchGraph::new((&graph).into(), model.num_transition_ids())).transpose();
-        let own = match own {
+        let decodable = MatrixDecodable::new(&loglikes, &self.decoding.pdfs, scale);
+        let decodable = decodable.with_context(|| format!("key '{key}'"))?;
+        self.search_with(key, graph, &decodable)
+    }
+
+    /// Does what [`search`](Self::search) does, with log-likelihoods from anywhere.
+    pub fn search_with(
+        &mut self,
+        key: String,
+        graph: Option<Fst>,
+        decodable: &impl Decodable,
+    ) -> Result<Searched> {
+        let num_ids = self.decoding.model.num_transition_ids();
+        let own = match graph.map(|graph| SearchGraph::new((&graph).into(), num_ids)).transpose() {
             Ok(own) => own,
             Err(error) => {
                 let reason = format!("Not decoding utterance {key}: {error}");
-                return Ok(failed(key, Failure::NoInput(reason)));
+                return Ok(Searched::not_searched(key, reason));
             }
         };
         let (result, lost_at) = match (&own, &mut self.shared) {
             (Some(own), _) => {
-                self.decoding.search(&mut LatticeDecoder::new(own.unvisited(), self.search)?, &decodable)?
+                self.decoding.search(&mut LatticeDecoder::new(own.unvisited(), self.search)?, decodable)?
             }
-            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, &decodable)?,
-            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, &decodable)?,
+            (None, Some(SharedDecoder::Whole(decoder))) => self.decoding.search(decoder, decodable)?,
+            (None, Some(SharedDecoder::Pair(decoder))) => self.decoding.search(decoder, decodable)?,
             (None, None) => bail!("utterance {key} has no graph"),
         };
-        Ok(Searched { key, frames: loglikes.rows, lost_at, result })
+        Ok(Searched { key, frames: decodable.num_frames(), lost_at, result })
     }
 }
 

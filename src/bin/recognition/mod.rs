@@ -3,10 +3,13 @@
 mod aligning;
 mod decoders;
 mod decoding;
+mod equal_alignment;
+mod gaussians;
 mod ivectors;
 mod online;
 mod options;
 mod search_graph;
 mod transcribe;
+mod viterbi;
 
 include!(concat!(env!("OUT_DIR"), "/recognition.rs"));

@@ -4,9 +4,9 @@ use std::num::NonZero;
 
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::{OnlineCmvnOptions, OnlineCmvnState};
+use kaldi_gmm::DiagGmm;
 use kaldi_io::object::read_matrix;
 use kaldi_io::{DenseMatrix, KaldiObject, read_object};
-use kaldi_tree::gmm::DiagGmm;
 
 use super::extractor::{IvectorExtractor, IvectorTerms};
 use super::select::GaussianSelector;

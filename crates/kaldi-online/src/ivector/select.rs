@@ -1,6 +1,6 @@
 //! Which Gaussians of a mixture a frame belongs to (`VectorToPosteriorEntry` of `hmm/posterior.cc`).
 
-use kaldi_tree::gmm::DiagGmm;
+use kaldi_gmm::DiagGmm;
 
 use super::stats::FramePosteriors;
 use crate::error::{Error, Result};

@@ -3,9 +3,9 @@ use std::num::NonZero;
 use kaldi_feat::cmvn::CmvnStats;
 use kaldi_feat::online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
 use kaldi_feat::{frames, transform};
+use kaldi_gmm::DiagGmm;
 use kaldi_io::testing::from_text;
 use kaldi_io::{DenseMatrix, KaldiObject, write_object};
-use kaldi_tree::gmm::DiagGmm;
 use nalgebra::{DMatrix, DVector};
 
 use super::*;

@@ -57,6 +57,21 @@ impl<'g> ViterbiDecoder<'g> {
 
     /// The best of the paths that end in a final state, if there is one.
     pub fn decode(&mut self, decodable: &impl Decodable) -> Result<Option<ViterbiPath>> {
+        self.search(decodable)?;
+        self.best_path(true)
+    }
+
+    /// The best of the paths that end in a final state, or else of all paths; true in the first case. `None` if no path is
+    /// left.
+    pub fn decode_partial(&mut self, decodable: &impl Decodable) -> Result<Option<(ViterbiPath, bool)>> {
+        self.search(decodable)?;
+        Ok(match self.best_path(true)? {
+            Some(path) => Some((path, true)),
+            None => self.best_path(false)?.map(|path| (path, false)),
+        })
+    }
+
+    fn search(&mut self, decodable: &impl Decodable) -> Result<()> {
         let start = self.graph.start().ok_or(Error::EmptyGraph)?;
         self.tokens.clear();
         self.active.clear();
@@ -71,7 +86,7 @@ impl<'g> ViterbiDecoder<'g> {
             self.graph.check(false)?;
         }
         self.graph.check(true)?;
-        self.best_path()
+        Ok(())
     }
 
     fn process_emitting(
@@ -148,10 +163,11 @@ impl<'g> ViterbiDecoder<'g> {
         Ok(())
     }
 
-    fn best_path(&self) -> Result<Option<ViterbiPath>> {
+    /// The best path of those that end in final states, or of all, which then cost nothing to end.
+    fn best_path(&self, must_end: bool) -> Result<Option<ViterbiPath>> {
         let (mut best, mut best_cost) = (None, f64::INFINITY);
         for Active { state, value: token, .. } in self.active.iter() {
-            let ending = self.graph.final_cost(state)?;
+            let ending = if must_end { self.graph.final_cost(state)? } else { 0.0 };
             let cost = self.tokens[token as usize].cost + f64::from(ending);
             if cost < best_cost {
                 (best, best_cost) = (Some((token, ending)), cost);

@@ -1,9 +1,8 @@
-//! What trees are made from, and models of Gaussians.
+//! What trees are made from.
 
 use super::{both, reader};
 use kaldi_io::{KaldiObject, KaldiWriter};
 use kaldi_tree::gauss::Gauss;
-use kaldi_tree::gmm::{AmDiagGmm, DiagGmm};
 use kaldi_tree::phone_sets::{PhoneMap, read_counts, read_lists, read_roots, read_sets};
 use kaldi_tree::questions::{Questions, QuestionsForKey};
 use kaldi_tree::scalar::Scalar;
@@ -75,16 +74,6 @@ pub fn corpus_questions() -> Vec<Vec<u8>> {
     questions.set(-1, QuestionsForKey { sets: vec![vec![0], vec![0, 1]], refine });
     questions.set(0, QuestionsForKey { sets: vec![vec![1, 2, 3], vec![]], refine });
     both(|w| questions.write(w).expect("in memory"))
-}
-
-pub fn read_mixtures(input: &[u8]) {
-    read_and_write::<AmDiagGmm>(input);
-}
-
-pub fn corpus_mixtures() -> Vec<Vec<u8>> {
-    let gmm = |mean: f32| DiagGmm::single(&[mean, 1.0], &[1.0, 0.5]).expect("a Gaussian");
-    let model = AmDiagGmm::new(vec![gmm(0.5), gmm(-2.0)]).expect("a model");
-    both(|w| model.write(w).expect("in memory"))
 }
 
 /// The text files of sets of phones, roots, maps and counts.

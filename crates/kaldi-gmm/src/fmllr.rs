@@ -1,0 +1,246 @@
+//! Statistics for linear transforms of a speaker's features (`transform/fmllr-diag-gmm.cc`), and their objective function.
+
+use nalgebra::DMatrix;
+
+use crate::error::{Error, Result};
+use crate::gmm::DiagGmm;
+use crate::model::AmDiagGmm;
+use crate::outer::OuterSums;
+use crate::stats::Accumulator;
+use kaldi_io::{DenseMatrix, GaussPost, Posterior};
+
+/// With x⁺ = (x, 1): the count β = Σ γ, K = Σ γ m x⁺ᵀ and, for each dimension d, G_d = Σ γ v_d x⁺x⁺ᵀ, over frames x and Gaussians
+/// with posterior γ, mean over variance m and inverse variance v.
+pub struct FmllrStats {
+    dim: usize,
+    pub(crate) count: f64,
+    /// K: a row for each dimension.
+    pub(crate) linear: DMatrix<f64>,
+    pub(crate) quadratic: OuterSums,
+    frame: PendingFrame,
+    accumulator: Accumulator,
+}
+
+/// Sums of one frame in single precision. It is added when the next frame comes.
+#[derive(Debug, Default)]
+struct PendingFrame {
+    values: Vec<f32>,
+    count: f32,
+    /// Σ γ m.
+    means: Vec<f32>,
+    /// Σ γ v.
+    inv_vars: Vec<f32>,
+}
+
+impl FmllrStats {
+    pub fn new(dim: usize) -> FmllrStats {
+        FmllrStats {
+            dim,
+            count: 0.0,
+            linear: DMatrix::zeros(dim, dim + 1),
+            quadratic: OuterSums::new(dim, dim + 1),
+            frame: PendingFrame::default(),
+            accumulator: Accumulator::default(),
+        }
+    }
+
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+    /// β of the frames that have been added, the last one not included before [`commit`](Self::commit).
+    pub fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// Adds a frame with the posteriors of a mixture's Gaussians. Consecutive equal frames are added as one.
+    pub fn add(&mut self, gmm: &DiagGmm, frame: &[f32], posteriors: &[f32]) {
+        if self.frame.values != frame {
+            self.commit();
+            self.frame.values.clear();
+            self.frame.values.extend_from_slice(frame);
+        }
+        let pending = &mut self.frame;
+        for (g, &posterior) in posteriors.iter().enumerate().filter(|(_, posterior)| **posterior != 0.0) {
+            pending.count += posterior;
+            let add = |sums: &mut [f32], row: &[f32]| {
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += posterior * x)
+            };
+            add(&mut pending.means, gmm.means_invvars().row(g));
+            add(&mut pending.inv_vars, gmm.inv_vars().row(g));
+        }
+    }
+
+    /// Adds the last frame to the sums.
+    pub fn commit(&mut self) {
+        let PendingFrame { values, count, means, inv_vars } = &mut self.frame;
+        if *count != 0.0 {
+            let extended: Vec<f64> = values.iter().map(|&x| f64::from(x)).chain([1.0]).collect();
+            self.count += f64::from(*count);
+            for (column, &x) in extended.iter().enumerate() {
+                let sums = self.linear.column_mut(column);
+                sums.into_iter().zip(&*means).for_each(|(sum, &mean)| *sum += f64::from(mean) * x);
+            }
+            self.quadratic.add(inv_vars.iter().map(|&value| f64::from(value)), &extended);
+        }
+        values.clear();
+        *count = 0.0;
+        for sums in [means, inv_vars] {
+            sums.clear();
+            sums.resize(self.dim, 0.0);
+        }
+    }
+
+    /// Adds an utterance with weights of pdfs (see [`pdf_posterior`](crate::pdf_posterior)). An error for pdfs that the model
+    /// does not have, features of another dimension, and lengths that differ.
+    pub fn add_utterance(
+        &mut self,
+        model: &AmDiagGmm,
+        features: &DenseMatrix<f32>,
+        weights: &Posterior,
+    ) -> Result<()> {
+        check(self.dim, features, weights.len())?;
+        let mut accumulator = std::mem::take(&mut self.accumulator);
+        for (t, frame) in weights.iter().enumerate() {
+            for &(pdf, weight) in frame {
+                let gmm = model.pdf(pdf)?;
+                let (posteriors, _) = accumulator.posteriors(gmm, features.row(t), weight)?;
+                self.add(gmm, features.row(t), posteriors);
+            }
+        }
+        self.accumulator = accumulator;
+        Ok(())
+    }
+
+    /// Does what [`add_utterance`](Self::add_utterance) does, with posteriors of Gaussians.
+    pub fn add_gaussians(
+        &mut self,
+        model: &AmDiagGmm,
+        features: &DenseMatrix<f32>,
+        posteriors: &GaussPost,
+    ) -> Result<()> {
+        check(self.dim, features, posteriors.len())?;
+        for (t, frame) in posteriors.iter().enumerate() {
+            for (pdf, posteriors) in frame {
+                let gmm = model.pdf(*pdf)?;
+                if posteriors.len() != gmm.num_gauss() {
+                    return Err(Error::data(format!(
+                        "frame {t} has posteriors of {} Gaussians of pdf {pdf}, which has {}",
+                        posteriors.len(),
+                        gmm.num_gauss()
+                    )));
+                }
+                self.add(gmm, features.row(t), posteriors);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes β ln|det A| + tr(WᵀK) − ½ Σ_d w_d G_d w_dᵀ of a transform W = (A b).
+    pub(crate) fn objective(&mut self, transform: &DMatrix<f64>) -> f64 {
+        self.quadratic.flush();
+        let square = transform.columns(0, self.dim);
+        let log_determinant: f64 =
+            square.clone_owned().lu().u().diagonal().iter().map(|x| x.abs().ln()).sum();
+        let quadratic = (0..self.dim).map(|d| {
+            let row = transform.row(d).transpose();
+            row.dot(&self.quadratic.times(d, row.as_slice()))
+        });
+        self.count * log_determinant + transform.dot(&self.linear) - 0.5 * quadratic.sum::<f64>()
+    }
+
+    /// S: row d is w_d G_d.
+    pub(crate) fn quadratic_rows(&mut self, transform: &DMatrix<f64>) -> DMatrix<f64> {
+        self.quadratic.flush();
+        let mut out = DMatrix::zeros(self.dim, self.dim + 1);
+        for d in 0..self.dim {
+            let row = transform.row(d).transpose();
+            out.set_row(d, &self.quadratic.times(d, row.as_slice()).transpose());
+        }
+        out
+    }
+}
+
+fn check(dim: usize, features: &DenseMatrix<f32>, frames: usize) -> Result<()> {
+    if features.rows > 0 && features.cols != dim {
+        return Err(Error::data(format!("features have dimension {}, the model has {dim}", features.cols)));
+    }
+    if features.rows != frames {
+        return Err(Error::data(format!("Posterior vector has wrong size {frames} vs. {}", features.rows)));
+    }
+    Ok(())
+}
+
+/// The transform that changes nothing, (I 0).
+pub(crate) fn unit(dim: usize) -> DMatrix<f64> {
+    DMatrix::identity(dim, dim + 1)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::testing_models::{features, model};
+
+    /// Statistics of frames that a transform of the model's features would fit.
+    pub fn stats(frames: usize, dim: usize) -> (FmllrStats, AmDiagGmm, DenseMatrix<f32>, Posterior) {
+        let (model, features) = (model(3, 2, dim, 5), features(frames, dim, 6));
+        let weights: Posterior =
+            (0..frames).map(|t| vec![(t as i32 % 3, 0.75), (1 + t as i32 % 2, 0.25)]).collect();
+        let mut stats = FmllrStats::new(dim);
+        stats.add_utterance(&model, &features, &weights).unwrap();
+        (stats, model, features, weights)
+    }
+
+    #[test]
+    fn sums() {
+        let (mut stats, model, features, weights) = stats(50, 4);
+        assert!((stats.count() - 49.0).abs() < 1e-5, "the last frame waits");
+        stats.commit();
+        stats.commit();
+        stats.quadratic.flush();
+        assert!((stats.count() - 50.0).abs() < 1e-5);
+        let (mut linear, mut quadratic) = (DMatrix::<f64>::zeros(4, 5), vec![DMatrix::<f64>::zeros(5, 5); 4]);
+        let mut accumulator = Accumulator::default();
+        for (t, frame) in weights.iter().enumerate() {
+            let extended = nalgebra::DVector::from_iterator(
+                5,
+                features.row(t).iter().map(|&x| f64::from(x)).chain([1.0]),
+            );
+            for &(pdf, weight) in frame {
+                let gmm = model.pdf(pdf).unwrap();
+                let posteriors = accumulator.posteriors(gmm, features.row(t), weight).unwrap().0.to_vec();
+                for (g, &posterior) in posteriors.iter().enumerate() {
+                    for (d, quadratic) in quadratic.iter_mut().enumerate() {
+                        let mean = f64::from(posterior * gmm.means_invvars().row(g)[d]);
+                        let mut row = linear.row_mut(d);
+                        row += mean * extended.transpose();
+                        *quadratic += f64::from(posterior * gmm.inv_vars().row(g)[d])
+                            * &extended
+                            * extended.transpose();
+                    }
+                }
+            }
+        }
+        assert!((&stats.linear - linear).amax() < 1e-4);
+        assert!((0..4).all(|d| (stats.quadratic.get(d) - &quadratic[d]).amax() < 1e-4));
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        let (mut stats, model, features, mut weights) = stats(5, 4);
+        let mut error = |features: &DenseMatrix<f32>, weights: &Posterior| {
+            stats.add_utterance(&model, features, weights).unwrap_err().to_string()
+        };
+        assert!(error(&DenseMatrix::new(5, 3), &weights).contains("dimension 3"));
+        assert!(error(&DenseMatrix::new(4, 4), &weights).contains("wrong size 5 vs. 4"));
+        weights[2][0].0 = 3;
+        assert!(error(&features, &weights).contains("no pdf 3"));
+        let gaussians: GaussPost = vec![vec![(0, vec![1.0; 3])]; 5];
+        assert!(
+            stats
+                .add_gaussians(&model, &features, &gaussians)
+                .unwrap_err()
+                .to_string()
+                .contains("3 Gaussians")
+        );
+    }
+}

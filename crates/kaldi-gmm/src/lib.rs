@@ -1,0 +1,41 @@
+//! Mixtures of Gaussians with diagonal covariances (Kaldi's `gmm/` and what of `transform/` is estimated with them).
+//!
+//! - [`gmm`], [`model`]: a mixture, and a mixture for each pdf, with their files. [`likelihood`] computes with them.
+//! - [`stats`]: sums over frames for each Gaussian. [`pdf_posterior`](pdf_posterior()) says which pdfs a frame belongs to.
+//! - [`update`], [`resize`], [`sharing`], [`smooth`], [`global`]: estimates, numbers of Gaussians, first models.
+//! - [`mllt`], [`fmllr`], [`fmllr_update`], [`basis`]: linear transforms of features, for all speakers and for one.
+//!
+//! Models are in single precision, sums in double precision, as in the reference. What a user should know is part of
+//! results, or given to a function as a sentence; nothing is printed.
+
+pub mod basis;
+pub mod error;
+pub mod flags;
+pub mod fmllr;
+pub mod fmllr_update;
+pub mod global;
+pub mod gmm;
+pub mod likelihood;
+pub mod mllt;
+pub mod model;
+mod outer;
+mod pdf_posterior;
+mod products;
+pub mod random;
+pub mod resize;
+pub mod sharing;
+pub mod smooth;
+pub mod stats;
+#[cfg(test)]
+use kaldi_io::testing;
+#[cfg(test)]
+mod testing_models;
+pub mod update;
+
+pub use error::{Error, Result};
+pub use flags::Parts;
+pub use gmm::DiagGmm;
+pub use likelihood::Likelihoods;
+pub use model::AmDiagGmm;
+pub use pdf_posterior::pdf_posterior;
+pub use stats::{Accumulator, GmmStats, ModelStats};

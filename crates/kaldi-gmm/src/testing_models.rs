@@ -1,0 +1,44 @@
+//! Models and features of random numbers, for tests.
+
+use kaldi_io::{DenseMatrix, KaldiObject};
+
+use crate::gmm::DiagGmm;
+use crate::model::AmDiagGmm;
+use crate::testing::{from_binary, from_text};
+
+/// Numbers between −1 and 1.
+fn matrix(rows: usize, cols: usize, random: &mut fastrand::Rng) -> DenseMatrix<f32> {
+    DenseMatrix { rows, cols, data: (0..rows * cols).map(|_| 2.0 * random.f32() - 1.0).collect() }
+}
+
+pub fn features(frames: usize, dim: usize, seed: u64) -> DenseMatrix<f32> {
+    matrix(frames, dim, &mut fastrand::Rng::with_seed(seed))
+}
+
+/// A mixture with weights that sum to 1.
+pub fn mixture(components: usize, dim: usize, seed: u64) -> DiagGmm {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let means = matrix(components, dim, &mut random);
+    let mut inv_vars = matrix(components, dim, &mut random);
+    inv_vars.data.iter_mut().for_each(|value| *value += 1.5);
+    let weights: Vec<f32> = (0..components).map(|_| 0.2 + random.f32()).collect();
+    let sum: f32 = weights.iter().sum();
+    DiagGmm::new(weights.iter().map(|weight| weight / sum).collect(), means, inv_vars).unwrap()
+}
+
+pub fn model(pdfs: u64, components: usize, dim: usize, seed: u64) -> AmDiagGmm {
+    AmDiagGmm::new((0..pdfs).map(|pdf| mixture(components, dim, 100 * seed + pdf)).collect()).unwrap()
+}
+
+/// The text and the binary form of an object. What is written of an object that was read is the same.
+pub fn both_forms<T: KaldiObject>(object: &T) -> (String, Vec<u8>) {
+    let write = |object: &T, binary| {
+        let mut w = kaldi_io::KaldiWriter::in_memory(binary);
+        object.write(&mut w).unwrap();
+        w.into_bytes()
+    };
+    let (text, binary) = (String::from_utf8(write(object, false)).unwrap(), write(object, true));
+    assert_eq!(String::from_utf8(write(&from_text(&text).unwrap(), false)).unwrap(), text);
+    assert_eq!(write(&from_binary(&binary).unwrap(), true), binary);
+    (text, binary)
+}

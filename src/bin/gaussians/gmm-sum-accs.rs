@@ -1,0 +1,37 @@
+//! `gmm-sum-accs`: adds up statistics for training Gaussians.
+
+use anyhow::{Context, Result};
+use kaldi_gmm::ModelStats;
+use kaldi_io::log::num;
+use kaldi_io::{read_object, write_object};
+use nnet3::messages;
+
+/// Sum multiple accumulated stats files for GMM training.
+#[derive(clap::Parser)]
+#[command(after_help = "e.g.:\n gmm-sum-accs 1.acc 1.1.acc 1.2.acc")]
+pub struct Options {
+    /// Write output in binary mode
+    #[arg(long, default_value_t = true)]
+    binary: bool,
+    stats_out: String,
+    #[arg(value_name = "<stats-in1> <stats-in2> ...", num_args = 1.., required = true)]
+    stats_in: Vec<String>,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let mut sum: ModelStats = read_object(&options.stats_in[0])?;
+    for file in &options.stats_in[1..] {
+        let stats: ModelStats = read_object(file)?;
+        sum.merge(&stats).with_context(|| file.clone())?;
+    }
+    write_object(&options.stats_out, options.binary, &sum)?;
+    messages::log(&format!(
+        "Summed {} stats, total count {}, avg like/frame {}",
+        options.stats_in.len(),
+        num(sum.frames),
+        num(sum.log_likelihood / sum.frames)
+    ));
+    messages::log(&format!("Total count of stats is {}", num(sum.total())));
+    messages::log(&format!("Written stats to {}", options.stats_out));
+    Ok(0)
+}

@@ -1,0 +1,122 @@
+//! Gaussian models in decoders and aligners.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use kaldi_gmm::{AmDiagGmm, Likelihoods};
+use kaldi_hmm::TransitionModel;
+use kaldi_io::DenseMatrix;
+use kaldi_io::log::Site;
+use nnet3::gaussians;
+use nnet3::utterances::{Utterance, Utterances};
+use nnet3_decode::decoder::Decodable;
+
+use crate::recognition::decoders::{Results, Tables};
+use crate::recognition::decoding::{Decoder, Decoding, LatticeOptions, Outputs, Searched, Timing};
+use crate::recognition::search_graph::SharedGraph;
+
+/// Log-likelihoods of an utterance by a Gaussian model, computed where the search asks for them.
+pub struct GaussianDecodable<'a> {
+    likelihoods: Likelihoods<'a>,
+    /// The pdf of each transition-id; the first element is not used.
+    pdfs: &'a [u32],
+    scale: f32,
+}
+
+impl<'a> GaussianDecodable<'a> {
+    /// `scale` multiplies log-likelihoods. Terms of mixtures below the best by more than `prune`, if that is above 0, are
+    /// left out. The inner error is a reason to leave the utterance out; the outer one is for features of another dimension.
+    pub fn new(
+        model: &'a AmDiagGmm,
+        features: &DenseMatrix<f32>,
+        pdfs: &'a [u32],
+        (scale, prune): (f32, f32),
+    ) -> Result<std::result::Result<Self, String>> {
+        model.check_features(features)?;
+        Ok(Likelihoods::new(model, features)
+            .map(|likelihoods| GaussianDecodable { likelihoods: likelihoods.pruned(prune), pdfs, scale })
+            .map_err(|error| error.to_string()))
+    }
+}
+
+impl Decodable for GaussianDecodable<'_> {
+    fn num_frames(&self) -> usize {
+        self.likelihoods.num_frames()
+    }
+
+    fn frame(&self, frame: usize) -> impl Fn(i32) -> f32 {
+        move |id| self.scale * self.likelihoods.get(frame, self.pdfs[id as usize] as usize)
+    }
+}
+
+/// A model, and how its log-likelihoods are used by a decoder.
+pub struct Acoustics {
+    pub transitions: TransitionModel,
+    mixtures: AmDiagGmm,
+    acoustic_scale: f32,
+    /// See [`GaussianDecodable::new`].
+    pub prune: f32,
+}
+
+impl Acoustics {
+    pub fn read(rxfilename: &str, acoustic_scale: f32) -> Result<Acoustics> {
+        let (transitions, mixtures) = gaussians::read_model(rxfilename)?;
+        Ok(Acoustics { transitions, mixtures, acoustic_scale, prune: 0.0 })
+    }
+
+    /// Searches for the paths of an utterance.
+    pub fn search(&self, decoder: &mut Decoder<'_>, pdfs: &[u32], utterance: Utterance) -> Result<Searched> {
+        let Utterance { key, graph, features } = utterance;
+        let features = match features {
+            Ok(features) if features.rows > 0 => features,
+            Ok(_) => return Ok(Searched::not_searched(key.clone(), format!("Zero-length utterance: {key}"))),
+            Err(reason) => return Ok(Searched::not_searched(key, reason)),
+        };
+        let scales = (self.acoustic_scale, self.prune);
+        let decodable = GaussianDecodable::new(&self.mixtures, &features, pdfs, scales);
+        match decodable.with_context(|| format!("utterance {key}"))? {
+            Ok(decodable) => decoder.search_with(key, graph, &decodable),
+            Err(reason) => Ok(Searched::not_searched(key.clone(), format!("{key}: {reason}"))),
+        }
+    }
+}
+
+// Names of what is read and written.
+#[derive(clap::Args, Clone, Debug)]
+pub struct GaussianTables {
+    pub model_in: String,
+    /// A graph for all utterances, or a table of graphs
+    pub fst_in: String,
+    pub features_rspecifier: String,
+    #[command(flatten)]
+    pub results: Results,
+}
+
+impl GaussianTables {
+    /// The same names as those of a decoder with a network.
+    pub fn tables(&self) -> Tables {
+        let GaussianTables { model_in, fst_in, features_rspecifier, results } = self.clone();
+        Tables { nnet_in: model_in, fst_in, features_rspecifier, results }
+    }
+}
+
+/// The whole of a decoder that writes lattices: one utterance after the other.
+pub fn decode(
+    site: Site,
+    options: &LatticeOptions,
+    acoustics: &Acoustics,
+    tables: &GaussianTables,
+    start: Instant,
+) -> Result<u8> {
+    let tables = tables.tables();
+    let decoding = Decoding::new(options, &acoustics.transitions, acoustics.acoustic_scale)?;
+    let (graph, mut utterances): (Option<SharedGraph>, Utterances) = tables.open(&decoding)?;
+    let mut decoder = decoding.decoder(graph.as_ref())?;
+    let mut outputs: Outputs = tables.results.open(site, options)?;
+    while let Some(utterance) = utterances.read()? {
+        let searched = acoustics.search(&mut decoder, decoding.pdfs(), utterance)?;
+        outputs.write(decoding.finish(searched))?;
+    }
+    utterances.close()?;
+    outputs.finish(&Timing { start, frame_subsampling_factor: 1, threads: None })
+}

@@ -1,0 +1,75 @@
+//! `gmm-latgen-faster-parallel`: decodes features with a Gaussian model into lattices, several utterances at a time.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use kaldi_io::log::Site;
+use nnet3::messages;
+use nnet3::utterances::Utterance;
+use nnet3::workers::{Give, in_parallel};
+
+use crate::recognition::decoding::{Decoded, Decoding, LatticeOptions, Timing};
+use crate::recognition::gaussians::{Acoustics, GaussianTables};
+
+const SITE: Site = Site::main("gmm-latgen-faster-parallel.cc", 208);
+
+/// Decode features using GMM-based model. Uses multiple decoding threads, but interface and behavior is otherwise the same as
+/// gmm-latgen-faster
+#[derive(clap::Parser, Debug)]
+#[command(after_help = "e.g.: gmm-latgen-faster-parallel --num-threads=4 final.mdl HCLG.fst scp:feats.scp ark:lat.ark\n\
+    See also: gmm-latgen-faster")]
+pub struct Options {
+    /// Number of threads that decode, each an utterance at a time
+    #[arg(long, default_value_t = 1)]
+    num_threads: usize,
+    /// Most utterances that are on their way: being decoded, or waiting to be or to be written. 0: as many as there are
+    /// threads
+    #[arg(long, default_value_t = 0)]
+    num_threads_total: usize,
+    /// Terms of a mixture below the largest by more than this (in logarithms) are left out, if it is above 0
+    #[arg(long, default_value_t = 0.0)]
+    log_sum_exp_prune: f32,
+    /// Scaling factor for acoustic likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    acoustic_scale: f32,
+    #[command(flatten)]
+    lattice: LatticeOptions,
+    #[command(flatten)]
+    tables: GaussianTables,
+}
+
+pub fn run(options: Options) -> Result<u8> {
+    let (start, threads) = (Instant::now(), options.num_threads);
+    if threads == 0 {
+        bail!("--num-threads=0: expected at least 1");
+    }
+    let most = match options.num_threads_total {
+        0 => threads,
+        most if most >= threads => most,
+        most => bail!("--num-threads-total={most}: expected at least --num-threads={threads}, or 0"),
+    };
+    let mut acoustics = Acoustics::read(&options.tables.model_in, options.acoustic_scale)?;
+    acoustics.prune = options.log_sum_exp_prune;
+    let acoustics = &acoustics;
+    let decoding = &Decoding::new(&options.lattice, &acoustics.transitions, options.acoustic_scale)?;
+    let (graph, mut utterances) = options.tables.tables().open(decoding)?;
+    let mut outputs = options.tables.results.open(SITE, &options.lattice)?;
+    let mut workers = Vec::new();
+    for _ in 0..threads {
+        let mut decoder = decoding.decoder(graph.as_ref())?;
+        workers.push(move |utterance: Utterance| {
+            Ok(decoding.finish(acoustics.search(&mut decoder, decoding.pdfs(), utterance)?))
+        });
+    }
+    let read = |give: Give<'_, Utterance>| -> Result<()> {
+        while let Some(utterance) = utterances.read()? {
+            if !give(utterance) {
+                return Ok(());
+            }
+        }
+        utterances.close()
+    };
+    in_parallel(most, read, workers, |decoded: Result<Decoded>| outputs.write(decoded?))?;
+    messages::log(&format!("Decoded with {threads} threads."));
+    outputs.finish(&Timing { start, frame_subsampling_factor: 1, threads: Some(threads) })
+}

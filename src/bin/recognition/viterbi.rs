@@ -1,0 +1,163 @@
+//! Decoders that look for one path: `gmm-decode-faster` and `gmm-decode-simple`.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use kaldi_io::cli::NOTHING_DONE;
+use kaldi_io::holder::I32VectorHolder;
+use kaldi_io::log::num;
+use kaldi_io::symbols::SymbolTable;
+use kaldi_io::{DenseMatrix, TableWriter};
+use nnet3::utterances::{Utterance, Utterances};
+use nnet3::{gaussians, lattices, messages};
+use nnet3_decode::decoder::{Pruning, SearchGraph, ViterbiDecoder, decodable};
+use nnet3_decode::lattice::{compact, linear};
+use nnet3_decode::{CompactLatticeHolder, LatticeWeight};
+
+use crate::recognition::gaussians::GaussianDecodable;
+use crate::recognition::search_graph;
+
+// Names of files and tables, and options that both programs have.
+#[derive(clap::Args, Debug)]
+pub struct ViterbiArgs {
+    /// Scaling factor for acoustic likelihoods
+    #[arg(long, default_value_t = 0.1)]
+    acoustic_scale: f32,
+    /// If true, produce output even if end state was not reached.
+    #[arg(long, default_value_t = true)]
+    allow_partial: bool,
+    /// Symbol table for words [for debug output]
+    #[arg(long, default_value = "")]
+    word_symbol_table: String,
+    model_in: String,
+    fst_in: String,
+    features_rspecifier: String,
+    words_wspecifier: String,
+    alignments_wspecifier: Option<String>,
+    /// Lattices with one path
+    lattice_wspecifier: Option<String>,
+}
+
+/// Tables that are written, and counts.
+struct Outputs {
+    words: TableWriter<I32VectorHolder>,
+    alignments: Option<TableWriter<I32VectorHolder>>,
+    lattices: Option<TableWriter<CompactLatticeHolder>>,
+    symbols: Option<SymbolTable>,
+    done: u64,
+    failed: u64,
+    frames: usize,
+    log_likelihood: f64,
+}
+
+impl ViterbiArgs {
+    /// The whole of both programs.
+    pub fn run(&self, pruning: Pruning) -> Result<u8> {
+        let (transitions, model) = gaussians::read_model(&self.model_in)?;
+        let (graph, _) = search_graph::read_whole(&self.fst_in, transitions.num_transition_ids())?;
+        let pdfs = decodable::pdf_table(&transitions);
+        let mut outputs = Outputs {
+            words: TableWriter::open(&self.words_wspecifier)?,
+            alignments: lattices::open_writer(self.alignments_wspecifier.as_ref())?,
+            lattices: lattices::open_writer(self.lattice_wspecifier.as_ref())?,
+            symbols: lattices::open_symbols(&self.word_symbol_table)?,
+            done: 0,
+            failed: 0,
+            frames: 0,
+            log_likelihood: 0.0,
+        };
+        let mut utterances = Utterances::of_features(&self.features_rspecifier)?;
+        let start = Instant::now();
+        while let Some(Utterance { key, features, .. }) = utterances.read()? {
+            let features = features.unwrap_or_default();
+            let result = match features.rows {
+                0 => Err(format!("Zero-length utterance: {key}")),
+                _ => {
+                    let scales = (self.acoustic_scale, 0.0);
+                    let decodable = GaussianDecodable::new(&model, &features, &pdfs, scales);
+                    decodable.with_context(|| format!("utterance {key}"))?.map_err(|why| format!("{key}: {why}"))
+                }
+            };
+            match result {
+                Ok(decodable) => self.decode(&key, &features, &graph, pruning, &decodable, &mut outputs)?,
+                Err(reason) => outputs.fail(&reason),
+            }
+        }
+        utterances.close()?;
+        outputs.finish(start)
+    }
+
+    fn decode(
+        &self,
+        key: &str,
+        features: &DenseMatrix<f32>,
+        graph: &SearchGraph,
+        pruning: Pruning,
+        decodable: &GaussianDecodable<'_>,
+        outputs: &mut Outputs,
+    ) -> Result<()> {
+        let found = ViterbiDecoder::new(graph, pruning)?.decode_partial(decodable)?;
+        let (path, is_final) = match found {
+            Some(found) if found.1 || self.allow_partial => found,
+            _ => {
+                let frames = features.rows;
+                outputs.fail(&format!("Did not successfully decode utterance {key}, len = {frames}"));
+                return Ok(());
+            }
+        };
+        if !is_final {
+            messages::warn(
+                "Decoder did not reach end-state, outputting partial traceback since --allow-partial=true",
+            );
+        }
+        outputs.words.write(key, &path.words)?;
+        lattices::write(&mut outputs.alignments, key, &path.ids)?;
+        let LatticeWeight { graph, acoustic } = path.weight;
+        if outputs.lattices.is_some() {
+            let scale = if self.acoustic_scale == 0.0 { 1.0 } else { self.acoustic_scale };
+            let weight = LatticeWeight::new(graph, acoustic / scale);
+            let lattice = compact(&linear(&path.ids, &path.words, weight));
+            lattices::write(&mut outputs.lattices, key, &lattice)?;
+        }
+        if let Some(symbols) = &outputs.symbols {
+            lattices::print_words(key, &path.words, symbols)?;
+        }
+        let log_likelihood = -(f64::from(graph) + f64::from(acoustic));
+        messages::log(&format!(
+            "Log-like per frame for utterance {key} is {} over {} frames.",
+            num(log_likelihood / features.rows as f64),
+            features.rows
+        ));
+        outputs.done += 1;
+        outputs.frames += features.rows;
+        outputs.log_likelihood += log_likelihood;
+        Ok(())
+    }
+}
+
+impl Outputs {
+    fn fail(&mut self, reason: &str) {
+        messages::warn(reason);
+        self.failed += 1;
+    }
+
+    /// Closes the tables and logs the counts. Status 0 if anything was decoded.
+    fn finish(self, start: Instant) -> Result<u8> {
+        self.words.close()?;
+        lattices::close(self.alignments)?;
+        lattices::close(self.lattices)?;
+        let (elapsed, frames) = (start.elapsed().as_secs_f64(), self.frames as f64);
+        messages::log(&format!(
+            "Time taken [excluding initialization] {}s: real-time factor assuming 100 frames/sec is {}",
+            num(elapsed),
+            num(elapsed * 100.0 / frames)
+        ));
+        messages::log(&format!("Done {} utterances, failed for {}", self.done, self.failed));
+        messages::log(&format!(
+            "Overall log-likelihood per frame is {} over {} frames.",
+            num(self.log_likelihood / frames),
+            self.frames
+        ));
+        Ok(if self.done > 0 { 0 } else { NOTHING_DONE })
+    }
+}
