@@ -40,7 +40,13 @@ pub fn run(options: Options) -> Result<u8> {
             output.failed += 1;
             return Ok(());
         };
-        let mut lattice = lattices::scaled(lattice, scale);
+        let mut lattice = match lattices::scaled(lattice, scale) {
+            Ok(lattice) => lattice,
+            Err(error) => {
+                output.skip(key, error);
+                return Ok(());
+            }
+        };
         let decodable = GaussianDecodable::new(&model, features, &pdfs, (1.0, 0.0));
         let decodable = match decodable.with_context(|| options.feature_rspecifier.clone())? {
             Ok(decodable) => decodable,
