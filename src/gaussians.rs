@@ -9,7 +9,7 @@ use kaldi_io::log::num;
 use kaldi_io::{DenseMatrix, KaldiObject, KaldiReader, KaldiWriter, RandomReader};
 
 use crate::messages;
-use crate::tables::Input;
+use crate::tables::{self, Input};
 
 /// Writes a transition model and its mixtures.
 pub fn write_model(
@@ -69,6 +69,11 @@ pub fn for_each_with<H: Holder>(
             counts.missing += 1;
             return Ok(());
         };
+        if features.rows == 0 {
+            messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
+            counts.failed += 1;
+            return Ok(());
+        }
         match f(key, &features, other)? {
             Ok(()) => counts.done += 1,
             Err(reason) => {

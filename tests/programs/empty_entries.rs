@@ -117,6 +117,21 @@ fn files(f: &Folder) {
     let tree = trees.lines().next().unwrap().split_once(' ').unwrap().1.trim_end().to_owned();
     write_table(f, "treeali", "\n", |_| format!(" {tree}\n"));
     write_table(f, "treefeats", EMPTY_MATRIX, |_| matrix(tree.split(' ').count(), 3));
+    write_table(f, "treepost", "\n", |_| {
+        let ids = tree.split(' ').map(|id| format!("[ {id} 1 ] "));
+        format!(" {}\n", ids.collect::<String>())
+    });
+    f.write("affine", " [\n 1 0 0\n 0 1 1 ]\n");
+    write_table(f, "prons", "\n", |_| " 0 9 ; 5 1 2 ; \n".to_owned());
+    write_table(f, "phonelengths", "\n", |_| " 9 4 ; 1 3 ; 2 5\n".to_owned());
+    f.write("lexicon.txt", "0 0 9 0 1.5\n0 1 7 5\n1 2 1 0\n2 3 2 0\n3 0 8 0\n0\n");
+    write_table(f, "phones", "\n", |_| " 9 1 2\n".to_owned());
+    write_table(f, "said", "\n", |_| " 5\n".to_owned());
+    write_table(f, "pitch", EMPTY_MATRIX, |_| "  [\n 0.5 100\n 0.6 110\n 0.4 120 ]\n".to_owned());
+    write_table(f, "squares", EMPTY_MATRIX, |_| "  [\n 1 0\n 1 2 ]\n".to_owned());
+    let first: Vec<&str> = both.split_whitespace().skip(1).take(64).collect();
+    write_table(f, "latali", "\n", |_| format!(" {}\n", first.join(" ")));
+    f.write("costs", keys().iter().map(|key| format!("{key} 1.5\n")).collect::<String>());
     write_table(f, "tidpost", "\n", |key| format!(" {}\n", "[ 3 1 ] ".repeat(count(key))));
     write_table(f, "loglikes", EMPTY_MATRIX, |key| matrix(count(key), 44));
     write_table(f, "pdfpost", "\n", |key| format!(" {}\n", "[ 7 1 ] ".repeat(count(key))));
@@ -150,6 +165,11 @@ fn files(f: &Folder) {
     let phones = phones.split_once('\n').unwrap().1.split_once("\n\n").unwrap().0.to_owned();
     write_table(f, "phonelats", " \n\n", |_| format!(" \n{phones}\n\n"));
     write_table(f, "best", " \n\n", |_| " \n0\t1\t3\t1,2,2_1_1\n1\n\n".to_owned());
+    // A graph of the transition-ids of the tree's alignment.
+    let ids: Vec<&str> = tree.split(' ').collect();
+    let arcs: String = ids.iter().enumerate().map(|(i, id)| format!("{i} {} {id} 0\n", i + 1)).collect();
+    write_table(f, "gmmgraphs", " \n\n", |_| format!(" \n{arcs}{}\n\n", ids.len()));
+    f.write("gmmgraph.txt", format!("{arcs}{}\n", ids.len()));
     let graph = std::fs::read(f.path("HCLG.fst")).unwrap();
     f.write("graphs", table(b" \n\n", |_| [b" ", &graph[..]].concat()));
     let all = keys().into_iter().flat_map(|key| [key.as_bytes(), b" ", &graph[..]].concat());

@@ -26,7 +26,10 @@ const FILES: [(&str, &str); 24] = [
     ("fsts", "u1 \n0 1 3 3 0.5\n1\n\nu2 \n\nu3 \n0 1 4 4\n1 0.25\n\nu4 \n\n"),
     ("lattices", "u1 \n0 1 3 1,2,2_1_1\n1\n\nu2 \n\nu3 \n0 1 4 1,2,2_1\n1 0,0,\n\nu4 \n\n"),
     ("words", "<eps> 0\nx 1\ny 2\na 3\nb 4\n"),
-    ("boundary", "1 nonword\n2 begin\n3 end\n"),
+    (
+        "boundary",
+        "1 nonword\n2 begin\n3 end\n4 internal\n5 singleton\n6 begin\n7 end\n8 internal\n9 singleton\n10 begin\n11 end\n12 internal\n13 singleton\n14 begin\n15 end\n16 internal\n17 singleton\n18 begin\n19 end\n20 internal\n21 singleton\n22 begin\n",
+    ),
     ("lexicon", "0 0 1\n3 3 1\n4 4 1 1\n"),
     ("arcs", "0 1 a b 0.5\n1\n"),
     ("disambig", "3\n4\n"),

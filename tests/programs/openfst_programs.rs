@@ -121,7 +121,7 @@ fn empty_files_and_failed_pipes() {
     {
         let output = run(program, &[&empty]);
         assert!(output.status != 0);
-        let error = format!("{empty}, byte 0: there is nothing in it, expected an OpenFst file");
+        let error = format!("{empty} is empty");
         assert!(output.stderr.contains(&error), "{program}: {}", output.stderr);
     }
     let errors =
@@ -129,16 +129,12 @@ fn empty_files_and_failed_pipes() {
     let output = run("fstinfo", &["cat /nowhere | cat |"]);
     assert!(errors(&output.stderr).contains("'cat /nowhere' in the pipe"), "{}", output.stderr);
     let output = run("fstinfo", &["true |"]);
-    assert!(
-        errors(&output.stderr).contains("the command wrote nothing, expected an OpenFst file"),
-        "{}",
-        output.stderr
-    );
+    assert!(errors(&output.stderr).contains("the command wrote nothing"), "{}", output.stderr);
     let script = folder.write("scp", "a cat /nowhere |\n");
     let output = run("fstcopy", &[&format!("scp:{script}"), "ark:-"]);
     assert!(errors(&output.stderr).contains("command 'cat /nowhere' failed"), "{}", output.stderr);
     let output = run("arpa2fst", &[&empty, &folder.path("G")]);
-    assert!(output.stderr.contains("there is nothing in it, expected a language model"), "{}", output.stderr);
+    assert!(output.stderr.contains(&format!("{empty} is empty")), "{}", output.stderr);
 }
 
 #[test]

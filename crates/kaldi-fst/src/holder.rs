@@ -18,7 +18,6 @@ impl<W: Weight> Holder for FstHolder<W> {
     type T = Fst<W>;
 
     fn read(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
-        r.check_not_empty("an FST")?;
         match r.peek_byte()? {
             None => Err(r.error("expected an FST, found the end of the file")),
             Some(byte) if is_space(byte) => {

@@ -473,23 +473,6 @@ impl KaldiReader {
         Ok(Some((self.to_utf8(line, "line")?, false)))
     }
 
-    /// Finds an error if nothing has been read and there is nothing to read. `expected` names what should be there, as in "an
-    /// OpenFst file".
-    ///
-    /// For a pipe whose command failed, the error is that failure.
-    pub fn check_not_empty(&mut self, expected: &str) -> Result<()> {
-        if self.position > 0 || !self.at_eof()? {
-            return Ok(());
-        }
-        if self.is_pipe() {
-            self.source.close()?;
-            return Err(self.error(format!("the command wrote nothing, expected {expected}")));
-        }
-        let hint =
-            if self.name == STANDARD_INPUT { " (a program before this one may have failed)" } else { "" };
-        Err(self.error(format!("there is nothing in it{hint}, expected {expected}")))
-    }
-
     /// Reads one raw byte.
     #[inline]
     pub fn read_byte(&mut self) -> Result<u8> {

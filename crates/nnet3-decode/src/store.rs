@@ -86,7 +86,6 @@ fn write<W: Weight>(w: &mut KaldiWriter, lattice: &Fst<W>) -> kaldi_io::Result<(
 const MAGIC: u8 = 0xD6;
 
 fn read(r: &mut KaldiReader, want_compact: bool) -> kaldi_io::Result<Found> {
-    r.check_not_empty("a lattice")?;
     match r.peek_byte()? {
         None => Err(r.error("expected a lattice, found the end of the file")),
         Some(MAGIC) => {

@@ -9,7 +9,9 @@ use nnet3::messages;
 
 /// Accumulate stats for GMM training.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.:\n gmm-acc-stats-ali 1.mdl scp:train.scp ark:1.ali 1.acc\nSee also: gmm-acc-stats, gmm-est")]
+#[command(
+    after_help = "e.g.:\n gmm-acc-stats-ali 1.mdl scp:train.scp ark:1.ali 1.acc\nSee also: gmm-acc-stats, gmm-est"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
@@ -28,22 +30,31 @@ pub fn run(options: Options) -> Result<u8> {
     let mut accumulator = Accumulator::default();
     let mut done = 0;
     let missing = |key: &str| format!("No alignment for utterance {key}");
-    let counts = gaussians::for_each_with::<I32VectorHolder>(features, alignments, missing, |key, features, alignment| {
-        if alignment.len() != features.rows {
-            return Ok(Err(format!("Alignments has wrong size {} vs. {}", alignment.len(), features.rows)));
-        }
-        model.check_features(features)?;
-        let ids = transitions.transition_ids(alignment).with_context(|| alignments.clone())?;
-        let mut file = LogLikelihood { sum: 0.0, frames: features.rows as f64 };
-        for (t, id) in ids.into_iter().enumerate() {
-            let (frame, pdf) = (features.row(t), transitions.pdf(id));
-            stats.add_transition(id, 1.0);
-            file.sum += f64::from(accumulator.add(&mut stats, &model, (pdf, 1.0), (frame, frame))?);
-        }
-        done += 1;
-        file.log_every_50th(key, done);
-        Ok(Ok(()))
-    })?;
+    let counts = gaussians::for_each_with::<I32VectorHolder>(
+        features,
+        alignments,
+        missing,
+        |key, features, alignment| {
+            if alignment.len() != features.rows {
+                return Ok(Err(format!(
+                    "Alignments has wrong size {} vs. {}",
+                    alignment.len(),
+                    features.rows
+                )));
+            }
+            model.check_features(features)?;
+            let ids = transitions.transition_ids(alignment).with_context(|| alignments.clone())?;
+            let mut file = LogLikelihood { sum: 0.0, frames: features.rows as f64 };
+            for (t, id) in ids.into_iter().enumerate() {
+                let (frame, pdf) = (features.row(t), transitions.pdf(id));
+                stats.add_transition(id, 1.0);
+                file.sum += f64::from(accumulator.add(&mut stats, &model, (pdf, 1.0), (frame, frame))?);
+            }
+            done += 1;
+            file.log_every_50th(key, done);
+            Ok(Ok(()))
+        },
+    )?;
     messages::log(&format!("Done {} files, {} with errors.", counts.done, counts.missing + counts.failed));
     LogLikelihood { sum: stats.log_likelihood, frames: stats.frames }.log_overall();
     write_object(&options.stats_out, options.binary, &stats)?;

@@ -9,7 +9,9 @@ use nnet3::messages;
 
 /// Accumulate stats for GMM training (reading in posteriors).
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.:\n gmm-acc-stats 1.mdl scp:train.scp ark:1.post 1.acc\nSee also: gmm-acc-stats-ali, gmm-est")]
+#[command(
+    after_help = "e.g.:\n gmm-acc-stats 1.mdl scp:train.scp ark:1.post 1.acc\nSee also: gmm-acc-stats-ali, gmm-est"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]
@@ -32,26 +34,31 @@ pub fn run(options: Options) -> Result<u8> {
     let mut accumulator = Accumulator::default();
     let mut done = 0;
     let missing = |key: &str| format!("Could not find posteriors for utterance {key}");
-    let counts = gaussians::for_each_with::<PosteriorHolder>(features, posteriors, missing, |key, features, posterior| {
-        if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
-            return Ok(Err(reason));
-        }
-        model.check_features(features)?;
-        let pdfs = pdf_posterior(&transitions, posterior).with_context(|| posteriors.clone())?;
-        let before = LogLikelihood { sum: stats.log_likelihood, frames: stats.frames };
-        for (t, frame) in pdfs.into_iter().enumerate() {
-            for entry in frame {
-                accumulator.add(&mut stats, &model, entry, (features.row(t), features.row(t)))?;
+    let counts = gaussians::for_each_with::<PosteriorHolder>(
+        features,
+        posteriors,
+        missing,
+        |key, features, posterior| {
+            if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
+                return Ok(Err(reason));
             }
-            for &(id, weight) in &posterior[t] {
-                stats.add_transition(transitions.transition_id(id)?, weight.into());
+            model.check_features(features)?;
+            let pdfs = pdf_posterior(&transitions, posterior).with_context(|| posteriors.clone())?;
+            let before = LogLikelihood { sum: stats.log_likelihood, frames: stats.frames };
+            for (t, frame) in pdfs.into_iter().enumerate() {
+                for entry in frame {
+                    accumulator.add(&mut stats, &model, entry, (features.row(t), features.row(t)))?;
+                }
+                for &(id, weight) in &posterior[t] {
+                    stats.add_transition(transitions.transition_id(id)?, weight.into());
+                }
             }
-        }
-        done += 1;
-        let (sum, frames) = (stats.log_likelihood - before.sum, stats.frames - before.frames);
-        LogLikelihood { sum, frames }.log_every_50th(key, done);
-        Ok(Ok(()))
-    })?;
+            done += 1;
+            let (sum, frames) = (stats.log_likelihood - before.sum, stats.frames - before.frames);
+            LogLikelihood { sum, frames }.log_every_50th(key, done);
+            Ok(Ok(()))
+        },
+    )?;
     messages::log(&format!("Done {} files, {} with errors.", counts.done, counts.missing + counts.failed));
     LogLikelihood { sum: stats.log_likelihood, frames: stats.frames }.log_overall();
     write_object(&options.stats_out, options.binary, &stats)?;

@@ -37,25 +37,30 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut total, mut weights) = (LogLikelihood::default(), 0.0);
     let (features, posteriors) = (&options.feature_rspecifier, &options.posteriors_rspecifier);
     let missing = |key: &str| format!("No posteriors for utterance {key}");
-    let counts = gaussians::for_each_with::<PosteriorHolder>(features, posteriors, missing, |_, features, posterior| {
-        if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
-            return Ok(Err(reason));
-        }
-        model.check_features(features)?;
-        for (t, entries) in posterior.iter().enumerate() {
-            for &(id, weight) in entries {
-                let id = transitions.transition_id(id).with_context(|| posteriors.clone())?;
-                let stats = &mut stats[usize::from(weight <= 0.0)];
-                let (frame, entry) = (features.row(t), (transitions.pdf(id), weight.abs()));
-                stats.add_transition(id, weight.abs().into());
-                let log_likelihood = accumulator.add(stats, &model, entry, (frame, frame))?;
-                total.sum += f64::from(log_likelihood) * f64::from(weight);
-                weights += f64::from(weight);
+    let counts = gaussians::for_each_with::<PosteriorHolder>(
+        features,
+        posteriors,
+        missing,
+        |_, features, posterior| {
+            if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
+                return Ok(Err(reason));
             }
-        }
-        total.frames += features.rows as f64;
-        Ok(Ok(()))
-    })?;
+            model.check_features(features)?;
+            for (t, entries) in posterior.iter().enumerate() {
+                for &(id, weight) in entries {
+                    let id = transitions.transition_id(id).with_context(|| posteriors.clone())?;
+                    let stats = &mut stats[usize::from(weight <= 0.0)];
+                    let (frame, entry) = (features.row(t), (transitions.pdf(id), weight.abs()));
+                    stats.add_transition(id, weight.abs().into());
+                    let log_likelihood = accumulator.add(stats, &model, entry, (frame, frame))?;
+                    total.sum += f64::from(log_likelihood) * f64::from(weight);
+                    weights += f64::from(weight);
+                }
+            }
+            total.frames += features.rows as f64;
+            Ok(Ok(()))
+        },
+    )?;
     messages::log(&format!("Done {} files, {} had errors.", counts.done, counts.missing + counts.failed));
     messages::log(&format!(
         "Overall weighted acoustic likelihood per frame was {} over {} frames; average weight per frame was {}",

@@ -101,7 +101,11 @@ pub fn run(options: Options) -> Result<u8> {
     Ok(0)
 }
 
-fn update_transitions(options: &Options, transitions: &mut TransitionModel, stats: &ModelStats) -> Result<()> {
+fn update_transitions(
+    options: &Options,
+    transitions: &mut TransitionModel,
+    stats: &ModelStats,
+) -> Result<()> {
     let counts = TransitionCounts::from_values(transitions, stats.transitions.clone())?;
     let mle = MleOptions {
         floor: options.transition_floor,

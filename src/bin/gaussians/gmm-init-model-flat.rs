@@ -6,7 +6,7 @@ use kaldi_gmm::{AmDiagGmm, DiagGmm};
 use kaldi_hmm::{ContextDependency, HmmTopology};
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::read_object;
-use nnet3::tables::Input;
+use nnet3::tables::{self, Input};
 use nnet3::{gaussians, messages, trees};
 
 /// Initialize GMM, with Gaussians initialized to mean and variance of some provided example data (or to 0,1 if not provided: in
@@ -31,7 +31,11 @@ fn gaussian(features: Option<&String>, dim: usize) -> Result<DiagGmm> {
         return Ok(DiagGmm::single(&vec![0.0; dim], &vec![1.0; dim])?);
     };
     let mut mean: Option<GlobalMean> = None;
-    Input::<MatrixHolder>::open(features)?.for_each(|_, features| {
+    Input::<MatrixHolder>::open(features)?.for_each(|key, features| {
+        if features.rows == 0 {
+            messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
+            return Ok(());
+        }
         let mean = mean.get_or_insert_with(|| GlobalMean::new(features.cols));
         let double = features.convert::<f64>();
         Ok((0..double.rows).try_for_each(|row| mean.add(double.row(row)))?)

@@ -7,7 +7,9 @@ use crate::recognition::equal_alignment::EqualAligner;
 
 /// Write an equally spaced alignment (for getting training started)
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.:\n align-equal-compiled 1.mdl 1.fsts scp:train.scp ark:equal.ali\nSee also: align-equal")]
+#[command(
+    after_help = "e.g.:\n align-equal-compiled 1.mdl 1.fsts scp:train.scp ark:equal.ali\nSee also: align-equal"
+)]
 pub struct Options {
     /// Write output in binary mode. The wspecifier says that already, so that nothing depends on it.
     #[arg(long, default_value_t = true)]

@@ -9,7 +9,9 @@ use kaldi_io::holder::{FloatHolder, I32VectorHolder, VectorHolder};
 use kaldi_io::log::{Site, num};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_log, kaldi_warn};
 use nnet3_decode::decoder::align::{add_transition_costs, careful_graph};
-use nnet3_decode::decoder::{Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable};
+use nnet3_decode::decoder::{
+    Decodable, MatrixDecodable, Pruning, SearchGraph, ViterbiDecoder, ViterbiPath, decodable,
+};
 
 use crate::recognition::decoding::usable;
 use nnet3::lattices;

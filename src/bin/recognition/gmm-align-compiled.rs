@@ -13,8 +13,10 @@ const SITE: Site = Site::main("gmm-align-compiled.cc", 127);
 
 /// Align features given GMM-based models.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.:\n gmm-align-compiled 1.mdl ark:graphs.fsts scp:train.scp ark:1.ali\nor:\n compile-train-graphs tree \
-    1.mdl lex.fst 'ark:sym2int.pl -f 2- words.txt text|' ark:- | gmm-align-compiled 1.mdl ark:- scp:train.scp t, ark:1.ali")]
+#[command(
+    after_help = "e.g.:\n gmm-align-compiled 1.mdl ark:graphs.fsts scp:train.scp ark:1.ali\nor:\n compile-train-graphs tree \
+    1.mdl lex.fst 'ark:sym2int.pl -f 2- words.txt text|' ark:- | gmm-align-compiled 1.mdl ark:- scp:train.scp t, ark:1.ali"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]

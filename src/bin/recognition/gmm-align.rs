@@ -17,8 +17,10 @@ const SITE: Site = Site::main("gmm-align.cc", 140);
 
 /// Align features given \[GMM-based\] models.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.:\n gmm-align tree 1.mdl lex.fst scp:train.scp 'ark:sym2int.pl -f 2- words.txt text|' ark:1.ali\n\
-    See also: compile-train-graphs, gmm-align-compiled")]
+#[command(
+    after_help = "e.g.:\n gmm-align tree 1.mdl lex.fst scp:train.scp 'ark:sym2int.pl -f 2- words.txt text|' ark:1.ali\n\
+    See also: compile-train-graphs, gmm-align-compiled"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 1.0)]
@@ -46,12 +48,15 @@ pub fn run(options: Options) -> Result<u8> {
     let scale = options.acoustic_scale;
     let (transitions, model) = gaussians::read_model(&options.model_in)?;
     let files = GraphFiles::read(&options.tree_in, &options.lexicon_fst_in, &options.read_disambig_syms)?;
-    let compiler = files.compiler(&transitions, TrainingGraphs {
-        transition_scale: options.align.transition_scale,
-        self_loop_scale: options.align.self_loop_scale,
-        reorder: options.reorder,
-        remove_epsilons: options.rm_eps,
-    })?;
+    let compiler = files.compiler(
+        &transitions,
+        TrainingGraphs {
+            transition_scale: options.align.transition_scale,
+            self_loop_scale: options.align.self_loop_scale,
+            reorder: options.reorder,
+            remove_epsilons: options.rm_eps,
+        },
+    )?;
     // The graphs have the costs of transitions already.
     let align = AlignOptions { transition_scale: 0.0, self_loop_scale: 0.0, ..options.align.clone() };
     let pdfs = decodable::pdf_table(&transitions);

@@ -7,8 +7,10 @@ use crate::recognition::viterbi::ViterbiArgs;
 
 /// Decode features using GMM-based model.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: gmm-decode-faster final.mdl HCLG.fst scp:feats.scp ark,t:words.txt ark:ali.ark\n\
-    Note: lattices, if output, will just be linear sequences; use gmm-latgen-faster if you want \"real\" lattices.")]
+#[command(
+    after_help = "e.g.: gmm-decode-faster final.mdl HCLG.fst scp:feats.scp ark,t:words.txt ark:ali.ark\n\
+    Note: lattices, if output, will just be linear sequences; use gmm-latgen-faster if you want \"real\" lattices."
+)]
 pub struct Options {
     /// Decoding beam. Larger->slower, more accurate.
     #[arg(long, default_value_t = 16.0)]

@@ -8,7 +8,9 @@ use crate::recognition::viterbi::ViterbiArgs;
 /// Decode features using GMM-based model. Viterbi decoding, with pruning by the beam only. No lattices; see gmm-latgen-faster
 /// for them.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: gmm-decode-simple final.mdl HCLG.fst scp:feats.scp ark,t:words.txt ark:ali.ark")]
+#[command(
+    after_help = "e.g.: gmm-decode-simple final.mdl HCLG.fst scp:feats.scp ark,t:words.txt ark:ali.ark"
+)]
 pub struct Options {
     /// Decoding log-likelihood beam
     #[arg(long, default_value_t = 16.0)]

@@ -12,8 +12,10 @@ const SITE: Site = Site::main("gmm-latgen-faster.cc", 176);
 
 /// Generate lattices using GMM-based model.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: gmm-latgen-faster --acoustic-scale=0.083333 final.mdl HCLG.fst scp:feats.scp ark:lat.ark\n\
-    See also: gmm-latgen-faster-parallel, nnet3-latgen-faster")]
+#[command(
+    after_help = "e.g.: gmm-latgen-faster --acoustic-scale=0.083333 final.mdl HCLG.fst scp:feats.scp ark:lat.ark\n\
+    See also: gmm-latgen-faster-parallel, nnet3-latgen-faster"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 0.1)]

@@ -12,7 +12,9 @@ const SITE: Site = Site::main("gmm-latgen-simple.cc", 135);
 
 /// Generate lattices using GMM-based model. (This program has no limit on the number of active states.)
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: gmm-latgen-simple final.mdl HCLG.fst scp:feats.scp ark:lat.ark\nSee also: gmm-latgen-faster")]
+#[command(
+    after_help = "e.g.: gmm-latgen-simple final.mdl HCLG.fst scp:feats.scp ark:lat.ark\nSee also: gmm-latgen-faster"
+)]
 pub struct Options {
     /// Scaling factor for acoustic likelihoods
     #[arg(long, default_value_t = 0.1)]

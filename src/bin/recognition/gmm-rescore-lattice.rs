@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use kaldi_io::holder::MatrixHolder;
 use kaldi_io::log::Site;
 use kaldi_io::{RandomReader, kaldi_warn};
-use nnet3::tables::{Input, Output};
+use nnet3::tables::{self, Input, Output};
 use nnet3::{gaussians, lattices, messages};
 use nnet3_decode::acoustic::{Rescored, add_acoustic_costs};
 use nnet3_decode::decoder::decodable;
@@ -40,6 +40,10 @@ pub fn run(options: Options) -> Result<u8> {
             output.failed += 1;
             return Ok(());
         };
+        if features.rows == 0 {
+            output.skip(key, tables::NO_FRAMES);
+            return Ok(());
+        }
         let mut lattice = match lattices::scaled(lattice, scale) {
             Ok(lattice) => lattice,
             Err(error) => {

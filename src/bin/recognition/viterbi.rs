@@ -75,7 +75,9 @@ impl ViterbiArgs {
                 _ => {
                     let scales = (self.acoustic_scale, 0.0);
                     let decodable = GaussianDecodable::new(&model, &features, &pdfs, scales);
-                    decodable.with_context(|| format!("utterance {key}"))?.map_err(|why| format!("{key}: {why}"))
+                    decodable
+                        .with_context(|| format!("utterance {key}"))?
+                        .map_err(|why| format!("{key}: {why}"))
                 }
             };
             match result {

@@ -10,7 +10,12 @@ use nnet3::{gaussians, messages};
 use crate::transforms::speakers::{Improvement, Occupancies, Tables};
 
 /// Collects the statistics of all speakers. As in the reference, the last frame of each speaker does not count.
-pub fn accumulate<O: Occupancies>(model: &str, tables: &Tables<'_>, accs_out: &str, binary: bool) -> Result<u8> {
+pub fn accumulate<O: Occupancies>(
+    model: &str,
+    tables: &Tables<'_>,
+    accs_out: &str,
+    binary: bool,
+) -> Result<u8> {
     let model = gaussians::read_model(model)?;
     KaldiWriter::check(accs_out)?;
     let mut sum = BasisStats::new(model.1.dim());

@@ -37,7 +37,13 @@ pub struct Options {
 
 impl Options {
     /// Writes a product to a table. Transforms that are empty are left out; those that do not fit are an error.
-    fn write(&self, output: &mut Output<MatrixHolder>, key: &str, a: &DenseMatrix<f32>, b: &DenseMatrix<f32>) -> Result<()> {
+    fn write(
+        &self,
+        output: &mut Output<MatrixHolder>,
+        key: &str,
+        a: &DenseMatrix<f32>,
+        b: &DenseMatrix<f32>,
+    ) -> Result<()> {
         if a.rows == 0 || b.rows == 0 {
             output.skip(key, "Empty matrix in ComposeTransforms");
             return Ok(());

@@ -10,7 +10,9 @@ use nnet3::messages;
 ///
 /// Note: use compose-transforms <mllt-matrix> <previous-matrix> to combine with previous MLLT or LDA transform, if any.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.: est-mllt 2.mat 1a.macc 1b.macc ...\nSee also: gmm-acc-mllt, gmm-transform-means")]
+#[command(
+    after_help = "e.g.: est-mllt 2.mat 1a.macc 1b.macc ...\nSee also: gmm-acc-mllt, gmm-transform-means"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]

@@ -13,8 +13,10 @@ use nnet3::tables::Input;
 /// the mean is also normalized. So a variety of transform types are supported. Because this type of transform does not need too
 /// much data to estimate robustly, we don't support separate accumulator files; this program reads in the features directly.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.:\n (features are in ark:features.ark): est-pca --dim=40 ark:features.ark pca.mat\n\
-    (vectors): est-pca --read-vectors=true --dim=50 ark:ivectors.ark pca.mat")]
+#[command(
+    after_help = "e.g.:\n (features are in ark:features.ark): est-pca --dim=40 ark:features.ark pca.mat\n\
+    (vectors): est-pca --read-vectors=true --dim=50 ark:ivectors.ark pca.mat"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]

@@ -31,7 +31,9 @@ pub fn run(options: Options) -> Result<u8> {
         bail!("--new-dimension={}: expected the new dimension", options.new_dimension);
     };
     if tables::are_tables(from, to)? {
-        let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, transform| Ok(Ok(extend(&transform, dim)?)))?;
+        let output = tables::map::<MatrixHolder, MatrixHolder>(from, to, |_, transform| {
+            Ok(Ok(extend(&transform, dim)?))
+        })?;
         messages::log(&format!("Increased transform dim to {dim} for {} matrices.", output.done));
         return output.finish();
     }

@@ -35,27 +35,32 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut accumulator, mut all, mut done) = (Accumulator::default(), LogLikelihood::default(), 0);
     let (features, posteriors) = (&options.feature_rspecifier, &options.posteriors_rspecifier);
     let missing = |key: &str| format!("No posteriors for utterance {key}");
-    let counts = gaussians::for_each_with::<PosteriorHolder>(features, posteriors, missing, |_, features, posterior| {
-        if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
-            return Ok(Err(reason));
-        }
-        model.check_features(features)?;
-        let pdfs = pdf_posterior(&transitions, posterior).with_context(|| posteriors.clone())?;
-        let mut file = LogLikelihood::default();
-        for (t, frame) in pdfs.iter().enumerate() {
-            for &(pdf, weight) in frame {
-                let gmm = model.pdf(pdf)?;
-                let (weights, log_likelihood) = accumulator.posteriors(gmm, features.row(t), weight)?;
-                stats.add(gmm, features.row(t), weights, options.rand_prune, &mut || rand.next());
-                let (sum, frames) = (f64::from(log_likelihood) * f64::from(weight), weight.into());
-                file.add(LogLikelihood { sum, frames });
+    let counts = gaussians::for_each_with::<PosteriorHolder>(
+        features,
+        posteriors,
+        missing,
+        |_, features, posterior| {
+            if let Err(reason) = gaussians::check_posteriors(posterior.len(), features) {
+                return Ok(Err(reason));
             }
-        }
-        all.add(file);
-        done += 1;
-        file.log_file(&all, done);
-        Ok(Ok(()))
-    })?;
+            model.check_features(features)?;
+            let pdfs = pdf_posterior(&transitions, posterior).with_context(|| posteriors.clone())?;
+            let mut file = LogLikelihood::default();
+            for (t, frame) in pdfs.iter().enumerate() {
+                for &(pdf, weight) in frame {
+                    let gmm = model.pdf(pdf)?;
+                    let (weights, log_likelihood) = accumulator.posteriors(gmm, features.row(t), weight)?;
+                    stats.add(gmm, features.row(t), weights, options.rand_prune, &mut || rand.next());
+                    let (sum, frames) = (f64::from(log_likelihood) * f64::from(weight), weight.into());
+                    file.add(LogLikelihood { sum, frames });
+                }
+            }
+            all.add(file);
+            done += 1;
+            file.log_file(&all, done);
+            Ok(Ok(()))
+        },
+    )?;
     messages::log(&format!(
         "Done {} files, {} with no posteriors, {} with other errors.",
         counts.done, counts.missing, counts.failed

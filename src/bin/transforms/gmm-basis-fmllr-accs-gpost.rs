@@ -8,7 +8,9 @@ use crate::transforms::speakers::{OfGaussians, Tables};
 /// Accumulate gradient scatter from training set, either per utterance or for the supplied set of speakers (spk2utt option).
 /// Reads posteriors of Gaussians. Writes to an accumulator
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.: gmm-basis-fmllr-accs-gpost --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.gpost 1.accs\nSee also: gmm-basis-fmllr-training")]
+#[command(
+    after_help = "e.g.: gmm-basis-fmllr-accs-gpost --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.gpost 1.accs\nSee also: gmm-basis-fmllr-training"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]

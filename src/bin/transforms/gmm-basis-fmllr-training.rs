@@ -8,7 +8,9 @@ use nnet3::{gaussians, messages};
 
 /// Estimate fMLLR basis representation. Reads a set of gradient scatter accumulations. Outputs basis matrices.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.: gmm-basis-fmllr-training 1.mdl fmllr.basis 1.accs 2.accs\nSee also: gmm-basis-fmllr-accs, gmm-est-basis-fmllr")]
+#[command(
+    after_help = "e.g.: gmm-basis-fmllr-training 1.mdl fmllr.basis 1.accs 2.accs\nSee also: gmm-basis-fmllr-accs, gmm-est-basis-fmllr"
+)]
 pub struct Options {
     /// Write output in binary mode
     #[arg(long, default_value_t = true)]

@@ -9,7 +9,9 @@ use crate::transforms::speakers::{FmllrArgs, OfGaussians, Tables};
 ///
 /// Inputs are posteriors of Gaussians, which may come from another model with the same Gaussians.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.: gmm-est-fmllr-gpost --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.gpost ark:fmllr.trans")]
+#[command(
+    after_help = "e.g.: gmm-est-fmllr-gpost --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.gpost ark:fmllr.trans"
+)]
 pub struct Options {
     /// rspecifier for speaker to utterance-list map
     #[arg(long, default_value = "")]

@@ -9,7 +9,9 @@ use crate::transforms::speakers::{FmllrArgs, OfTransitions, Tables};
 ///
 /// Inputs are posteriors of transition-ids.
 #[derive(clap::Parser)]
-#[command(after_help = "e.g.: gmm-est-fmllr --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.post ark:fmllr.trans")]
+#[command(
+    after_help = "e.g.: gmm-est-fmllr --spk2utt=ark:spk2utt 1.mdl scp:feats.scp ark:1.post ark:fmllr.trans"
+)]
 pub struct Options {
     /// rspecifier for speaker to utterance-list map
     #[arg(long, default_value = "")]

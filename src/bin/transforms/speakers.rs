@@ -90,15 +90,21 @@ impl Tables<'_> {
         let dim = model.1.dim();
         if !self.by_speaker() {
             let missing = |key: &str| format!("Did not find posts for utterance {key}");
-            return gaussians::for_each_with::<O::Holder>(self.features, self.posteriors, missing, |key, features, posteriors| {
-                if let Err(reason) = gaussians::check_posteriors(O::frames(posteriors), features) {
-                    return Ok(Err(reason));
-                }
-                let mut stats = FmllrStats::new(dim);
-                O::add(&mut stats, model, features, posteriors).with_context(|| self.posteriors.to_owned())?;
-                finish(key, stats)?;
-                Ok(Ok(()))
-            });
+            return gaussians::for_each_with::<O::Holder>(
+                self.features,
+                self.posteriors,
+                missing,
+                |key, features, posteriors| {
+                    if let Err(reason) = gaussians::check_posteriors(O::frames(posteriors), features) {
+                        return Ok(Err(reason));
+                    }
+                    let mut stats = FmllrStats::new(dim);
+                    O::add(&mut stats, model, features, posteriors)
+                        .with_context(|| self.posteriors.to_owned())?;
+                    finish(key, stats)?;
+                    Ok(Ok(()))
+                },
+            );
         }
         let mut counts = Counts::default();
         let mut features = RandomReader::<MatrixHolder>::open(self.features)?;
@@ -121,7 +127,8 @@ impl Tables<'_> {
                     counts.failed += 1;
                     continue;
                 }
-                O::add(&mut stats, model, features, posteriors).with_context(|| format!("utterance {key}"))?;
+                O::add(&mut stats, model, features, posteriors)
+                    .with_context(|| format!("utterance {key}"))?;
                 counts.done += 1;
             }
             finish(speaker, stats)
@@ -208,13 +215,12 @@ impl FmllrArgs {
 
 fn log_outcome(estimate: &FmllrEstimate, kind: FmllrKind, count: f64) {
     match (estimate.outcome, kind) {
-        (Outcome::TooFew, _) => messages::warn(&format!(
-            "Not updating fMLLR since below min-count: count is {}",
-            num(count)
-        )),
-        (Outcome::NoGain, FmllrKind::Full) => messages::warn(
-            "No applying fMLLR transform change because objective function did not increase.",
-        ),
+        (Outcome::TooFew, _) => {
+            messages::warn(&format!("Not updating fMLLR since below min-count: count is {}", num(count)))
+        }
+        (Outcome::NoGain, FmllrKind::Full) => {
+            messages::warn("No applying fMLLR transform change because objective function did not increase.")
+        }
         (Outcome::NoGain, _) => messages::warn("The objective function of fMLLR did not increase."),
         (Outcome::Estimated, FmllrKind::Full) => messages::log(&format!(
             "fMLLR objf improvement is {} per frame over {} frames.",

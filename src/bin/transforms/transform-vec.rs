@@ -22,6 +22,9 @@ pub fn run(options: Options) -> Result<u8> {
     let (from, to) = (&options.vector_rspecifier, &options.vector_wspecifier);
     let output = tables::map::<VectorHolder, VectorHolder>(from, to, |_, vector| {
         let dim = vector.len();
+        if dim == 0 {
+            return tables::skip("the vector is empty");
+        }
         match apply(&DenseMatrix { rows: 1, cols: dim, data: vector }, &transform) {
             Some(transformed) => Ok(Ok(transformed.data)),
             None => bail!(

@@ -74,7 +74,6 @@ impl Header {
 
     /// Reads what is before the symbol tables, and says which of them, of input and of output labels, follow.
     pub(super) fn read_fixed(r: &mut KaldiReader) -> kaldi_io::Result<(Header, [bool; 2])> {
-        r.check_not_empty("an OpenFst file")?;
         let magic = read_i32(r)?;
         if magic != MAGIC {
             return Err(

@@ -100,7 +100,9 @@ pub fn read_arpa(
     consumer: &mut impl NgramConsumer,
     events: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    r.check_not_empty("a language model in the ARPA format")?;
+    if r.at_eof()? {
+        return Err(r.error("the file is empty, expected a language model in the ARPA format").into());
+    }
     let mut reader = Reader { r, options, events, number: 0, line: String::new(), warnings: 0 };
     reader.read(consumer)
 }
