@@ -137,6 +137,13 @@ fn files(f: &Folder) {
     write_table(f, "pdfpost", "\n", |key| format!(" {}\n", "[ 7 1 ] ".repeat(count(key))));
     write_table(f, "phoneseqs", "\n", |_| " 1 2 3 4 1\n".to_owned());
     write_table(f, "lengths", "\n", |_| " 1 20 ; 6 20 ; 7 20\n".to_owned());
+    write_table(f, "decisions", EMPTY_MATRIX, |key| format!("  [ {}]\n", "1 ".repeat(count(key))));
+    write_table(f, "speakervecs", EMPTY_MATRIX, |key| {
+        let values = [("b1", "1 2"), ("b2", "2 5"), ("d1", "-3 0.5"), ("d2", "-2 -1")];
+        format!("  [ {} ]\n", values.iter().find(|(name, _)| *name == key).map_or("0 3", |(_, value)| value))
+    });
+    write_table(f, "costs", EMPTY_MATRIX, |_| "  [\n 0 ]\n".to_owned());
+    f.write("utt2spk", "a0 s1\nb1 s1\nb2 s1\nc0 s2\nd1 s3\nd2 s3\ne0 s3\n");
     f.write("spk2utt", "s1 a0 b1 b2\ns2 c0\ns3 d1 d2 e0\n");
     f.write("own", keys().iter().map(|key| format!("{key} {key}\n")).collect::<String>());
     f.write("reco2file", "a0 r A\nb1 r B\nb2 s A\nc0 s B\nd1 t A\nd2 t B\ne0 u A\n");
@@ -240,6 +247,7 @@ sections! {
     graphs, "graphs";
     decoding, "decoding";
     lattices, "lattices";
+    speakers, "speakers";
 }
 
 /// A new program needs a case, or a reason why there is none.

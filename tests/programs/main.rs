@@ -34,6 +34,7 @@ mod pitch_programs;
 mod report;
 mod safetensors;
 mod sound_programs;
+mod speaker_programs;
 mod status;
 mod table_programs;
 mod training_programs;

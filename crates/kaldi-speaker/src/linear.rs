@@ -1,0 +1,92 @@
+//! Linear algebra that the models share, in double precision.
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
+
+use crate::error::{Error, Result};
+
+/// Iterations of the eigenvalue solver, for each dimension, before it counts as failed.
+const ITERATIONS: usize = 1000;
+
+pub(crate) fn column(values: &[f32]) -> DVector<f64> {
+    DVector::from_iterator(values.len(), values.iter().map(|&x| x.into()))
+}
+
+/// Returns the mean of a matrix and its transpose.
+pub(crate) fn symmetric(m: &DMatrix<f64>) -> DMatrix<f64> {
+    (m + m.transpose()) * 0.5
+}
+
+/// Returns eigenvalues in decreasing order and the eigenvectors as rows in the same order. `what` names the matrix in errors.
+pub(crate) fn eigen(m: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, DMatrix<f64>)> {
+    let dim = m.nrows();
+    let failed = || Error::data(format!("the eigenvalues of the {what} cannot be computed"));
+    if !m.iter().all(|x| x.is_finite()) {
+        return Err(Error::data(format!("the {what} has elements that are not finite")));
+    }
+    let eigen = SymmetricEigen::try_new(symmetric(m), f64::EPSILON, ITERATIONS * dim).ok_or_else(failed)?;
+    let mut order: Vec<usize> = (0..dim).collect();
+    order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+    let values = DVector::from_iterator(dim, order.iter().map(|&i| eigen.eigenvalues[i]));
+    let rows = DMatrix::from_fn(dim, dim, |i, j| eigen.eigenvectors[(j, order[i])]);
+    Ok((values, rows))
+}
+
+/// Returns the Cholesky factor. The error says that `what` is singular.
+pub(crate) fn cholesky(m: &DMatrix<f64>, what: &str) -> Result<Cholesky<f64, Dyn>> {
+    let singular = || {
+        Error::data(format!(
+            "the {what} is singular or not positive definite: more or more varied vectors are needed"
+        ))
+    };
+    if !m.iter().all(|x| x.is_finite()) {
+        return Err(singular());
+    }
+    Cholesky::new(symmetric(m)).ok_or_else(singular)
+}
+
+/// Returns the mean of vectors of the same dimension and their covariance (divided by their number).
+pub(crate) fn mean_and_covariance(vectors: &DMatrix<f64>) -> (DVector<f64>, DMatrix<f64>) {
+    let mean = vectors.column_mean();
+    let mut centred = vectors.clone();
+    centred.column_iter_mut().for_each(|mut x| x -= &mean);
+    let covariance = &centred * centred.transpose() / vectors.ncols() as f64;
+    (mean, covariance)
+}
+
+/// Returns a matrix whose columns are the vectors. The error names the first one with another dimension than the first.
+pub(crate) fn columns<V: AsRef<[f32]>>(vectors: &[V]) -> Result<DMatrix<f64>> {
+    let dim = vectors.first().map_or(0, |x| x.as_ref().len());
+    if let Some((i, x)) = vectors.iter().enumerate().find(|(_, x)| x.as_ref().len() != dim) {
+        let found = x.as_ref().len();
+        return Err(Error::data(format!("vector {i} has dimension {found}, those before it {dim}")));
+    }
+    Ok(DMatrix::from_iterator(
+        dim,
+        vectors.len(),
+        vectors.iter().flat_map(|x| x.as_ref()).map(|&x| f64::from(x)),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eigenvalues_decrease_and_rows_are_eigenvectors() {
+        let m = DMatrix::from_row_slice(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 5.0]);
+        let (values, rows) = eigen(&m, "sample").unwrap();
+        assert!((values - DVector::from_vec(vec![5.0, 3.0, 1.0])).amax() < 1e-12);
+        assert!((rows[(1, 0)] - rows[(1, 1)]).abs() < 1e-12);
+        let nan = DMatrix::from_element(2, 2, f64::NAN);
+        assert!(eigen(&nan, "sample").unwrap_err().to_string().contains("not finite"));
+        assert!(cholesky(&DMatrix::zeros(2, 2), "sample").unwrap_err().to_string().contains("singular"));
+    }
+
+    #[test]
+    fn mean_and_covariance_of_two_points() {
+        let (mean, covariance) = mean_and_covariance(&columns(&[[1f32, 0.0], [3.0, 4.0]]).unwrap());
+        assert_eq!(mean.as_slice(), [2.0, 2.0]);
+        assert_eq!(covariance.as_slice(), [1.0, 2.0, 2.0, 4.0]);
+        assert!(columns(&[vec![1f32], vec![]]).unwrap_err().to_string().contains("vector 1 has dimension 0"));
+    }
+}
