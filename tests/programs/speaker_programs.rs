@@ -308,3 +308,50 @@ fn voice_activity() {
     fails(&f, 255, "merge-vads --map=@table ark:@a ark:@a ark:@o", &["Map is missing combination 0 and 0"]);
     fails(&f, 1, "merge-vads ark:@l2 ark:@vad ark:@o", &["u: 3 and 5 frames"]);
 }
+
+#[test]
+fn logistic_regression() {
+    let f = folder("logistic");
+    let figures = |name: &str| numbers(&std::fs::read_to_string(format!("{DATA}/{name}")).unwrap());
+    ok(&f, "logistic-regression-train --binary=false ark:%/points.txt ark:%/classes.test @lr");
+    near(&numbers(&f.read("lr")), &figures("lr.mdl"), 2e-3);
+    let mix = "--mix-up=9 --power=0.3 --max-steps=12 --normalizer=0.02";
+    ok(&f, &format!("logistic-regression-train {mix} --binary=false ark:%/train.ark ark:%/classes.mix @mix"));
+    near(&numbers(&f.read("mix")), &figures("lr.mix.mdl"), 5e-3);
+    ok(&f, "logistic-regression-eval --apply-log=false %/lr.mix.mdl ark:%/train.ark ark,t:@posteriors");
+    near(&numbers(&f.read("posteriors")), &figures("lr.eval.exp.txt"), 1e-4);
+
+    // Scores are 1 + x, 0: the posteriors at x = 1 are those of the odds e^2, and 2e^2 with twice the first prior.
+    f.write("m", "<LogisticRegression> <weights>  [\n 1 1\n 0 0 ]\n<class> [ 0 1 ]\n</LogisticRegression> ");
+    f.write("x", "a  [ 1 ]\nb  [ 1 2 ]\n");
+    let odds = 2f64.exp();
+    let eval = "logistic-regression-eval --apply-log=false";
+    close(&ok(&f, &format!("{eval} @m ark:@x ark,t:-")), &[odds / (1.0 + odds), 1.0 / (1.0 + odds)], 1e-5);
+    f.write("scale", "[ 2 1 ]");
+    ok(&f, "logistic-regression-copy --scale-priors=@scale @m @m2");
+    f.write("c", "a 0\nb 0\nnosuch 1\n");
+    close(&ok(&f, &format!("{eval} @m2 ark:@c ark:@x -")), &[0.0, 2.0 * odds / (1.0 + 2.0 * odds)], 1e-5);
+    fails(
+        &f,
+        0,
+        &format!("{eval} @m ark:@c ark:@x @o"),
+        &["b: dimension 2, the model has 1", "nosuch: no vector"],
+    );
+    f.write("c9", "a 9\n");
+    fails(&f, 1, &format!("{eval} @m ark:@c9 ark:@x @o"), &["a: class 9, but the model has 2 classes"]);
+    fails(&f, 255, "logistic-regression-train ark:@x ark:@c @o", &["key 'b'", "dimension 2"]);
+    f.write("none", "nosuch 1\n");
+    fails(
+        &f,
+        255,
+        "logistic-regression-train ark:@x ark:@none @o",
+        &["No vector for utterance nosuch", "no vectors"],
+    );
+    f.write("three", "[ 1 1 1 ]");
+    fails(
+        &f,
+        255,
+        "logistic-regression-copy --scale-priors=@three @m @o",
+        &["3 scales of priors for 2 classes"],
+    );
+}

@@ -5,8 +5,10 @@
 pub mod cluster;
 pub mod eer;
 pub mod error;
+mod lbfgs;
 pub mod lda;
 mod linear;
+pub mod logistic;
 pub mod plda;
 pub mod plda_adapt;
 pub mod plda_dense;
