@@ -431,19 +431,4 @@ mod tests {
         let change = parameters(delta.nnet());
         assert!(change[0].iter().all(|&x| x != 0.0) && change[1..].iter().flatten().all(|&x| x == 0.0));
     }
-
-    #[test]
-    #[should_panic(expected = "has failed")]
-    fn a_failure_is_not_waited_for_forever() {
-        let device = nnet3_matrix::cpu();
-        let (nnet, workspace, random) = (nnet(), Workspace::new(&device), Random::new(1));
-        let context = Context { backend: &*device, workspace: &workspace, random: &random };
-        let thread = UpdateThread::start(&device, SecondThread::Always).unwrap();
-        let (id, mut delta) = (ComponentId::from(0), Delta::new(&nnet));
-        let wrong = filled(5, 7, 1.0);
-        let (target, rules) = delta.component(id);
-        let mut handover = Handover { thread: &thread, workspace: &workspace, id, rules };
-        handover.products(context, target, &Products::row_by_row(wrong.view(), wrong.view()));
-        handover.bring_back(target);
-    }
 }
