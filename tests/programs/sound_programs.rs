@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::command_lines::{close, fails, numbers, output};
+use crate::command_lines::{self, close, fails, numbers, output};
 use crate::common::{Folder, binary, run};
 
 /// A second of synthetic speech, and the first 90 frames of features that the reference made of the recording.
@@ -259,7 +259,7 @@ fn chunks_of_samples() {
             "extract-segments scp:@x.scp @segments ark:@copy.ark",
             "compute-mfcc-feats --dither=0 scp:@x.scp ark:@x.ark",
         ] {
-            let output = crate::command_lines::run(&f, line);
+            let output = command_lines::run(&f, line);
             assert_eq!(output.status, 0, "{line}: {}", output.stderr);
             let left = format!("{} bytes behind the samples are not used", whole.len() - 44 - half);
             assert_eq!(output.stderr.contains(&left), name == "short", "{name}: {line}: {}", output.stderr);
@@ -301,4 +301,82 @@ fn other_kinds_of_files() {
     fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["command 'no-such-program x.wav' failed"]);
     f.write("x.scp", format!("x {}\n", f.write("empty.wav", b"")));
     fails(&f, 255, "wav-to-duration scp:@x.scp ark,t:-", &["empty.wav is empty"]);
+}
+
+/// An impulse response, noise, pitch of the older kind, what the reference made of them and of a recording (every 40th sample).
+const CHANGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/changed");
+const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sound/pitch/a.wav");
+
+/// Compares samples with those of the reference: at most one step apart, and that in one of ten.
+fn same_sound(bytes: &[u8], name: &str, samples: usize) {
+    let found: Vec<f64> =
+        bytes[44..].chunks_exact(2).map(|x| i16::from_le_bytes([x[0], x[1]]).into()).collect();
+    assert_eq!(found.len(), samples, "{name}");
+    let all = std::fs::read_to_string(format!("{CHANGED}/waves.txt")).unwrap();
+    let line = all.lines().find(|line| line.starts_with(name)).unwrap();
+    let expected: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let differences: Vec<f64> = found.iter().step_by(40).zip(&expected).map(|(a, b)| (a - b).abs()).collect();
+    assert_eq!(differences.len(), expected.len());
+    assert!(differences.iter().all(|&d| d <= 1.0), "{name}");
+    assert!(differences.iter().sum::<f64>() <= 0.1 * expected.len() as f64, "{name}");
+}
+
+#[test]
+fn rooms_noise_and_silence_are_those_of_the_reference() {
+    let f = Folder::new("changed-sound");
+    let read = || std::fs::read(f.path("out.wav")).unwrap();
+    output(&f, &format!("wav-reverberate --impulse-response={CHANGED}/rir.wav {RECORDING} @out.wav"));
+    same_sound(&read(), "reverb", 26000);
+    let noise = format!("--additive-signals={CHANGED}/noise.wav --snrs=5 --start-times=0.2");
+    output(&f, &format!("wav-reverberate {noise} --duration=2 --volume=0.5 {RECORDING} @out.wav"));
+    same_sound(&read(), "noise", 32000);
+    let silence = "extend-wav-with-silence --extra-silence-length=0.6";
+    output(&f, &format!("{silence} {RECORDING} @out.wav"));
+    same_sound(&read(), "silence", 35600);
+    f.write("wav.scp", format!("a {RECORDING}\n"));
+    output(&f, &format!("{silence} scp:@wav.scp ark:@out.ark"));
+    assert_eq!(std::fs::read(f.path("out.ark")).unwrap()[2..], read());
+
+    let before = read();
+    let reverberate = |options: &str| format!("wav-reverberate {options} {RECORDING} @out.wav");
+    for (options, words) in [
+        (format!("--additive-signals={CHANGED}/noise.wav"), "requires --snrs and --start-times"),
+        (noise.replace("=5", "=5,6"), "1 additive signals, 2 SNRs and 1 start times"),
+        (noise.replace("=5", "=loud"), "--snrs=loud: expected numbers"),
+        (noise.replace("=0.2", "=-1"), "-1 is before the start"),
+        ("--input-wave-channel=1".to_owned(), "channel 1 of the recording: it has 1 channels"),
+    ] {
+        fails(&f, 255, &reverberate(&options), &[words]);
+    }
+    let words = ["a: 26000 samples: expected at least 32000", "Successfully extended 0 files."];
+    fails(&f, 1, "extend-wav-with-silence --silence-search-length=2 scp:@wav.scp ark:@out.ark", &words);
+    fails(&f, 255, &format!("{silence} --silence-extract-shift=0 {RECORDING} @out.wav"), &["steps of 0 s"]);
+    assert_eq!(read(), before);
+    let loud = command_lines::run(&f, &reverberate("--volume=1e4"));
+    assert!(loud.stderr.contains("samples out of total 26000. Reduce volume?"), "{}", loud.stderr);
+}
+
+#[test]
+fn interpolated_pitch_is_that_of_the_reference() {
+    let f = Folder::new("interpolated-pitch");
+    let options = "--pitch-interval=3 --interpolator-factor=0.0001 --max-voicing-prob=0.8 --max-pitch-change-per-frame=12";
+    for (name, options, line) in [
+        ("", "", "Over 560 frames, 57.5% were zero at input, and 2.32143% were not zero but were changed."),
+        (".linear", "--linear-interpolation=true", "Done 5 utterances, 0 with errors."),
+        (".options", options, "57.5% were zero at input, and 2.5% were not zero"),
+    ] {
+        let command = format!("interpolate-pitch {options} ark:{CHANGED}/sacc.ark ark,t:-");
+        let found = command_lines::run(&f, &command);
+        let expected = output(&f, &format!("copy-feats ark:{CHANGED}/interpolate{name}.ark ark,t:-"));
+        close(&found.stdout, &numbers(&expected), 1e-4);
+        assert!(found.stderr.contains(line), "{}", found.stderr);
+    }
+    f.write("bad", "a [ 0.5 100\n 0.5 -1 ]\nb [ 0.5 100 ]\nc [ ]\n");
+    let words = [
+        "a: frame 1 has probability 0.5 and pitch -1",
+        "c: empty feature matrix",
+        "Done 1 utterances, 2 with errors.",
+    ];
+    fails(&f, 0, "interpolate-pitch ark:@bad ark:-", &words);
+    fails(&f, 255, "interpolate-pitch --pitch-interval=0 ark:@bad ark:-", &["a pitch interval of 0"]);
 }

@@ -11,6 +11,7 @@
 //! - [`lda`], [`lda_estimate`], [`pca`]: statistics, of classes and without, and the transforms estimated from them;
 //!   [`eigen`] and [`svd`] are for them. [`compose`]: products of transforms.
 //! - [`spectral`], [`pitch`]: features from sound.
+//! - [`reverberation`], [`silence`]: changed sound.
 //! - [`htk`], [`idx`], [`sphinx`], [`wave`]: files of other programs; [`image`]: images as features.
 
 pub mod cmvn;
@@ -31,7 +32,9 @@ pub mod online_cmvn;
 pub mod pca;
 pub mod pitch;
 pub mod posterior;
+pub mod reverberation;
 pub mod segments;
+pub mod silence;
 pub mod sliding_cmn;
 pub mod spectral;
 pub mod sphinx;

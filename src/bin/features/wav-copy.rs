@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use kaldi_feat::wave::WaveHolder;
-use kaldi_io::holder::Holder;
-use kaldi_io::{KaldiReader, KaldiWriter};
 use nnet3::{messages, tables};
+
+use super::files::{read_wave, write_wave};
 
 /// Copy wave file or archives of wave files
 #[derive(clap::Parser, Debug)]
@@ -30,15 +30,6 @@ pub fn run(options: Options) -> Result<u8> {
         messages::log(&format!("Copied {} wave files", output.done));
         return output.finish();
     }
-    let mut reader = KaldiReader::open_raw(from)?;
-    let wave = WaveHolder::read(&mut reader)?;
-    reader.close()?;
-    if let Some(complaint) = &wave.complaint {
-        messages::warn(&format!("{from}: {complaint}"));
-    }
-    // Wave files have no header before their own.
-    let mut writer = KaldiWriter::create(to, false)?;
-    WaveHolder::write(&mut writer, &wave)?;
-    writer.finish()?;
+    write_wave(to, &read_wave(from)?)?;
     Ok(0)
 }

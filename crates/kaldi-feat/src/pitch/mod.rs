@@ -15,6 +15,7 @@ mod pairs;
 mod process;
 mod recording;
 mod signal;
+mod smoothing;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use options::{PitchOptions, PitchProcessOptions};
 pub use pairs::normalize_pairs;
 pub use process::{PitchProcessor, PitchSource};
 pub use recording::{extract, extract_and_process, process};
+pub use smoothing::{PitchSmoother, SmoothingCounts, SmoothingNoise, SmoothingOptions, bridge_gaps};
 pub use stream::PitchStream;
 pub use tracker::PitchTracker;
 

@@ -126,6 +126,23 @@ pub struct Wave {
 }
 
 impl Wave {
+    /// Makes a wave of signals of equal lengths, one for each channel, at least one. Samples are cut off towards 0; those that are too large
+    /// are clipped, and counted.
+    pub fn from_channels(sample_rate: u32, channels: &[Vec<f32>]) -> (Wave, u64) {
+        let mut clipped = 0;
+        let mut sample = |value: f32| {
+            let whole = value.trunc();
+            clipped += u64::from(!(f32::from(i16::MIN)..=f32::from(i16::MAX)).contains(&whole));
+            whole as i16
+        };
+        let length = channels.iter().map(Vec::len).min().unwrap_or(0);
+        let mut samples = Vec::with_capacity(length * channels.len());
+        for t in 0..length {
+            samples.extend(channels.iter().map(|channel| sample(channel[t])));
+        }
+        (Wave { sample_rate, channels: channels.len(), samples, complaint: None }, clipped)
+    }
+
     /// The number of samples of each channel.
     pub fn len(&self) -> usize {
         self.samples.len() / self.channels
