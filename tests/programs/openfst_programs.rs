@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use crate::command_lines::{fails, output};
 use crate::common::{Folder, binary, run, succeed};
 
 const A: &str = "0 1 1 1 0.5\n0 2 2 2 1.5\n1 3 3 3\n2 3 3 3 0.25\n3 0.75\n";
@@ -206,4 +207,39 @@ fn tables_of_fsts() {
     let output = run("fstcopy", &[&cut, "ark:/dev/null"]);
     assert_eq!(output.status, 255);
     assert!(output.stderr.contains("the file ends inside an FST"), "{}", output.stderr);
+}
+
+#[test]
+fn transcriptions_as_fsts() {
+    let f = Folder::new("transcripts-to-fsts");
+    f.write("ints", "a 3 4\nb 5\nc \n");
+    f.write("costs", "a 0.5\n");
+    let fsts = |options: &str| output(&f, &format!("transcripts-to-fsts {options} ark,t:-"));
+    assert_eq!(fsts("ark:@ints"), "a 0 1 3 3 1 2 4 4 2 b 0 1 5 5 1 c 0");
+    assert_eq!(fsts("ark:@ints ark,t:@costs"), "a 0 1 3 3 0.5 1 2 4 4 2 b 0 1 5 5 1 c 0");
+    f.write("map.txt", "0 0 3 13 1\n0 0 4 14 0\n0 0 5 15 0\n0\n");
+    f.write("back.txt", "0 0 13 3 1\n0 0 14 4 0\n0 0 15 5 0\n0\n");
+    output(&f, "fstcompile @map.txt @map.fst");
+    output(&f, "fstcompile @back.txt @back.fst");
+    let mapped = "a 0 1 13 13 1 1 2 14 14 2 b 0 1 15 15 1 c 0";
+    assert_eq!(fsts("--right-compose=@map.fst --project-output=true ark:@ints"), mapped);
+    assert_eq!(fsts("--left-compose=@back.fst --project-input=true ark:@ints"), mapped);
+    fails(&f, 0, "transcripts-to-fsts ark:@ints ark:-", &["Done 3 transcriptions"]);
+}
+
+/// The example in the source of Kaldi's program.
+#[test]
+fn composition_with_the_rest_of_the_labels() {
+    let f = Folder::new("fstrhocompose");
+    f.write("a.txt", "0 1 10 10\n0 1 11 11\n1\n");
+    f.write("g.txt", "0 0 11 11 0.0\n0 1 100 100 1.0\n1 0 11 11 1.0\n1\n");
+    output(&f, "fstcompile @a.txt @a.fst");
+    output(&f, "fstcompile @g.txt @g.fst");
+    output(&f, "fstrhocompose 100 @a.fst @g.fst @c.fst");
+    assert_eq!(output(&f, "fstprint @c.fst"), "0 1 10 10 1 1");
+    f.write("table", "u\n0 1 10 10\n1\n\n");
+    assert_eq!(output(&f, "fstrhocompose 100 ark:@table @g.fst ark,t:-"), "u 0 1 10 10 1 1");
+    fails(&f, 0, "fstrhocompose 100 ark:@table @g.fst ark:-", &["Composed 1 FSTs."]);
+    fails(&f, 255, "fstrhocompose 100 @a.fst ark:@table ark:-", &["expected three files, or a table"]);
+    fails(&f, 255, "fstrhocompose 0 @a.fst @g.fst @c.fst", &["0"]);
 }

@@ -204,3 +204,54 @@ pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> 
     ops::connect(&mut pairs.out);
     pairs.out
 }
+
+/// Composes FSTs, as [`compose`] does lattices.
+pub fn compose_fsts(first: &Fst, second: &SecondFst) -> Fst {
+    let lattice = converted(first, f32::as_lattice_weight);
+    converted(&compose(&lattice, second), |weight| weight.graph)
+}
+
+fn converted<V, W>(fst: &Fst<V>, weight: impl Fn(&V) -> W) -> Fst<W> {
+    let state = |state: &State<V>| {
+        let arcs = state.arcs.iter().map(|arc| Arc {
+            ilabel: arc.ilabel,
+            olabel: arc.olabel,
+            weight: weight(&arc.weight),
+            next: arc.next,
+        });
+        State { final_weight: weight(&state.final_weight), arcs: arcs.collect() }
+    };
+    Fst { start: fst.start, states: fst.states.iter().map(state).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fst(arcs: &[&[(i32, i32, f32, StateId)]], last: StateId) -> Fst {
+        let arc =
+            |&(ilabel, olabel, weight, next): &(i32, i32, f32, StateId)| Arc { ilabel, olabel, weight, next };
+        let state = |(i, arcs): (usize, &&[(i32, i32, f32, StateId)])| State {
+            final_weight: if i as StateId == last { 0.5 } else { f32::INFINITY },
+            arcs: arcs.iter().map(arc).collect(),
+        };
+        Fst { start: Some(0), states: arcs.iter().enumerate().map(state).collect() }
+    }
+
+    /// By hand: 100 is rho. Label 10 has no arc at state 0 and takes rho, to the last state; 11 has one, a loop at state 0.
+    #[test]
+    fn rest_of_the_labels() {
+        let first = fst(&[&[(7, 10, 0.0, 1), (8, 11, 0.0, 1)], &[]], 1);
+        let second = fst(&[&[(100, 100, 1.0, 1), (11, 11, 0.0, 0)], &[(11, 11, 1.0, 0)]], 1);
+        let composed = |second| compose_fsts(&first, &SecondFst::new(second, Matching::Rest(100)).unwrap());
+        assert_eq!(composed(second), {
+            let mut expected = fst(&[&[(7, 10, 1.0, 1)], &[]], 1);
+            expected.states[1].final_weight = 1.0;
+            expected
+        });
+        // Of a transducer the output stays.
+        let transducer = fst(&[&[(100, 5, 1.0, 1)], &[]], 1);
+        let arcs = composed(transducer).states[0].arcs.clone();
+        assert_eq!(arcs.iter().map(|arc| (arc.ilabel, arc.olabel)).collect::<Vec<_>>(), [(7, 5), (8, 5)]);
+    }
+}
