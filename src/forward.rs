@@ -7,9 +7,10 @@ use clap::Args;
 use kaldi_fst::Fst;
 use kaldi_hmm::TransitionModel;
 use kaldi_io::finite::NotFinite;
-use kaldi_io::holder::MatrixHolder;
+use kaldi_io::holder::{Holder, MatrixHolder};
 use kaldi_io::log::{self, Site};
 use kaldi_io::{DenseMatrix, TableWriter, kaldi_warn};
+use nnet3_core::forward::xvector::BatchedXvectors;
 use nnet3_core::forward::{BatchForward, GroupedForward, Ivectors, OutputScaling};
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::{Device, WeightForm};
@@ -150,6 +151,19 @@ impl Compute for GroupedForward<'_> {
     }
 }
 
+/// Networks that make vectors of utterances have no i-vectors.
+impl Compute for BatchedXvectors<'_> {
+    fn accept(&mut self, features: &DenseMatrix<f32>, _: Ivectors<'_>) -> nnet3_core::Result<()> {
+        BatchedXvectors::accept(self, features)
+    }
+    fn finish(&mut self) -> nnet3_core::Result<()> {
+        BatchedXvectors::finish(self)
+    }
+    fn next_output(&mut self) -> Option<DenseMatrix<f32>> {
+        BatchedXvectors::next_output(self)
+    }
+}
+
 /// See [`one_by_one`].
 pub struct OneByOne<F> {
     compute: F,
@@ -268,24 +282,36 @@ pub type Finish<'f> = &'f mut dyn FnMut(&str, DenseMatrix<f32>) -> Result<Option
 pub fn compute(
     site: Site,
     ivectors: &IvectorOptions,
-    (features, table): (&str, &str),
+    tables: (&str, &str),
     compute: &mut impl Compute,
     finish: Finish<'_>,
 ) -> Result<Counts> {
+    compute_into::<MatrixHolder>(site, &mut ivectors.open()?, tables, compute, |key, _, output| {
+        finish(key, output)
+    })
+}
+
+/// Does what [`compute`] does, for tables of any kind. `finish` gets the number of frames, too.
+pub fn compute_into<H: Holder>(
+    site: Site,
+    ivectors: &mut IvectorReader,
+    (features, table): (&str, &str),
+    compute: &mut impl Compute,
+    mut finish: impl FnMut(&str, usize, DenseMatrix<f32>) -> Result<Option<H::T>>,
+) -> Result<Counts> {
     let mut counts = Counts::default();
-    let mut ivectors = ivectors.open()?;
     let mut utterances = Utterances::of_features(features)?;
     if utterances.is_empty()? {
         utterances.close()?;
         log::error(&site, &format!("{features}: expected at least one utterance, found none"));
         return Ok(counts);
     }
-    let mut table = TableWriter::<MatrixHolder>::open(table)?;
-    outputs(utterances, &mut ivectors, compute, Together::Yes, |Output { key, frames, output, .. }| {
+    let mut table = TableWriter::<H>::open(table)?;
+    outputs(utterances, ivectors, compute, Together::Yes, |Output { key, frames, output, .. }| {
         let finished = match output {
             Ok(output) => match not_a_number(&output) {
                 Some(found) => Err(format!("{key}: the output's {found}; it is not written")),
-                None => Ok(finish(&key, output)?),
+                None => Ok(finish(&key, frames, output)?),
             },
             Err(reason) => Err(reason),
         };

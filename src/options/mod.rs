@@ -16,4 +16,5 @@ pub mod prob;
 pub mod spectral;
 pub mod threads;
 pub mod training;
+pub mod unprefixed;
 pub mod weights;

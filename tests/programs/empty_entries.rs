@@ -73,6 +73,7 @@ fn files(f: &Folder) {
         )
     };
     f.write("config", network(44));
+    f.write("pooled.config", POOLED);
     f.write("chain.config", network(88));
     let options = [
         ("lda-matrix", "final.mat"),
@@ -146,6 +147,8 @@ fn files(f: &Folder) {
     f.write("speakerclasses", "a0 0\nb1 0\nb2 0\nc0 1\nd1 1\nd2 1\ne0 1\n");
     f.write("utt2spk", "a0 s1\nb1 s1\nb2 s1\nc0 s2\nd1 s3\nd2 s3\ne0 s3\n");
     f.write("spk2utt", "s1 a0 b1 b2\ns2 c0\ns3 d1 d2 e0\n");
+    f.write("rest.txt", "0 0 9 9\n0\n");
+    f.write("ranges", keys().iter().map(|key| format!("{key} 0 0 0 5 1\n")).collect::<String>());
     f.write("own", keys().iter().map(|key| format!("{key} {key}\n")).collect::<String>());
     f.write("reco2file", "a0 r A\nb1 r B\nb2 s A\nc0 s B\nd1 t A\nd2 t B\ne0 u A\n");
     f.write("segments", keys().iter().map(|key| format!("{key} {key} 0.05 0.25\n")).collect::<String>());
@@ -184,11 +187,22 @@ fn files(f: &Folder) {
     f.write("allgraphs", all.collect::<Vec<u8>>());
 }
 
+/// A network that makes one vector of an utterance.
+const POOLED: &str = "\
+input-node name=input dim=4
+component name=e type=StatisticsExtractionComponent input-dim=4 input-period=1 output-period=1 include-variance=true
+component-node name=e component=e input=input
+component name=p type=StatisticsPoolingComponent input-dim=9 input-period=1 left-context=0 right-context=100 num-log-count-features=0 output-stddevs=true
+component-node name=p component=p input=e
+output-node name=output input=p
+";
+
 /// Command lines that need files of other programs.
 const MODELS: &str = "\
 nnet3-init --srand=3 @config @raw
 nnet3-am-init %/crates/nnet3-decode/tests/data/mono.mdl @raw @model
 nnet3-init --srand=3 @chain.config @chain.raw
+nnet3-init --srand=3 @pooled.config @pooled.raw
 fstconvert --fst_type=vector %/crates/nnet3-decode/tests/data/decode/HCLG.fst @HCLG.fst
 gmm-init-mono %/tests/data/trees/in/topo3 3 @mono.mdl @mono.tree
 ";

@@ -42,3 +42,4 @@ mod transcribe;
 mod trees;
 mod worker;
 mod xconfig;
+mod xvector_programs;

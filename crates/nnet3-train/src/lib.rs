@@ -3,7 +3,7 @@
 //! What a program does between reading its options and choosing its exit status is here. Nothing prints: functions
 //! return what they found, and long work reports [`trainer::Event`]s to its caller.
 //!
-//! Examples go through [`split`] and [`chunk`] (features and targets → examples), [`augment`], [`copy`], [`shuffle`],
+//! Examples go through [`split`] and [`chunk`] (features and targets → examples; [`ranges`] for speakers), [`augment`], [`copy`], [`shuffle`],
 //! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. An [`objective`] makes a
 //! [`request`] of a minibatch, whose program [`trainer`] or [`diagnostics`] runs: [`minibatch`] gives the inputs, the objective
 //! turns outputs into derivatives, [`update`] changes the parameters. None of them knows what kind of example it is; neither do
@@ -33,6 +33,7 @@ pub mod norm_limits;
 pub mod objective;
 pub mod phase_stats;
 pub mod progress;
+pub mod ranges;
 pub mod replicas;
 pub mod request;
 pub mod shuffle;

@@ -13,6 +13,7 @@ mod one_by_one;
 mod reach;
 mod runner;
 pub mod scaling;
+pub mod xvector;
 
 pub use batch::{BatchForward, BatchOptions};
 pub use chunk::{Chunk, Chunking};
