@@ -9,6 +9,7 @@ mod graphs;
 mod learning;
 mod online;
 mod options;
+mod speakers;
 mod trees;
 
 use super::Target;
@@ -159,6 +160,13 @@ pub const TARGETS: &[Target] = &[
         read: online::read_state,
         corpus: online::corpus_states,
         memory: SMALL,
+    },
+    Target { name: "plda", read: speakers::read_plda, corpus: speakers::corpus_plda, memory: SMALL },
+    Target {
+        name: "logistic-regression",
+        read: speakers::read_logistic,
+        corpus: speakers::corpus_logistic,
+        memory: LARGE,
     },
     Target { name: "specifiers", read: read_specifier, corpus: corpus_specifiers, memory: SMALL },
 ];
