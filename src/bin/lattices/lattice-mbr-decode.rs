@@ -49,7 +49,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut done, mut failed, mut num_words, mut risk) = (0, 0, 0, 0.0_f32);
     input.for_each(|key, lattice| {
         let decoded = lattices::scaled(lattice, scale)
-            .and_then(|lattice| Ok(mbr::decode(&lattice, None, mbr::Options::default())?));
+            .and_then(|lattice| mbr::decode(&lattice, None, mbr::Options::default()));
         let outcome = match decoded {
             Ok(outcome) => outcome,
             Err(error) => {

@@ -87,7 +87,7 @@ pub fn run(options: Options) -> Result<u8> {
             return Ok(());
         }
         let decoded = lattices::scaled(lattice, scale)
-            .and_then(|lattice| Ok(mbr::decode(&lattice, words.as_deref(), choices)?));
+            .and_then(|lattice| mbr::decode(&lattice, words.as_deref(), choices));
         let outcome = match decoded {
             Ok(outcome) => outcome,
             Err(error) => {

@@ -33,7 +33,7 @@ pub fn run(options: Options) -> Result<u8> {
     let (mut log_like, mut acoustic, mut frames) = (0.0, 0.0, 0.0);
     input.for_each(|key, lattice| {
         let sums =
-            lattices::scaled(lattice, scale).and_then(|mut lattice| Ok(transition_posteriors(&mut lattice)?));
+            lattices::scaled(lattice, scale).and_then(|mut lattice| transition_posteriors(&mut lattice));
         let sums = match sums {
             Ok(sums) => sums,
             Err(error) => {

@@ -101,7 +101,7 @@ pub fn read_arpa(
     events: &mut dyn FnMut(Event),
 ) -> Result<()> {
     if r.at_eof()? {
-        return Err(r.error("the file is empty, expected a language model in the ARPA format").into());
+        return Err(r.error("the file is empty, expected a language model in the ARPA format"));
     }
     let mut reader = Reader { r, options, events, number: 0, line: String::new(), warnings: 0 };
     reader.read(consumer)

@@ -378,7 +378,8 @@ fn tables_of_another_kind() {
     let folder = Folder::new();
     let (text, binary) = (folder.path("text"), folder.path("binary"));
     let error = |result: Result<()>| message(result);
-    let kinds: [(&str, fn(&str) -> Result<()>); 4] = [
+    type Read = fn(&str) -> Result<()>;
+    let kinds: [(&str, Read); 4] = [
         ("a matrix of floating-point numbers", |spec| read::<MatrixHolder>(spec).map(drop)),
         ("integers", |spec| read::<I32VectorHolder>(spec).map(drop)),
         ("posteriors", |spec| read::<PosteriorHolder>(spec).map(drop)),
