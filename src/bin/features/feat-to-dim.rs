@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use kaldi_io::holder::{I32Holder, MatrixHolder};
 use kaldi_io::{KaldiWriter, SequentialReader};
 use nnet3::json::{self, FormatOption};
+use nnet3::messages;
 use nnet3::tables::{self, Output};
 use serde_json::json;
 
@@ -32,9 +33,15 @@ pub fn run(options: Options) -> Result<u8> {
         .finish_any();
     }
     let mut reader = SequentialReader::<MatrixHolder>::open(&options.feat_rspecifier)?;
-    let Some((_, first)) = reader.next()? else {
-        reader.close()?;
-        bail!("{}: expected at least one utterance, found none", options.feat_rspecifier);
+    let first = loop {
+        let Some((key, features)) = reader.next()? else {
+            reader.close()?;
+            bail!("{}: expected at least one utterance with frames, found none", options.feat_rspecifier);
+        };
+        if features.rows > 0 {
+            break features;
+        }
+        messages::warn(&format!("{key}: {}", tables::NO_FRAMES));
     };
     let mut writer = KaldiWriter::create(&options.dim_out, false)?;
     writer.write_str(&match options.format.is_json() {
