@@ -18,7 +18,7 @@ source tests/driver_checks.sh
 
 data=$work/data
 tests/train/toy_data.sh "$data"
-tests/train/toy_data.sh "$work/valid" 5
+tests/train/toy_data.sh "$work/valid_data" 5
 
 train() { # <name> <options> …
   scripts/train.sh --feats="scp:$data/feats.scp" --targets="ark:$data/ali.ark" --archives=4 --num-epochs=3 \
@@ -198,7 +198,7 @@ check "train.sh: examples on the fly" reaches 0.95 fly "${tdnn[@]}" --on-the-fly
 check "train.sh: a frame of each example at a time" \
   reaches 0.95 frame "${tdnn[@]}" --frame-level=true --num-epochs=1 --chunk-width=4 --minibatch-size=128
 check "train.sh: validation data of their own, no combination" reaches 0.94 valid "${tdnn[@]}" \
-  --valid-feats="scp:$work/valid/feats.scp" --valid-targets="ark:$work/valid/ali.ark" --do-final-combination=false
+  --valid-feats="scp:$work/valid_data/feats.scp" --valid-targets="ark:$work/valid_data/ali.ark" --do-final-combination=false
 check "train.sh: on examples that are there" eval \
   'train egs --feats= --targets= --egs-dir="$work/plain/egs" "${tdnn[@]}" --backstitch-training-scale=0.3 \
    --backstitch-training-interval=2 && is_good egs'
@@ -253,20 +253,20 @@ dense_is_good() {
 check "train.sh: dense targets" dense_is_good
 
 # A data folder: two speakers, and versions of utterances that must not be parted between training and validation.
-mkdir -p "$work/folder"
-cp "$data/feats.scp" "$work/folder"
-awk '{ print $1, NR % 2 ? "a" : "b" }' "$data/feats.scp" >"$work/folder/utt2spk"
-awk '{ print $1, "u" int(NR / 3) }' "$data/feats.scp" >"$work/folder/utt2uniq"
-awk '{ u[$2] = u[$2] " " $1 } END { for (s in u) print s u[s] }' "$work/folder/utt2spk" >"$work/folder/spk2utt"
-compute-cmvn-stats --spk2utt="ark:$work/folder/spk2utt" "scp:$data/feats.scp" \
-  "ark,scp:$work/folder/cmvn.ark,$work/folder/cmvn.scp" 2>/dev/null
+mkdir -p "$work/data_folder"
+cp "$data/feats.scp" "$work/data_folder"
+awk '{ print $1, NR % 2 ? "a" : "b" }' "$data/feats.scp" >"$work/data_folder/utt2spk"
+awk '{ print $1, "u" int(NR / 3) }' "$data/feats.scp" >"$work/data_folder/utt2uniq"
+awk '{ u[$2] = u[$2] " " $1 } END { for (s in u) print s u[s] }' "$work/data_folder/utt2spk" >"$work/data_folder/spk2utt"
+compute-cmvn-stats --spk2utt="ark:$work/data_folder/spk2utt" "scp:$data/feats.scp" \
+  "ark,scp:$work/data_folder/cmvn.ark,$work/data_folder/cmvn.scp" 2>/dev/null
 a_data_folder() { # <name> <options> …
-  train "$1" "${tdnn[@]}" --feats="$work/folder" --cmvn-opts=--norm-vars=true "${@:2}" && is_good "$1" || return 1
+  train "$1" "${tdnn[@]}" --feats="$work/data_folder" --cmvn-opts=--norm-vars=true "${@:2}" && is_good "$1" || return 1
   [[ $(<"$work/$1/cmvn_opts") == --norm-vars=true ]] || { echo "no cmvn_opts"; return 1; }
   grep -q 'apply-cmvn --norm-vars=true' "$work/$1"/log/{get_egs,train}.*.log || { echo "no normalisation"; return 1; }
   valid="$work/$1/data/valid" awk 'BEGIN { valid = ENVIRON["valid"]; while ((getline key < valid) > 0) kept[key] = 1 }
     $1 in kept { in_valid[$2] = 1; next } { in_train[$2] = 1 }
-    END { for (u in in_valid) if (u in in_train) { print u " is in both sets"; exit 1 } }' "$work/folder/utt2uniq"
+    END { for (u in in_valid) if (u in in_train) { print u " is in both sets"; exit 1 } }' "$work/data_folder/utt2uniq"
 }
 is_not_normalised() { # <name>: Kaldi's scripts are told so; they would normalise
   diff "$work/$1/cmvn_opts" - <<<"--norm-means=false --norm-vars=false"
