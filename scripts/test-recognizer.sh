@@ -175,7 +175,7 @@ check "wrong: a word that graphs use" says "line 8: '<s>' has a meaning of its o
   bash -c "cp -r $toy $work/l2; echo '<s> P' >>$work/l2/lexicon.txt; scripts/recognizer/lang.py $work/l2/lexicon.txt $work/l2/lang" # lint: names of this script
 lexicon() { # <lines> [<options> …]: what lang.py says about a lexicon
   rm -rf "$work/lexicon.lang"
-  printf "$1" >"$work/lexicon"
+  printf %b "$1" >"$work/lexicon"
   scripts/recognizer/lang.py "${@:2}" "$work/lexicon" "$work/lexicon.lang"
 }
 check "wrong: a word without probability" says "lexicon, line 3: the word 'two' has no probability, but line 1 has one" \
