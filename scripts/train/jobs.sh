@@ -11,7 +11,8 @@ plain_words train-cmd-opts "${train_cmd_opts-}"
 read -ra cmd_words <<<"$cmd"
 (( ${#cmd_words[@]} )) || fail "--cmd: expected what runs jobs, such as run.sh"
 if [[ ${cmd_words[0]} == @(run.sh|slurm.sh|k8s.sh) ]]; then cmd_words[0]=$here/${cmd_words[0]}; fi
-command -v -- "${cmd_words[0]}" >/dev/null || { shown "${cmd_words[0]}"; fail "--cmd: there is no program '$REPLY'"; }
+# A file: `.` and `eval` are commands of the shell, too.
+[[ $(type -t -- "${cmd_words[0]}") == file ]] || { shown "${cmd_words[0]}"; fail "--cmd: there is no program '$REPLY'"; }
 background=()
 
 # What run.sh finds out for itself each time when it is called by itself.
