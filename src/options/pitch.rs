@@ -1,4 +1,4 @@
-//! How pitch is found in sound, and how features are made of it.
+//! Pitch of sound, and features made from it.
 
 use anyhow::{Result, bail};
 use clap::Args;

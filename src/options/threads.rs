@@ -21,7 +21,7 @@ pub fn count(wanted: i32, most: usize) -> Result<usize> {
     }
 }
 
-/// How many processors there are for this program.
+/// Number of processors for this program.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -20,7 +20,7 @@ fn printed(file: &str) -> String {
     output.stdout
 }
 
-/// What a program with this input writes to its standard output.
+/// Standard output of a program with this input.
 fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let mut command = Command::new(binary(program));
     let pipes = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -272,7 +272,7 @@ fn chunks_of_samples() {
     }
 }
 
-/// What is no wave is named, with a command that makes one of it.
+/// The message names the kind of a file that is no wave, and a command that converts it.
 #[test]
 fn other_kinds_of_files() {
     let f = folder("kinds");

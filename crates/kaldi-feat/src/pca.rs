@@ -21,7 +21,7 @@ pub struct PcaStats {
 /// The rows of a transform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PcaOptions {
-    /// How many directions are kept; `None` keeps all.
+    /// Number of directions that are kept; `None` keeps all.
     pub dim: Option<usize>,
     pub normalize_variance: bool,
     /// Adds a column with offsets that make the mean zero.

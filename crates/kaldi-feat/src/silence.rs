@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use crate::error::{Error, Result};
 
-/// How silence is found and added; times in seconds.
+/// Options of finding and adding silence; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SilenceOptions {
     /// Length of the silence that is added.

@@ -187,7 +187,7 @@ impl KaldiObject for Basis {
     }
 }
 
-/// How a speaker's transform is estimated.
+/// Options of the estimation of a speaker's transform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BasisOptions {
     pub iterations: usize,

@@ -35,7 +35,7 @@ impl FmllrKind {
     }
 }
 
-/// How a transform is estimated.
+/// Options of the estimation of a transform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FmllrOptions {
     pub kind: FmllrKind,
@@ -55,7 +55,7 @@ pub struct FmllrEstimate {
     pub outcome: Outcome,
 }
 
-/// What an estimate of a transform was made of.
+/// Result of the estimation of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A transform that increases the objective function.

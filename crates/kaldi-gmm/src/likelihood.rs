@@ -95,7 +95,7 @@ pub struct Likelihoods<'a> {
     prune: f32,
     /// A row for each dimension and then one for each square: the element of each frame. Zeros follow the last frame.
     columns: DenseMatrix<f32>,
-    /// Where the Gaussians of each pdf begin among all.
+    /// Index of the first Gaussian of each pdf among all Gaussians.
     offsets: Vec<usize>,
     memory: RefCell<Memory>,
 }

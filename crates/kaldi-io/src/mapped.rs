@@ -16,7 +16,7 @@ use memmap2::{Mmap, MmapOptions};
 pub struct MappedFile {
     map: Mmap,
     file: File,
-    /// What the system said of the file when it was mapped.
+    /// Size and time of the file when it was mapped.
     seen: Seen,
 }
 

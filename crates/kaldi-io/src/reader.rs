@@ -42,7 +42,7 @@ pub struct KaldiReader {
     last_line: (u64, u64),
     /// Whether reading began in the middle of a file, so that lines are not counted from its beginning.
     inside: bool,
-    /// Whether this reads an archive, of which each object is followed by another entry.
+    /// True if this reads an archive, in which another entry may follow each object.
     archive: bool,
     binary: bool,
     end_of_file: bool,

@@ -92,7 +92,7 @@ impl NetworkFrames {
         Ok(self.made.get(at).map(Vec::as_slice))
     }
 
-    /// What the normalisation knows after all frames so far.
+    /// State of the normalisation after all frames so far.
     pub fn state(&mut self) -> Result<Option<OnlineCmvnState>> {
         if self.cmvn.is_some() {
             while self.make()? {}

@@ -1,4 +1,4 @@
-//! What can go wrong between speaker vectors, models and scores.
+//! Errors of speaker vectors, models and scores.
 
 use kaldi_io::IoError;
 

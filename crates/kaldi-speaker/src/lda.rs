@@ -27,7 +27,7 @@ pub struct Lda {
     pub transform: DenseMatrix<f32>,
     /// Eigenvalues of the between-speaker covariance in the normalised space, decreasing.
     pub variances: Vec<f64>,
-    /// How many eigenvalues of C were raised, and to which value.
+    /// Number of eigenvalues of C that were raised, and the value to which.
     pub floored: (usize, f64),
     pub mean_norm: f64,
 }

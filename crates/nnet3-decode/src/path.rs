@@ -201,7 +201,7 @@ pub fn best_paths(lattice: &Lattice, n: usize) -> Result<Vec<Lattice>> {
     Ok(ends.into_iter().zip(finals).map(path).collect())
 }
 
-/// How much more the second best path of a lattice costs than the best one. `None` if there is only one.
+/// Cost of the second best path of a lattice minus that of the best one. `None` if there is only one.
 ///
 /// # Errors
 /// The lattice has a cycle or no path.

@@ -33,7 +33,7 @@ pub struct Options {
     tables: Vec<String>,
 }
 
-/// What went wrong, for the last log line.
+/// Counts of failures, for the last log line.
 #[derive(Default)]
 struct Counts {
     lattices: u64,

@@ -47,7 +47,7 @@ pub struct Threads {
     pub files: NonZero<usize>,
 }
 
-/// How texts are written, and where.
+/// Format of the texts, and the folder for them.
 #[derive(Debug, Clone)]
 pub struct Texts {
     pub format: Format,
@@ -58,7 +58,7 @@ pub struct Texts {
 /// A file of sound.
 struct Sound<'p> {
     path: &'p str,
-    /// How its text calls it.
+    /// Name in the text form.
     name: String,
     /// The file of its text, if it has one of its own.
     to: Option<String>,

@@ -1,4 +1,4 @@
-//! What the programs share that compare hypotheses with references.
+//! Code that the programs share which compare hypotheses with references.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use nnet3_decode::edit_distance::align;
 
 use nnet3::messages;
 
-/// What becomes of references without a hypothesis.
+/// Treatment of references without a hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// References without a hypothesis are errors.

@@ -57,7 +57,7 @@ pub trait SmoothingNoise {
     fn normals(&mut self, count: usize) -> Vec<f32>;
 }
 
-/// What has been done so far.
+/// Counts so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SmoothingCounts {
     pub frames: u64,

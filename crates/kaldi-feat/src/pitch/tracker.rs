@@ -39,7 +39,7 @@ pub struct PitchTracker {
     first: Option<Vec<FirstFrame>>,
     latency: usize,
     finished: bool,
-    /// Of the frames that are worked out side by side.
+    /// Scratch memory of the frames that are computed side by side.
     measured: Vec<Lanes>,
     searched: Vec<Lanes>,
     local: Vec<f32>,

@@ -4,7 +4,7 @@ use super::{Ambiguity, DELTA, DeterminizeStar, Side, determinize, determinize_st
 use crate::error::Result;
 use crate::fst::{EPSILON, Fst};
 
-/// How to determinize.
+/// Options of determinization.
 #[derive(Debug, Clone, Copy)]
 pub struct Determinize {
     /// Sets of states whose costs differ by at most this are one. (Of acceptors costs are rounded to 1/1024.)

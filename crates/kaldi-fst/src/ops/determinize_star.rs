@@ -24,7 +24,7 @@ use strings::{StringId, Strings};
 /// What OpenFst and Kaldi take for equal costs unless told otherwise.
 pub const DELTA: f32 = 1.0 / 1024.0;
 
-/// How to determinize.
+/// Options of determinization.
 #[derive(Debug, Clone, Copy)]
 pub struct DeterminizeStar {
     /// How costs of paths with the same labels combine.
@@ -39,7 +39,7 @@ pub struct DeterminizeStar {
     pub end_label: i32,
 }
 
-/// What to do about an input that has several outputs.
+/// Treatment of an input that has several outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ambiguity {
     /// It is an error.

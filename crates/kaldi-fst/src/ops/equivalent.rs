@@ -105,7 +105,7 @@ impl Classes<'_> {
     }
 }
 
-/// How to compare by random paths.
+/// Options of the comparison by random paths.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomComparison {
     pub paths: usize,

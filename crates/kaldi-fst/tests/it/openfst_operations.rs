@@ -262,7 +262,7 @@ fn cycles_of_negative_cost() {
     assert_eq!(ops::distances_from_start(&fst).unwrap(), [0.0, 0.0, -2.0]);
 }
 
-/// What a state can reach, found by walking; labels are numbered from 1 without gaps.
+/// Labels that a state can reach, found by walking; labels are numbered from 1 without gaps.
 #[test]
 fn labels_that_can_come_next() {
     let mut rng = fastrand::Rng::with_seed(44);

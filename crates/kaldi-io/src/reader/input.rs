@@ -40,7 +40,7 @@ impl KaldiReader {
         self.source.file().and_then(MappedFile::new)
     }
 
-    /// Whether this reads what a command writes.
+    /// True if this reads the output of a command.
     pub(crate) fn is_pipe(&self) -> bool {
         self.source.is_pipe()
     }

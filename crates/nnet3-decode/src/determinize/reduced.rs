@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::lattice::{CompactLattice, Lattice};
 use crate::prune::prune;
 
-/// How the input is pruned if it cannot be determinized.
+/// Pruning of an input that cannot be determinized.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reduction {
     /// The first beam is this times `ratio`.

@@ -1,4 +1,4 @@
-//! What trees are made from.
+//! Statistics and questions from which trees are made.
 
 use super::{both, reader};
 use kaldi_io::{KaldiObject, KaldiWriter};

@@ -35,7 +35,7 @@ fn label(arc: &Arc) -> impl Iterator<Item = i32> {
     Some(arc.olabel).filter(|&label| label != EPSILON).into_iter()
 }
 
-/// What all paths from a state to an end begin with; `None` if there is no such path.
+/// Common prefix of all paths from a state to an end; `None` if there is no such path.
 fn common_prefixes(fst: &Fst) -> Vec<Option<Labels>> {
     let mut before: Vec<Vec<StateId>> = vec![Vec::new(); fst.states.len()];
     for (s, state) in fst.numbered() {
