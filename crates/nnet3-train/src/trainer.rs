@@ -564,7 +564,7 @@ impl<O: Objective> Trainer<O> {
         &self.nnet
     }
 
-    /// What training has made, with a step of what was collected last. The network is on the host. An error if the device has
+    /// The trained network, after a last step with the changes collected so far. It is on the host. An error if the device has
     /// failed.
     pub fn finish(mut self, report: &mut dyn Report) -> Result<Trained> {
         self.step_of_rest(report);

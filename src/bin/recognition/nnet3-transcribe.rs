@@ -25,7 +25,7 @@ use nnet3::options::threads;
     after_help = "e.g.: nnet3-transcribe --format=json model-ko a.wav b.wav\n      nnet3-transcribe --format=srt --output-dir=subtitles model-ko *.wav\n      arecord -f S16_LE -r 16000 | nnet3-transcribe model-ko -"
 )]
 pub struct Options {
-    /// How the text is written
+    /// Format of the text
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Write the text of each file into a file of its own in this folder: NAME.txt, .json, .srt, .vtt or .ctm

@@ -31,7 +31,7 @@ pub struct PitchTracker {
     soft: Vec<f32>,
     /// Frames that do not change any more.
     settled: Vec<[f32; COLUMNS]>,
-    /// Of the frames after them: the NCCF at whole lags, the best previous lags, and the best sequence of lags.
+    /// Search results of the frames after them: the NCCF at whole lags, the best previous lags, and the best sequence of lags.
     nccf: Vec<f32>,
     back: Vec<State>,
     path: Vec<State>,

@@ -70,7 +70,7 @@ fn random_fst(rng: &mut fastrand::Rng, extra: Option<i32>, epsilons: bool) -> Fs
     fst
 }
 
-/// What an FST makes of words from a state: outputs and costs, by trying everything.
+/// Outputs and costs that an FST gives for words from a state, by trying every path.
 fn outputs(fst: &Fst, s: u32, words: &[i32], matching: Matching) -> Vec<(Vec<i32>, f64)> {
     let state = fst.state(s);
     let mut out = Vec::new();
