@@ -21,17 +21,41 @@ pub const USE_GPU: [&str; 4] = ["yes", "no", "optional", "wait"];
 /// If set (and not to 0), `--use-gpu=yes` is an error wherever no GPU can be used.
 pub const REQUIRE_GPU: &str = "NNET3_REQUIRE_GPU";
 
+/// `optional` here makes `cuda-compiled` succeed and takes `--use-gpu=yes` and `wait` for `optional`: recipes that insist on a GPU
+/// then run on any machine, and use a GPU where there is one.
+pub const GPU: &str = "NNET3_GPU";
+
 /// Switches for the search of faults on a GPU: `no-graphs`, `synchronous`, with commas between them.
 const GPU_DEBUG: &str = "NNET3_GPU_DEBUG";
 
-/// Whether programs behave as the reference's do when built with CUDA: all programs can use it, and look for the driver when
-/// they run. Where there is none they do what the reference does without CUDA: `--use-gpu=yes` runs on the CPU.
-pub fn cuda_compiled() -> bool {
-    is_gpu_required() || !matches!(driver::count(), Err(Unavailable::NoDriver))
+/// True if programs behave as the reference's do when built with CUDA: all programs can use it, and look for the driver when
+/// they run. Without a driver they do what the reference does without CUDA: `--use-gpu=yes` runs on the CPU. Also true if the
+/// environment asks for it ([`GPU`], [`REQUIRE_GPU`]). An error if these have no known value, or contradict each other.
+pub fn cuda_compiled() -> Result<bool> {
+    Ok(is_gpu_optional()? || is_gpu_required() || has_driver())
 }
 
-fn is_gpu_required() -> bool {
+/// True if the NVIDIA driver is installed.
+pub fn has_driver() -> bool {
+    !matches!(driver::count(), Err(Unavailable::NoDriver))
+}
+
+/// True if [`REQUIRE_GPU`] is set.
+pub fn is_gpu_required() -> bool {
     std::env::var_os(REQUIRE_GPU).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+fn is_gpu_optional() -> Result<bool> {
+    let Some(value) = std::env::var_os(GPU).filter(|value| !value.is_empty()) else { return Ok(false) };
+    if value != "optional" {
+        bail!("the environment variable {GPU}={}: expected optional, or no value", value.display());
+    }
+    if is_gpu_required() {
+        bail!(
+            "the environment variables {GPU}=optional and {REQUIRE_GPU} contradict each other: unset one of them"
+        );
+    }
+    Ok(true)
 }
 
 /// How long `--use-gpu=wait` waits before it tries again.
@@ -70,7 +94,7 @@ fn gpu_math() -> impl TypedValueParser<Value = GpuMath> {
     PossibleValuesParser::new(["fp32", "tf32", "bf16"]).try_map(|text| text.parse::<GpuMath>())
 }
 
-/// What `--use-gpu` asks for.
+/// A value of `--use-gpu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UseGpu {
     Yes,
@@ -100,7 +124,15 @@ impl UseGpu {
     }
 }
 
-/// A GPU with the defaults of all options, or an error.
+/// The option `--use-gpu` beside the environment.
+#[derive(Clone, Copy)]
+struct Wish {
+    option: UseGpu,
+    /// True if [`GPU`] says `optional`.
+    is_gpu_optional: bool,
+}
+
+/// Returns a GPU with the defaults of all options, or an error.
 pub fn first_gpu() -> Result<Device> {
     let settings = DeviceOptions::default().settings()?;
     let (device, found) = driver::open(&settings).map_err(|why| refusal("yes", why))?;
@@ -109,9 +141,9 @@ pub fn first_gpu() -> Result<Device> {
 }
 
 impl DeviceOptions {
-    /// The device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with `wait`
-    /// a GPU as soon as there is one that others do not occupy. On machines without the driver `yes` and `wait` warn and take
-    /// the CPU, unless [`REQUIRE_GPU`] is set.
+    /// Selects the device that `use_gpu` means: with `yes` a GPU or an error, with `optional` a GPU if one can be used, with
+    /// `wait` a GPU as soon as there is one that others do not occupy. On machines without the driver `yes` and `wait` warn and
+    /// take the CPU, unless [`REQUIRE_GPU`] is set. With [`GPU`]`=optional` in the environment they mean `optional`.
     pub fn select(&self, use_gpu: &str) -> Result<Device> {
         Ok(self.select_many(use_gpu, 1)?.remove(0))
     }
@@ -129,14 +161,14 @@ impl DeviceOptions {
     /// Selects that many devices, at least one: as [`DeviceOptions::select`] does, but GPUs from `--device-id` on, or
     /// the CPU that many times. The kinds are not mixed, since those on the CPU would hold up the others.
     fn select_many(&self, use_gpu: &str, count: usize) -> Result<Vec<Device>> {
-        let use_gpu = UseGpu::parse(use_gpu)?;
+        let wish = Wish { option: UseGpu::parse(use_gpu)?, is_gpu_optional: is_gpu_optional()? };
         let first = self.settings()?;
         let host = || vec![nnet3_matrix::cpu(); count];
-        if use_gpu == UseGpu::No {
+        if wish.option == UseGpu::No {
             kaldi_log!(SELECT, "Manually selected to compute on CPU.");
             return Ok(host());
         }
-        let gpu = |i| open(use_gpu, Settings { ordinal: first.ordinal + i, ..first.clone() });
+        let gpu = |i| open(wish, Settings { ordinal: first.ordinal + i, ..first.clone() });
         let gpus: Option<Vec<Device>> = (0..count).map(gpu).collect::<Result<_>>()?;
         Ok(gpus.unwrap_or_else(host))
     }
@@ -152,31 +184,38 @@ impl DeviceOptions {
     }
 }
 
-/// A GPU; `None` if there is none and none is needed.
-fn open(use_gpu: UseGpu, settings: Settings) -> Result<Option<Device>> {
+/// Opens a GPU. Returns `None` if the CPU is to be used in its place.
+fn open(wish: Wish, settings: Settings) -> Result<Option<Device>> {
+    let option = wish.option.name();
     loop {
         match driver::open(&settings) {
             Ok((device, found)) => {
                 announce(&settings, &found);
                 return Ok(Some(device));
             }
-            Err(why) if use_gpu == UseGpu::Optional => {
+            Err(why) if wish.option == UseGpu::Optional => {
                 kaldi_warn!(SELECT, "Running on CPU since --use-gpu=optional: {why}");
                 return Ok(None);
             }
+            Err(why) if wish.is_gpu_optional => {
+                kaldi_warn!(
+                    SELECT,
+                    "Running on CPU in spite of --use-gpu={option}, since {GPU}=optional: {why}"
+                );
+                return Ok(None);
+            }
             Err(why @ Unavailable::NoDriver) if !is_gpu_required() => {
-                let option = use_gpu.name();
                 kaldi_warn!(
                     SELECT,
                     "Running on CPU in spite of --use-gpu={option}: {why}. ({REQUIRE_GPU}=1 makes this an error.)"
                 );
                 return Ok(None);
             }
-            Err(why) if use_gpu == UseGpu::Wait && why.may_pass() => {
+            Err(why) if wish.option == UseGpu::Wait && why.may_pass() => {
                 kaldi_warn!(SELECT, "{why}. Will try again every {} seconds to get a GPU.", PAUSE.as_secs());
                 std::thread::sleep(PAUSE);
             }
-            Err(why) => return Err(refusal(use_gpu.name(), why)),
+            Err(why) => return Err(refusal(option, why)),
         }
     }
 }

@@ -7,13 +7,18 @@ const NETWORK: &str = "input-node name=input dim=2\n\
     component name=a type=NaturalGradientAffineComponent input-dim=2 output-dim=2\n\
     component-node name=a component=a input=input\noutput-node name=output input=a\n";
 
-/// A program that may not do without a GPU.
-fn required(program: &str, arguments: &[&str]) -> Output {
+/// Runs a program with a variable in its environment.
+fn run_with(variable: (&str, &str), program: &str, arguments: &[&str]) -> Output {
     let mut command = std::process::Command::new(common::binary(program));
-    let output = command.args(arguments).env("NNET3_REQUIRE_GPU", "1").output().unwrap();
+    let output = command.args(arguments).env(variable.0, variable.1).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let status = output.status.code().unwrap_or(-1);
     Output { status, stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
+
+/// Runs a program that needs a GPU.
+fn required(program: &str, arguments: &[&str]) -> Output {
+    run_with(("NNET3_REQUIRE_GPU", "1"), program, arguments)
 }
 
 #[test]
@@ -60,6 +65,28 @@ fn without_a_gpu() {
         }
         assert_eq!(run("cuda-compiled", &[]).status, 1);
         assert_eq!(run("cuda-gpu-available", &[]).status, 1);
+    }
+    // With NNET3_GPU=optional recipes that insist on a GPU run anywhere.
+    let optional = |program, arguments: &[&str]| run_with(("NNET3_GPU", "optional"), program, arguments);
+    for option in ["--use-gpu=yes", "--use-gpu=wait"] {
+        let answer = optional("nnet3-compute", &[option, &network, &feats, "ark,t:-"]);
+        assert_eq!((answer.status, &answer.stdout), (0, &host.stdout), "{}", answer.stderr);
+        let warnings: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("WARNING ")).collect();
+        let [warning] = warnings[..] else { panic!("{}", answer.stderr) };
+        assert!(
+            warning.contains(&format!("Running on CPU in spite of {option}, since NNET3_GPU=optional: ")),
+            "{warning}"
+        );
+    }
+    let compiled = optional("cuda-compiled", &[]);
+    assert_eq!((compiled.status, compiled.stdout.as_str(), compiled.stderr.as_str()), (0, "", ""));
+    assert_eq!(optional("cuda-gpu-available", &[]).status, run("cuda-gpu-available", &[]).status);
+    for program in ["cuda-compiled", "nnet3-compute"] {
+        let arguments: &[&str] =
+            if program == "cuda-compiled" { &[] } else { &["--use-gpu=yes", &network, &feats, "ark,t:-"] };
+        let refused = run_with(("NNET3_GPU", "maybe"), program, arguments);
+        assert_eq!(refused.status, 255, "{}", refused.stderr);
+        assert!(refused.stderr.contains("NNET3_GPU=maybe: expected optional"), "{}", refused.stderr);
     }
     assert_eq!(required("cuda-compiled", &[]).status, 0);
     assert_eq!(required("cuda-gpu-available", &[]).status, 255);

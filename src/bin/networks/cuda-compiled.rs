@@ -2,24 +2,27 @@
 
 use std::process::ExitCode;
 
-use kaldi_io::IoError;
+use anyhow::Result;
 use nnet3::options::device::cuda_compiled;
 
 /// Exits with status 0 if the programs behave as if built with CUDA support, which they do where the NVIDIA driver is
-/// installed, and with status 1 if not: --use-gpu=yes then runs on the CPU. With NNET3_REQUIRE_GPU=1 in the environment the
-/// status is always 0, and --use-gpu=yes needs a GPU. Prints nothing.
+/// installed, and with status 1 if not: --use-gpu=yes then runs on the CPU. With NNET3_GPU=optional in the environment the status
+/// is 0 on any machine, and all programs take --use-gpu=yes and --use-gpu=wait for optional. With NNET3_REQUIRE_GPU=1 the status
+/// is 0, too, and --use-gpu=yes needs a GPU. Prints nothing.
 #[derive(clap::Parser, Debug)]
-#[command(after_help = "e.g.: if cuda-compiled; then echo GPU; fi")]
+#[command(after_help = "e.g.: if cuda-compiled; then echo GPU; fi\nor: NNET3_GPU=optional ./run.sh")]
 pub struct Options {}
 
-pub fn run(_: Options) -> Result<u8, IoError> {
-    Ok(u8::from(!cuda_compiled()))
+pub fn run(_: Options) -> Result<u8> {
+    Ok(u8::from(!cuda_compiled()?))
 }
 
 pub fn main() -> ExitCode {
     // Not even the command line is echoed.
-    if kaldi_io::cli::command_line().len() <= 1 {
-        return ExitCode::from(u8::from(!cuda_compiled()));
+    if kaldi_io::cli::command_line().len() <= 1
+        && let Ok(compiled) = cuda_compiled()
+    {
+        return ExitCode::from(u8::from(!compiled));
     }
     kaldi_io::cli::run(run)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use nnet3::messages;
-use nnet3::options::device::{cuda_compiled, first_gpu};
+use nnet3::options::device::{first_gpu, has_driver, is_gpu_required};
 
 /// Exits with status 0 if there is a GPU that the programs can use, with status 1 if there is no NVIDIA driver (see
 /// cuda-compiled), and with status 255 if there is no GPU or it does not work.
@@ -11,7 +11,7 @@ use nnet3::options::device::{cuda_compiled, first_gpu};
 pub struct Options {}
 
 pub fn run(_: Options) -> Result<u8> {
-    if !cuda_compiled() {
+    if !has_driver() && !is_gpu_required() {
         messages::log("there is no NVIDIA driver; programs run on the CPU");
         return Ok(1);
     }
