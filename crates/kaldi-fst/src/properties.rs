@@ -62,31 +62,23 @@ impl Pair {
 
 /// All properties of the FST, without the two that describe the form it is stored in.
 pub fn compute<W: Weight>(fst: &Fst<W>) -> u64 {
-    let arcs = || fst.states.iter().flat_map(|state| &state.arcs);
     let labels: [fn(&Arc<W>) -> i32; 2] = [|arc| arc.ilabel, |arc| arc.olabel];
     let deterministic = labels.map(|label| fst.states.iter().all(|state| distinct(state, label)));
     let sorted = labels
         .map(|label| fst.states.iter().all(|state| state.arcs.is_sorted_by(|a, b| label(a) <= label(b))));
     let components = Components::of(fst);
     let in_cycle = |from: usize, arc: &Arc<W>| components.same(from, arc.next as usize);
-    let weighted = |weight: &W| !weight.is_one() && !weight.is_zero();
     let cycle_arcs = || {
         let arcs =
             fst.states.iter().enumerate().flat_map(|(s, state)| state.arcs.iter().map(move |arc| (s, arc)));
         arcs.filter(|(s, arc)| in_cycle(*s, arc))
     };
     let top_sorted = fst.numbered().all(|(s, state)| state.arcs.iter().all(|arc| arc.next > s));
-    ACCEPTOR.bit(arcs().all(|arc| arc.ilabel == arc.olabel))
+    of_arcs(fst)
         | I_DETERMINISTIC.bit(deterministic[0])
         | O_DETERMINISTIC.bit(deterministic[1])
-        | EPSILONS.bit(arcs().any(|arc| arc.is_epsilon()))
-        | I_EPSILONS.bit(arcs().any(|arc| arc.ilabel == EPSILON))
-        | O_EPSILONS.bit(arcs().any(|arc| arc.olabel == EPSILON))
         | I_SORTED.bit(sorted[0])
         | O_SORTED.bit(sorted[1])
-        | WEIGHTED.bit(
-            arcs().any(|arc| weighted(&arc.weight)) || fst.states.iter().any(|s| weighted(&s.final_weight)),
-        )
         | CYCLIC.bit(cycle_arcs().next().is_some())
         | INITIAL_CYCLIC.bit(fst.start.is_some_and(|start| components.cyclic(fst, start as usize)))
         | TOP_SORTED.bit(top_sorted)
@@ -94,6 +86,19 @@ pub fn compute<W: Weight>(fst: &Fst<W>) -> u64 {
         | COACCESSIBLE.bit(components.coaccessible.iter().all(|&yes| yes))
         | STRING.bit(is_string(fst))
         | WEIGHTED_CYCLES.bit(cycle_arcs().any(|(_, arc)| !arc.weight.is_one()))
+}
+
+/// Properties that arcs and final weights have one by one: of labels, and that there are weights.
+pub fn of_arcs<W: Weight>(fst: &Fst<W>) -> u64 {
+    let arcs = || fst.states.iter().flat_map(|state| &state.arcs);
+    let weighted = |weight: &W| !weight.is_one() && !weight.is_zero();
+    ACCEPTOR.bit(arcs().all(|arc| arc.ilabel == arc.olabel))
+        | EPSILONS.bit(arcs().any(|arc| arc.is_epsilon()))
+        | I_EPSILONS.bit(arcs().any(|arc| arc.ilabel == EPSILON))
+        | O_EPSILONS.bit(arcs().any(|arc| arc.olabel == EPSILON))
+        | WEIGHTED.bit(
+            arcs().any(|arc| weighted(&arc.weight)) || fst.states.iter().any(|s| weighted(&s.final_weight)),
+        )
 }
 
 fn distinct<W>(state: &State<W>, label: fn(&Arc<W>) -> i32) -> bool {

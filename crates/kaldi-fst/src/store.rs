@@ -237,14 +237,28 @@ pub fn write_vector<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::R
     write_with_symbols(w, fst, [None, None])
 }
 
+/// Writes a lattice as an FST of type `vector`. Its header says of its properties only what arcs tell one by one, as in the lattices of the
+/// reference, whose costs were scaled last.
+pub fn write_lattice<W: Weight>(w: &mut KaldiWriter, fst: &Fst<W>) -> kaldi_io::Result<()> {
+    write_with(w, fst, properties::of_arcs(fst), [None, None])
+}
+
 /// Writes an FST of type `vector` with tables of input and output symbols.
 pub fn write_with_symbols<W: Weight>(
     w: &mut KaldiWriter,
     fst: &Fst<W>,
     symbols: [Option<Symbols>; 2],
 ) -> kaldi_io::Result<()> {
-    let properties = properties::compute(fst) | properties::EXPANDED | properties::MUTABLE;
-    let mut header = Header::of(fst, VECTOR, properties, 0);
+    write_with(w, fst, properties::compute(fst), symbols)
+}
+
+fn write_with<W: Weight>(
+    w: &mut KaldiWriter,
+    fst: &Fst<W>,
+    properties: u64,
+    symbols: [Option<Symbols>; 2],
+) -> kaldi_io::Result<()> {
+    let mut header = Header::of(fst, VECTOR, properties | properties::EXPANDED | properties::MUTABLE, 0);
     header.symbols = symbols;
     header.write(w)?;
     for state in &fst.states {

@@ -16,6 +16,17 @@ pub type CompactArc = Arc<CompactLatticeWeight>;
 
 /// What lattices of both kinds have in common.
 pub trait AnyLattice: Weight {
+    /// The sum of costs along a path. As in the reference, it decides which of two paths of nearly the same cost is the best: of
+    /// lattices a pair of 32-bit sums, of compact lattices one 64-bit sum.
+    type PathCost: Copy + PartialEq;
+    /// The cost of a path without arcs.
+    const NO_ARCS: Self::PathCost;
+    /// The cost of a state that no path has reached.
+    const NO_PATH: Self::PathCost;
+    /// Adds the weight of the next arc, or of the end.
+    fn add_to(&self, path: Self::PathCost) -> Self::PathCost;
+    /// True if the first path is strictly better.
+    fn is_better(new: Self::PathCost, old: Self::PathCost) -> bool;
     fn costs(&self) -> &LatticeWeight;
     fn costs_mut(&mut self) -> &mut LatticeWeight;
     /// How many frames an arc stands for.
@@ -25,6 +36,18 @@ pub trait AnyLattice: Weight {
 }
 
 impl AnyLattice for LatticeWeight {
+    type PathCost = LatticeWeight;
+    const NO_ARCS: LatticeWeight = LatticeWeight::ONE;
+    const NO_PATH: LatticeWeight = LatticeWeight::ZERO;
+
+    fn add_to(&self, path: LatticeWeight) -> LatticeWeight {
+        path.times(self)
+    }
+
+    fn is_better(new: LatticeWeight, old: LatticeWeight) -> bool {
+        new.compare(&old).is_gt()
+    }
+
     fn costs(&self) -> &LatticeWeight {
         self
     }
@@ -43,6 +66,18 @@ impl AnyLattice for LatticeWeight {
 }
 
 impl AnyLattice for CompactLatticeWeight {
+    type PathCost = f64;
+    const NO_ARCS: f64 = 0.0;
+    const NO_PATH: f64 = f64::INFINITY;
+
+    fn add_to(&self, path: f64) -> f64 {
+        path + self.weight.cost()
+    }
+
+    fn is_better(new: f64, old: f64) -> bool {
+        new < old
+    }
+
     fn costs(&self) -> &LatticeWeight {
         &self.weight
     }

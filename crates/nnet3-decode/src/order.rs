@@ -10,12 +10,12 @@ pub fn top_sort<W: Weight>(fst: &mut Fst<W>) -> bool {
     if is_sorted(fst) {
         return true;
     }
-    let Some(order) = finish_order(fst) else { return false };
+    let Some(order) = depth_first(fst) else { return false };
     let mut numbers = vec![0; fst.states.len()];
-    for (number, &s) in order.iter().rev().enumerate() {
+    for (number, &s) in order.iter().enumerate() {
         numbers[s as usize] = number as StateId;
     }
-    let mut states: Vec<_> = order.iter().rev().map(|&s| std::mem::take(fst.state_mut(s))).collect();
+    let mut states: Vec<_> = order.iter().map(|&s| std::mem::take(fst.state_mut(s))).collect();
     for arc in states.iter_mut().flat_map(|state| &mut state.arcs) {
         arc.next = numbers[arc.next as usize];
     }
@@ -33,7 +33,10 @@ pub fn sort<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     if top_sort(fst) { Ok(()) } else { Err(Error::Cyclic) }
 }
 
-fn finish_order<W: Weight>(fst: &Fst<W>) -> Option<Vec<StateId>> {
+/// Returns the states in a topological order: the reverse of the order in which a depth-first search leaves them. The search begins
+/// with the start and follows arcs in their order (as OpenFst's does); states that it does not reach come last. `None` if there is a
+/// cycle.
+pub fn depth_first<W: Weight>(fst: &Fst<W>) -> Option<Vec<StateId>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
@@ -68,5 +71,6 @@ fn finish_order<W: Weight>(fst: &Fst<W>) -> Option<Vec<StateId>> {
             }
         }
     }
+    order.reverse();
     Some(order)
 }

@@ -7,29 +7,33 @@ use crate::lattice::{AnyLattice, CompactLattice, Lattice};
 use crate::order;
 use crate::weight::{CompactLatticeWeight, LatticeWeight};
 
-/// The best path of a lattice that is sorted topologically, as a lattice; an empty one if no path ends. Among paths that
-/// cost the same, the one counts which was there first.
+/// Returns the best path of a lattice without cycles, as a lattice; an empty one if no path ends. Of paths with the same cost
+/// ([`AnyLattice::PathCost`]) the one that is found first is taken, as OpenFst's search takes it: states in their order if that is
+/// topological, else in that of a depth-first search.
 pub fn best_path<W: AnyLattice>(lattice: &Fst<W>) -> Fst<W> {
     let Some(start) = lattice.start else { return Fst::default() };
-    /// The cost of the best way to a state; its last arc: the state before, and the position there.
+    /// The cost of the best path to a state; its last arc: the state before, and the position there.
     #[derive(Clone, Copy)]
-    struct Best(f64, Option<(StateId, usize)>);
-    let mut best = vec![Best(f64::INFINITY, None); lattice.states.len()];
-    best[start as usize].0 = 0.0;
-    let mut end = Best(f64::INFINITY, None);
-    for (s, state) in lattice.numbered() {
-        let cost = best[s as usize].0;
-        if cost == f64::INFINITY {
+    struct Best<C>(C, Option<(StateId, usize)>);
+    let mut best = vec![Best(W::NO_PATH, None); lattice.states.len()];
+    best[start as usize].0 = W::NO_ARCS;
+    let mut end = Best(W::NO_PATH, None);
+    let in_order = || (0..lattice.states.len() as StateId).collect();
+    let order = if order::is_sorted(lattice) { None } else { order::depth_first(lattice) };
+    let order: Vec<StateId> = order.unwrap_or_else(in_order);
+    for s in order {
+        let (cost, state) = (best[s as usize].0, lattice.state(s));
+        if cost == W::NO_PATH {
             continue;
         }
         for (position, arc) in state.arcs.iter().enumerate() {
-            let next = cost + arc.weight.costs().cost();
-            if next < best[arc.next as usize].0 {
+            let next = arc.weight.add_to(cost);
+            if W::is_better(next, best[arc.next as usize].0) {
                 best[arc.next as usize] = Best(next, Some((s, position)));
             }
         }
-        let finished = cost + state.final_weight.costs().cost();
-        if finished < end.0 {
+        let finished = state.final_weight.add_to(cost);
+        if W::is_better(finished, end.0) {
             end = Best(finished, Some((s, 0)));
         }
     }

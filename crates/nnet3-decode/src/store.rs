@@ -1,7 +1,7 @@
 //! Lattices in tables (`lat/kaldi-lattice.cc`). Each of the two kinds can be read from either, in binary and in text form.
 
 use kaldi_fst::store::header::Header;
-use kaldi_fst::store::{read_after, write_vector};
+use kaldi_fst::store::{read_after, write_lattice};
 use kaldi_fst::text::{Builder, LineReader};
 use kaldi_fst::{Fst, Weight, text};
 use kaldi_io::Contents;
@@ -79,7 +79,7 @@ fn is_lattice(contents: &Contents) -> bool {
 }
 
 fn write<W: Weight>(w: &mut KaldiWriter, lattice: &Fst<W>) -> kaldi_io::Result<()> {
-    if w.binary() { write_vector(w, lattice) } else { text::write(w, lattice) }
+    if w.binary() { write_lattice(w, lattice) } else { text::write(w, lattice) }
 }
 
 /// The first byte of OpenFst's files.

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Usage: install.sh
-# Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv.
+# Usage: install.sh [PROGRAM …]
+# Installs what the recipe needs and the machine lacks: Debian packages with apt, Python packages into ./.venv. A PROGRAM is one that has
+# to be there, and is in the package of its name.
 # Looks for each thing itself rather than for a mark left by an earlier run; installs, and asks the network, only for what
 # is missing. Run from the recipe's folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../../scripts/usage.sh"
-plain_usage 0 0 "$@"
+plain_usage 0 20 "$@"
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 
@@ -23,6 +24,9 @@ command -v pkg-config >/dev/null || missing+=(pkg-config)
 pkg-config --exists openblas 2>/dev/null || missing+=(libopenblas-dev)
 has_espeak || missing+=(libespeak-ng1)
 has_venv || missing+=(python3-venv)
+for program; do
+  command -v "$program" >/dev/null || missing+=("$program")
+done
 
 if (( ${#missing[@]} )); then
   command -v apt-get >/dev/null || fail "this machine has no apt-get; please install the counterparts of: ${missing[*]}"

@@ -64,7 +64,7 @@ impl<G: Graph> LatticeDecoder<G> {
         // The state of each token that is kept.
         let mut states: Vec<Option<StateId>> = vec![None; tokens.of_newest().end as usize];
         for frame in 0..tokens.num_frames() {
-            for token in tokens.of_frame(frame).rev().filter(|&token| tokens.get(token).is_kept()) {
+            for token in self.in_topological_order(frame) {
                 states[token as usize] = Some(lattice.add_state());
             }
         }
@@ -92,6 +92,42 @@ impl<G: Graph> LatticeDecoder<G> {
         ops::connect(&mut lattice);
         order::sort(&mut lattice)?;
         Ok(lattice)
+    }
+}
+
+impl<G: Graph> LatticeDecoder<G> {
+    /// The tokens of a frame that are kept: in the order in which their states were reached, but for tokens with an epsilon from a
+    /// later one, which move to the end (as in the reference: best paths of the same cost are told apart by this order).
+    fn in_topological_order(&self, frame: usize) -> Vec<u32> {
+        let all = self.tokens.of_frame(frame);
+        let mut kept: Vec<u32> = all.clone().filter(|&token| self.tokens.get(token).is_kept()).collect();
+        let first = all.start as usize;
+        // The place of each token: a larger one than all places before for a token that moves.
+        let mut places: Vec<usize> = (0..all.len()).collect();
+        let mut next = all.len();
+        let mut waiting = kept.clone();
+        // A cycle of epsilons would never come to rest. (It is an error when the lattice is sorted.)
+        for _ in 0..=kept.len() {
+            let mut moved = Vec::new();
+            for token in std::mem::take(&mut waiting) {
+                for link in self.tokens.links(token).filter(|link| all.contains(&link.to)) {
+                    let to = link.to as usize - first;
+                    if places[to] < places[token as usize - first] {
+                        places[to] = next;
+                        next += 1;
+                        moved.push(link.to);
+                    }
+                }
+            }
+            if moved.is_empty() {
+                break;
+            }
+            waiting = moved;
+        }
+        if next > all.len() {
+            kept.sort_by_key(|&token| places[token as usize - first]);
+        }
+        kept
     }
 }
 

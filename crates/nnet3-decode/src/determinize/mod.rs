@@ -8,6 +8,7 @@ mod phones;
 mod reduced;
 mod search;
 mod strings;
+mod tasks;
 
 use kaldi_fst::ops;
 

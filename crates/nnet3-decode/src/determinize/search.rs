@@ -8,6 +8,7 @@ use std::ops::Range;
 use kaldi_fst::{Arc, EPSILON, State, StateId, Weight};
 
 use super::strings::{EMPTY, StringId, Strings};
+use super::tasks::{self, Tasks};
 use super::{Event, Options};
 use crate::lattice::{CompactLattice, Lattice};
 use crate::path::costs_to_end;
@@ -43,31 +44,16 @@ struct OutState {
 struct Task {
     /// The cost of the best path through it.
     priority: f64,
-    /// The number of the task: among equal tasks the one with the lowest is done first.
+    /// The number of the task, in order of making.
     number: usize,
     state: StateId,
     word: i32,
     subset: Vec<Element>,
 }
 
-impl PartialEq for Task {
-    fn eq(&self, other: &Task) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Task {}
-
-impl PartialOrd for Task {
-    fn partial_cmp(&self, other: &Task) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Task {
-    /// The greatest is the cheapest.
-    fn cmp(&self, other: &Task) -> Ordering {
-        other.priority.total_cmp(&self.priority).then(other.number.cmp(&self.number))
+impl tasks::Task for Task {
+    fn priority(&self) -> f64 {
+        self.priority
     }
 }
 
@@ -212,7 +198,7 @@ pub struct Search {
     minimal: Known<StateId>,
     /// For sets before arcs without words were followed: the state, and what the way there costs in addition.
     initial: Known<(StateId, StringId, LatticeWeight)>,
-    queue: BinaryHeap<Task>,
+    queue: Tasks<Task>,
     /// States that are still to be expanded, if the search goes to the depth first.
     stack: Vec<StateId>,
     tasks: usize,
@@ -265,7 +251,7 @@ impl Search {
             states: Vec::new(),
             minimal: Known::default(),
             initial: Known::default(),
-            queue: BinaryHeap::new(),
+            queue: Tasks::default(),
             stack: Vec::new(),
             tasks: 0,
             num_arcs: 0,
@@ -295,7 +281,7 @@ impl Search {
             }
         }
         let best = self.start.map_or(0.0, |start| self.backward[start as usize]);
-        while let Some(task) = self.queue.peek() {
+        while let Some(task) = self.queue.first() {
             let effective_beam = task.priority - best;
             if self.at_limit(effective_beam, events) {
                 return Outcome { complete: false, effective_beam };
@@ -342,8 +328,8 @@ impl Search {
     /// Forgets the sequences that nothing has any longer.
     fn drop_strings(&mut self) {
         let mut marks = self.strings.marks();
-        let mut tasks = std::mem::take(&mut self.queue).into_vec();
-        let all = |search: &mut Search, tasks: &mut [Task], f: &mut dyn FnMut(&mut StringId)| {
+        let mut tasks = std::mem::take(&mut self.queue);
+        let all = |search: &mut Search, tasks: &mut Tasks<Task>, f: &mut dyn FnMut(&mut StringId)| {
             let in_tasks = tasks.iter_mut().flat_map(|task| &mut task.subset);
             search.pool.iter_mut().chain(in_tasks).for_each(|element| f(&mut element.string));
             for state in &mut search.states {
@@ -357,7 +343,7 @@ impl Search {
         all(self, &mut tasks, &mut |string| *string = numbers[*string as usize]);
         self.minimal.rehash(&self.pool);
         self.initial.rehash(&self.pool);
-        self.queue = tasks.into();
+        self.queue = tasks;
     }
 
     /// Makes all arcs of a state.
@@ -365,7 +351,7 @@ impl Search {
         let OutState { forward, ref end, .. } = self.states[state as usize];
         self.num_arcs += usize::from(end.is_some());
         self.add_tasks(state, forward);
-        let mut tasks = std::mem::take(&mut self.queue).into_vec();
+        let mut tasks = self.queue.take();
         tasks.sort_unstable_by_key(|task| task.number);
         tasks.into_iter().for_each(|task| self.expand(task));
     }

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Usage: one.sh RECIPE FOLDER
+# Runs one recipe in a folder. run.sh calls it, with its settings in the environment.
+set -euo pipefail
+source "$here/../../scripts/usage.sh"
+source "$here/../../scripts/values.sh"
+plain_usage 2 2 "$@"
+recipe=$1 work=$2
+mkdir -p "$work"
+source "$here/local/steps.sh"
+# shellcheck disable=SC1090 # the recipe, whose name run.sh has checked
+source "$here/local/$recipe.sh"
+checkout "${recipe_folders[@]}"
+make_data
+recipe_environment
+only_ours "$here/programs/$recipe.txt"
+run_recipe

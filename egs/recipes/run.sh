@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Runs recipes of a Kaldi checkout, unchanged, with the programs of this repository alone. See README.md.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export LC_ALL=C OPENBLAS_NUM_THREADS=1 # several jobs at a time
+source "$here/../../scripts/values.sh"
+source "$here/../../scripts/folders.sh"
+source "$here/local/steps.sh"
+
+usage() {
+  cat <<'END'
+usage: run.sh [options] KALDI
+KALDI is a checkout of Kaldi (git clone https://github.com/kaldi-asr/kaldi); it need not be built, and stays as it is.
+  --only NAME,…     recipes to run (mini_librispeech,yesno)
+  --quick           little data, and the first systems only
+  --dir DIR         where recipes run (exp); with --quick exp/quick
+  --programs DIR    programs (built from this repository: target/release)
+  --nj N            processes that make data (2)
+Prints a table for each recipe: steps, times, error rates. Started again, it goes on where it was.
+END
+}
+
+only=mini_librispeech,yesno quick=false dir='' programs='' nj=2 arguments=()
+while (( $# )); do
+  case $1 in
+    --only | --dir | --programs | --nj) (( $# > 1 )) || { echo "run.sh: $1 needs a value" >&2; exit 2; } ;;&
+    --only) only=$2; shift ;;
+    --quick) quick=true ;;
+    --dir) dir=$2; shift ;;
+    --programs) programs=$2; shift ;;
+    --nj) nj=$2; shift ;;
+    --help | -h) usage; exit 0 ;;
+    -*) echo "run.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+    *) arguments+=("$1") ;;
+  esac
+  shift
+done
+(( ${#arguments[@]} == 1 )) || { usage >&2; exit 2; }
+number nj whole --nj "$nj" 1 10000
+kaldi=$(realpath -m "${arguments[0]}")
+[[ -d $kaldi/egs/wsj/s5/steps ]] || refuse_value "$kaldi has no egs/wsj/s5/steps; is it a checkout of Kaldi?"
+if [[ ! $dir ]]; then
+  dir=$here/exp
+  if $quick; then dir=$here/exp/quick; fi
+fi
+plain_name --dir "$dir"
+dir=$(realpath -m "$dir")
+plain_name "the folder" "$dir"
+IFS=, read -ra recipes <<<"$only"
+for recipe in "${recipes[@]}"; do
+  [[ $recipe =~ ^[a-z_]+$ && -f $here/local/$recipe.sh && -f $here/programs/$recipe.txt ]] || refuse_value "--only: there is no recipe '$recipe'"
+done
+
+cd "$here"
+../digits/local/install.sh flac sox perl gzip bc
+if [[ ! $programs ]]; then
+  (cd ../.. && cargo build --release --bin nnet3)
+  programs=$here/../../target/release
+fi
+[[ -x $programs/nnet3 ]] || refuse_value "there is no $programs/nnet3"
+programs=$(realpath "$programs")
+python=$here/.venv/bin/python
+text=$here/../chars/text/train.txt
+claim_folder "$dir" egs/recipes/run.sh
+
+failed=()
+export here kaldi programs python text quick nj
+for recipe in "${recipes[@]}"; do
+  "$here/local/one.sh" "$recipe" "$dir/$recipe" || failed+=("$recipe")
+done
+for recipe in "${recipes[@]}"; do
+  work=$dir/$recipe
+  if [[ -f $work/steps.tsv ]]; then report; fi
+done
+if (( ${#failed[@]} )); then
+  echo "run.sh: failed: ${failed[*]}" >&2
+  exit 1
+fi
