@@ -12,7 +12,7 @@ fn main() {
     print!("{}", page());
 }
 
-/// How to write the page again; `tests/it/component_docs.rs` shows it when the page is out of date.
+/// Command that rewrites the page; `tests/it/component_docs.rs` prints it if the page is out of date.
 pub const COMMAND: &str = "cargo run -p nnet3-core --example component_docs > docs/components.md";
 
 const INTRODUCTION: &str = "\

@@ -9,7 +9,7 @@ pub(crate) struct Buckets<T> {
 }
 
 impl<T: Copy> Buckets<T> {
-    /// Sorts `things`, of which each comes with the number of its bucket, below `count`.
+    /// Sorts `things`, pairs of a bucket number (below `count`) and a value.
     pub fn new(count: usize, things: &[(u32, T)]) -> Buckets<T> {
         let mut starts = vec![0; count + 2];
         things.iter().for_each(|&(bucket, _)| starts[bucket as usize + 2] += 1);

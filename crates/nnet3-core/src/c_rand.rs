@@ -67,7 +67,8 @@ impl CRand {
         (sum >> 1) as i32
     }
 
-    /// Uniform between both ends, which may be drawn. Nothing is drawn if they are equal.
+    /// Draws an integer uniformly from `first` to `last`, both included. If they are equal, the generator does not
+    /// advance.
     ///
     /// # Panics
     /// If `last` is below `first`.
@@ -80,7 +81,7 @@ impl CRand {
         (i64::from(first) + i64::from(self.next()) % count) as i32
     }
 
-    /// True with this probability; nothing is drawn for 0 and 1.
+    /// Returns true with this probability. For 0 and 1 the generator does not advance.
     pub fn with_probability(&mut self, probability: f32) -> bool {
         if probability <= 0.0 || probability >= 1.0 {
             return probability > 0.0;
@@ -100,8 +101,8 @@ impl CRand {
     }
 }
 
-/// The C library's `rand_r()`: a generator that is all in one word. In the reference every matrix of random numbers comes
-/// from one of its own, which starts with a number of [`CRand`].
+/// The C library's `rand_r()`: a generator with a state of one word. In the reference every matrix of random numbers
+/// has its own generator, seeded by a number of [`CRand`].
 #[derive(Debug, Clone)]
 pub(crate) struct CRandR(u32);
 
@@ -124,7 +125,7 @@ impl CRandR {
 mod tests {
     use super::*;
 
-    /// What a C program prints that calls `rand_r` three times.
+    /// The figures come from a C program that calls `rand_r` three times.
     #[test]
     fn the_numbers_of_rand_r() {
         for (seed, expected) in [
@@ -139,7 +140,7 @@ mod tests {
         }
     }
 
-    /// What a C program prints that calls `srand(seed)` and then `rand()` three times.
+    /// The figures come from a C program that calls `srand(seed)` and then `rand()` three times.
     #[test]
     fn the_numbers_of_glibc() {
         for (seed, expected) in [

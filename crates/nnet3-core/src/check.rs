@@ -1,7 +1,7 @@
-//! The checker: says what is wrong with a computation and where.
+//! The checker: finds the first fault of a computation and names its command.
 //!
 //! A computation that passes can be planned and run: every index is in range, shapes fit, every matrix is used only
-//! while it has storage, and nothing is read before it is written.
+//! while it has storage, and every element is written before it is read.
 
 mod commands;
 mod uses;
@@ -17,7 +17,8 @@ use crate::nnet::Nnet;
 
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
-    /// Nothing may be written after it was only read, and everything must be used: both are true before optimisation.
+    /// Requires that no variable is written after it was only read, and that every matrix is used. Both hold before
+    /// optimisation.
     pub rewrite: bool,
     /// Every part of every matrix must be used.
     pub unused_variables: bool,
@@ -230,7 +231,7 @@ impl Lives<'_> {
             if self.nnet.component(component).type_name() == "RectifiedLinearComponent")
     }
 
-    /// What is read has been written.
+    /// Checks that variable `v` is written before it is read.
     fn check_defined(&self, v: usize, options: CheckOptions) -> Result<()> {
         let variables = &self.variables;
         if variables.matrix(v) == MatrixId(0) {
@@ -291,7 +292,7 @@ fn check_debug_info(nnet: &Nnet, computation: &Computation) -> Result<()> {
             return Err(Error::computation(format!("debug info for {d} rows of matrix m{m}, which has {r}")));
         }
         let is_wrong = |c: &Cindex| (c.index.n < 0) | (c.node.index() >= nnet.num_nodes());
-        // Nearly always nothing is: this looks at all without branches.
+        // Almost always there is no fault, so the first look has no branches.
         if !info.cindexes.iter().fold(false, |wrong, c| wrong | is_wrong(c)) {
             continue;
         }

@@ -20,7 +20,7 @@ struct Pair {
     used: bool,
 }
 
-/// Whether this is a letter or `_`, followed by letters, digits, `_`, `-` and `.`.
+/// True for a letter or `_`, followed by letters, digits, `_`, `-` and `.`.
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')

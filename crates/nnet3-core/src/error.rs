@@ -1,4 +1,4 @@
-//! What can go wrong in the core, with the place and what would be right.
+//! Errors of the core, with the place and the correct form.
 
 use kaldi_io::error::IoError;
 use nnet3_matrix::DeviceFault;
@@ -34,7 +34,7 @@ pub enum Error {
     #[error("{0}")]
     Execution(String),
 
-    /// The plan of a computation is larger than what the device has free. Known before anything runs.
+    /// The plan of a computation needs more memory than the device has free. Found before the run.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 

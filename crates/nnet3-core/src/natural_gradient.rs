@@ -1,9 +1,9 @@
 //! Online natural gradient: preconditions rows by an estimate of the inverse Fisher matrix, low rank plus a multiple of
-//! the identity (Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and
-//! parameter averaging", 2014).
+//! the identity (Povey, Zhang and Khudanpur, "Parallel training of DNNs with natural gradient and parameter averaging",
+//! 2014).
 //!
-//! All that is as large as a minibatch, and its norms, stay on the device. The R × R algebra of an update of the estimate is in
-//! `f64`, here for the host, in `remote` by devices themselves.
+//! Matrices as large as a minibatch, and their norms, stay on the device. The R × R algebra of an update of the
+//! estimate is in `f64`. This file does it on the host; `remote` does it on the device.
 
 mod eigen;
 mod estimate;
@@ -28,9 +28,10 @@ use std::ops::Range;
 const INITIAL_UPDATES: usize = 10;
 /// Elements between rows of large matrices are a multiple of this, so that rows begin with a cache line.
 pub(crate) const ALIGNED: usize = 16;
-/// How many multiplications of a product take as long as what else an element needs to be copied, for norms of both.
+/// Number of multiplications in a product that take as long as the rest of the work for an element: copying it and
+/// adding to both norms.
 const WORK_OF_A_COPY: usize = 16;
-/// Share of ‖X‖² below which what is left of it cannot be told from roundings of its parts.
+/// Smallest share of ‖X‖² in ‖X - H W‖² that is still above the rounding errors of its parts.
 const LEAST_SHARE: f64 = 1e-3;
 
 /// A preconditioner for rows of one dimension. Its state is never stored; copies take it along.
@@ -50,7 +51,7 @@ pub struct NaturalGradient {
 const BEFORE: usize = 0;
 const AFTER: usize = 1;
 
-/// How products of preconditioned rows with others are made.
+/// Method for products of preconditioned rows with other rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preconditioning {
     /// Products are made of a preconditioned copy: [`NaturalGradient::fill_and_precondition`].
@@ -61,7 +62,7 @@ pub enum Preconditioning {
     Products,
 }
 
-/// What a preconditioner has seen of a minibatch X that stays as it is: with X̂ its preconditioned rows, X - X̂ = H W.
+/// The observation of a minibatch X, which is not changed: with X̂ its preconditioned rows, X - X̂ = H W.
 pub struct Seen<'w> {
     estimate: Estimate,
     pass: Pass<'w>,
@@ -202,7 +203,7 @@ impl NaturalGradient {
         Seen { estimate, pass, factor }
     }
 
-    /// Updates the estimate with what was seen.
+    /// Updates the estimate with the observation.
     pub(crate) fn learn(&mut self, context: Context<'_>, seen: Seen<'_>) {
         self.update_later(context, seen.estimate, seen.pass);
         self.calls += 1;
@@ -213,7 +214,7 @@ impl NaturalGradient {
         !self.frozen && (late == 0 || late.is_multiple_of(self.settings.update_period))
     }
 
-    /// The variant that takes the least work, for rows whose products with `others` columns are wanted.
+    /// Chooses the variant with the least work, for rows to be multiplied with `others` columns.
     pub(crate) fn preconditioning(
         &self,
         context: Context<'_>,
@@ -280,7 +281,7 @@ impl NaturalGradient {
         Seen { estimate, pass, factor }
     }
 
-    /// The factor that gives X - H W the norm of X, from ‖X‖² and what is to be added to it for ‖X - H W‖².
+    /// Returns the factor that gives X - H W the norm of X, from ‖X‖² and the difference ‖X - H W‖² - ‖X‖².
     fn factor<'a>(
         &self,
         context: Context<'_>,
@@ -326,14 +327,14 @@ impl NaturalGradient {
         let updates = if rows <= self.settings.rank { 1 } else { 3 };
         for _ in 0..updates {
             let pass = look(&mut self.energies, &estimate);
-            // What is checked once has its scratch memory ready for later.
+            // The first check allocates the scratch memory for later ones.
             self.update(context, &mut estimate, pass, true);
         }
         estimate
     }
 
-    /// Updates the estimate with what a pass has seen, unless that is not to be, or the rows were not finite; `careful`: whether
-    /// its rows are orthonormal is looked at in any case.
+    /// Updates the estimate with the observation of a pass. Skips it if the estimate is frozen or the rows were not
+    /// finite. If `careful`, always checks that its rows are orthonormal.
     fn update(&mut self, context: Context<'_>, estimate: &mut Estimate, pass: Pass<'_>, careful: bool) {
         match context.backend.low_rank() {
             Some(device) => {
@@ -370,7 +371,7 @@ impl NaturalGradient {
         LowRankUpdate { rows, dim, eta: self.forgetting(rows), alpha: self.settings.alpha as f64 }
     }
 
-    /// How the estimate changes with what a pass has seen. `None` if it is to stay, or if the rows were not finite.
+    /// Returns the change of the estimate after a pass. `None` if it must not change, or if the rows were not finite.
     fn change<'w>(&self, context: Context<'w>, estimate: &Estimate, pass: Pass<'w>) -> Option<Change<'w>> {
         let (backend, workspace) = (context.backend, context.workspace);
         let Pass { rows, wide_h, j } = pass;
@@ -432,7 +433,7 @@ impl<'w> Pass<'w> {
         Pass { rows, wide_h: Some(wide_h), j }
     }
 
-    /// Adds what is to be known of these rows of X, and returns theirs of H.
+    /// Adds the statistics of these rows of X, and returns their rows of H.
     fn observe<'a>(
         &mut self,
         context: Context<'_>,

@@ -6,12 +6,12 @@ use crate::text::number;
 use nnet3_matrix::backend::{Constant, Decision};
 use nnet3_matrix::{Accumulator, Factor, Matrix, SumRange, Transpose::No, Transpose::Yes};
 
-/// One step of `matrix` towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
+/// Moves `matrix` one step towards rows (columns, if there are more rows than columns) that are orthogonal and of equal
 /// length: the length `constraint`, or, if that is negative, the one that makes the change orthogonal to the matrix.
-/// `matrix` is on the context's device. 0 does nothing.
+/// `matrix` is on the context's device. A constraint of 0 has no effect.
 ///
-/// With a negative constraint the squared norms of the matrix and of its products are added to `norms`, which are zero: for
-/// [`warning`].
+/// With a negative constraint, adds the squared norms of the matrix and of its products to `norms`, which must be zero.
+/// [`warning`] reads them.
 pub fn constrain(context: Context<'_>, matrix: &mut Matrix, constraint: f32, norms: Norms<'_>) {
     let (backend, workspace) = (context.backend, context.workspace);
     let (rows, cols) = (matrix.rows(), matrix.cols());
@@ -109,8 +109,8 @@ fn speed(ratio: f64) -> f64 {
     }
 }
 
-/// What is to be said about a step with a negative constraint if the matrix, whose smaller side is `small`, is far from
-/// converged: from its squared norm and that of its products.
+/// Returns a warning about a step with a negative constraint if the matrix is far from converged. Arguments: its
+/// squared norm, the squared norm of its products, and its smaller side `small`.
 pub fn warning(square: f64, products_square: f64, small: usize) -> Option<String> {
     let ratio = floating_step(square, products_square, small).ratio;
     let shown = number(ratio);

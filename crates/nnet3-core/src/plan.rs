@@ -7,16 +7,16 @@ use crate::nnet::Nnet;
 use crate::random::Random;
 use std::cell::LazyCell;
 
-/// Offsets are multiples of this many elements: 64 bytes are a cache line of the host and what its widest loads want, two
-/// memory sectors of a GPU, and more than GPU matrix products ask for (16).
+/// Offsets are multiples of this many elements: 64 bytes are a cache line of the host and the alignment of its widest
+/// loads. They are two memory sectors of a GPU, and more than GPU matrix products require (16).
 pub const ALIGNMENT: usize = 16;
 
-/// Where everything lies, in elements from the arena's start.
+/// Places of all matrices, in elements from the arena's start.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The offset of each matrix; 0 for those that are never allocated.
     pub matrix_offsets: Vec<usize>,
-    /// The commands whose propagate or backprop has a memo, in order, and where that is.
+    /// The commands with a memo (propagate or backprop), in order, and the place of the memo.
     pub memos: Vec<(usize, MemoPlace)>,
     /// Size of the arena.
     pub elements: usize,
@@ -37,7 +37,7 @@ impl Plan {
     pub fn arena_bytes(&self) -> usize {
         4 * self.elements
     }
-    /// Where the propagate or backprop `command` finds its component's memo, if there is one.
+    /// Returns the place of the memo of the propagate or backprop `command`, if it has one.
     pub fn memo(&self, command: usize) -> Option<MemoPlace> {
         let found = self.memos.binary_search_by_key(&command, |&(c, _)| c);
         found.ok().map(|i| self.memos[i].1)
@@ -160,9 +160,9 @@ fn memo_blocks(nnet: &Nnet, computation: &Computation, blocks: &mut Vec<Block>) 
 /// Attempts to shrink an arena that is larger than it needs to be.
 const MAX_ATTEMPTS: usize = 60;
 
-/// Gives offsets and the arena's size. Tries a few orders in which to place blocks, until the arena is at most a hundredth
-/// larger than `lower_bound`; if none comes so far, moves blocks that stick out of the best to earlier places in its order,
-/// keeping what does not make it worse. The same blocks always give the same plan. `used` is as by [`used`].
+/// Returns offsets and the arena's size. Tries a few orders of placement until the arena is at most 1 % larger than
+/// `lower_bound`. If no order reaches that, takes the best one and moves blocks above the bound to earlier places, as
+/// long as the arena does not grow. The same blocks always give the same plan. `used` is from [`used`].
 fn place(blocks: &[Block], used: &[usize], lower_bound: usize) -> (Vec<usize>, usize) {
     let good_enough = lower_bound + lower_bound / 100;
     let mut best = Placed::new(blocks, Vec::new());
@@ -239,7 +239,7 @@ fn used(blocks: &[Block]) -> Vec<usize> {
 
 /// For each block, the most memory that is in use at one time of its life.
 fn crowds(blocks: &[Block], used: &[usize]) -> Vec<usize> {
-    /// Commands whose maximum is known.
+    /// Number of consecutive commands with a known common maximum.
     const RUN: usize = 32;
     let most = |list: &[usize]| list.iter().copied().max().unwrap_or(0);
     let of_runs: Vec<usize> = used.chunks(RUN).map(most).collect();

@@ -73,7 +73,7 @@ impl Random {
     ///
     /// Takes one number, with which another generator starts; none for an empty matrix.
     pub(crate) fn normal_rows(&self, rows: usize, cols: usize, mean: f32, stddev: f32) -> Vec<f32> {
-        /// What the reference adds, lest the two generators be alike.
+        /// The reference's constant that makes the two generators differ.
         const APART: u32 = 27437;
         let mut out = vec![0.0; rows * cols];
         if out.is_empty() {

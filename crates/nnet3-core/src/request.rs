@@ -1,4 +1,4 @@
-//! A request to a network: which indexes of which inputs are given, which outputs are wanted, and which derivatives.
+//! A request to a network: the indexes of given inputs and wanted outputs, and the derivatives.
 
 use crate::error::{Error, Result};
 use crate::index::{Index, print_indexes, read_indexes, write_indexes};
@@ -39,7 +39,7 @@ pub struct ComputationRequest {
 }
 
 impl ComputationRequest {
-    /// Whether there is a backward pass. An error if derivatives are wanted but no output gives any.
+    /// True if there is a backward pass. An error if derivatives are wanted but no output supplies one.
     pub fn need_derivatives(&self) -> Result<bool> {
         let wanted = self.need_model_derivative || self.inputs.iter().any(|i| i.has_deriv);
         if wanted && !self.outputs.iter().any(|o| o.has_deriv) {

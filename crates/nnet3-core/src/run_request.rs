@@ -12,17 +12,17 @@ use std::sync::Arc;
 /// Matrices by node name, rows in the request's order.
 pub type NamedMatrices = BTreeMap<String, DenseMatrix<f32>>;
 
-/// What a request gives.
+/// The results of a request.
 pub struct Results {
     pub outputs: NamedMatrices,
-    /// The derivatives of the inputs whose `has_deriv` is set.
+    /// The derivatives of the inputs with `has_deriv`.
     pub input_derivs: NamedMatrices,
     /// The network with its parameters replaced by their gradient, if the request asks for it.
     pub gradient: Option<Nnet>,
 }
 
-/// Runs `program`, which was compiled from `request`. `output_derivs` must hold the derivative of every output
-/// whose `has_deriv` is set, if the request needs derivatives. Statistics that components store are dropped.
+/// Runs `program`, which was compiled from `request`. If the request needs derivatives, `output_derivs` must hold the
+/// derivative of every output with `has_deriv`. Statistics that components store are dropped.
 pub fn run_request(
     nnet: &Nnet,
     request: &ComputationRequest,

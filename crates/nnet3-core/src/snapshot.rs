@@ -1,13 +1,13 @@
-//! What a run keeps besides parameters, to the last bit: model files have averages of statistics, and no state of natural
+//! The exact state of a run besides parameters. Model files hold only averages of statistics, and no state of natural
 //! gradient.
 //!
-//! A [`Keeper`] goes over all of it in a fixed order, and either takes it or puts it back: one function serves both.
+//! A [`Keeper`] goes over all of it in a fixed order, and either takes it or puts it back, with the same function.
 
 use crate::error::{Error, Result};
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::{Accumulator, Device, Factor, Matrix};
 
-/// What was taken, in the order in which it is put back.
+/// The state, in the order in which it is put back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub numbers: Vec<f64>,
@@ -27,7 +27,7 @@ enum Mode<'s> {
     Takes(&'s mut Snapshot),
     Gives {
         snapshot: &'s Snapshot,
-        /// How much of each kind has been given.
+        /// Numbers of values of each kind that have been put back.
         numbers: usize,
         texts: usize,
         matrices: usize,
@@ -38,12 +38,12 @@ enum Mode<'s> {
 }
 
 impl<'s> Keeper<'s> {
-    /// Adds what it sees to the snapshot.
+    /// Makes a keeper that adds each visited value to the snapshot.
     pub fn taking(snapshot: &'s mut Snapshot) -> Keeper<'s> {
         Keeper { mode: Mode::Takes(snapshot) }
     }
 
-    /// Puts back what was taken of a run, which may have been on another device.
+    /// Makes a keeper that puts back the state of a run, which may have been on another device.
     pub fn giving(snapshot: &'s Snapshot, device: &Device) -> Keeper<'s> {
         let (device, one) = (device.clone(), Matrix::from_slice(device, 1, 1, &[1.0]));
         Keeper { mode: Mode::Gives { snapshot, numbers: 0, texts: 0, matrices: 0, device, one } }
@@ -118,7 +118,7 @@ impl<'s> Keeper<'s> {
             }
             *x = Accumulator::from_vec(values);
             if !x.is_empty() {
-                // A device goes on adding to what it has: sums in two places would be rounded otherwise.
+                // A device adds to its existing sums. Sums in two places would be rounded differently.
                 device.scale_sums_by(x, Factor { times: 1.0, element: one.view() });
             }
         }
@@ -152,7 +152,7 @@ impl<'s> Keeper<'s> {
         Ok(())
     }
 
-    /// A matrix that gets the shape of what is put back.
+    /// Visits a matrix that takes the shape of its stored value.
     pub(crate) fn any_matrix(&mut self, x: &mut Matrix) -> Result<()> {
         match &mut self.mode {
             Mode::Takes(snapshot) => snapshot.matrices.push(on_host(x)),
@@ -184,7 +184,7 @@ fn too_short() -> Error {
     wrong("it has less than the network and its rules".to_owned())
 }
 
-/// What is wrong with a snapshot.
+/// Makes the error for a snapshot that does not fit.
 pub fn wrong(message: String) -> Error {
     Error::Network(format!("the state of the training does not fit: {message}"))
 }

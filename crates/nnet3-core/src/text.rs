@@ -1,4 +1,4 @@
-//! How info texts print numbers (`nnet-parse` of the reference).
+//! Number formats of info texts (`nnet-parse` of the reference).
 
 use kaldi_io::text::format_g;
 use nnet3_matrix::Matrix;
@@ -42,12 +42,13 @@ pub fn summarize(values: &[f32]) -> String {
     out + &format!("), mean={}, stddev={}]", format_g(mean, 3), format_g(stddev, 3))
 }
 
-/// Statistics are printed from `f32` arithmetic, whose rounding shows in the standard deviation of nearly equal values.
+/// Statistics are printed from `f32` arithmetic, as in the reference: its rounding shows in the standard deviation of
+/// nearly equal values.
 fn mean_stddev(values: &[f32]) -> (f64, f64) {
     let n = values.len() as f32;
     let mean = values.iter().map(|&v| v as f64).sum::<f64>() as f32 / n;
     let variance = sum_of_squares(values) / n - mean * mean;
-    // Of equal values roundings may leave less than nothing.
+    // Rounding may make the variance of equal values negative.
     (mean as f64, if variance < 0.0 { 0.0 } else { variance.sqrt() as f64 })
 }
 

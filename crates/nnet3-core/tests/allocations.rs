@@ -1,5 +1,5 @@
-//! After the first run of a program the executor allocates nothing: counted in the whole process. (Matrix products in
-//! pure Rust pack their factors into memory of their own.)
+//! Checks that the executor allocates no memory after the first run of a program, in the whole process. (Matrix
+//! products in pure Rust pack their factors into memory of their own.)
 
 use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;
@@ -121,7 +121,8 @@ fn run(executor: &mut Executor, program: &Arc<Program>, model: &mut Model<'_>, r
     }
 }
 
-/// What is run: forward and backward with natural gradient, as in training; with the plain gradient; or forward only.
+/// The kind of run: forward and backward with natural gradient, as in training; with the plain gradient; or forward
+/// only.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Train,

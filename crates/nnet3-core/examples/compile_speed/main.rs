@@ -4,12 +4,13 @@
 //! cargo run --release -p nnet3-core --example compile_speed -- DIR [CASE ...] > speed.json
 //! ```
 //!
-//! `DIR` has a folder for each case, with `config` and `request.txt`; where cases are named, only these are measured,
-//! and not how their cost grows. Times begin with the request and the network in memory, an empty cache, and include the
-//! checks that are always made. `first_ms` is the first compilation of a process, up to the optimised, checked computation,
-//! and `plan_ms` the memory plan that follows, the best of several processes; `again_ms` is both, the best of many in one
-//! process, and `stages_ms` are its parts. `grown_bytes` is what the process grew by in its first compilation. Ratios are first_ms
-//! to the reference's figures below; `sgemm_gflops` says how fast this machine is beside theirs.
+//! `DIR` has a folder for each case, with `config` and `request.txt`; if cases are named, only these are measured,
+//! without the growth of their cost. Times start with the request and the network in memory and an empty cache. They
+//! include the checks that are always made. `first_ms` is the first compilation of a process, up to the optimised,
+//! checked computation. `plan_ms` is the memory plan that follows. Both are the best of several processes. `again_ms`
+//! is their sum, the best of many in one process; `stages_ms` are its parts. `grown_bytes` is the growth of the
+//! process's memory in its first compilation. Ratios divide first_ms by the reference's figures below. `sgemm_gflops`
+//! allows a comparison of this machine with the reference's.
 
 mod case;
 mod measure;
@@ -38,7 +39,7 @@ const REFERENCE: [(&str, f64, Option<f64>); 9] = [
 ];
 const REFERENCE_SGEMM: f64 = 120.0;
 
-/// The case whose cost is shown for growing requests, without the shortcut.
+/// The case measured with growing requests, without the shortcut.
 const GROWING: &str = "tdnnf_train";
 const SEQUENCES: [i32; 4] = [1, 4, 16, 64];
 const FRAMES: [i32; 3] = [150, 600, 2400];

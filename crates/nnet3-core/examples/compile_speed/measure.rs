@@ -185,7 +185,7 @@ impl Stopwatch {
     }
 }
 
-/// What the caching compiler does, stage by stage.
+/// Runs the stages of the caching compiler one by one and times each.
 fn watched(case: &Case, mode: Mode, stopwatch: &mut Stopwatch) -> Result<Program> {
     let (nnet, request) = (&case.nnet, &case.request);
     stopwatch.start();

@@ -13,7 +13,7 @@ impl AccessKind {
     pub fn writes(self) -> bool {
         self != AccessKind::Read
     }
-    /// What a command does that accesses a thing in both ways.
+    /// Returns the kind of a command that accesses a thing in both ways.
     pub fn with(self, other: AccessKind) -> AccessKind {
         if self == other { self } else { AccessKind::ReadWrite }
     }

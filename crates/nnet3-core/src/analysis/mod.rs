@@ -1,4 +1,5 @@
-//! Who reads and writes what, and when: the questions that the passes and the checker ask.
+//! Accesses: the commands that read and write each variable or matrix, in order. The passes and the checker use these
+//! lists.
 
 mod accesses;
 mod by_matrix;
@@ -94,7 +95,7 @@ fn accesses_of_others(
     }
 }
 
-/// What [`submatrix_accesses`] says of every command.
+/// The results of [`submatrix_accesses`] for all commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandAccesses {
     /// For each command the end of its items.
@@ -124,7 +125,7 @@ impl CommandAccesses {
     }
 }
 
-/// What each command does to matrices, all parts of them together. It describes the computation as it was when
+/// The accesses of each command to whole matrices (all parts together). They describe the computation as it was when
 /// analysed.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixAnalysis {
@@ -159,7 +160,7 @@ impl MatrixAnalysis {
     }
 }
 
-/// What each command does to variables. It describes the computation as it was when analysed.
+/// The accesses of each command to variables. They describe the computation as it was when analysed.
 #[derive(Clone, Debug)]
 pub(crate) struct Analysis {
     pub variables: Variables,
@@ -218,7 +219,8 @@ impl Analysis {
         self.variables.of(s).filter_map(|v| self.accesses(v).last()).map(|a| a.command()).max()
     }
 
-    /// The last command that writes to some part of `s`; for what the user may fetch, the end of the computation.
+    /// The last command that writes to some part of `s`. For outputs that the user may fetch, the end of the
+    /// computation.
     pub(crate) fn last_write_access(&self, computation: &Computation, s: SubmatrixId) -> Option<usize> {
         if self.lives[computation.matrix_of(s).index()].is_output {
             return Some(self.is_zeroing.len());
@@ -255,7 +257,7 @@ impl Analysis {
     }
 }
 
-/// Whether the command sets its destination to zero.
+/// True if the command sets its destination to zero.
 pub(crate) fn is_zeroing(command: &Command) -> bool {
     matches!(command, Command::SetConst { value: 0.0, .. })
 }

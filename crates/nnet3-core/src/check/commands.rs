@@ -33,7 +33,7 @@ struct One<'a> {
 
 impl One<'_> {
     fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
-        // Names of what does not exist cannot be printed.
+        // Names cannot be printed if the command refers to missing items.
         let c = self.c;
         match self.is_printable() {
             true => fail(self.nnet, self.computation, c, message),

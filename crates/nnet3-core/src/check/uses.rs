@@ -1,11 +1,10 @@
-//! What the checker has to know of each variable: who uses it first and last, and whether it is changed after it was
-//! only read.
+//! Facts about each variable for the checker: its first and last use, and any change after it was only read.
 
 use crate::analysis::{AccessKind, CommandAccesses, Variables};
 use crate::computation::Computation;
 use crate::nnet::Nnet;
 
-/// The uses of one variable. What one command does to it counts as one use.
+/// The uses of one variable. All accesses by one command count as one use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     first: u32,

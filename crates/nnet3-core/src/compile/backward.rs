@@ -126,7 +126,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Where each of `size` rows occurs, -1 if it does not; `None` if one occurs twice.
+/// Returns the position of each of `size` rows, -1 if it does not occur; `None` if a row occurs twice.
 fn inverse(rows: impl Iterator<Item = (usize, i32)>, size: usize) -> Option<Vec<i32>> {
     let mut out = vec![-1; size];
     for (i, row) in rows {

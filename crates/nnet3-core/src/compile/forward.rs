@@ -115,7 +115,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether these are 0, 1, … size - 1.
+/// True if these are 0, 1, … size - 1.
 fn is_identity(rows: &[i32], size: usize) -> bool {
     rows.len() == size && rows.iter().enumerate().all(|(i, &r)| r == i as i32)
 }

@@ -1,4 +1,4 @@
-//! Arranges the places that the rows of a descriptor's part come from into lists, each of which one command can do.
+//! Arranges the sources of a descriptor part's rows into lists, so that one command can execute each list.
 
 use super::Compiler;
 use super::reads::{Reads, SeveralReads};
@@ -38,7 +38,7 @@ impl Locations {
     }
 }
 
-/// What one id reads, in all sequences.
+/// The source rows of one id, in all sequences.
 struct Source<'a> {
     submatrix: SubmatrixId,
     rows: Rows<'a>,
@@ -46,7 +46,7 @@ struct Source<'a> {
     group: usize,
 }
 
-/// Whether the values or the derivatives of the source steps are meant.
+/// Selects the values or the derivatives of the source steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Value,
@@ -84,7 +84,7 @@ impl Compiler<'_> {
         one.then_some(source)
     }
 
-    /// As [`Compiler::lists`], where each id of step `s` reads one of `ids`, all of which are in one step.
+    /// As [`Compiler::lists`], if each id of step `s` reads one of `ids`, which all belong to one step.
     fn lists_from_one(
         &self,
         s: usize,

@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::request::{ComputationRequest, IoSpecification};
 use std::collections::BTreeSet;
 
-/// How many chunks are compiled before they are expected to repeat themselves; tried in this order.
+/// Numbers of chunks to compile, tried in this order until the computation repeats itself.
 const NUM_REQUESTS: [usize; 5] = [5, 10, 20, 40, 80];
 
 /// The smallest chunk of at least `advised` frames that the network's structure and the subsampling divide.
@@ -54,7 +54,7 @@ pub fn set_ivector_period(nnet: &mut Nnet, period: i32) -> Result<()> {
     nnet.read_config(lines, &Random::new(0))
 }
 
-/// What a looped computation is for.
+/// Input sizes and contexts of a looped computation.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopedOptions {
     /// Frames of a chunk: a multiple of the network's modulus and of the other periods here.

@@ -108,7 +108,7 @@ struct StepInfo {
 struct Part {
     value: SubmatrixId,
     deriv: Option<SubmatrixId>,
-    /// What the forward pass has found out about the rows that are read; the backward pass uses it.
+    /// Source rows found by the forward pass, for use by the backward pass.
     reads: Option<Reads>,
 }
 
@@ -140,7 +140,7 @@ impl Compiler<'_> {
         &self.requests[step.segment]
     }
 
-    /// Whether the derivative with respect to each step is needed.
+    /// Returns for each step whether its derivative is needed.
     fn derivatives_needed(&self, steps: &[Step]) -> Vec<bool> {
         let mut needed = vec![false; steps.len()];
         for (s, step) in steps.iter().enumerate() {
@@ -231,7 +231,7 @@ impl Compiler<'_> {
         Ok(info)
     }
 
-    /// Whether the step is an output whose derivative the user supplies.
+    /// True if the step is an output whose derivative the user supplies.
     fn deriv_is_supplied(&self, step: &Step) -> bool {
         let name = self.nnet.node_name(step.node);
         matches!(self.nnet.node(step.node), Node::Output { .. })
@@ -277,7 +277,7 @@ impl Compiler<'_> {
                 continue;
             };
             self.infos[s].precomputed = Some(PrecomputedId::from(self.out.precomputed.len()));
-            // Two sequences are what the shortcut compiler expands; only then are the lists of use.
+            // The shortcut compiler expands exactly two sequences. Only then does it need the lists.
             let keep = inputs.last().is_some_and(|i| i.n == 1) && outputs.last().is_some_and(|i| i.n == 1);
             let (input_indexes, output_indexes) = if keep { (inputs, outputs) } else { Default::default() };
             self.out.precomputed.push(Precomputed {
@@ -289,7 +289,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Frees everything but what the user may fetch at the end.
+    /// Frees all matrices except those that the user may fetch at the end.
     fn deallocate(&mut self) {
         let mut kept = vec![false; self.out.matrices.len()];
         for info in &self.infos {

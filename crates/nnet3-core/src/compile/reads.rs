@@ -1,4 +1,4 @@
-//! Finds what the rows of a descriptor's part read, and with which scales.
+//! Finds the source rows of a descriptor part, with their scales.
 
 use super::Compiler;
 use crate::descriptor::{Descriptor, Forward, Sum};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// The distinct scales of a part of a descriptor, ascending, each with its nodes.
 pub(crate) type Scales = Vec<(f32, Vec<NodeId>)>;
 
-/// What the ids of a step read for a part of a descriptor.
+/// The sources of a step's ids for one part of a descriptor.
 pub enum Reads {
     /// One cindex each, all with the same scale.
     One {
@@ -24,7 +24,7 @@ pub(crate) struct SeveralReads {
     pub scales: Rc<Scales>,
     /// `starts[i] .. starts[i + 1]` are the items of id i.
     pub starts: Vec<u32>,
-    /// What is read, in the order of cindexes, and the position of its scale.
+    /// The sources, in the order of cindexes, each with the position of its scale.
     pub items: Vec<(CindexId, u32)>,
 }
 
@@ -40,7 +40,7 @@ impl SeveralReads {
 }
 
 impl Compiler<'_> {
-    /// What the ids of step `s` read for part `p` of the node's descriptor.
+    /// Returns the sources of the ids of step `s` for part `p` of the node's descriptor.
     pub(super) fn reads(&mut self, s: usize, descriptor: &Descriptor, p: usize) -> Result<Reads> {
         let part = &descriptor.parts[p];
         if let Sum::Simple(term) = part
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         Ok(Reads::Several(self.several_reads(s, part, scales)))
     }
 
-    /// What each id of step `s` reads for a term, if all of it is computed.
+    /// Returns the source of each id of step `s` for a term; `None` if one of them is not computed.
     fn read_by_all(&self, s: usize, term: &Forward) -> Option<Vec<CindexId>> {
         let ids = &self.infos[s].step.ids;
         let mut out = Vec::with_capacity(ids.len());

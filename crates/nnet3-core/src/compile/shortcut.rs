@@ -1,7 +1,8 @@
 //! Compiles a request for many sequences as one for two, and expands the result.
 //!
-//! It applies where the sequences of every input and output are numbered 0, 1, … and laid out regularly. Whether the
-//! result has the structure that expansion needs is checked; if not, the caller compiles the request itself.
+//! It applies where the sequences of every input and output are numbered 0, 1, … and laid out regularly. This module
+//! checks that the result has the structure that expansion needs. If it has not, the caller compiles the request
+//! itself.
 
 mod lists;
 
@@ -97,7 +98,7 @@ impl Places {
 }
 
 impl Expander<'_> {
-    /// Where the row of a matrix goes: sequence 0 stays the first one, and sequence 1 becomes the last.
+    /// Returns the row's place in the expanded matrix: sequence 0 stays the first one, and sequence 1 becomes the last.
     fn row(&self, m: MatrixId, row: usize) -> usize {
         let stride = self.strides[m.index()];
         let (block, within) = (row / (2 * stride), row % (2 * stride));
@@ -123,7 +124,7 @@ impl Expander<'_> {
         Ok(Submatrix { row_offset: first_row, rows: last_row + 1 - first_row, ..*s })
     }
 
-    /// Whether the new sub-matrix has the rows of the old one, for all sequences, and no others.
+    /// True if the new sub-matrix has exactly the rows of the old one, for all sequences.
     fn is_exact(&self, s: SubmatrixId) -> bool {
         let s = self.mini.submatrix(s);
         let block = 2 * self.strides[s.matrix.index()];

@@ -73,7 +73,7 @@ fn one_sequence_stands_for_all() {
     assert!(compared > 150, "{compared}");
 }
 
-/// Each cindex with whether it is an input, and what it depends on.
+/// Returns for each cindex whether it is an input, and its dependencies.
 fn contents(graph: &ComputationGraph) -> BTreeMap<Cindex, (bool, BTreeSet<Cindex>)> {
     let of = |&id: &CindexId| graph.cindexes[id as usize];
     (0..graph.cindexes.len() as CindexId)

@@ -51,7 +51,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] = &[(PRECOMPUTED_NAME, read_precomputed)];
 
-/// Smallest weight whose logarithm is taken.
+/// Smallest weight for the entropy's logarithm; smaller weights are raised to it.
 const SMALLEST: f32 = 1e-20;
 
 /// c = softmax over positions o of (key_scale · query · key(t + o) + bias\[o\]); the output is Σ_o c\[o\] · value(t + o)
@@ -176,7 +176,7 @@ impl Attention {
         Ok(Box::new(new))
     }
 
-    /// What makes the settings unusable, if anything.
+    /// Describes the defect of the settings, if there is one.
     fn defect(&self) -> Option<String> {
         if self.num_left + self.num_right == 0 {
             return Some("num-left-inputs and num-right-inputs: the window needs a position before or after the present one".into());
@@ -449,7 +449,7 @@ impl Component for Attention {
         let (shift, first) = self.rows(args.indexes, input.rows(), rows);
         let present = input.row_range(first..first + rows);
         let present_deriv = in_deriv.row_range(first..first + rows);
-        // Derivatives with respect to c, then to what the softmax sees.
+        // Derivatives with respect to c, then with respect to the input of the softmax.
         let mut derivs = context.workspace.take(rows, self.context());
         for head in 0..self.num_heads {
             let (at, derivs) = (self.columns(head), derivs.view_mut());

@@ -178,7 +178,7 @@ impl Composite {
         self.parts[self.last()].propagate(context, None, below, output, memo.view_mut());
     }
 
-    /// How many parts must be run again before backprop.
+    /// Number of parts that must be run again before backprop.
     fn parts_to_repeat(&self) -> usize {
         let last = self.parts[self.last()].properties();
         if last.contains(Properties::USES_MEMO) {
@@ -392,7 +392,8 @@ impl Component for Composite {
     }
 }
 
-/// Forwards to the parts with parameters. The settings are those of the whole, whose factor multiplies the parts' rates.
+/// Forwards to the parts with parameters. The settings are the composite's own; its learning-rate factor multiplies the
+/// parts' rates.
 impl Updatable for Composite {
     fn settings(&self) -> &UpdatableSettings {
         &self.settings

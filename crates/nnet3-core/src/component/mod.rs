@@ -1,4 +1,4 @@
-//! What a component is, and the one list of all types.
+//! The trait [`Component`], and the one list of all types.
 //!
 //! A component is written once, against [`Backend`]. Each family has a file that exports `TYPES`; [`registry`] joins
 //! them. Formulas and file formats are those of the reference's `nnet-*-component` sources.
@@ -49,7 +49,7 @@ pub use registry::{ComponentType, Key, Kind};
 pub use updatable::{Updatable, UpdatableSettings};
 
 bitflags! {
-    /// What the compiler and executor must know of a component. The values are those that the reference prints.
+    /// Properties of a component for the compiler and the executor. The reference prints the same values.
     #[derive(Clone, Copy, PartialEq, Eq)]
     pub struct Properties: u32 {
         /// Rows map one to one with equal indexes.
@@ -95,7 +95,8 @@ impl fmt::Debug for Properties {
     }
 }
 
-/// What a component runs with. Scratch memory comes from `workspace` only, so that repeated runs allocate nothing.
+/// The surroundings of a component's run. Scratch memory comes from `workspace` only, so that repeated runs allocate no
+/// memory.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub backend: &'a dyn Backend,
@@ -111,24 +112,25 @@ pub struct Backprop<'a> {
     pub in_value: View<'a>,
     pub out_value: View<'a>,
     pub out_deriv: View<'a>,
-    /// What propagate left, of [`Component::memo_shape`]; empty if that is (0, 0).
+    /// The memo of propagate, of [`Component::memo_shape`]; empty if that is (0, 0).
     pub memo: View<'a>,
-    /// Where the derivative with respect to the input goes, if wanted.
+    /// Destination of the derivative with respect to the input, if wanted.
     pub in_deriv: Option<ViewMut<'a>>,
-    /// Whether it is set although the component otherwise adds it (see [`Component::sets_in_deriv`]).
+    /// If true, backprop sets `in_deriv` although the component otherwise adds to it (see
+    /// [`Component::sets_in_deriv`]).
     pub sets: bool,
-    /// What is known of an affine component's input.
+    /// The structure of an affine component's input, if known.
     pub taps: Option<winograd::Taps>,
 }
 
 impl Backprop<'_> {
-    /// What a product that goes to `in_deriv` is added to, as a factor of the old contents.
+    /// Returns the factor of the old contents of `in_deriv` in a product that goes there.
     pub fn beta(&self) -> f32 {
         if self.sets { 0.0 } else { 1.0 }
     }
 }
 
-/// What a non-simple component works out from its index lists before anything runs.
+/// Tables that a non-simple component computes from its index lists before the first run.
 pub trait PrecomputedIndexes: Any + Send + Sync + fmt::Debug {
     /// Writes `<TypePrecomputedIndexes> … </TypePrecomputedIndexes>`.
     fn write(&self, w: &mut KaldiWriter) -> Result<()>;
@@ -143,7 +145,7 @@ pub fn precomputed<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexe
 /// Answers whether an input index is available (see [`Component::is_computable`]).
 pub(crate) type Available<'a> = &'a dyn Fn(Index) -> bool;
 
-/// How the weights of a network that is only run are kept, and the products that read them.
+/// Form of the weights of a network that only runs forward, and the products that read them.
 #[derive(Clone, Copy)]
 pub struct Arrangement<'a> {
     pub products: &'a dyn PanelProducts,
@@ -182,13 +184,13 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         }
     }
 
-    /// Whether some outputs can be computed without some of the inputs that `input_indexes` lists. If not,
-    /// `is_computable` need not be asked.
+    /// True if some outputs can be computed without some of the inputs that `input_indexes` lists. If false, the caller
+    /// need not ask `is_computable`.
     fn has_optional_inputs(&self) -> bool {
         self.indexes_of().is_some_and(|other| other.has_optional_inputs())
     }
 
-    /// Whether `output` can be computed from the available inputs; if so, appends those used to `used`.
+    /// True if `output` can be computed from the available inputs; if so, appends those used to `used`.
     fn is_computable(&self, output: Index, available: Available<'_>, used: Option<&mut Vec<Index>>) -> bool {
         if let Some(other) = self.indexes_of() {
             return other.is_computable(output, available, used);
@@ -219,8 +221,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         }
     }
 
-    /// Whether propagate, or else backprop, can be done with these precomputed indexes and numbers of rows. Precomputed
-    /// indexes may come from a file; these may be none, or of another component.
+    /// Checks that propagate (or backprop, if `backprop`) can run with these precomputed indexes and numbers of rows.
+    /// Precomputed indexes may come from a file: they may be missing, or belong to another component.
     fn check_precomputed(
         &self,
         indexes: Option<&dyn PrecomputedIndexes>,
@@ -236,7 +238,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
 
     // ---- running -----------------------------------------------------------------------------------------------
 
-    /// Rows and columns of what propagate leaves for backprop and [`Component::store_stats`]; planned like any matrix.
+    /// Returns the rows and columns of the memo that propagate leaves for backprop and [`Component::store_stats`]. The
+    /// plan places it like any matrix.
     fn memo_shape(&self, indexes: Option<&dyn PrecomputedIndexes>, output_rows: usize) -> (usize, usize) {
         let _ = (indexes, output_rows);
         (0, 0)
@@ -258,7 +261,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         None
     }
 
-    /// What [`Component::arranged`] arranges, O × I.
+    /// The weights that [`Component::arranged`] arranges, O × I.
     fn weights_mut(&mut self) -> Option<&mut Matrix> {
         None
     }
@@ -270,7 +273,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         None
     }
 
-    /// Whether propagate, which otherwise adds to its output, has a twin that sets it: [`Component::propagate_setting`].
+    /// True if propagate, which otherwise adds to its output, has a twin that sets it:
+    /// [`Component::propagate_setting`].
     fn sets_output(&self) -> bool {
         false
     }
@@ -291,7 +295,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
     /// Derivative with respect to the input; `update` is told of gradients and gets statistics.
     fn backprop(&mut self, context: Context<'_>, args: Backprop<'_>, update: Update<'_>);
 
-    /// Whether backprop, which otherwise adds to the input derivative, sets it where [`Backprop::sets`] asks for that.
+    /// True if backprop, which otherwise adds to the input derivative, sets it if [`Backprop::sets`] asks for that.
     fn sets_in_deriv(&self) -> bool {
         false
     }
@@ -326,7 +330,8 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         let _ = (backend, factor);
     }
 
-    /// As [`Component::add_stats`] with an alpha that the device knows, and nobody waits for; 0 adds nothing.
+    /// As [`Component::add_stats`], with an alpha that lies on the device; the host does not wait for it. An alpha of 0
+    /// adds zero.
     fn add_stats_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let _ = (backend, alpha, other);
     }
@@ -337,7 +342,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         Ok(())
     }
 
-    /// What is learned, in the order of the file. All copies of a network have the same.
+    /// The learned parameters, in the order of the file. All copies of a network have the same.
     fn parameters(&self) -> Parameters<'_> {
         Parameters::new()
     }
@@ -374,7 +379,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
         let _ = on;
         false
     }
-    /// Multiplies batch-norm statistics by `factor`; does nothing for other types.
+    /// Multiplies batch-norm statistics by `factor`; has no effect on other types.
     fn scale_batchnorm_stats(&mut self, factor: f32) {
         let _ = factor;
     }
@@ -385,7 +390,7 @@ pub trait Component: Any + CloneComponent + Send + Sync {
     }
 }
 
-/// Copying of a [`Component`] whose type is not known, for all types that can be cloned.
+/// Copies a [`Component`] of unknown type. All types that can be cloned have it.
 pub trait CloneComponent {
     fn clone_box(&self) -> Box<dyn Component>;
 }

@@ -1,4 +1,4 @@
-//! What the tests of every component share: running one on host data, round trips, finite differences.
+//! Helpers for the tests of every component: runs on host data, round trips, finite differences.
 //!
 //! [`check_component`] is the usual entry; [`Check`] sets rows, inputs and index lists where the defaults do not fit.
 
@@ -126,7 +126,7 @@ pub(crate) struct Harness {
     pub random: Random,
 }
 
-/// What one propagate gave.
+/// The results of one propagate.
 pub struct Forward {
     pub output: Matrix,
     pub memo: Matrix,
@@ -380,7 +380,7 @@ impl Run<'_> {
         delta.as_updatable().expect("updatable").vectorize()
     }
 
-    /// Checks that runs in place, with strides, and adding to what is there give the same values.
+    /// Checks that runs in place, runs with strides and runs that add to old contents give the same values.
     fn layouts(&self, component: &dyn Component) {
         let properties = component.properties();
         let plain = self.forward(component, &self.input);

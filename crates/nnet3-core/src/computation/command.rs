@@ -3,7 +3,7 @@
 use super::{IndexesId, MemoId, MultiIndexesId, PrecomputedId, RangesId, SubmatrixId};
 use crate::index::{ComponentId, NodeId};
 
-/// How a matrix is kept small between the forward and the backward pass.
+/// Form of a matrix that is kept compressed between the forward and the backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     Int8,
@@ -98,7 +98,7 @@ pub enum Command {
         rows: IndexesId,
         alpha: f32,
     },
-    /// dest.row(i) += alpha · src.row(rows\[i\]); -1: nothing.
+    /// dest.row(i) += alpha · src.row(rows\[i\]); -1: adds no row.
     AddRows {
         dest: SubmatrixId,
         src: SubmatrixId,
@@ -111,7 +111,7 @@ pub enum Command {
         rows: MultiIndexesId,
         alpha: f32,
     },
-    /// Row rows\[i\] of any sub-matrix = src.row(i); none: nothing.
+    /// Row rows\[i\] of any sub-matrix = src.row(i); without a target the row is skipped.
     CopyToRowsMulti {
         src: SubmatrixId,
         rows: MultiIndexesId,

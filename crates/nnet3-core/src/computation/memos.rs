@@ -2,8 +2,8 @@
 
 use super::MemoId;
 
-/// What is known of each memo from its propagate to its backprop, in ascending order: usually memos come so, and go in
-/// reverse.
+/// Values kept for each memo from its propagate to its backprop, in ascending order of ids. Memos usually come in that
+/// order and leave in reverse.
 #[derive(Debug)]
 pub struct PendingMemos<T>(Vec<(MemoId, T)>);
 
@@ -25,7 +25,7 @@ impl<T: Copy> PendingMemos<T> {
         }
     }
 
-    /// What `memo` was added with, if it waits. It no longer does.
+    /// Removes `memo` and returns the value that it was added with; `None` if it is not waiting.
     pub fn take(&mut self, memo: MemoId) -> Option<T> {
         self.find(memo).ok().map(|place| self.0.remove(place).1)
     }

@@ -43,7 +43,7 @@ id_type!(
     PrecomputedId
 );
 id_type!(
-    /// Names what a propagate leaves for its backprop; counted from 1.
+    /// Names the memo that a propagate leaves for its backprop; counted from 1.
     MemoId
 );
 
@@ -62,7 +62,7 @@ impl MatrixInfo {
     }
 }
 
-/// Which quantities the rows of a matrix are.
+/// The cindexes that the rows of a matrix stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MatrixDebugInfo {
     pub is_deriv: bool,
@@ -87,8 +87,8 @@ impl Hash for Submatrix {
     }
 }
 
-/// What a non-simple component precomputed, and the index lists it came from (kept only where a shortcut compilation
-/// may have to expand them).
+/// Precomputed indexes of a non-simple component, and the index lists that they came from. The lists are kept only if a
+/// shortcut compilation may have to expand them.
 #[derive(Clone, Default)]
 pub struct Precomputed {
     pub data: Option<Arc<dyn PrecomputedIndexes>>,
@@ -225,7 +225,7 @@ impl Computation {
         whole
     }
 
-    /// Whether the computation ends by jumping back.
+    /// True if the computation ends by jumping back.
     pub(crate) fn is_looped(&self) -> bool {
         matches!(self.commands.last(), Some(Command::Goto { .. }))
     }

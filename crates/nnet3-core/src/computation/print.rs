@@ -44,7 +44,7 @@ pub fn line(computation: &Computation, names: &Names<'_>, c: usize) -> String {
     line
 }
 
-/// What precedes the commands: the matrices and what their rows are.
+/// Returns the text before the commands: the matrices and the meaning of their rows.
 pub fn preamble(computation: &Computation, names: &Names<'_>) -> String {
     let sizes: Vec<String> = computation.matrices[1..]
         .iter()

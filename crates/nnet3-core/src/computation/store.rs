@@ -1,6 +1,6 @@
-//! The stored form, version 5. The only place that knows the reference's argument numbers.
+//! The stored form, version 5. No other file knows the reference's argument numbers.
 //!
-//! What is read has been parsed, not checked: see [`super::check`].
+//! A computation from a file has been parsed, not checked: see [`super::check`].
 
 mod commands;
 

@@ -1,4 +1,4 @@
-//! What a descriptor depends on.
+//! Dependencies of a descriptor.
 
 use super::{Descriptor, Forward, Sum, Variable};
 use crate::index::{Cindex, Index, NodeId};
@@ -132,7 +132,7 @@ impl Sum {
         }
     }
 
-    /// Whether an index is computable exactly if all its dependencies are, in which case it uses them all.
+    /// True if an index is computable exactly if all its dependencies are, and then uses them all.
     pub(crate) fn needs_all(&self) -> bool {
         match self {
             Sum::Simple(_) | Sum::Const { .. } => true,
@@ -141,7 +141,7 @@ impl Sum {
         }
     }
 
-    /// Whether `index` is computable; if so, appends the inputs that are used.
+    /// True if `index` is computable; if so, appends the inputs that are used.
     pub fn is_computable(
         &self,
         index: Index,
@@ -260,7 +260,7 @@ impl Descriptor {
         self.parts.iter().map(|part| part.dim(node_dim)).sum()
     }
 
-    /// The time shift under whose multiples the dependencies repeat.
+    /// The period in time of the dependencies: they repeat under time shifts by its multiples.
     pub fn modulus(&self) -> i64 {
         self.parts.iter().map(Sum::modulus).fold(1, lcm)
     }

@@ -1,7 +1,7 @@
-//! Descriptors: how a node's input is put together from other nodes' outputs.
+//! Descriptors: expressions that build a node's input from other nodes' outputs.
 //!
-//! [`parse`] reads what users write into an [`parse::Expr`]; [`normal`] brings it into the strict hierarchy of this
-//! file (Append outside, then sums, then index transformations, then scaled nodes); [`eval`] answers which inputs an
+//! [`parse`] parses a user's text into a [`parse::Expr`]. [`normal`] converts that to the strict hierarchy of this
+//! file: Append outside, then sums, then index transformations, then scaled nodes. [`eval`] finds the inputs that an
 //! index depends on.
 
 pub mod eval;
@@ -11,7 +11,7 @@ pub mod parse;
 use crate::index::NodeId;
 use crate::text::number;
 
-/// What a node reads: one part, or several appended column-wise.
+/// The input of a node: one part, or several appended column-wise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
     pub parts: Vec<Sum>,
@@ -23,7 +23,7 @@ pub enum Sum {
     Sum(Box<Sum>, Box<Sum>),
     /// The first child if it is computable, else the second.
     Failover(Box<Sum>, Box<Sum>),
-    /// The child if it is computable as a whole, else nothing.
+    /// The child if it is computable as a whole, else zero.
     IfDefined(Box<Sum>),
     Const {
         value: f32,
@@ -58,7 +58,7 @@ pub enum Forward {
     },
 }
 
-/// Which coordinate [`Forward::ReplaceIndex`] sets.
+/// The coordinate that [`Forward::ReplaceIndex`] sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     T,

@@ -1,4 +1,4 @@
-//! From what users write to the strict hierarchy.
+//! Converts parsed expressions to the strict hierarchy.
 
 use super::parse::Expr;
 use super::{Descriptor, Forward, Sum};
@@ -24,7 +24,7 @@ fn children(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// How many appended parts an expression has.
+/// Counts the appended parts of an expression.
 fn terms(expr: &Expr) -> Result<usize, String> {
     let counts = children(expr).into_iter().map(terms).collect::<Result<Vec<_>, _>>()?;
     match expr {
@@ -65,7 +65,7 @@ fn term(expr: &Expr, i: usize) -> Expr {
     }
 }
 
-/// Rewrites until nothing changes any more.
+/// Rewrites until a round makes no change.
 fn reduce(mut expr: Expr) -> Result<Expr, String> {
     loop {
         let (next, changed) = rewrite(expr)?;

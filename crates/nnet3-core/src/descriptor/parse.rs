@@ -64,7 +64,7 @@ struct Parser<'a> {
     tokens: &'a [&'a str],
     position: usize,
     depth: usize,
-    /// How many terms sums have beyond the second.
+    /// Number of terms of sums beyond the second.
     more_terms: usize,
     node_of: &'a dyn Fn(&str) -> Option<NodeId>,
 }

@@ -1,4 +1,4 @@
-//! Compiles requests and keeps the programs, so that a request seen before costs nothing.
+//! Compiles requests and keeps the programs, so that a repeated request needs no compilation.
 
 use super::Program;
 use crate::check::{CheckOptions, check};
@@ -23,8 +23,8 @@ pub struct CompilerOptions {
     pub use_shortcut: bool,
     /// Number of compiled requests to keep, at least 1; the least recently used go first.
     pub cache_capacity: usize,
-    /// Run the checker before optimisation, after every pass and on what was expanded, not only on what optimisation leaves, and
-    /// the one of lowered operations after every pass over these.
+    /// Checks more than the optimised result: before optimisation, after every pass, and after expansion. Also checks
+    /// lowered operations after every pass over them.
     pub check_all: bool,
 }
 
@@ -61,7 +61,7 @@ impl std::ops::AddAssign for Timing {
 }
 
 impl Timing {
-    /// The reference's summary line; none if nothing was compiled, read or written.
+    /// The reference's summary line; `None` if no request was compiled, read or written.
     pub fn summary(&self) -> Option<String> {
         let seconds = |d: Duration| kaldi_io::text::format_g(d.as_secs_f64(), 3);
         let known = self.compile + self.optimize + self.expand + self.check + self.indexes;
@@ -82,7 +82,7 @@ impl Timing {
     }
 }
 
-/// What has been done on the way to a program.
+/// A stage on the way to a program, with its result.
 pub enum Stage<'a> {
     /// A stage that changes the computation.
     Computation(optimize::Stage<'a>),
@@ -259,7 +259,7 @@ impl CachingCompiler {
         self.timing.compile += time;
         observer(Stage::Computation(optimize::Stage { name: "compile", computation: &computation, time }));
         if self.options.check_all {
-            // Passes put results where others are no longer needed; before them nothing is written twice.
+            // Passes reuse matrices that are no longer needed. Before them, no variable is written twice.
             self.check(nnet, &computation, CheckOptions { rewrite: true, ..CheckOptions::default() })?;
         }
         let start = Instant::now();

@@ -1,8 +1,8 @@
-//! Runs programs: the loop with a match.
+//! Runs programs: a loop over operations with one `match`.
 //!
-//! A [`Program`] is a computation with a plan, index tables and the operations it has been lowered to. An [`Executor`] owns the arena and runs one
-//! program at a time: start, give inputs, run to the next exchange with the user, read outputs, and so on. After the
-//! first run of a program nothing is allocated.
+//! A [`Program`] is a computation with a plan, index tables and the operations it has been lowered to. An [`Executor`]
+//! owns the arena and runs one program at a time: start, give inputs, run to the next exchange with the user, read
+//! outputs, and so on. After the first run of a program no memory is allocated.
 
 pub mod cache;
 mod components;
@@ -33,7 +33,7 @@ use std::time::Instant;
 
 /// The network that a program runs on, and what may change in it.
 pub enum Model<'a> {
-    /// The network runs forward only, and nothing changes.
+    /// The network runs forward only and does not change.
     Frozen(&'a Nnet),
     /// The network runs forward only; activation statistics go to it.
     Statistics(&'a mut Nnet),
@@ -61,15 +61,15 @@ pub struct Executor {
     program: Option<Arc<Program>>,
     /// The operation that comes next.
     next: usize,
-    /// Nodes of the present exchange whose matrices the user has supplied.
+    /// Nodes of the present exchange with matrices that the user has supplied.
     supplied: RefCell<Vec<(SubmatrixId, NodeId)>>,
     observer: Option<Box<dyn Observer>>,
-    /// Whether the commands run as they are, see [`Observer::literal`].
+    /// True if the commands run one by one as they are; see [`Observer::literal`].
     literal: bool,
     updates: Option<UpdateThread>,
     /// Inputs of sparse rows that nobody has made dense.
     sparse: RefCell<Vec<(MatrixId, SparseRows)>>,
-    /// What has been worked out for products to come, by its number ([`Op::Share`]).
+    /// Shares of later products, computed early, by the number of the share ([`Op::Share`]).
     shares: RefCell<Vec<(usize, Matrix)>>,
 }
 
@@ -154,7 +154,7 @@ impl Executor {
         &rest[..count]
     }
 
-    /// Iterates over what the present exchange still wants from the user.
+    /// Iterates over the matrices that the user has yet to supply in the present exchange.
     fn wanted(&self, program: &Program) -> impl Iterator<Item = (SubmatrixId, NodeId)> {
         self.exchange(program).iter().filter_map(|op| match *op {
             Op::Accept { matrix, node } if !self.supplied.borrow().contains(&(matrix, node)) => {
@@ -164,19 +164,20 @@ impl Executor {
         })
     }
 
-    /// An input node whose value (or output node whose derivative) has to be given before the next [`Executor::run`].
+    /// Returns an input node that needs its value (or output node that needs its derivative) before the next
+    /// [`Executor::run`].
     pub fn wants(&self) -> Option<NodeId> {
         self.wanted(self.program.as_ref()?).next().map(|(_, node)| node)
     }
 
-    /// Whether all has been run: what is left can only be fetched.
+    /// True if all operations have run. The remaining outputs can only be fetched.
     pub fn finished(&self) -> bool {
         self.program
             .as_ref()
             .is_none_or(|program| self.next + self.exchange(program).len() >= self.list(program).ops().len())
     }
 
-    /// Where the input of this node (or the derivative of this output node) is to be written, rows in the request's
+    /// Returns the matrix for the input of this node (or the derivative of this output node), rows in the request's
     /// order. The caller fills it before [`Executor::run`].
     pub fn input(&self, nnet: &Nnet, node: &str) -> Result<ViewMut<'_>> {
         let program = self.program()?.clone();

@@ -13,8 +13,9 @@ use std::time::Duration;
 pub trait Observer: Send {
     /// The operation is about to run.
     fn before(&mut self, at: &Moment<'_>);
-    /// Whether the commands are to run as they are, an operation each, instead of the lowered operations. These leave
-    /// matrices as they are, or write parts of them, where nothing depends on it. Asked when a program begins to run.
+    /// True if the commands run as they are, an operation each, instead of the lowered operations. Lowered operations
+    /// may leave a matrix unwritten, or write only a part of it, if no result depends on the rest. The executor asks at
+    /// the start of a program.
     fn literal(&self) -> bool {
         false
     }
@@ -22,7 +23,7 @@ pub trait Observer: Send {
     fn after(&mut self, at: &Moment<'_>, time: Duration);
 }
 
-/// What an observer may look at.
+/// View of the executor for an observer.
 pub struct Moment<'a> {
     pub program: &'a Arc<Program>,
     /// Position of the operation among those that run: [`Program::lowered`], or [`Program::literal`].
@@ -38,13 +39,13 @@ impl Moment<'_> {
         &self.executor.list(self.program).ops()[self.op]
     }
 
-    /// Position in the computation of the command at whose turn the operation runs.
+    /// Position in the computation of the command that the operation belongs to.
     pub fn command(&self) -> usize {
         self.executor.list(self.program).command(self.op)
     }
 
-    /// The contents of a sub-matrix. Where operations are not [literal](Observer::literal), inputs of sparse rows have none before somebody
-    /// reads them dense.
+    /// Returns the contents of a sub-matrix. If operations are not [literal](Observer::literal), inputs of sparse rows
+    /// have no contents until an operation reads them dense.
     pub fn value(&self, id: SubmatrixId) -> View<'_> {
         self.executor.view(self.program, id).as_view()
     }

@@ -30,7 +30,7 @@ impl Program {
         Program::for_device(nnet, computation, &nnet3_matrix::cpu(), &mut Watch::default())
     }
 
-    /// Makes a program for a device; `watch` is told what the passes do.
+    /// Makes a program for a device; reports each pass to `watch`.
     pub fn for_device(
         nnet: &Nnet,
         computation: Computation,
@@ -89,7 +89,7 @@ impl Program {
     pub(super) fn sparse_takers(&self) -> &[MatrixId] {
         &self.sparse_takers
     }
-    /// Whether the operations are meant for such a device.
+    /// True if the operations were made for such a device.
     pub(super) fn is_for(&self, device: &dyn Backend) -> bool {
         self.cached_elements == device.cached_elements()
     }

@@ -1,5 +1,5 @@
-//! Inputs of sparse rows: if affine components alone read them, these multiply by what is not zero. For anything else
-//! that reads them they are made dense, in the place that the plan has for them.
+//! Inputs of sparse rows. If only affine components read such an input, they multiply by its nonzero elements. For
+//! other readers it is made dense, in its planned place.
 
 use super::{Executor, Model, Program};
 use crate::analysis::CommandAccesses;
@@ -19,7 +19,7 @@ use nnet3_matrix::sparse::SparseRows;
 /// parameter matrix with large steps.
 const LEAST_ELEMENTS: usize = 50;
 
-/// The matrices that a user supplies whole and that nothing but affine components reads, by whole rows.
+/// The matrices that a user supplies whole and that only affine components read, by whole rows.
 pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
     let wholes = |s: SubmatrixId| computation.is_whole(s).then(|| computation.matrix_of(s));
     let (mut takers, mut swapped) = (Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
             Command::Swap { first, second } => {
                 swapped.extend([first, second].map(|s| computation.matrix_of(s)));
             }
-            // What comes again has no one content.
+            // A loop runs the command again, so the matrix has more than one content.
             Command::Goto { .. } => return Vec::new(),
             _ => {}
         }
@@ -59,8 +59,9 @@ pub(super) fn takers(nnet: &Nnet, computation: &Computation) -> Vec<MatrixId> {
 }
 
 impl Executor {
-    /// Takes sparse rows as the input of this node, as they are. Returns false, and takes nothing, if the computation or the device
-    /// wants them dense, or if they are not sparse enough to make it faster. The shape must be the request's.
+    /// Takes sparse rows as the input of this node. Returns false and leaves the input unset in three cases: the
+    /// computation wants dense rows, the device does, or the rows are not sparse enough to be faster. The shape must be
+    /// the request's.
     pub fn accept_sparse_input(&mut self, nnet: &Nnet, node: &str, rows: &SparseMatrix) -> Result<bool> {
         let program = self.program()?.clone();
         if self.literal || self.device.sparse().is_none() {
@@ -94,7 +95,7 @@ impl Executor {
         Ok(true)
     }
 
-    /// Whether a sub-matrix is an input of sparse rows.
+    /// True if a sub-matrix is an input of sparse rows.
     pub(super) fn is_sparse(&self, program: &Program, id: SubmatrixId) -> bool {
         let sparse = self.sparse.borrow();
         !sparse.is_empty() && {
@@ -143,8 +144,8 @@ impl Executor {
         true
     }
 
-    /// Makes the changes of an affine component's parameters from sparse rows. Returns false, and does nothing, if its input is
-    /// none, or if its rule wants dense rows.
+    /// Computes the changes of an affine component's parameters from sparse rows. Returns false without effect if the
+    /// input is not sparse, or if the rule wants dense rows.
     pub(super) fn update_sparse(
         &self,
         program: &Program,

@@ -1,4 +1,4 @@
-//! `--computation.debug=true`: a line for each command, with what it changed.
+//! `--computation.debug=true`: a line for each command, with the sizes that it changed.
 
 use super::{Moment, Observer, Program};
 use crate::analysis::submatrix_accesses;
@@ -9,13 +9,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Hands the reference's lines to `log`: at the start of a program what precedes its commands, then for each command its
-/// printed form, the root mean square of what it writes before and after (matrices, parts of matrices, parameters of
-/// an updatable component that it backpropagates through), and its time.
+/// Hands the reference's lines to `log`. At the start of a program: the lines before its commands. For each command:
+/// its printed form, the root mean square of its destinations before and after, and its time. Destinations are
+/// matrices, parts of matrices, and parameters of an updatable component that is backpropagated.
 pub struct Trace<F> {
     log: F,
     program: Option<Arc<Program>>,
-    /// What the command that runs writes, and its root mean square before.
+    /// The destinations of the running command, each with its root mean square before.
     written: Vec<(Written, f64)>,
 }
 
@@ -62,7 +62,7 @@ impl<F: FnMut(&str) + Send> Observer for Trace<F> {
     }
 }
 
-/// What the command writes: matrices by number, then parts, then parameters.
+/// Returns the destinations of the command: matrices by number, then parts, then parameters.
 fn written(at: &Moment<'_>) -> Vec<Written> {
     let computation = at.program.computation();
     let command = &computation.commands[at.command()];
@@ -90,7 +90,7 @@ fn written(at: &Moment<'_>) -> Vec<Written> {
 }
 
 impl Written {
-    /// The root mean square of what was written.
+    /// The root mean square of the destination.
     fn size(&self, at: &Moment<'_>) -> f64 {
         let (square, count) = match *self {
             Written::Elements(_, s) => {

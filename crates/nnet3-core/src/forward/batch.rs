@@ -13,21 +13,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
 
-/// How much a minibatch's being full counts against its being of earlier utterances.
+/// Weight of a minibatch's fullness against the age of its utterances, in the order of runs.
 const FULLNESS_WEIGHT: f64 = 10.0;
 /// I-vectors may be this many frames too few for their utterance.
 const MOST_MISSING_IVECTOR_FRAMES: usize = 20;
 
-/// How chunks are put together.
+/// Options for putting chunks together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchOptions {
     /// Chunks of a minibatch.
     pub minibatch_size: usize,
-    /// Chunks of a minibatch of those at the ends of utterances, whose context differs.
+    /// Chunks in a minibatch of first or last chunks of utterances, which have another context.
     pub edge_minibatch_size: usize,
     /// Utterances shorter than a chunk get a computation of their own length.
     pub ensure_exact_final_context: bool,
-    /// What is left over runs in a minibatch that is smaller by some power of this, from 0 to below 1.
+    /// Size ratio of partial minibatches, from 0 to below 1. A remainder runs in a minibatch that is smaller than the
+    /// full one by a power of this factor.
     pub partial_minibatch_factor: f32,
 }
 
@@ -96,7 +97,7 @@ struct Task {
 
 struct Utterance {
     outputs: DenseMatrix<f32>,
-    /// How many chunks have not run.
+    /// Number of chunks that have not run.
     missing: usize,
 }
 
@@ -109,9 +110,9 @@ pub struct BatchForward<'a> {
     left_context: i32,
     right_context: i32,
     tasks: BTreeMap<Group, VecDeque<Task>>,
-    /// The utterances whose outputs have not been taken, in order.
+    /// The utterances with outputs that the caller has not taken, in order.
     utterances: VecDeque<Utterance>,
-    /// Utterances whose outputs have been taken.
+    /// Number of utterances with outputs that the caller has taken.
     taken: usize,
     stats: BatchStats,
 }
@@ -221,7 +222,7 @@ impl<'a> BatchForward<'a> {
         Ok(())
     }
 
-    /// The group whose next minibatch should run: early utterances and full minibatches first.
+    /// Returns the group that should run the next minibatch: early utterances and full minibatches come first.
     fn most_urgent(&self, allow_partial: bool) -> Option<Group> {
         let mut best: Option<(f64, Group)> = None;
         for (&group, tasks) in &self.tasks {
@@ -273,7 +274,7 @@ impl<'a> BatchForward<'a> {
     }
 }
 
-/// How many minibatches of which kinds ran, and for how long.
+/// Numbers and times of the minibatches that ran, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct BatchStats {
     /// Statistics by (input frames, output frames, size).

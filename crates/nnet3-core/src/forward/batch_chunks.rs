@@ -1,4 +1,4 @@
-//! How an utterance is cut into chunks of equal length.
+//! Cuts an utterance into chunks of equal length.
 
 use super::Chunking;
 use super::runner::Shape;
@@ -8,23 +8,23 @@ use super::runner::Shape;
 pub(super) struct BatchChunk {
     /// Output row of the utterance that the chunk's outputs begin with.
     pub first_row: usize,
-    /// How many of its outputs the chunk before has given already.
+    /// Number of its first outputs that the previous chunk has already given.
     pub unused: usize,
-    /// How many outputs, after the unused ones, the utterance takes.
+    /// Number of outputs that the utterance takes, after the unused ones.
     pub used: usize,
     /// Time of the first input frame; frames outside of the utterance repeat its first or last.
     pub first_input: i32,
     pub shape: Shape,
-    /// Whether it has another context than chunks within an utterance.
+    /// True if it has another context than chunks within an utterance.
     pub is_edge: bool,
-    /// Whether it has a length of its own.
+    /// True if it has a length of its own.
     pub is_irregular: bool,
 }
 
 impl Chunking {
-    /// The chunks of an utterance with at least one frame, for a network that needs `left` and `right` frames around each
-    /// output. The last one is moved back, to end where the utterance does. An utterance shorter than a chunk is
-    /// continued with its last frame, or, if `exact`, gets a chunk of its own length.
+    /// The chunks of an utterance with at least one frame, for a network that needs `left` and `right` frames around
+    /// each output. The last chunk is moved back to end with the utterance. An utterance shorter than a chunk is padded
+    /// with its last frame. If `exact`, it gets a chunk of its own length instead.
     pub(super) fn batch_chunks(&self, frames: usize, left: i32, right: i32, exact: bool) -> Vec<BatchChunk> {
         let factor = self.frame_subsampling_factor;
         let (total, usual) = (self.output_rows(frames), (self.frames_per_chunk / factor).max(1) as usize);

@@ -1,10 +1,10 @@
-//! How an utterance is cut into chunks, and which frames each chunk reads.
+//! Cuts an utterance into chunks, and finds the frames that each chunk reads.
 
 use crate::descriptor::eval::lcm;
 use crate::error::{Error, Result};
 
-/// How to cut an utterance. Frames are counted at the input's rate; those of the output come every
-/// `frame_subsampling_factor` of them.
+/// Options for cutting an utterance. Frames are counted at the input's rate. Output frames come every
+/// `frame_subsampling_factor` input frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunking {
     /// Frames added to the network's own left context.
@@ -60,8 +60,8 @@ impl Chunking {
         at_least("frames-per-chunk", self.frames_per_chunk, 1)
     }
 
-    /// Rounds `frames_per_chunk` up, so that all chunks look the same to a network whose structure repeats after
-    /// `modulus` frames. Returns the old number if that changes it.
+    /// Rounds `frames_per_chunk` up, so that all chunks have the same structure for a network with period `modulus` (in
+    /// frames). Returns the old number if it changes.
     pub fn round_up(&mut self, modulus: i32) -> Result<Option<i32>> {
         let step = lcm(i64::from(self.frame_subsampling_factor), i64::from(modulus));
         let old = self.frames_per_chunk;

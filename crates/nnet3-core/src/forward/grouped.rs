@@ -1,9 +1,9 @@
-//! A network over many utterances with the outputs that each would have by itself: similar chunks of several utterances
-//! run together, on one thread or several.
+//! Runs a network over many utterances. Similar chunks of several utterances run together, on one thread or several.
+//! Each utterance gets the same outputs as by itself.
 //!
-//! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. Where that
-//! provably changes no output (see `reach`), chunks of one utterance are joined, which saves the frames of context between
-//! them, and shorter chunks are continued with their last frame.
+//! Chunks are collected until there are enough of them; then they are sorted by length and run in minibatches. If that
+//! provably changes no output (see `reach`), chunks of one utterance are joined, which saves the frames of context
+//! between them. Under the same condition shorter chunks are padded with their last frame.
 
 use super::reach::Reach;
 use super::runner::{Chunks, Shape, request, run_program};
@@ -32,7 +32,7 @@ const MINIBATCH_FRAMES: usize = 4096;
 /// Products run at their full rate if a minibatch has at least this many input frames. (Those of a recurrent network have
 /// as many rows as there are chunks.)
 const ENOUGH_FRAMES: usize = 1024;
-/// How many chunks a minibatch may have. There are few different sizes, so that few programs are compiled.
+/// Possible numbers of chunks in a minibatch. There are few sizes, so that few programs are compiled.
 const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
 /// Lengths that chunks are continued to are multiples of this many frames, where outputs are as frequent.
 const LENGTH_STEP: usize = 4;
@@ -55,9 +55,9 @@ pub struct GroupedForward<'a> {
     tasks: Vec<Task>,
     waiting_elements: usize,
     most_waiting: usize,
-    /// The utterances whose outputs have not been taken, in order.
+    /// The utterances with outputs that the caller has not taken, in order.
     utterances: VecDeque<Utterance>,
-    /// Utterances whose outputs have been taken.
+    /// Number of utterances with outputs that the caller has taken.
     taken: usize,
 }
 
@@ -77,7 +77,7 @@ struct Task {
 struct Utterance {
     /// The outputs so far; without elements until the first are there.
     outputs: DenseMatrix<f32>,
-    /// How many chunks have not run.
+    /// Number of chunks that have not run.
     missing: usize,
 }
 
@@ -167,7 +167,7 @@ impl<'a> GroupedForward<'a> {
         Ok(())
     }
 
-    /// Runs what is left.
+    /// Runs the remaining chunks.
     pub fn finish(&mut self) -> Result<()> {
         self.run_all()
     }
@@ -250,7 +250,7 @@ impl<'a> GroupedForward<'a> {
         Shape { outputs, inputs: shape.inputs + (outputs - shape.outputs) * factor as usize, ..*shape }
     }
 
-    /// Whether a chunk may be continued, and that to no more than `stretch` times its length.
+    /// True if a chunk may be padded to the shape `long`, at most `stretch` times its length.
     fn may_continue(&mut self, short: &Shape, long: &Shape, stretch: f64) -> Result<bool> {
         let not_too_far = long.inputs as f64 <= stretch * short.inputs as f64;
         Ok(not_too_far && self.reach.may_continue(self.nnet, short, long)?)
@@ -278,7 +278,7 @@ impl<'a> GroupedForward<'a> {
         };
         match &mut self.executors[..] {
             [] => {}
-            // Whoever has time takes the next minibatch, so it does not matter how many threads there are.
+            // An idle thread takes the next minibatch. The result does not depend on the number of threads.
             [own, others @ ..] => std::thread::scope(|scope| {
                 let wanted = minibatches.len().saturating_sub(1);
                 for executor in others.iter_mut().take(wanted) {
@@ -293,7 +293,7 @@ impl<'a> GroupedForward<'a> {
     }
 }
 
-/// Copies what lies on a device of its own to the host: that device is waited for once for all chunks.
+/// Copies a view from a device with its own memory to the host. The host waits once for all chunks.
 fn fetched(device: &Device, view: View<'_>) -> Option<Matrix> {
     (!device.is_host()).then(|| Matrix::from_vec(view.rows(), view.cols(), device.download(view)))
 }

@@ -17,13 +17,14 @@ use nnet3_matrix::Device;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How to go through an utterance.
+/// Options for streaming through an utterance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Streaming {
     /// New frames of each chunk, at least; see [`chunk_size`].
     pub frames_per_chunk: i32,
     pub frame_subsampling_factor: i32,
-    /// How many frames come before the utterance, besides the network's own left context: its first frame is repeated.
+    /// Number of frames before the utterance, in addition to the network's own left context. They repeat its first
+    /// frame.
     pub extra_left_context_initial: i32,
 }
 
@@ -71,7 +72,7 @@ impl LoopedForward {
         Ok(LoopedForward { nnet, program, requests, options, scaling, executor, random, chunks: 0 })
     }
 
-    /// Makes another runner, for another thread, which shares the network and the program. What it computes begins with
+    /// Makes another runner, for another thread, that shares the network and the program. Its first call must be
     /// [`begin`](Self::begin).
     pub fn another(&self) -> LoopedForward {
         LoopedForward {
@@ -130,7 +131,7 @@ impl LoopedForward {
         check_dim(&self.nnet, "ivector", ivector_dim)
     }
 
-    /// Begins an utterance, of which chunk after chunk is then computed.
+    /// Begins an utterance. Its chunks are then computed one after another.
     pub fn begin(&mut self) -> Result<()> {
         self.chunks = 0;
         self.executor.start(&self.program)
@@ -290,8 +291,8 @@ mod tests {
         let expected = forward(&nnet, Chunking::default(), 1.0).compute(&features, constant).unwrap();
         assert_close(&looped(&nnet, 3, 1, 0).compute(&features, constant).unwrap().data, &expected.data);
 
-        // What is read for chunks of 4 frames and a right context of 1 ends at 5, 9, 13, and brings the i-vectors for
-        // times 0 and 4, then 8, then 12.
+        // Chunks of 4 frames with a right context of 1 read up to frames 5, 9 and 13. They use the i-vectors for times
+        // 0 and 4, then 8, then 12.
         let matrix = random_matrix(3, 2, 3);
         let online = Ivectors::Online { matrix: &matrix, period: 4 };
         let outputs = looped(&nnet, 4, 1, 0).compute(&features, online).unwrap();

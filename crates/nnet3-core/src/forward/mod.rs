@@ -30,7 +30,7 @@ use kaldi_io::DenseMatrix;
 /// An i-vector may be this many frames too short for its utterance.
 const MOST_MISSING_IVECTOR_FRAMES: usize = 50;
 
-/// What tells the network who is speaking.
+/// The i-vectors: the input that describes the speaker.
 #[derive(Clone, Copy, Debug)]
 pub enum Ivectors<'a> {
     None,
@@ -43,13 +43,13 @@ pub enum Ivectors<'a> {
     },
 }
 
-/// Fails unless what is given for the inputs `input` and `ivector` is what the network has.
+/// Checks that the dimensions given for the inputs `input` and `ivector` are those of the network.
 fn check_dims(nnet: &Nnet, feature_dim: usize, ivectors: Ivectors<'_>) -> Result<()> {
     check_dim(nnet, "input", Some(feature_dim))?;
     check_dim(nnet, "ivector", ivectors.dim())
 }
 
-/// Fails unless what is given (`None`: nothing) for the input node `node` is what the network has.
+/// Checks that the dimension given for the input node `node` (`None`: not given) is that of the network.
 fn check_dim(nnet: &Nnet, node: &str, given: Option<usize>) -> Result<()> {
     let expected = nnet.input_dim(node);
     if expected == given {

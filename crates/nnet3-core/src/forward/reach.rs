@@ -1,8 +1,8 @@
-//! Which frames the outputs of a chunk use, and so what may be done with chunks without a change to their outputs: a chunk
-//! may be continued with more frames, and two that follow one another may be run as one.
+//! Finds the frames that the outputs of a chunk use. From these follow two facts: padding a chunk with more frames may
+//! leave its outputs unchanged, and two consecutive chunks may run as one.
 //!
-//! Both rest on this: what is computable from some frames is computable from more of them, and in the same way unless it
-//! uses those that were added.
+//! Both rest on one rule. An output that is computable from some frames is computable from more of them, and in the
+//! same way unless it uses the added ones.
 
 use super::runner::{Shape, request};
 use crate::error::Result;
@@ -18,7 +18,7 @@ const FEWEST_OUTPUTS: usize = 32;
 pub(super) struct Reach {
     frame_subsampling_factor: usize,
     with_ivectors: bool,
-    /// What the longest chunk of each family that was looked at uses.
+    /// The frames used by the longest chunk examined of each family.
     uses: HashMap<Family, Uses>,
 }
 
@@ -45,8 +45,7 @@ impl Reach {
         Reach { frame_subsampling_factor, with_ivectors, uses: HashMap::new() }
     }
 
-    /// Whether a chunk of the shape `short` has the same outputs if it is continued to the shape `long`, of which it is a
-    /// beginning: none of its outputs there uses a frame that it does not have.
+    /// True if padding a chunk from `short` to `long` changes none of its outputs, because none reads a padded frame.
     pub(crate) fn may_continue(&mut self, nnet: &Nnet, short: &Shape, long: &Shape) -> Result<bool> {
         if self.family(short) != self.family(long) || short.outputs > long.outputs {
             return Ok(false);
@@ -58,8 +57,8 @@ impl Reach {
         Ok(uses.latest[short.outputs - 1] <= short.last_input())
     }
 
-    /// Whether a chunk of the shape `first` and the one after it, of the shape `second`, have the same outputs if they are
-    /// run as one chunk of the shape `joined`.
+    /// True if a chunk of the shape `first` and the next one, of the shape `second`, keep their outputs when they run
+    /// as one chunk of the shape `joined`.
     pub(crate) fn may_join(
         &mut self,
         nnet: &Nnet,
@@ -76,7 +75,8 @@ impl Reach {
             && uses.earliest[first.outputs] >= seconds_first_input)
     }
 
-    /// Whether the last output of a long chunk like `shape` uses the chunk's very first frame, as it does in recurrent networks.
+    /// True if the last output of a long chunk like `shape` uses the chunk's very first frame, as in recurrent
+    /// networks.
     pub(crate) fn is_unlimited(&mut self, nnet: &Nnet, shape: &Shape) -> Result<bool> {
         let Some(uses) = self.uses(nnet, shape)? else { return Ok(true) };
         Ok(uses.earliest.last().is_none_or(|&earliest| earliest <= shape.first_input))
@@ -87,8 +87,8 @@ impl Reach {
         Family { first_input: shape.first_input, context: shape.inputs as i64 - stands_for }
     }
 
-    /// What the outputs of a chunk use: found for a longer one, of which it is a beginning. None if its last outputs would
-    /// use more frames if they had them.
+    /// Returns the frames that the outputs of a chunk use, found on a longer chunk with the same beginning. `None` if
+    /// its last outputs would use later frames as well.
     fn uses(&mut self, nnet: &Nnet, shape: &Shape) -> Result<Option<&Uses>> {
         let family = self.family(shape);
         if self.uses.get(&family).is_none_or(|uses| uses.latest.len() < shape.outputs) {

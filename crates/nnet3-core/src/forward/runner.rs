@@ -11,7 +11,7 @@ use crate::request::{ComputationRequest, IoSpecification};
 use nnet3_matrix::{Device, View};
 use std::sync::Arc;
 
-/// What chunks that may run together have in common. Times are counted from the first output.
+/// The shape of a chunk; chunks of one shape may run together. Times are counted from the first output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Shape {
     /// Time of the first input frame.
@@ -79,7 +79,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What several chunks of one shape read, one after another.
+/// The inputs of several chunks of one shape, one after another.
 pub(super) struct Chunks<'c> {
     pub sequences: usize,
     /// Input frames of all of them.

@@ -1,11 +1,11 @@
-//! From a network's outputs to what is made of them.
+//! Scales a network's outputs: log-priors and acoustic scale.
 
 use crate::error::{Error, Result};
 
 /// `scale · (output - log_priors)`: with log-posteriors as outputs these are scaled log-likelihoods, but for a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputScaling {
-    /// One for each column of the output; none at all: nothing is subtracted.
+    /// One for each column of the output. If empty, no prior is subtracted.
     pub log_priors: Vec<f32>,
     pub scale: f32,
 }

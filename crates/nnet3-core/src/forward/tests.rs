@@ -9,7 +9,7 @@ use crate::random::Random;
 use kaldi_io::DenseMatrix;
 use nnet3_matrix::WeightForm;
 
-/// A spliced linear layer, whose parameters are read back for the calculation by hand.
+/// A spliced linear layer. Tests read its parameters back to calculate by hand.
 pub(super) fn network(config: &str) -> Nnet {
     let mut nnet = Nnet::default();
     nnet.read_config(parse_config("test", config.lines()).unwrap(), &Random::new(3)).unwrap();
@@ -132,8 +132,8 @@ fn dimensions_are_checked() {
     assert!(forward_error(&ivector, &features, Ivectors::None).contains("nothing is given"));
 }
 
-/// A network of all types whose weights are arranged, with remainders of panels and tiles; the TDNN's filter has enough
-/// rows in the longest utterance.
+/// A network with all component types that have arranged weights, with remainders of panels and tiles. The TDNN's
+/// filter has enough rows only in the longest utterance.
 const ARRANGED: &str = "
     component name=a type=NaturalGradientAffineComponent input-dim=6 output-dim=70
     component name=f type=FixedAffineComponent input-dim=70 output-dim=66
@@ -148,8 +148,8 @@ const ARRANGED: &str = "
     component-node name=l component=l input=Sum(u, Offset(u, -1))
     output-node name=output input=l";
 
-/// Chunks, streams and filters with weights of eight bits: what the rounded weights give, but for the rounding of what they are
-/// multiplied with. The component that reads the input keeps its weights.
+/// Chunks, streams and filters with 8-bit weights must give the outputs of a network with the rounded weights, up to
+/// the rounding of their inputs. The component that reads the input keeps its weights.
 #[test]
 fn weights_of_eight_bits_give_nearly_the_same_outputs() {
     let device = nnet3_matrix::cpu();

@@ -1,7 +1,7 @@
-//! One vector for each utterance: the mean of a network's outputs for its chunks, each at time 0 (x-vectors).
+//! Computes x-vectors: one vector for each utterance, the mean of a network's outputs for its chunks, each at time 0.
 //!
-//! [`XvectorForward`] cuts utterances into chunks that may be shorter at the end, and weighs each by its length. [`BatchedXvectors`]
-//! cuts them into chunks of one length, of which many run together whatever utterances they are of.
+//! [`XvectorForward`] cuts utterances into chunks that may be shorter at the end, and weighs each by its length.
+//! [`BatchedXvectors`] cuts them into chunks of one length. Many of those run together, from any utterances.
 
 use super::runner::{Chunks, run_program};
 use super::{Ivectors, check_dims};
@@ -247,10 +247,10 @@ impl<'a> BatchedXvectors<'a> {
     }
 }
 
-/// The first frames of an utterance's chunks.
+/// Returns the first frames of an utterance's chunks.
 ///
-/// If no whole number of chunks fits, there are gaps between fewer chunks or overlaps of more: that of which a mean over frames
-/// would have the smaller variance. `context` frames of each chunk give no statistics.
+/// If no whole number of chunks fits, either fewer chunks with gaps or more chunks with overlaps are used: the choice
+/// whose mean over frames has the smaller variance. `context` frames of each chunk give no statistics.
 fn starts(rows: usize, size: usize, context: usize) -> Vec<usize> {
     if rows <= size {
         return vec![0];

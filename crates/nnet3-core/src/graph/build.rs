@@ -1,4 +1,4 @@
-//! Grows the graph from the outputs, level by level, and finds out what is computable.
+//! Grows the graph from the outputs, level by level, and decides the computability of each cindex.
 
 use super::{CindexId, ComputationGraph};
 use crate::component::Component;
@@ -20,10 +20,10 @@ struct Info {
     computable: Computable,
     queued: bool,
     dependencies_added: bool,
-    /// How many of those that depend on this cindex are used themselves and not known to be not computable; a requested
-    /// output counts one more.
+    /// Number of dependents of this cindex that are used and not known to be uncomputable; a requested output counts
+    /// one more.
     usable_count: u32,
-    /// Where all dependencies are needed: the number of those whose computability is not known.
+    /// If all dependencies are needed: the number of those with unknown computability.
     waiting_for: u32,
     /// The first of a chain in `dependents`.
     first_dependent: u32,
@@ -71,7 +71,7 @@ impl<'n> GraphBuilder<'n> {
         }
     }
 
-    /// Adds all that the request's outputs may depend on, and decides what is computable.
+    /// Adds all possible dependencies of the request's outputs, and decides the computability of each.
     pub fn compute(&mut self, request: &ComputationRequest) -> Result<()> {
         self.graph.expect(request);
         self.add_inputs(request)?;
@@ -93,7 +93,7 @@ impl<'n> GraphBuilder<'n> {
         )))
     }
 
-    /// Whether no cindex seen so far depends on another sequence than its own.
+    /// True if every cindex so far depends only on its own sequence.
     pub(crate) fn stays_in_sequence(&self) -> bool {
         self.stays_in_sequence
     }
@@ -298,7 +298,7 @@ impl<'n> GraphBuilder<'n> {
         }
     }
 
-    /// What can be said of a cindex, given what is known of those it depends on.
+    /// Returns the computability of a cindex, given that of its dependencies.
     pub(super) fn computable(&self, id: CindexId) -> Computable {
         self.info[id as usize].computable
     }
@@ -346,7 +346,7 @@ impl<'n> GraphBuilder<'n> {
         }
     }
 
-    /// Whether every requested output is computable.
+    /// True if every requested output is computable.
     pub(crate) fn all_outputs_are_computable(&self) -> bool {
         let start = self.segment_start();
         (start..self.graph.cindexes.len()).all(|id| {
@@ -372,7 +372,8 @@ impl<'n> GraphBuilder<'n> {
         self.graph.segment_ends.last().copied().unwrap_or(0)
     }
 
-    /// Keeps of the current segment the inputs and what the outputs use, with the dependencies that are used.
+    /// Reduces the current segment to the inputs and the cindexes that the outputs use, with the dependencies that are
+    /// used.
     pub fn prune(&mut self) {
         let start = self.segment_start();
         for id in start..self.graph.cindexes.len() {
@@ -393,7 +394,7 @@ impl<'n> GraphBuilder<'n> {
                 first_dependent: END,
             };
         }
-        // What is left is known to be computable; nothing will be told to its dependents any more.
+        // The remaining cindexes are known to be computable, so their dependents get no more news.
         self.dependents.clear();
         self.info[..start].iter_mut().for_each(|info| info.first_dependent = END);
     }
@@ -454,7 +455,7 @@ pub(super) fn required(nnet: &Nnet, graph: &ComputationGraph, start: usize) -> V
     keep
 }
 
-/// Whether a cindex of the node is computable exactly if all its dependencies are, and uses them all.
+/// True if a cindex of the node is computable exactly if all its dependencies are, and uses them all.
 pub(super) fn needs_all(nnet: &Nnet, id: NodeId) -> bool {
     let descriptor_needs_all = |d: &Descriptor| d.parts.iter().all(Sum::needs_all);
     match nnet.node(id) {

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Room that is made for at most so many cindexes before they are known.
 const MOST_EXPECTED: usize = 1 << 14;
 
-/// While a graph is searched, what is known of cindexes that are not in it takes the place of their ids.
+/// First of the marks that take the place of ids during the search, for cindexes that are not in the graph.
 pub(super) const FIRST_MARK: CindexId = CindexId::MAX - 15;
 
 /// Position of a cindex in a [`ComputationGraph`].
@@ -58,7 +58,7 @@ impl ComputationGraph {
         self.push(cindex, false, dependencies);
     }
 
-    /// Adds what a request gives. `None` if the network has no such input, or if something is given twice.
+    /// Adds the inputs of a request. Returns `None` if the network has no such input, or if a cindex is given twice.
     pub(super) fn add_inputs(&mut self, nnet: &Nnet, request: &ComputationRequest) -> Option<()> {
         for io in &request.inputs {
             let node = nnet.find_input(&io.name)?;
@@ -126,7 +126,7 @@ impl ComputationGraph {
         self.edges.reserve(more);
     }
 
-    /// What `id` is computed from, without repeats, ascending.
+    /// The dependencies of `id`, without repeats, ascending.
     pub(crate) fn dependencies(&self, id: CindexId) -> &[CindexId] {
         let range = &self.dependencies[id as usize];
         &self.edges[range.start as usize..range.end as usize]

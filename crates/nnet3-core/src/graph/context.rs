@@ -7,7 +7,7 @@ use crate::nnet::Nnet;
 use crate::request::{ComputationRequest, IoSpecification};
 
 impl Nnet {
-    /// Whether the network has an input `input` and an output `output`, and no other input than `ivector`.
+    /// True if the network has an input `input`, an output `output`, and no other input than `ivector`.
     pub fn is_simple(&self) -> bool {
         self.find_output("output").is_some()
             && self.find_input("input").is_some()

@@ -12,7 +12,7 @@ pub(crate) fn node_epochs(nnet: &Nnet) -> Vec<usize> {
     epochs
 }
 
-/// Whether the network has a recurrence.
+/// True if the network has a recurrence.
 pub(crate) fn is_recurrent(nnet: &Nnet) -> bool {
     !recurrent_nodes(nnet).is_empty()
 }
@@ -26,7 +26,7 @@ pub fn recurrent_nodes(nnet: &Nnet) -> Vec<NodeId> {
     nnet.node_ids().filter(itself).collect()
 }
 
-/// Who reads each node, in ascending order; a node that reads it several times occurs as often.
+/// The readers of each node, in ascending order. A node that reads it several times occurs as often.
 struct Readers(Buckets<u32>);
 
 impl Readers {

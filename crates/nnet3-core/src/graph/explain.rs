@@ -1,4 +1,4 @@
-//! Why an output can or cannot be computed: the chain of what it needs, for people.
+//! Explains why an output can or cannot be computed: the chain of its dependencies, for people.
 
 use super::CindexId;
 use super::build::{Computable, GraphBuilder};
@@ -11,8 +11,8 @@ use std::collections::HashSet;
 /// Longest explanation, in lines.
 const MAX_LINES: usize = 100;
 
-/// Says whether the output node `name` can be computed at `index` from the inputs of the request (its outputs do not
-/// matter), and shows what it is computed from, or what is missing. An error if there is no such output.
+/// Explains if the output node `name` can be computed at `index` from the inputs of the request (its outputs do not
+/// matter). The text shows the sources of the output, or the missing ones. An error if there is no such output.
 pub fn explain_output(nnet: &Nnet, request: &ComputationRequest, name: &str, index: Index) -> Result<String> {
     let Some(node) = nnet.find_output(name) else {
         let names: Vec<&str> = nnet.output_nodes().map(|id| nnet.node_name(id)).collect();
@@ -45,7 +45,7 @@ pub fn explain_output(nnet: &Nnet, request: &ComputationRequest, name: &str, ind
     Ok(out)
 }
 
-/// What to change if the inputs of a simple network have too little context: a sentence, or nothing.
+/// A sentence that tells the user how to give enough context; empty if the inputs of a simple network have enough.
 pub(super) fn context_hint(nnet: &Nnet, request: &ComputationRequest) -> String {
     let times = |io: Option<&IoSpecification>| {
         let times = io?.indexes.iter().map(|index| index.t);
@@ -56,7 +56,7 @@ pub(super) fn context_hint(nnet: &Nnet, request: &ComputationRequest) -> String 
     else {
         return String::new();
     };
-    // (What is asked for here is a request of its own, all of whose frames may be missing.)
+    // (This is a request of its own; all of its frames may be missing.)
     let Ok((left, right)) = nnet.context() else { return String::new() };
     let (from, to) = (first_out.saturating_sub(left), last_out.saturating_add(right));
     if first <= from && to <= last {
@@ -82,7 +82,8 @@ pub fn parse_output(text: &str) -> Result<(&str, Index)> {
 }
 
 impl GraphBuilder<'_> {
-    /// A text that names the outputs which are not computable and, for the first of them, what is missing.
+    /// Returns a text that names the outputs which are not computable. For the first of them it lists the missing
+    /// dependencies.
     pub(crate) fn explain_failure(&self, nnet: &Nnet, request: &ComputationRequest) -> String {
         let mut missing = Vec::new();
         let mut total = 0;
@@ -107,7 +108,8 @@ impl GraphBuilder<'_> {
         out
     }
 
-    /// What `id` needs and what of that is not computable, nearest first, cindexes of a node together.
+    /// Describes the needs of `id` and those among them that are not computable, nearest first, cindexes of a node
+    /// together.
     pub fn explain(&self, nnet: &Nnet, id: CindexId) -> String {
         let (chain, ends) = self.walk(nnet, id, |id| {
             let node = self.graph.cindexes[id as usize].node;
@@ -118,7 +120,7 @@ impl GraphBuilder<'_> {
                 let dependencies = self.graph.dependencies(id).iter().copied();
                 dependencies.filter(|&d| self.computable(d) == status).collect::<Vec<CindexId>>()
             };
-            // What was not decided matters only where nothing else is in the way.
+            // Undecided cindexes matter only if no cindex is known to be uncomputable.
             let mut needs = of_status(Computable::No);
             if needs.is_empty() {
                 needs = of_status(Computable::Unknown);
@@ -135,8 +137,8 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// What a computable cindex of a pruned graph is computed from, nearest first, cindexes of a node together, and the
-    /// rows of inputs that it uses in the end.
+    /// Describes the sources of a computable cindex in a pruned graph, nearest first, cindexes of a node together. Then
+    /// lists the rows of inputs that it finally uses.
     fn explain_success(&self, nnet: &Nnet, cindex: Cindex) -> String {
         let Some(id) = self.graph.find(cindex) else {
             return String::new();
@@ -155,9 +157,8 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// Goes breadth first from `id`: `step` says what is to be told of each cindex, and where to go from there. Cindexes
-    /// of a node at the same distance of which the same is told share a line. Returns the lines, and the inputs at the
-    /// ends.
+    /// Walks breadth first from `id`. `step` returns the label of each cindex, and the next cindexes to visit. Cindexes
+    /// of a node at the same distance with the same label share a line. Returns the lines, and the inputs at the ends.
     fn walk(
         &self,
         nnet: &Nnet,
@@ -220,7 +221,7 @@ impl GraphBuilder<'_> {
 const GIVEN: &str = "is given";
 const NOT_GIVEN: &str = "is not among the inputs given";
 
-/// Cindexes of a node of which the same is to be said.
+/// Cindexes of a node with the same label.
 struct Group {
     node: NodeId,
     what: &'static str,

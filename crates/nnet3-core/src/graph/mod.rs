@@ -1,9 +1,9 @@
-//! The computation graph of a request: which cindexes are needed and computable, and in which steps they are computed.
+//! The computation graph of a request: the cindexes that are needed and computable, and the steps that compute them.
 //!
-//! [`sequences`] finds out whether one sequence can stand for all; [`epochs`] orders the nodes. There are three ways to
-//! the same graph: [`sweep`], the fastest, node by node, where there are no recurrences; [`search`], depth first, where
-//! all is well; [`build`], which grows it level by level from the requested outputs and can explain what is missing.
-//! [`phases`] orders cindexes within recurrences; [`steps`] turns phases into matrices' row lists.
+//! [`sequences`] decides if one sequence can stand for all; [`epochs`] orders the nodes. Three builders make the same
+//! graph. [`sweep`] is the fastest: node by node, for networks without recurrences. [`search`] goes depth first, if
+//! every output is computable. [`build`] grows it level by level from the requested outputs and can explain missing
+//! dependencies. [`phases`] orders cindexes within recurrences; [`steps`] turns phases into matrices' row lists.
 
 pub mod build;
 pub mod cindexes;

@@ -50,8 +50,8 @@ pub fn phases(nnet: &Nnet, epochs: &[usize], graph: &ComputationGraph) -> Result
 
 const END: u32 = u32::MAX;
 
-/// Orders the ids of one recurrence by their dependencies on each other. The error is a circle: ids each of which needs
-/// the next, and the last the first.
+/// Orders the ids of one recurrence by their dependencies on each other. The error is a cycle: each id needs the next
+/// one, and the last needs the first.
 fn split_recurrence(
     graph: &ComputationGraph,
     start: usize,
@@ -93,7 +93,7 @@ fn split_recurrence(
         next.sort_unstable();
         out.push(std::mem::replace(&mut phase, next));
     }
-    // What still waits does so for something else that waits: following that leads into a circle.
+    // A cindex that still waits depends on another one that waits. Following these dependencies leads into a cycle.
     let waits = |id: &CindexId| inside(*id) && waiting_for[*id as usize - start] > 0;
     let Some(first) = ids.into_iter().find(waits) else { return Ok(()) };
     let mut path = vec![first];

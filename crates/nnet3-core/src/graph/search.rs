@@ -1,7 +1,7 @@
-//! The graph of a request depth first: a cindex is looked at after all that it depends on, so that one look tells
-//! whether it is computable and what it uses.
+//! Builds the graph of a request depth first. A cindex is visited after all its dependencies, so that one visit decides
+//! its computability and the dependencies it uses.
 //!
-//! It is the graph that [`super::GraphBuilder`] finds level by level, but for the order of ids, which means nothing.
+//! The graph is the one of [`super::GraphBuilder`], apart from the order of ids, which has no meaning.
 
 use super::build::{needs_all, required};
 use super::cindexes::FIRST_MARK;
@@ -49,17 +49,17 @@ struct Sources<'n> {
 }
 
 enum Kind<'n> {
-    /// The node is an input, which depends on nothing.
+    /// The node is an input and has no dependencies.
     None,
     /// The node reads the same index of another one.
     Same(NodeId),
-    /// A component decides what it wants of its input node.
+    /// A component chooses the indexes of its input node.
     Component(&'n dyn Component, NodeId),
     Descriptor(&'n Descriptor, Terms<'n>),
 }
 
-/// The terms of a descriptor in the order in which to look at them: those without which nothing can be computed come
-/// first, and of these those of earlier epochs, so that a recurrence is not followed beyond what is given.
+/// The terms of a descriptor in search order. Terms that are always required come first, and among these the earlier
+/// epochs, so that a recurrence is not followed beyond the given inputs.
 struct Terms<'n> {
     list: Vec<&'n Forward>,
     num_required: usize,
@@ -114,7 +114,7 @@ fn collect<'n>(sum: &'n Sum, required: &mut Vec<&'n Forward>, optional: &mut Vec
     }
 }
 
-/// A cindex whose dependencies are being looked at: those at `start .. end` of the pending ones.
+/// A cindex with dependencies under examination: those at `start .. end` of the pending ones.
 struct Open {
     cindex: Cindex,
     start: usize,
@@ -131,12 +131,12 @@ struct Search<'n> {
     nnet: &'n Nnet,
     /// The sources of each node.
     sources: Vec<Sources<'n>>,
-    /// What was found to be computable.
+    /// The computable cindexes.
     graph: ComputationGraph,
     /// The cindexes that are marked as not computable.
     not_computable: Vec<Cindex>,
     stays_in_sequence: bool,
-    /// Whether some cindexes may be computable and yet not used.
+    /// True if some cindexes may be computable and yet not used.
     has_optional: bool,
     /// The cindexes that are being looked at; each waits for the next.
     open: Vec<Open>,
@@ -226,7 +226,7 @@ impl Search<'_> {
         }
     }
 
-    /// Decides about the last open cindex: all is known about what it depends on.
+    /// Decides about the last open cindex; all its dependencies are decided.
     fn close(&mut self) {
         let Some(&Open { cindex, start, .. }) = self.open.last() else { return };
         let Cindex { node, index } = cindex;

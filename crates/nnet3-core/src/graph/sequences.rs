@@ -1,7 +1,7 @@
-//! Sequences that are alike are treated as one.
+//! Treats sequences with equal requests as one.
 //!
-//! Nothing that a network computes for one n depends on another n, but for the order of rows. If a request asks the
-//! same of its sequences 0, 1, …, the graph needs only the first; steps have the rows of all.
+//! A network's values for one n do not depend on another n, apart from the order of rows. If a request asks the same of
+//! its sequences 0, 1, …, the graph needs only the first; steps have the rows of all.
 
 use crate::index::{Cindex, Index};
 use crate::request::{ComputationRequest, IoSpecification};
@@ -36,7 +36,7 @@ pub(crate) fn first_sequence(requests: &[ComputationRequest]) -> Option<(Vec<Com
     same.then(|| (reduced.into_iter().map(|(request, _)| request).collect(), count))
 }
 
-/// What belongs to a sequence.
+/// An item that belongs to a sequence.
 pub(crate) trait OfSequence: Copy + PartialEq {
     fn sequence(self) -> i32;
     /// The same thing of another sequence.
@@ -81,7 +81,8 @@ pub(crate) fn sequence_stride<T: OfSequence>(list: &[T]) -> Option<usize> {
     regular.then_some(stride)
 }
 
-/// Whether a block begins with `stride` items of sequence 0 and goes on with the same of the other sequences in turn.
+/// True if a block begins with `stride` items of sequence 0 and continues with the same items of the other sequences in
+/// turn.
 fn is_regular<T: OfSequence>(block: &[T], stride: usize) -> bool {
     let (firsts, rest) = block.split_at(stride);
     if let [first] = firsts {

@@ -18,15 +18,15 @@ id_type!(
 #[derive(Clone, Debug)]
 pub struct Step {
     pub node: NodeId,
-    /// What it computes, without padding; where one sequence stands for all, for that one. Empty only for the input of
-    /// a component that needs none.
+    /// The cindexes that the step computes, without padding. If one sequence stands for all, those of that sequence.
+    /// Empty only for the input of a component without inputs.
     pub ids: Vec<CindexId>,
     pub layout: Layout,
     /// The number of the request that the step belongs to.
     pub segment: usize,
 }
 
-/// Where the rows of a step's ids are.
+/// Placement of a step's ids in the rows.
 #[derive(Clone, Debug)]
 pub enum Layout {
     /// The rows are blocks of `stride` ids, each repeated for all sequences.
@@ -386,7 +386,7 @@ impl StepMaker<'_> {
     }
 }
 
-/// Sorts distinct cindexes that differ in nothing but their times, if these are close together. Otherwise returns false.
+/// Sorts distinct cindexes that differ only in their times, if these are close together. Otherwise returns false.
 fn sort_by_time(ids: &mut Vec<CindexId>, cindex: impl Fn(CindexId) -> Cindex) -> bool {
     const NONE: CindexId = CindexId::MAX;
     let Some(&first) = ids.first() else {

@@ -1,8 +1,8 @@
-//! The graph of a request node by node, for networks without recurrences: back through the network to find what may be
-//! needed, then forth to see what of it can be computed.
+//! Builds the graph of a request node by node, for networks without recurrences. A backward walk collects the cindexes
+//! that may be needed; a forward walk keeps the computable ones.
 //!
-//! It is the graph that [`super::GraphBuilder`] finds level by level, but for the order of ids, which means nothing: here
-//! cindexes of one node follow each other, sorted.
+//! The graph is the one of [`super::GraphBuilder`], apart from the order of ids, which has no meaning. Here cindexes of
+//! one node follow each other, sorted.
 
 use super::build::{needs_all, required};
 use super::{CindexId, ComputationGraph};
@@ -13,9 +13,8 @@ use crate::nnet::{Nnet, Node};
 use crate::request::ComputationRequest;
 use std::ops::Range;
 
-/// The graph of a request for a single sequence, in which nothing depends on another sequence. `None` if that is not
-/// what is asked for, if the network has a recurrence, or if something is wrong, which [`super::GraphBuilder`] can
-/// explain.
+/// Builds the graph of a request for a single sequence that depends on no other sequence. Returns `None` for other
+/// requests, for a network with a recurrence, and for faults that [`super::GraphBuilder`] can explain.
 pub(crate) fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest) -> Option<ComputationGraph> {
     let order = nodes_in_order(nnet, epochs)?;
     let needed = needed(nnet, &order, request)?;
@@ -42,7 +41,8 @@ pub(crate) fn sweep(nnet: &Nnet, epochs: &[usize], request: &ComputationRequest)
     Some(sweep.finish())
 }
 
-/// All nodes, each after those it reads; `None` if several read each other. (One that reads itself finds nothing there.)
+/// Returns all nodes, each after the nodes it reads; `None` if several read each other. (A node that reads itself finds
+/// no cindexes there.)
 fn nodes_in_order(nnet: &Nnet, epochs: &[usize]) -> Option<Vec<NodeId>> {
     let mut order = vec![None; epochs.len()];
     for node in nnet.node_ids() {
@@ -128,7 +128,7 @@ fn sort_unique(list: &mut Vec<Index>, n: i32) -> bool {
 
 struct Sweep<'n> {
     nnet: &'n Nnet,
-    /// What can be computed of the nodes done so far.
+    /// The computable cindexes of the nodes done so far.
     graph: ComputationGraph,
     /// For each node the cindexes that have been added, in the order of their indexes; inputs have none.
     added: Vec<Range<CindexId>>,
@@ -141,7 +141,7 @@ struct Sweep<'n> {
 }
 
 impl<'n> Sweep<'n> {
-    /// Adds those cindexes of a node that can be computed, with what they use.
+    /// Adds the computable cindexes of a node, with the dependencies they use.
     fn add_computable(&mut self, node: NodeId, indexes: &[Index]) {
         let before = self.graph.cindexes.len();
         match self.nnet.node(node) {
@@ -166,7 +166,7 @@ impl<'n> Sweep<'n> {
         self.may_have_unused |= added < indexes.len() || !needs_all(self.nnet, node);
     }
 
-    /// Adds the cindexes of a node of which each uses the same index of another node.
+    /// Adds the cindexes of a node that each use the same index of another node.
     fn add_same(&mut self, node: NodeId, source: NodeId, indexes: &[Index]) {
         let sources = self.added[source.index()].clone();
         let of_source = &self.graph.cindexes[sources.start as usize..sources.end as usize];

@@ -17,7 +17,7 @@ pub(crate) struct CindexTable {
     /// The id for n, node and t is at (n · num_nodes + node) · width + t − first.
     ids: Vec<CindexId>,
     others: FastMap<Cindex, CindexId>,
-    /// How often something was added.
+    /// Number of additions.
     added: usize,
 }
 
@@ -82,7 +82,7 @@ impl CindexTable {
             return None;
         }
         if t.wrapping_sub(self.first) as u32 as usize >= self.width {
-            // Room for what may come next.
+            // Leaves room for later times.
             let more = 64 + self.width as i64 / 2;
             match t < self.first {
                 true => self.widen(t as i64 - more, t as i64, 0),

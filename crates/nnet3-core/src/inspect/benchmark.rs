@@ -15,8 +15,9 @@ use nnet3_matrix::{Device, Matrix, Transpose};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rows and columns of the matrices whose product gives the machine's rate, and how many such products make a measurement: on a device
-/// with room for them they are so large that the time of a launch and of waiting does not show.
+/// Rows and columns of the matrices in the product that measures the machine's rate, and the number of products in a
+/// measurement. On a device with room for large matrices, the launch and the wait then take a negligible part of the
+/// time.
 const SGEMM: (usize, u32) = (2048, 1);
 const SGEMM_OF_DEVICES: (usize, u32) = (8192, 10);
 /// Free bytes of a device that has room.

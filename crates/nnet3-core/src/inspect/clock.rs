@@ -21,8 +21,8 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// How long a given amount of work takes by the wall says nothing here: a machine's clock of threads may advance
-    /// in steps of several milliseconds.
+    /// The test does not compare with wall time: a machine's clock of threads may advance in steps of several
+    /// milliseconds.
     #[test]
     #[cfg(unix)]
     fn sleep_does_not_count_and_work_does() {

@@ -9,9 +9,10 @@ use std::fmt::Write;
 const WIDTH: usize = 60;
 
 impl Inspection<'_> {
-    /// Ellipses are commands, those of a segment in a frame; boxes are matrices with size, contents, life and place. Arrows
-    /// lead from what a command reads and to what it writes; dashed ones from a matrix to the one that takes over its
-    /// memory. Commands that only size matrices or do nothing are left out.
+    /// Draws the computation in the language of Graphviz. Ellipses are commands, framed by segment. Boxes are matrices
+    /// with size, contents, life and place. Arrows lead from a command's sources to the command, and on to its
+    /// destinations. Dashed arrows lead from a matrix to the one that takes over its memory. Commands that only size
+    /// matrices, and no-ops, are left out.
     pub fn dot(&self) -> String {
         let mut out = String::from(
             "digraph computation {\n  // Large ones are to be drawn in seconds, not minutes.\n  nslimit=1; nslimit1=1; mclimit=0.2;\n  \
@@ -87,8 +88,7 @@ impl Inspection<'_> {
         shown
     }
 
-    /// Writes arrows from what the command reads, and to what it writes; there is one for each matrix, with the parts
-    /// that are meant.
+    /// Writes arrows from the command's sources and to its destinations: one for each matrix, labelled with the parts.
     fn arrows(&self, c: usize, out: &mut String) {
         let computation = self.program.computation();
         if let Command::Goto { target } = computation.commands[c] {

@@ -29,7 +29,7 @@ pub(super) fn to_text(value: &Value, lines: usize) -> String {
 struct Lines {
     lines: usize,
     depth: usize,
-    /// Whether nothing has been written of the list or object that was begun last.
+    /// True if the innermost open list or object is still empty.
     empty: bool,
 }
 

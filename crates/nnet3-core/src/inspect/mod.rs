@@ -1,4 +1,4 @@
-//! Compiled computations for people: what the passes did, what runs where and for how long, pictures.
+//! Describes compiled computations for people: results of passes, places and times of commands, pictures.
 
 mod benchmark;
 mod clock;
@@ -22,7 +22,7 @@ use crate::lower::Op;
 use crate::nnet::{Nnet, Node};
 use std::time::Duration;
 
-/// How long it took to make a program.
+/// Times of the stages that make a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// The time from the request to the optimised and checked computation, which the reference calls compilation.
@@ -38,7 +38,7 @@ pub struct Inspection<'a> {
     pub program: &'a Program,
     /// Is there if the program was compiled here.
     pub times: Option<Times>,
-    /// What the stages of compiling did, if they were observed.
+    /// Sizes before and after each stage of compiling, if they were observed.
     pub passes: Option<&'a Passes>,
     /// Times of the operations, if it has been run.
     pub profile: Option<&'a Profile>,
@@ -127,8 +127,8 @@ impl Inspection<'_> {
         }
     }
 
-    /// Those of `nodes` that use the component, or all that do. (Where matrices have been merged, debug info is that of
-    /// only one of them.)
+    /// Returns the nodes among `nodes` that use the component; if there are none, all nodes that use it. (After a merge
+    /// of matrices, debug info describes only one of them.)
     fn of_component(&self, component: crate::index::ComponentId, nodes: Vec<NodeId>) -> Vec<NodeId> {
         let uses = |&node: &NodeId| matches!(self.nnet.node(node), Node::Component { component: c } if *c == component);
         let those: Vec<NodeId> = nodes.into_iter().filter(uses).collect();

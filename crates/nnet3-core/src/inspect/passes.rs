@@ -1,4 +1,4 @@
-//! What each stage of compiling did: sizes before and after, time.
+//! Records of each stage of compiling: sizes before and after, time.
 
 use crate::execute::cache::Stage;
 use crate::{lower, optimize};
@@ -55,8 +55,8 @@ impl Passes {
         self.list.push(Pass { name, before, after, time });
     }
 
-    /// Tables with a row for each stage, a line of headings and the total time: first what is done to computations, then the
-    /// passes over operations with what these cost in one run.
+    /// Tables with a row for each stage, a line of headings and the total time. First come the passes over
+    /// computations, then the passes over operations with the cost of one run.
     pub fn table(&self) -> String {
         let mut out =
             format!("{:<26} {:>17} {:>17} {:>27} {:>10}\n", "# pass", "commands", "matrices", "bytes", "ms");

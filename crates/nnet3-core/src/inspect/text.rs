@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What commands did, and in which time.
+/// Number of calls, time and work of some commands.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
     pub calls: usize,
@@ -45,9 +45,9 @@ impl Work {
 }
 
 impl Inspection<'_> {
-    /// The listing in the reference's notation. With a profile, the operations that run instead: each line begins with
-    /// milliseconds, GFLOP/s of matrix products and GB/s of memory read and written, and ends with the nodes that it works
-    /// for; tables follow.
+    /// The listing in the reference's notation. With a profile, the listing of the operations that run instead. Each
+    /// line begins with milliseconds, GFLOP/s of matrix products and GB/s of memory read and written, and ends with the
+    /// nodes of the operation. Tables follow.
     pub fn text(&self) -> String {
         let (computation, names) = (self.program.computation(), print::Names::of(self.nnet));
         if self.profile.is_none() {
@@ -110,7 +110,7 @@ impl Inspection<'_> {
         out
     }
 
-    /// What an operation does in one run of the program; none if it was not observed. `computation` is
+    /// Returns the work of an operation in one run of the program; `None` if it was not observed. `computation` is
     /// [`crate::lower::Lowered::extended`].
     pub(super) fn work(&self, computation: &Computation, i: usize) -> Option<Work> {
         let op = &self.program.lowered().ops()[i];
@@ -119,7 +119,7 @@ impl Inspection<'_> {
         Some(Work { calls: 1, time, flops, bytes })
     }
 
-    /// What is done at the turn of a command; none if nothing is, or if it was not observed.
+    /// Returns the work done for one command; `None` if it has no operations, or if they were not observed.
     pub(super) fn work_at(&self, computation: &Computation, c: usize) -> Option<Work> {
         let turn = self.program.lowered().at_turn(c);
         turn.filter_map(|i| self.work(computation, i)).reduce(|mut sum, work| {
@@ -137,7 +137,7 @@ fn segment_name(i: usize, count: usize, backward: bool) -> String {
     }
 }
 
-/// `AffineComponent.Propagate`, or what the listing calls the command that does the same.
+/// Returns `AffineComponent.Propagate`, or the listing's name for the equivalent command.
 pub(super) fn op_kind(nnet: &Nnet, op: &Op) -> String {
     let of = |component: ComponentId, what: &str| format!("{}.{what}", nnet.component(component).type_name());
     match op {

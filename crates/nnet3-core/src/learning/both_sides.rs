@@ -109,9 +109,9 @@ impl BothSides {
         }
     }
 
-    /// With X̂ the preconditioned rows of the input, which is in pieces that together have the columns of the linear part, and
-    /// a 1 if there is a bias, and Ê those of `deriv`, (linear, bias) += rate · γ · Êᵀ X̂, γ the factors that keep both
-    /// norms.
+    /// Adds the gradient: (linear, bias) += rate · γ · Êᵀ X̂. X̂ are the preconditioned rows of the input, with an
+    /// extra column of ones if there is a bias; the input comes in pieces that together have the columns of the linear
+    /// part. Ê are the preconditioned rows of `deriv`. The factors γ keep both norms.
     fn add_gradient<'a>(
         &mut self,
         context: Context<'_>,
@@ -192,7 +192,7 @@ impl BothSides {
         }
     }
 
-    /// Adds the product with the input as it is, less what is too much: with W of the inputs X, Êᵀ X̂ = Êᵀ X (I - Wᵀ W).
+    /// Adds Êᵀ X and subtracts the correction: with W of the inputs X, Êᵀ X̂ = Êᵀ X (I - Wᵀ W).
     fn add_corrected<'a>(
         &mut self,
         context: Context<'_>,
@@ -256,8 +256,8 @@ impl BothSides {
         }
     }
 
-    /// Adds the product with the input as it is: `product` adds that with derivatives to the linear part. Then takes away what is too
-    /// much.
+    /// Adds the product with the unchanged input, then subtracts the correction. `product` adds the product with the
+    /// given derivatives to the linear part.
     fn add_as_it_is<'a>(
         &mut self,
         context: Context<'_>,
@@ -292,7 +292,7 @@ impl BothSides {
     }
 }
 
-/// How the product of derivatives with preconditioned rows of the input is made.
+/// Method for the product of derivatives with preconditioned rows of the input.
 enum InputProduct<'a> {
     /// With a copy of the input.
     Copy,
@@ -302,7 +302,7 @@ enum InputProduct<'a> {
     AsTheyAre(PieceRows<'a>),
 }
 
-/// What a gradient is added to, and the preconditioned derivatives that it is made of.
+/// The destination of a gradient, and the preconditioned derivatives that are its factor.
 struct Gradient<'a> {
     linear: ViewMut<'a>,
     bias: Option<ViewMut<'a>>,
@@ -323,14 +323,14 @@ pub(crate) mod tests {
     use nalgebra::DMatrix;
     use nnet3_matrix::Matrix;
 
-    /// What an update may add to the parameters, worked out from input rows and output derivatives.
+    /// Computes the expected additions to the parameters from input rows and output derivatives.
     pub(crate) type Oracle<'a> = &'a mut dyn FnMut(&DMatrix<f64>, &DMatrix<f64>) -> Vec<f64>;
 
     fn dense(m: &Matrix) -> DMatrix<f64> {
         DMatrix::from_row_iterator(m.rows(), m.cols(), m.to_vec().iter().map(|&v| v as f64))
     }
 
-    /// Rows with a mean, whose columns differ in size.
+    /// Rows with a nonzero mean; the columns differ in size.
     fn rows(random: &Random, rows: usize, cols: usize) -> Matrix {
         let mut data = random.normal_vec(rows * cols, 0.0, 1.0);
         for row in data.chunks_exact_mut(cols) {

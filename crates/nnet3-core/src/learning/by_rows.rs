@@ -1,5 +1,5 @@
-//! Natural gradient on one side: the rows whose sum a parameter's gradient is, or the rows of the gradient itself, are
-//! preconditioned.
+//! Natural gradient on one side: preconditions the rows that add up to a parameter's gradient, or the rows of the
+//! gradient itself.
 
 use super::{Affine, Plain, Rule, Target};
 use crate::component::gradient::{Products, Rows};
@@ -13,7 +13,7 @@ use nnet3_matrix::{Transpose::No, Transpose::Yes, ViewMut};
 /// An estimate for each parameter.
 pub(crate) struct ByRows {
     estimates: Vec<NaturalGradient>,
-    /// Whether [`Rule::freeze`] is heard.
+    /// True if [`Rule::freeze`] has an effect.
     freezes: bool,
 }
 

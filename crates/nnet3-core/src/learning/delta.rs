@@ -8,7 +8,7 @@ use crate::natural_gradient::update_together;
 use crate::nnet::Nnet;
 use crate::snapshot::Keeper;
 
-/// What is collected of a component.
+/// The quantity collected of a component: its changes or its gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collected {
     /// Changes of the parameters, by the rules and at the rate that the component asks for.
@@ -35,7 +35,7 @@ impl Delta {
         Delta { nnet: changes, rules }
     }
 
-    /// Does what [`Delta::new`] does, with a choice of what is collected of each component.
+    /// As [`Delta::new`], with a choice of the quantity collected of each component.
     pub fn collecting(nnet: &Nnet, what: impl Fn(ComponentId) -> Collected) -> Delta {
         let mut changes = nnet.clone();
         changes.scale(0.0);
@@ -53,13 +53,13 @@ impl Delta {
         Delta { nnet: changes, rules }
     }
 
-    /// Makes it what it was when it was new, with the learning rates that it has now.
+    /// Resets the changes and the rules to their initial state, with the present learning rates.
     pub fn restart(&mut self) {
         self.nnet.scale(0.0);
         self.rules = self.nnet.components().map(Rules::of).collect();
     }
 
-    /// The network whose parameters are the changes.
+    /// The network that holds the changes as its parameters.
     pub fn nnet(&self) -> &Nnet {
         &self.nnet
     }
@@ -76,7 +76,7 @@ impl Delta {
         }
     }
 
-    /// Whether the estimates of natural gradient stay as they are from now on.
+    /// Freezes or releases the estimates of natural gradient from now on.
     pub fn freeze_natural_gradient(&mut self, freeze: bool) {
         self.rules.iter_mut().for_each(|rules| rules.freeze(freeze));
     }
@@ -87,7 +87,7 @@ impl Delta {
         self.nnet.components().zip(&mut self.rules).try_for_each(|(target, rules)| rules.keep(keeper, target))
     }
 
-    /// What collects the changes of a component, and its rules.
+    /// Returns the component that collects the changes, and its rules.
     pub(crate) fn component(&mut self, id: ComponentId) -> (&mut dyn Component, &mut Rules) {
         (self.nnet.component_mut(id), &mut self.rules[id.index()])
     }

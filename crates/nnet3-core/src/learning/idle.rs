@@ -1,6 +1,6 @@
-//! How busy the machine is.
+//! The number of idle processors of the machine.
 
-/// Processors that have nothing to do at this moment; `None` where the system does not tell (it is asked on Linux only).
+/// Returns the number of idle processors; `None` if the system does not tell. Only Linux is asked.
 pub(super) fn idle_processors() -> Option<usize> {
     #[cfg(target_os = "linux")]
     return linux::idle_processors();
@@ -31,7 +31,7 @@ mod linux {
         load.split(' ').nth(3)?.split('/').next()?.parse().ok()
     }
 
-    /// How many `0-3,8-11` are.
+    /// Counts the processors of a list such as `0-3,8-11`.
     pub fn processors(ranges: &str) -> Option<usize> {
         let count = |range: &str| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));

@@ -1,9 +1,9 @@
 //! Turns gradients into changes of parameters.
 //!
-//! Backprop says what a gradient is made of ([`crate::component::gradient`]). [`rules`] chooses, component by
+//! Backprop gives the factors of a gradient ([`crate::component::gradient`]). [`rules`] chooses, component by
 //! component, the rule that turns it into a change. Each rule has a file: [`plain`], [`both_sides`] and [`by_rows`]
-//! (natural gradient). [`Delta`] collects the changes of a network and keeps the states of the rules.
-//! [`second_thread`] lets another thread compute the changes.
+//! (natural gradient). [`Delta`] collects the changes of a network and keeps the states of the rules. [`second_thread`]
+//! lets another thread compute the changes.
 
 pub mod both_sides;
 pub mod by_rows;
@@ -25,14 +25,14 @@ use crate::natural_gradient::NaturalGradient;
 use crate::snapshot::Keeper;
 use nnet3_matrix::{Matrix, View, ViewMut};
 
-/// How gradients of one component's parameters become changes.
+/// A rule that turns the gradients of one component's parameters into changes.
 pub trait Rule: Send {
     fn products(&mut self, context: Context<'_>, to: Affine<'_>, products: &Products<'_>);
     fn rows(&mut self, context: Context<'_>, to: Target<'_>, rows: Rows<'_>);
     /// `gradient` has the shape of the parameter, and may be overwritten.
     fn dense(&mut self, context: Context<'_>, to: Target<'_>, gradient: ViewMut<'_>);
-    /// As [`products`](Self::products) of the rows of a sparse input and those of `deriv`. False, and nothing is done, if the rule
-    /// wants dense rows.
+    /// As [`products`](Self::products), of the rows of a sparse input and those of `deriv`. Returns false without
+    /// effect if the rule wants dense rows.
     fn sparse(
         &mut self,
         context: Context<'_>,
@@ -104,7 +104,7 @@ fn apply_products(
     }
 }
 
-/// As [`apply_products`]; false, and nothing is done, if the rule wants dense rows.
+/// As [`apply_products`]. Returns false without effect if the rule wants dense rows.
 fn apply_sparse(
     rule: &mut dyn Rule,
     context: Context<'_>,
@@ -115,7 +115,7 @@ fn apply_sparse(
     affine(target).is_none_or(|to| rule.sparse(context, to, input, deriv))
 }
 
-/// What changes of a component with products are added to. None if it does not learn.
+/// Returns the destination for changes of a component with products; `None` if it does not learn.
 fn affine(target: &mut dyn Component) -> Option<Affine<'_>> {
     let rate = rate(target)?;
     let (linear, bias) = linear_and_bias(target);

@@ -52,7 +52,7 @@ impl Rules {
         }
     }
 
-    /// The change of a component by the rows of a sparse input. False, and nothing is done, if its rule wants dense rows.
+    /// Changes a component by the rows of a sparse input. Returns false without effect if its rule wants dense rows.
     pub(crate) fn sparse(
         &mut self,
         context: Context<'_>,

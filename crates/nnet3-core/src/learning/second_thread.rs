@@ -1,13 +1,13 @@
 //! Computes changes of parameters on a second thread while the backward pass goes on.
 //!
-//! The change of a layer's parameters depends on the layer's input and on the derivative of its output, and nothing
-//! in the backward pass depends on the change. So a second thread can compute it beside the derivatives of the layers
-//! below. It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect
-//! the changes. When the pass is over, the executor's own thread does what the second one has not begun; the result
+//! The change of a layer's parameters depends on the layer's input and on the derivative of its output, and no step of
+//! the backward pass depends on the change. So a second thread can compute it beside the derivatives of the layers
+//! below. It gets copies of both matrices (the arena reuses their places), the rule, and the matrices that collect the
+//! changes. After the pass the executor's own thread computes the changes that the second one has not begun. The result
 //! is the same.
 //!
-//! While there are no changes to be worked out, as in the forward pass, a [`Helper`] takes halves of large products and of
-//! what goes row by row.
+//! If no changes are waiting, as in the forward pass, a [`Helper`] takes halves of large products and of row-by-row
+//! operations.
 
 use super::idle::idle_processors;
 use super::{Affine, Delta, Rule, Rules, linear_and_bias, rate};
@@ -24,13 +24,13 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// When changes of parameters are worked out on a second thread.
+/// Policy for computing changes of parameters on a second thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SecondThread {
     #[default]
     Never,
-    /// The thread is used while a processor of the machine has nothing else to do. To take the processor of others, and
-    /// then to wait for what has been begun there, would be lost labour.
+    /// The thread is used while a processor of the machine is idle. Taking a processor from another process, and then
+    /// waiting for the unfinished change, would cost time.
     WhereIdle,
     Always,
 }
@@ -50,7 +50,7 @@ struct Change {
     terms: Terms,
 }
 
-/// What [`Products`] has, without views.
+/// A copy of [`Products`] without views.
 enum Terms {
     Rows { first: SmallVec<[usize; 8]>, stride: usize, taps: Option<Taps> },
     Patches(Plan),
@@ -116,11 +116,11 @@ impl Shared {
     }
 }
 
-/// The thread, what it is to do and what it has done.
+/// The thread, its queue and its results.
 pub(crate) struct UpdateThread {
     shared: Arc<Shared>,
     thread: Option<Thread<()>>,
-    /// Components whose parameters are not in their place.
+    /// Components whose parameters have been moved to the thread.
     away: RefCell<Vec<ComponentId>>,
     always: bool,
     helper: Option<Helper>,
@@ -153,12 +153,12 @@ impl UpdateThread {
         self.helper.as_ref()
     }
 
-    /// Puts back what is done.
+    /// Puts finished changes back.
     pub fn collect(&self, workspace: &Workspace, delta: &mut Delta) {
         self.put_back(&mut self.shared.state(), workspace, delta);
     }
 
-    /// Does what is waiting, and returns when all changes are in their places.
+    /// Does the waiting work, and returns when all changes are back in place.
     pub fn finish(&self, context: Context<'_>, delta: &mut Delta) {
         let mut state = self.shared.state();
         loop {
@@ -286,7 +286,7 @@ impl Drop for UpdateThread {
     }
 }
 
-/// What the thread does, first come first served.
+/// The work of the thread, first come first served.
 fn work(shared: &Shared, device: &Device) {
     // As on the executor's thread.
     let _halves = InHalves::with(None);
@@ -351,7 +351,7 @@ mod tests {
         nnet.components().filter_map(|c| c.as_updatable()).map(|c| c.vectorize()).collect()
     }
 
-    /// What twelve minibatches change, and the derivatives of their inputs.
+    /// The changes of twelve minibatches, and the derivatives of their inputs.
     fn changes(nnet: &Nnet, program: &Arc<Program>, second_thread: bool) -> (Vec<Vec<f32>>, Vec<f32>) {
         let (mut nnet, mut delta, random) = (nnet.clone(), Delta::new(nnet), Random::new(3));
         let device = nnet3_matrix::cpu();
@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Products that are cut in halves, of which the thread takes one.
+    /// Products are cut in halves; the thread takes one of them.
     #[test]
     fn large_products_are_those_of_one_thread() {
         let config = "

@@ -8,13 +8,13 @@ use crate::component::Properties;
 use crate::computation::{Backprop, Command, Computation, SubmatrixId};
 use crate::nnet::Nnet;
 
-/// A zeroing, a backprop and an addition of which the backprop alone is left.
+/// A zeroing, a backprop and an addition that can be replaced by the backprop alone.
 #[derive(Clone, Copy, Debug)]
 struct Addition {
     zeroing: usize,
     backprop: usize,
     addition: usize,
-    /// What the backprop adds to.
+    /// The destination of the addition.
     dest: SubmatrixId,
 }
 
@@ -55,7 +55,7 @@ fn addition(nnet: &Nnet, computation: &Computation, events: &Events, sequence: &
     if !contiguous && nnet.component(component).properties().contains(Properties::INPUT_CONTIGUOUS) {
         return None;
     }
-    // What it is added to is there already, and nobody looks at it in between.
+    // The destination must be complete already, and no command may access it in between.
     let between = backprop.command()..addition.command();
     let untouched = !events.of(into.index()).iter().any(|event| between.contains(&event.command()));
     (into != computation.matrix_of(src) && untouched).then_some(Addition {

@@ -1,13 +1,13 @@
-//! A pass for runs of operations that set, copy to and add to parts of one large matrix and read no part of it. What
-//! they do to one row of that matrix is independent of the other rows, so all of them are done for some rows at a
-//! time, which stay in a cache meanwhile. Every element gets the same values in the same order.
+//! A pass for runs of operations that set, copy to and add to parts of one large matrix without reading it. Each row of
+//! that matrix is independent of the others. So all operations of a run are done for a block of rows at a time, which
+//! stays in the cache. Every element gets the same values in the same order.
 
 use super::op::{Blocks, Op};
 use super::{Lowering, MatrixId};
 use crate::computation::Command;
 
 pub(super) fn run(lowering: &mut Lowering<'_>) {
-    // The matrix, and about as much of what is added to it.
+    // The block counts the matrix and about as many elements of the sources.
     let Some(block) = lowering.device.cached_elements().map(|most| most / 4) else { return };
     for (matrix, places) in runs(lowering) {
         let size = lowering.computation.matrix(matrix);
@@ -20,7 +20,7 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
     }
 }
 
-/// Where an operation is.
+/// Position of an operation.
 #[derive(Clone, Copy)]
 enum Place {
     Inserted(usize),
@@ -39,7 +39,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Operations that follow each other but for some that do nothing, two or more, with their matrix.
+/// Runs of two or more operations on one matrix, consecutive apart from no-ops.
 fn runs(lowering: &Lowering<'_>) -> Vec<(MatrixId, Vec<Place>)> {
     let mut runs: Vec<(MatrixId, Vec<Place>)> = Vec::new();
     // The operation before this one with its matrix, if it could be part of a run, and whether it is.
@@ -80,7 +80,7 @@ fn destination(lowering: &Lowering<'_>, op: &Op) -> Option<MatrixId> {
     }
 }
 
-/// What makes no difference to the order of operations around it: sizes are planned beforehand.
+/// True if the command does not limit the order of the operations around it: sizes are planned beforehand.
 fn is_silent(command: &Command) -> bool {
     matches!(command, Command::Allocate { .. } | Command::Deallocate { .. } | Command::NoOp)
 }

@@ -1,7 +1,7 @@
 //! A pass for recurrent steps. A network such as an LSTM layer multiplies at each step the input from the layer below
-//! together with the result of the step before. The input from below is often known for all steps before the first
-//! one runs: its share of the products is computed at once, so that parameters need not come from memory again for
-//! every step. The two shares are rounded before they are added.
+//! together with the result of the step before. The input from below is often known for all steps before the first one
+//! runs. Its share of the products is computed at once, so that parameters are not read from memory again at every
+//! step. The two shares are rounded before they are added.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Events, Rect, Region, between};
@@ -18,9 +18,8 @@ pub(super) const LEAST_COLUMNS: usize = 32;
 
 /// Products of an affine component with rows of one matrix, written to rows of another one.
 ///
-/// Before the first of them, `copies` are done; then all rows of the output are set, from the columns `known` of the
-/// input. When their turn comes, the products add to their rows what the columns `rest` contribute, and the copies do
-/// nothing.
+/// Before the first of them, `copies` are done; then all rows of the output are set from the columns `known` of the
+/// input. Later each product adds the contribution of the columns `rest` to its rows. The copies become no-ops.
 #[derive(Clone, Debug)]
 struct Steps {
     component: ComponentId,
@@ -92,7 +91,7 @@ fn steps(
     groups.iter().filter_map(|group| search.steps(group)).collect()
 }
 
-/// What is written to the input between the first and the last product, in columns of the component's input.
+/// Writes to the input between the first and the last product, in columns of the component's input.
 struct Writes {
     /// Copies that could be done before, with their columns.
     copies: Vec<(usize, Range<usize>)>,
@@ -133,7 +132,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         })
     }
 
-    /// Whether, once the first product has been done, no row of the output is touched before its own one.
+    /// True if, after the first product, each row of the output stays untouched until its own product.
     fn rows_wait_for_their_products(&self, group: &Group, output: &Region) -> bool {
         let first_row = output.rect.rows.start;
         let mut products = vec![0; output.rect.rows.len()];
@@ -182,8 +181,8 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
         (!late.is_empty() && !copies.iter().any(torn)).then_some(Writes { copies, late })
     }
 
-    /// Whether command `c` is a copy to a matrix from another one, of what is there before command `first` already.
-    /// `changes` keeps what happens to sources but for reading, from `first` on.
+    /// True if command `c` copies from another matrix values that exist before command `first`. `changes` caches the
+    /// changes of sources from `first` on, without reads.
     fn copies_what_is_there(
         &self,
         c: usize,
@@ -204,7 +203,7 @@ impl<F: Fn(usize) -> bool> Search<'_, F> {
             touched(event.effect)
                 .is_some_and(|s| Rect::of(self.computation, s).common(&source.rect).is_empty())
         };
-        // What changed last is most often what is copied.
+        // The source of a copy is most often the latest change.
         source.matrix != to && changes[..before].iter().rev().all(elsewhere)
     }
 }
@@ -231,7 +230,7 @@ impl Group {
     }
 }
 
-/// What is read or written, if the matrix stays where it is.
+/// The sub-matrix that is read or written; `None` if the matrix moves.
 fn touched(effect: Effect) -> Option<SubmatrixId> {
     match effect {
         Effect::Reads(s) | Effect::Sets(s) | Effect::Changes(s) => Some(s),
@@ -247,7 +246,7 @@ fn within(a: &Range<usize>, b: &Range<usize>) -> bool {
     b.start <= a.start && a.end <= b.end
 }
 
-/// The least range that has both, of which the first may be empty.
+/// The smallest range that contains both; the first may be empty.
 fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     if a.is_empty() { b.clone() } else { a.start.min(b.start)..a.end.max(b.end) }
 }
@@ -262,7 +261,8 @@ mod tests {
         steps(nnet, computation, &events(nnet, computation), |_| true)
     }
 
-    /// Commands that would see or spoil what is done too early, between the fourth of seven products and the one before.
+    /// Each of these commands, placed between the fourth of seven products and the one before it, would see or spoil
+    /// early results. The pass must then not apply to those steps.
     #[test]
     fn nobody_notices() {
         let (nnet, computation) = recurrent("a, IfDefined(Offset(d, -1))");
@@ -294,7 +294,7 @@ mod tests {
             assert_eq!(set(later), 0, "{later:?}");
         }
         assert_eq!([read(known), read(output(5))], [0, 0]);
-        // What has had its turn, and what is read only, may be looked at.
+        // Rows with finished products, and matrices that are only read, may be accessed.
         assert_eq!([set(output(1)), read(output(1)), read(source)], [1, 1, 1]);
         let moved = |matrix| with(&move |_| Command::Deallocate { matrix });
         assert_eq!([moved(source), moved(output(5))], [0, 0]);

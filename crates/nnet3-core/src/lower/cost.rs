@@ -1,4 +1,4 @@
-//! Estimates of what operations cost, for people to look at.
+//! Cost estimates of operations, for people.
 
 use super::op::{Affine, Backprop, Op, Share};
 use super::{FilterProduct, Lowered};
@@ -14,7 +14,7 @@ use std::ops::Add;
 /// Sums over operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How many operations do something; jumps and exchanges with the user do not count.
+    /// Number of operations with an effect. Jumps and exchanges with the user do not count.
     pub operations: usize,
     /// Read and written: each matrix that an operation names once for either; of matrices in a list of rows the listed rows.
     pub bytes: u64,
@@ -107,8 +107,8 @@ fn of_command(nnet: &Nnet, computation: &Computation, command: &Command) -> Cost
     Cost { operations: 1, bytes: bytes_touched(nnet, computation, command), flops }
 }
 
-/// Returns the bytes of the named matrices, once for what is read and once for what is written. Only the listed rows of
-/// matrices in a list of rows count.
+/// Returns the bytes of the named matrices: once for each matrix that is read, and once for each that is written. In a
+/// matrix with a list of rows, only the listed rows count.
 fn bytes_touched(nnet: &Nnet, computation: &Computation, command: &Command) -> u64 {
     let row_bytes = |cols: usize| 4 * cols as u64;
     let listed = match *command {

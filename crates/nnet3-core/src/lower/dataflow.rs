@@ -1,5 +1,4 @@
-//! A record of what the commands of a computation do to its matrices, in order, which answers the questions that
-//! several passes ask.
+//! A record of the accesses of a computation's commands to its matrices, in order. Several passes query it.
 
 use crate::analysis::{AccessKind, submatrix_accesses};
 use crate::buckets::Buckets;
@@ -37,7 +36,7 @@ impl Rect {
         self.rows.is_empty() || self.cols.is_empty()
     }
 
-    /// What is not in `other`: above, below, left and right of it.
+    /// Returns the parts outside `other`: above, below, left and right of it.
     pub fn without(&self, other: &Rect) -> impl Iterator<Item = Rect> + use<> {
         let inside = self.common(other);
         let parts = if inside.is_empty() {
@@ -80,7 +79,7 @@ impl Region {
     }
 }
 
-/// What a command does to a matrix or a part of it.
+/// The effect of a command on a matrix or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads(SubmatrixId),
@@ -105,10 +104,10 @@ impl Event {
     }
 }
 
-/// The events of each matrix, in the order of commands. Where one command has several, reading comes before setting.
+/// The events of each matrix, in the order of commands. Within one command, reads come before sets.
 pub(super) type Events = Buckets<Event>;
 
-/// What happens to a matrix from the first of these commands on, up to the last.
+/// Returns the events of a matrix within these commands.
 pub(super) fn between(events: &Events, matrix: MatrixId, commands: Range<usize>) -> &[Event] {
     let events = events.of(matrix.index());
     let until = |command: usize| events.partition_point(|event| event.command() < command);
@@ -152,7 +151,7 @@ pub(super) fn events(nnet: &Nnet, computation: &Computation) -> Events {
     Events::new(computation.matrices.len(), &found)
 }
 
-/// Whether nobody writes there during these commands, and the matrix stays where it is.
+/// True if no command in the range writes there and the matrix stays in place.
 pub(super) fn stays(
     computation: &Computation,
     events: &Events,
@@ -166,7 +165,7 @@ pub(super) fn stays(
     })
 }
 
-/// The copy that has last written this before some command, and what it has copied.
+/// Returns the last copy that wrote this region before some command, and the source of the copy.
 pub(super) fn copied_from(
     computation: &Computation,
     events: &Events,
@@ -187,7 +186,7 @@ pub(super) fn copied_from(
     }
 }
 
-/// Whether what a copy has written is looked at by one command only, and then forgotten.
+/// True if only one command reads the result of a copy, before it is lost.
 pub(super) fn is_read_only_by(
     computation: &Computation,
     events: &Events,
@@ -220,8 +219,8 @@ pub(super) fn is_read_only_by(
     }
 }
 
-/// Whether the contents of a matrix are lost at this event: it goes, or its storage becomes that of a matrix that is set
-/// before anything else happens to it.
+/// True if the contents of a matrix are lost at this event: it is freed, or its storage goes to a matrix that is set
+/// next.
 pub(super) fn forgets(computation: &Computation, events: &Events, event: Event) -> bool {
     match event.effect {
         Effect::Deallocates => true,

@@ -1,6 +1,6 @@
-//! A pass for affine components whose input is one matrix at several times, side by side. Such a component is a
-//! filter over time, which takes fewer multiplications than a product (see [`crate::component::winograd`]), and which
-//! needs no copies of the input where only this component reads them. Results are rounded otherwise.
+//! A pass for affine components with an input that is one matrix at several times, side by side. Such a component is a
+//! filter over time. The filter takes fewer multiplications than a product (see [`crate::component::winograd`]), and
+//! needs no copies of the input if only this component reads them. Results differ by rounding.
 
 use super::Lowering;
 use super::dataflow::{Effect, Events, Rect, Region, between, copied_from, is_read_only_by, stays};
@@ -17,7 +17,7 @@ struct Splice {
     component: ComponentId,
     output: SubmatrixId,
     taps: Taps,
-    /// Where each tap is.
+    /// The region of each tap.
     sources: Vec<Region>,
     /// Commands that nobody needs where the sources are read.
     copies: Vec<usize>,
@@ -89,15 +89,15 @@ fn backward(nnet: &Nnet, computation: &Computation, events: &Events, c: usize) -
     Some(Taps { summed, ..taps })
 }
 
-/// What a matrix holds before some command.
+/// The taps found in a matrix before some command.
 struct Found {
     before: usize,
     taps: Taps,
     /// The columns of each tap.
     blocks: Vec<Region>,
-    /// What they are copies of; a block that has not been copied is its own source.
+    /// The sources of the copies. A block that was not copied is its own source.
     sources: Vec<Region>,
-    /// Whether the sources still hold what has been copied.
+    /// True if the sources still hold the copied values.
     in_place: bool,
     copies: Vec<usize>,
 }
@@ -158,7 +158,7 @@ fn step_of(areas: &[Region]) -> Option<usize> {
 }
 
 impl Found {
-    /// Whether the copies are needless if this command reads the sources: no other command looks at what has been copied.
+    /// True if the copies become needless when this command reads the sources: no other command reads them.
     fn is_for_this_command_only(
         &self,
         computation: &Computation,
@@ -177,7 +177,7 @@ impl Found {
     }
 }
 
-/// Whether what a backprop gives as its input's derivative is added up where the taps hold the same, and then forgotten.
+/// True if the input derivative of a backprop is only summed over taps that hold the same row, and then lost.
 fn is_summed(computation: &Computation, events: &Events, deriv: SubmatrixId, c: usize, taps: Taps) -> bool {
     let Some(blocks) = columns(computation, deriv, taps.count) else { return false };
     let later = between(events, blocks[0].matrix, c + 1..usize::MAX);

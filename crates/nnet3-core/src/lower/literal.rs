@@ -1,4 +1,4 @@
-//! Makes one operation for each command, at its position, which does what the command says.
+//! Makes one operation for each command, at its position, with the effect of the command.
 
 use super::op::{Backprop, Mode, Op, Propagate};
 use crate::computation::{Command, Computation};

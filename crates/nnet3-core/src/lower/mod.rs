@@ -1,11 +1,10 @@
 //! Lowering turns a computation's commands into the operations that the executor runs, for one device.
 //!
-//! At first there is one operation for each command, which does what the command says. Then the passes, each in a
-//! file, replace operations where less work gives the same results (or, where they say so, results that differ in the
-//! rounding of sums). This is the one place that decides what is done otherwise than the commands say. Every pass
-//! looks at the commands and at [`dataflow`], which tells what these do to matrices, and changes only operations that
-//! still are what the command at their position says; so no pass has to know another one. [`check`] runs a list on
-//! symbols instead of numbers and compares.
+//! At first there is one operation for each command, with the effect of the command. Then the passes, each in a file,
+//! replace operations by cheaper ones with the same results. If a pass says so, its results differ in the rounding of
+//! sums. Every deviation from the commands is decided here. Every pass reads the commands and [`dataflow`], the record
+//! of their effects on matrices. It changes only operations that are still literal, so that no pass has to know another
+//! one. [`check`] runs a list on symbols instead of numbers and compares.
 
 mod accumulate;
 mod blocks;
@@ -38,9 +37,9 @@ use std::time::{Duration, Instant};
 struct Pass {
     name: &'static str,
     run: fn(&mut Lowering<'_>),
-    /// Whether it is for the host only: elsewhere calls, not elements, are what takes time.
+    /// True if it is for the host only: on a GPU, calls take the time, not elements.
     host_only: bool,
-    /// Whether it is for loops, too. These come back to matrices that they have left.
+    /// True if it also applies to loops. These return to matrices that they have left.
     looped: bool,
 }
 
@@ -60,27 +59,27 @@ const PASSES: [Pass; 8] = [
     Pass { host_only: true, looped: true, ..pass("blocks", blocks::run) },
 ];
 
-/// What one pass has made of the operations.
+/// The effect of one pass on the operations.
 #[derive(Clone, Debug)]
 pub struct Stage {
     pub name: &'static str,
     pub before: Cost,
     pub after: Cost,
-    /// How long it took, without checking.
+    /// Time of the pass, without checking.
     pub time: Duration,
 }
 
 /// A pass is done.
 pub type Observer<'a> = &'a mut dyn FnMut(Stage);
 
-/// Who watches the passes.
+/// An observer of the passes.
 #[derive(Default)]
 pub struct Watch<'a> {
-    /// Whether [`check`] looks at the operations after each pass.
+    /// If true, [`check`] examines the operations after each pass.
     pub check: bool,
     /// Is told of each pass that is done.
     pub observer: Option<Observer<'a>>,
-    /// How long all this watching has taken.
+    /// Total time of the observation.
     pub time: Duration,
 }
 
@@ -88,14 +87,14 @@ pub struct Watch<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Lowered {
     ops: Vec<Op>,
-    /// For each operation, the command at whose turn it runs.
+    /// For each operation, the command that it belongs to.
     commands: Vec<u32>,
     /// Parts of matrices that the computation has no sub-matrix for; numbered on from its own.
     parts: Vec<Submatrix>,
 }
 
 impl Lowered {
-    /// One operation for each command, that does what it says.
+    /// Makes one operation for each command, with the effect of the command.
     pub fn literal(computation: &Computation) -> Lowered {
         let ops = literal::ops(computation);
         Lowered { commands: (0..ops.len() as u32).collect(), ops, parts: Vec::new() }
@@ -105,7 +104,7 @@ impl Lowered {
         &self.ops
     }
 
-    /// The command at whose turn an operation runs.
+    /// Returns the command that an operation belongs to.
     pub fn command(&self, op: usize) -> usize {
         self.commands[op] as usize
     }
@@ -133,9 +132,9 @@ struct Lowering<'a> {
     computation: &'a Computation,
     device: &'a dyn Backend,
     events: Events,
-    /// The operation at the position of each command; [`Op::Nothing`] where none is left.
+    /// The operation at the position of each command; [`Op::Nothing`] if it was removed.
     ops: Vec<Op>,
-    /// Whether the operation is no longer what the command says.
+    /// True if the operation is no longer the literal one of the command.
     changed: Vec<bool>,
     /// Operations that come before those at some positions; after each pass in the order of these.
     inserted: Vec<(usize, Op)>,
@@ -182,7 +181,7 @@ pub fn lower(
 }
 
 impl Lowering<'_> {
-    /// Whether the operation at the position of a command is what that says.
+    /// True if the operation at the position of a command is the literal one.
     fn is_literal(&self, command: usize) -> bool {
         !self.changed[command]
     }
@@ -246,7 +245,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The operations as they would run now, those that do nothing included.
+    /// The operations in their present order, no-ops included.
     fn list(&self) -> Lowered {
         let (commands, ops) = self.in_order().map(|(c, op)| (c as u32, op.clone())).unzip();
         Lowered { ops, commands, parts: self.parts.clone() }
@@ -256,7 +255,7 @@ impl Lowering<'_> {
         Cost::of(self.nnet, self.computation, &self.list())
     }
 
-    /// The operations without those that do nothing, except those that part an exchange with the user from the next one.
+    /// The operations without no-ops, except those that separate one exchange with the user from the next.
     fn finish(self) -> Lowered {
         let Lowering { ops, inserted, parts, computation, .. } = self;
         let count = ops.len() + inserted.len();

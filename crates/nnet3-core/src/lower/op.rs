@@ -8,10 +8,10 @@ use crate::index::{ComponentId, NodeId};
 use std::ops::Range;
 
 /// One operation. Its sub-matrices are those of the computation and, from the number of these on, the parts of
-/// [`super::Lowered`]. What has the name of a [`Command`] does what that says.
+/// [`super::Lowered`]. A variant named like a [`Command`] does the same as that command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// Sizes of matrices are planned beforehand: what allocates, frees, compresses or labels has nothing to do.
+    /// No-op. The plan fixes the sizes of matrices, so commands that allocate, free, compress or label become this.
     Nothing,
     Accept {
         matrix: SubmatrixId,
@@ -88,13 +88,13 @@ pub enum Op {
         share: usize,
         rows: Range<usize>,
         dest: SubmatrixId,
-        /// Whether nobody needs the share any more.
+        /// True if this is the last use of the share.
         last: bool,
     },
     Blocks(Blocks),
 }
 
-/// How a component's function or derivative goes to its destination.
+/// The way in which a component's value or derivative reaches its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Sets it or adds to it, as the component's properties say.
@@ -116,7 +116,7 @@ pub struct Propagate {
 pub struct Backprop {
     pub args: computation::Backprop,
     pub mode: Mode,
-    /// What is known of the input of an affine component, if it is made of one matrix at several times.
+    /// The structure of an affine component's input, if it is one matrix at several times.
     pub taps: Option<Taps>,
 }
 
@@ -128,12 +128,12 @@ pub struct Affine {
     pub columns: Range<usize>,
     pub input: SubmatrixId,
     pub output: SubmatrixId,
-    /// Whether the product is added to the output, without the bias, which is there already.
+    /// If true, the product is added to the output, which already contains the bias.
     pub adds: bool,
 }
 
-/// The propagate of an affine component whose input would be made of these matrices side by side: the rows of one matrix at
-/// several times, read where they are.
+/// The propagate of an affine component that reads its input from `sources`: the rows of one matrix at several times.
+/// No command copies them side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterProduct {
     pub component: ComponentId,
@@ -163,13 +163,13 @@ pub struct Blocks {
 }
 
 impl Op {
-    /// Whether it belongs to an exchange with the user.
+    /// True if it belongs to an exchange with the user.
     pub fn waits(&self) -> bool {
         matches!(self, Op::Accept { .. } | Op::Provide { .. } | Op::Marker)
     }
 
-    /// Whether it may do other work in the next run: statistics are stored now and then, updates depend on learning rates
-    /// and on earlier statistics.
+    /// True if its work may differ in the next run: statistics are stored only sometimes, and updates depend on
+    /// learning rates and on earlier statistics.
     pub(crate) fn varies(&self) -> bool {
         match self {
             Op::Propagate(propagate) => propagate.args.store_stats,

@@ -1,8 +1,8 @@
-//! A pass for recurrent steps that are only run forward. Each step has matrices of its own, into which some rows of
-//! one matrix are copied beside the result of the step before. That one matrix is known before the first step: its
-//! share of the products is computed for some steps at a time, so that parameters need not be rearranged again for
-//! every step. The copies are then not needed. The two shares are rounded before they are added. (In a training,
-//! steps have one matrix in common; see [`super::common_share`].)
+//! A pass for recurrent steps that are only run forward. Each step has matrices of its own, into which some rows of one
+//! matrix are copied beside the result of the step before. That one matrix is known before the first step. Its share of
+//! the products is computed for some steps at a time, so that parameters are not rearranged again at every step. The
+//! copies become needless. The two shares are rounded before they are added. (In training, steps share one matrix; see
+//! [`super::common_share`].)
 
 use super::Lowering;
 use super::common_share::{LEAST_COLUMNS, LEAST_STEPS};
@@ -49,7 +49,7 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
     }
 }
 
-/// A product, and the copy of what is known.
+/// A product, and the copy of its known columns.
 struct Product {
     component: ComponentId,
     command: usize,
@@ -84,7 +84,7 @@ fn precomputed(
             }
         }
     }
-    // A product can be in two groups: what is known of it most of counts.
+    // A product can be in two groups. The group with more known columns is used.
     groups.sort_by_key(|group| Reverse(group[0].known.len()));
     let mut taken = vec![false; computation.commands.len()];
     let mut found: Vec<Precomputed> = Vec::new();
@@ -134,7 +134,7 @@ fn products<'a>(
     })
 }
 
-/// How many products, from the first on, read rows that follow each other, up or down, and are not too many.
+/// Number of products, from the first on, that read adjacent rows, upwards or downwards, up to a limit.
 fn portion(products: &[Product]) -> usize {
     let mut rows = products[0].source.rect.rows.clone();
     let joins = |product: &&Product| {
@@ -146,7 +146,7 @@ fn portion(products: &[Product]) -> usize {
     1 + products[1..].iter().take_while(joins).count()
 }
 
-/// Whether all of the source is there before the first product already.
+/// True if the whole source is complete before the first product.
 fn source_stays(computation: &Computation, events: &Events, products: &[Product]) -> bool {
     let (first, last) = (products[0].command, products[products.len() - 1].copy);
     products.iter().all(|product| stays(computation, events, &product.source, first..last + 1))
@@ -185,7 +185,7 @@ mod tests {
         all.iter().map(|found| found.products.len()).collect()
     }
 
-    /// Commands that would see or spoil what is done otherwise.
+    /// Commands that would see or spoil the results of the changed order. The pass must then not apply to those steps.
     #[test]
     fn nobody_notices() {
         let (nnet, computation) = recurrent_forward("a, IfDefined(Offset(d, -1))");

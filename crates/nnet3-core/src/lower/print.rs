@@ -9,15 +9,15 @@ use crate::nnet::Nnet;
 use std::fmt::Write;
 
 impl Lowered {
-    /// The computation with the parts as further sub-matrices: what the numbers in operations refer to.
+    /// Returns the computation with the parts as further sub-matrices. The numbers in operations refer to it.
     pub fn extended(&self, computation: &Computation) -> Computation {
         let mut extended = computation.clone();
         extended.submatrices.extend(&self.parts);
         extended
     }
 
-    /// A line for each operation: the command at whose turn it runs, and what it does, in the notation of commands as far as
-    /// these can say it. Before them the line of matrices.
+    /// Writes a line for each operation: its command and its effect, in the notation of commands as far as possible.
+    /// The line of matrices comes first.
     pub fn text(&self, nnet: &Nnet, computation: &Computation) -> String {
         let (extended, names) = (self.extended(computation), Names::of(nnet));
         let mut out = print::preamble(computation, &names);
@@ -40,7 +40,7 @@ impl Lowered {
 }
 
 impl Op {
-    /// What it does; `computation` is [`Lowered::extended`].
+    /// Describes the operation; `computation` is [`Lowered::extended`].
     pub fn text(&self, computation: &Computation, names: &Names<'_>) -> String {
         let s = |id: SubmatrixId| print::submatrix(computation, id);
         let component = |id: ComponentId| &names.components[id.index()];

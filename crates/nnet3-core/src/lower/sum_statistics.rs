@@ -68,7 +68,7 @@ struct Couple {
     frames: SubmatrixId,
 }
 
-/// What writes `between`, and what reads it.
+/// The writer and the reader of `between`.
 fn couple(writer: &Command, reader: &Command, between: SubmatrixId) -> Option<Couple> {
     match (writer, reader) {
         (
@@ -96,7 +96,7 @@ fn couple(writer: &Command, reader: &Command, between: SubmatrixId) -> Option<Co
     }
 }
 
-/// Whether this is the component's backprop, and reads `value` as its input only.
+/// True if this is the component's backprop, and reads `value` only as its input.
 fn reads_input_only(command: &Command, of: ComponentId, value: SubmatrixId) -> bool {
     match *command {
         Command::Backprop(Backprop { component, in_value, out_value, out_deriv, .. }) => {
@@ -130,7 +130,7 @@ mod tests {
 
     const OUTPUT: &str = "output-node name=output input=b";
 
-    /// How many operations write or read summed matrices.
+    /// Number of operations that write or read summed matrices.
     fn summing(program: &Program) -> usize {
         count(program.lowered(), |op| {
             matches!(

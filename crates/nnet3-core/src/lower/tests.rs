@@ -21,7 +21,7 @@ impl Observer for Literally {
     fn after(&mut self, _: &Moment<'_>, _: Duration) {}
 }
 
-/// How many operations are such, those in blocks included.
+/// Number of operations that satisfy `is_such`, including those in blocks.
 pub fn count(lowered: &Lowered, is_such: impl Fn(&Op) -> bool) -> usize {
     let of = |op: &Op| match op {
         Op::Blocks(blocks) => usize::from(is_such(op)) + blocks.ops.iter().filter(|op| is_such(op)).count(),
@@ -69,7 +69,7 @@ pub(crate) const BYPASS: &str = "
     component-node name=h component=h input=g
     output-node name=output input=h";
 
-/// A recurrence: affine functions of what is below, which differs in kind, and of what is one step before.
+/// A recurrence: affine functions of the input from below (several kinds) and of the previous step.
 pub const RECURRENT: &str = "
     input-node name=input dim=4
     component name=a type=AffineComponent input-dim=4 output-dim=40
@@ -234,9 +234,9 @@ fn spliced_times_are_read_where_they_are() {
         filters(program) == 1 && left_out(program) == 0 && taps(program) == [(2, 3 * 7, true), (3, 7, true)]
     });
     compare_forward(SPLICED, 7, 90, |program| filters(program) == 1 && left_out(program) == 2);
-    // What is copied to a matrix of its own, as so many rows are not, is freed before the product.
+    // A copy to a matrix of its own, because there are fewer rows, is freed before the product.
     compare_forward(SPLICED, 128, 10, |program| filters(program) >= 1 && left_out(program) == 2);
-    // What is read elsewhere, too.
+    // The copied matrix also has another reader.
     let elsewhere = SPLICED.replace("input=d\n", "input=Sum(d, Offset(c, -1))\n");
     assert_ne!(elsewhere, SPLICED);
     compare(&elsewhere, 7, 90, |program| taps(program).len() == 2);
@@ -258,7 +258,7 @@ fn what_is_known_before_is_worked_out_before() {
             shares(program) == [40] && copies(program) == 7 && left_out(program) == 7
         });
     }
-    // Known on both sides of what the step before has left: what more is known of counts.
+    // Known columns lie on both sides of the previous step's result. The larger known part is used.
     let config = RECURRENT.replace("INPUT", "a, IfDefined(Offset(d, -1)), e").replace("=44", "=84").replace(
         "component-node name=b ",
         "component name=e type=AffineComponent input-dim=4 output-dim=40

@@ -1,6 +1,5 @@
-//! A pass that leaves out zeroing which nothing needs: that of elements which are set before they are read, and that
-//! of a derivative to which a product is added that could set it as well. What is left out is zeroed no more;
-//! components set what they otherwise would add to.
+//! A pass that removes needless zeroing of two kinds. Elements that are set before they are read need no zeroing. A
+//! derivative that receives a product need not be zeroed if the component can set it instead of adding to it.
 
 use super::Lowering;
 use super::dataflow::{Effect, Event, Rect, Region};
@@ -11,10 +10,10 @@ use crate::nnet::Nnet;
 /// More parts than this are not worth it.
 const MOST_PARTS: usize = 32;
 
-/// What is left of a zeroing.
+/// The remaining parts of a zeroing.
 struct Needed {
     parts: Vec<Rect>,
-    /// Commands that have to set what they otherwise add to.
+    /// Commands that must set their destination, where they otherwise add.
     setters: Vec<usize>,
 }
 
@@ -47,7 +46,7 @@ pub(super) fn run(lowering: &mut Lowering<'_>) {
 /// if that is not known, or too scattered.
 fn needed(nnet: &Nnet, computation: &Computation, zeroed: SubmatrixId, events: &[Event]) -> Option<Needed> {
     let mut needed = Needed { parts: Vec::new(), setters: Vec::new() };
-    // Of what nobody has looked at yet.
+    // The parts that no command has accessed yet.
     let mut open = vec![Rect::of(computation, zeroed)];
     for event in events {
         let (part, looks) = match event.effect {
@@ -83,7 +82,7 @@ fn needed(nnet: &Nnet, computation: &Computation, zeroed: SubmatrixId, events: &
     Some(needed)
 }
 
-/// Whether this is a propagate or a backprop to `dest` whose component can set it.
+/// True if this is a propagate or a backprop to `dest`, and its component can set it.
 fn sets_if_asked(nnet: &Nnet, command: &Command, dest: SubmatrixId) -> bool {
     match *command {
         Command::Backprop(Backprop { component, in_deriv, in_value, out_value, out_deriv, .. }) => {

@@ -101,7 +101,7 @@ fn tridiagonalise(a: &mut [f64], diagonal: &mut [f64], v: &mut [f64], below: &mu
     }
 }
 
-/// Rows whose products with a vector are summed side by side.
+/// Number of rows with products by a vector that are summed side by side.
 const TOGETHER: usize = 4;
 
 /// The products of at most [`TOGETHER`] rows with `u`, each summed from the first element to the last. An addition waits for

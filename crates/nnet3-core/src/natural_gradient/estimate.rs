@@ -21,7 +21,7 @@ pub(super) struct Estimate {
     pub dim: usize,
     pub d: Vec<f64>,
     pub rho: f64,
-    /// What takes the place of `d` and `rho` on a device that updates estimates by itself.
+    /// Replaces `d` and `rho` on a device that updates estimates by itself.
     pub remote: Option<Remote>,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Change<'w> {
 }
 
 impl Estimate {
-    /// d = ρ = ε; row r of Q has equal elements at columns r, r+R, r+2R, …, but for the first, which is a little larger
-    /// so that no combination of rows is constant.
+    /// d = ρ = ε; Row r of Q has equal elements at columns r, r+R, r+2R, …. The first one is a little larger, so that
+    /// no combination of rows is constant.
     pub fn start(context: Context<'_>, rank: usize, dim: usize, alpha: f64) -> Estimate {
         let scale = (1.0 / (2.0 + (dim + rank) as f64 * alpha / dim as f64)).sqrt();
         let width = dim.next_multiple_of(ALIGNED);
@@ -50,7 +50,7 @@ impl Estimate {
         Estimate { wide, dim, d: vec![factors::EPSILON; rank], rho: factors::EPSILON, remote: None }
     }
 
-    /// What stands for an estimate that is to be put back.
+    /// A placeholder; the caller puts an estimate back in its place.
     pub fn nothing() -> Estimate {
         Estimate { wide: Matrix::empty(), dim: 0, d: Vec::new(), rho: 0.0, remote: None }
     }

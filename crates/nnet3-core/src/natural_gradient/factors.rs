@@ -10,7 +10,7 @@ const DELTA: f64 = 5e-4;
 /// Orthogonality is checked if the largest eigenvalue of Z is more than this times the smallest.
 const CONDITION: f64 = 1e6;
 
-/// What a minibatch X of N rows tells of the estimate, W being its directions, H = X Wᵀ, J = Hᵀ X.
+/// The observation of a minibatch X of N rows, with directions W: H = X Wᵀ, J = Hᵀ X.
 pub(super) struct Observation<'a> {
     pub rows: usize,
     pub dim: usize,

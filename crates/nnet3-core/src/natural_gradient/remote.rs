@@ -10,7 +10,7 @@ use nnet3_matrix::{
     Accumulator, Device, Factor, Matrix, Scratch, Transpose::No, Transpose::Yes, View, ViewMut,
 };
 
-/// d, e and ρ of an estimate, and what the device decided last.
+/// d, e and ρ of an estimate, and the latest decision of the device.
 #[derive(Clone, Debug)]
 pub(super) struct Remote {
     state: Accumulator,
@@ -25,7 +25,7 @@ impl Remote {
         Remote { state, flags: Matrix::zeros(device, 1, FLAGS) }
     }
 
-    /// What stands for an estimate of this rank that is to be put back.
+    /// A placeholder of this rank; the caller puts an estimate back in its place.
     pub(super) fn nothing(rank: usize) -> Remote {
         Remote { state: Accumulator::zeros(2 * rank + 1), flags: Matrix::empty() }
     }
@@ -47,8 +47,8 @@ impl Remote {
     }
 }
 
-/// An update for which all has been looked at: what is left to do is the algebra, which a device does for many estimates side by
-/// side. Its matrices are the workspace's.
+/// An update with complete observations. Only the algebra remains, which a device does for many estimates side by side.
+/// Its matrices are the workspace's.
 #[derive(Clone, Debug)]
 pub(super) struct Postponed {
     /// R × at least D.

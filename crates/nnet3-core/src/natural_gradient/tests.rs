@@ -94,7 +94,7 @@ fn products_tell_as_much_as_rows() {
     });
 }
 
-/// Rows of one direction that the estimate knows: of their squares next to nothing is left.
+/// Rows in one direction that the estimate knows: almost no squared norm remains.
 #[test]
 fn the_factor_is_right_where_little_is_left() {
     let (n, dim) = (60, 24);

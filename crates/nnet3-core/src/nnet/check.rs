@@ -1,4 +1,4 @@
-//! Checks that a network is consistent, and finds the nodes and components that nothing uses.
+//! Checks that a network is consistent, and finds unused nodes and components.
 
 use super::{Nnet, Node};
 use crate::component::Properties;

@@ -1,8 +1,8 @@
 //! Merging components that follow each other into one, for networks that are only run forward.
 //!
-//! A component-node whose input is an Append of copies, possibly shifted in time, of one other component-node can
-//! often do the work of both. Outputs change by rounding only. In two places that rules out what the reference does:
-//! it ignores a `Scale` on the copied node, and it divides by the share that dropout's test mode multiplies by.
+//! A component-node can often do the work of two if its input is an Append of copies, possibly shifted in time, of one
+//! other component-node. Outputs change by rounding only. The reference changes them in two cases, which differ here:
+//! it ignores a `Scale` on the copied node, and it divides by the factor of dropout's test mode.
 
 mod pairs;
 
@@ -16,7 +16,7 @@ use std::fmt;
 /// Every network is done after a few sweeps over its nodes.
 const MOST_SWEEPS: usize = 10;
 
-/// Which pairs are merged.
+/// Kinds of pairs that are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollapseOptions {
     /// Dropout in test mode, into the component that follows.
@@ -31,7 +31,7 @@ pub struct CollapseOptions {
     pub scale: bool,
 }
 
-/// What the reference merges, which networks are written with.
+/// The reference's choice, used for writing networks.
 impl Default for CollapseOptions {
     fn default() -> Self {
         CollapseOptions { dropout: false, batchnorm: false, affine: true, linear: false, scale: true }
@@ -44,7 +44,7 @@ impl CollapseOptions {
         CollapseOptions { dropout: true, batchnorm: true, affine: true, linear: true, scale: true };
 }
 
-/// What [`Nnet::collapse`] has done. Prints as a sentence.
+/// The counts of [`Nnet::collapse`]. Prints as a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollapseReport {
     pub added_components: usize,
@@ -53,7 +53,7 @@ pub struct CollapseReport {
 }
 
 impl CollapseReport {
-    /// Whether the network is as it was.
+    /// True if the network is unchanged.
     pub fn is_empty(&self) -> bool {
         *self == CollapseReport::default()
     }
@@ -70,9 +70,9 @@ impl fmt::Display for CollapseReport {
 }
 
 impl Nnet {
-    /// Merges the pairs of components that `options` allow, then removes nodes and components that nothing uses any
-    /// more. Other networks with the old structure no longer fit. An error, for batch normalisation that is to be
-    /// merged, unless it is in test mode; the network is then unchanged.
+    /// Merges the pairs of components that `options` allow, then removes unused nodes and components. The result no
+    /// longer matches other networks with the old structure. Merging batch normalisation outside test mode is an error;
+    /// the network is then unchanged.
     pub fn collapse(&mut self, options: &CollapseOptions) -> Result<CollapseReport> {
         let (nodes, old) = (self.nodes.clone(), self.num_components());
         if let Err(error) = self.merge_all(options) {

@@ -1,4 +1,4 @@
-//! Building a network from config lines, on top of what is there already.
+//! Adds nodes and components from config lines to a network.
 
 use super::{Nnet, Node, Objective};
 use crate::component::registry;

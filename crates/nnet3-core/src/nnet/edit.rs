@@ -28,7 +28,7 @@ const DIRECTIVES: [&str; 12] = [
     "initialize",
 ];
 
-/// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
+/// True if `name` matches `pattern`, in which `*` stands for any run of characters.
 pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(pieces.next().unwrap_or("")) else {
@@ -47,11 +47,11 @@ pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What a directive did.
+/// The result of a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     pub done: String,
-    /// Is there if the pattern matches nothing that the line could have changed.
+    /// Set if the pattern matches no item that the line could change.
     pub warning: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Nnet {
         Ok(reports)
     }
 
-    /// A warning if a pattern matches nothing of what the directive can change.
+    /// Returns a warning if a pattern matches no item that the directive can change.
     fn unmatched(&self, directive: &str, pattern: &str) -> Option<String> {
         let components = |can_change: &dyn Fn(&dyn Component) -> bool| {
             let named = self.components.iter().zip(&self.component_names);
@@ -117,7 +117,7 @@ impl Nnet {
             }
             _ => return None,
         };
-        // All of none is what was asked for.
+        // A pattern `*` may match an empty set.
         if pattern == "*" || names.iter().any(|name| matches_pattern(name, pattern)) {
             return None;
         }
@@ -569,7 +569,7 @@ mod tests {
         assert_eq!(rates, [0.25, 0.125, 0.25]);
     }
 
-    /// A 5 × 6 matrix in two factors of rank 5 would only grow, so nothing is decomposed.
+    /// A 5 × 6 matrix in two factors of rank 5 would only grow, so it is not decomposed.
     #[test]
     fn svd_that_does_not_shrink_is_skipped() {
         let mut nnet = network();

@@ -5,7 +5,7 @@ use crate::error::Result;
 use kaldi_io::KaldiWriter;
 
 impl Nnet {
-    /// The names of the components in whose parameters or statistics there are values that are `nan` or infinite.
+    /// Returns the names of components with `nan` or infinite values in their parameters or statistics.
     pub fn not_finite(&self) -> Result<Vec<&str>> {
         let mut found = Vec::new();
         for (component, name) in self.components().zip(&self.component_names) {

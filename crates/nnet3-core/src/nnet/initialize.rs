@@ -16,7 +16,7 @@ use std::ops::Range;
 const TYPES: &str =
     "constant, uniform, gaussian, glorot-uniform, xavier, kaiming, identity, orthonormal, array";
 
-/// Where values come from.
+/// Source of initial values.
 #[derive(Debug, Clone, PartialEq)]
 enum Initializer {
     Constant(f32),
@@ -139,7 +139,7 @@ fn orthonormal(rows: usize, cols: usize, scale: f32, random: &Random) -> Vec<f32
 }
 
 impl Nnet {
-    /// Executes a directive `initialize`; says what it did. A pattern that matches nothing is an error.
+    /// Executes a directive `initialize` and returns a report. A pattern without a match is an error.
     pub fn initialize(&mut self, line: &mut ConfigLine, random: &Random) -> Result<String> {
         let pattern = line.require_string("name")?;
         let part = line.get_string("part").unwrap_or_else(|| "linear".to_owned());

@@ -22,7 +22,7 @@ use crate::snapshot::Keeper;
 use nnet3_matrix::bytes::rounded;
 use nnet3_matrix::{Device, Matrix, WeightForm};
 
-/// What the derivative of an output is taken of.
+/// The objective of an output; its derivative starts backprop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// Σ output ⊙ target: cross-entropy after a log-softmax.
@@ -77,7 +77,7 @@ impl Node {
             _ => None,
         }
     }
-    /// Whether descriptors and dim-range nodes may read it.
+    /// True if descriptors and dim-range nodes may read it.
     fn is_readable(&self) -> bool {
         matches!(self, Node::Input { .. } | Node::Component { .. } | Node::DimRange { .. })
     }
@@ -308,7 +308,7 @@ impl Nnet {
     pub fn set_as_gradient(&mut self) {
         self.components_mut().filter_map(|c| c.as_updatable_mut()).for_each(|u| u.set_as_gradient());
     }
-    /// Whether batch normalisation occurs.
+    /// True if the network has batch normalisation.
     pub fn has_batchnorm(&self) -> bool {
         self.components().any(|c| c.type_name() == "BatchNormComponent")
     }
@@ -327,10 +327,9 @@ impl Nnet {
         *self = copy;
     }
 
-    /// Prepares a network on `device` for being only run from now on: where the device has products with arranged
-    /// weights, these take the place of the parameters of affine, linear and TDNN components, one after the other.
-    /// Components that read an input of the network keep 32 bits: columns of features differ in size too much for one
-    /// scale.
+    /// Prepares a network on `device` for forward runs only. If the device has products with arranged weights, these
+    /// replace the parameters of affine, linear and TDNN components, one after the other. Components that read an input
+    /// of the network keep 32 bits: columns of features differ too much in size for one scale.
     pub fn arrange_weights(&mut self, device: &Device, form: WeightForm) {
         let Some(products) = device.panels() else { return };
         let first = self.components_of_inputs();

@@ -1,4 +1,4 @@
-//! Additions to what is still zero become assignments.
+//! Turns additions to zeroed matrices into assignments.
 
 use crate::analysis::{Variables, is_zeroing, submatrix_accesses};
 use crate::computation::{Command, Computation};
@@ -7,7 +7,7 @@ use crate::nnet::Nnet;
 
 pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let variables = Variables::new(computation);
-    // Whether a command before this one has done more to a variable than set it to zero.
+    // True if an earlier command has changed a variable other than by zeroing it.
     let mut touched = vec![false; variables.count()];
     let mut accesses = Vec::new();
     for c in 0..computation.commands.len() {
@@ -28,7 +28,7 @@ pub fn run(nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     Ok(())
 }
 
-/// What the addition would be as an assignment.
+/// Returns the assignment that corresponds to an addition.
 fn assignment(command: Command) -> Option<Command> {
     match command {
         Command::Add { dest, src, alpha } => Some(Command::Copy { dest, src, alpha }),

@@ -66,7 +66,7 @@ fn extend(computation: &mut Computation, dest: SubmatrixId, src: SubmatrixId) ->
     Command::Copy { dest: new_dest, src: new_src, alpha: 1.0 }
 }
 
-/// What sized or zeroed the whole of a matrix does so for the longer one.
+/// Commands that size or zero a whole matrix do so for the longer one.
 fn resize_whole(computation: &mut Computation, original_rows: &[usize]) {
     let whole = computation.whole_submatrices();
     for c in 0..computation.commands.len() {
@@ -89,7 +89,7 @@ fn resize_whole(computation: &mut Computation, original_rows: &[usize]) {
     }
 }
 
-/// Rows that stand for nothing, and have no time.
+/// Adds padding rows without a time.
 fn extend_debug_info(computation: &mut Computation) {
     for (matrix, info) in computation.matrices.iter().zip(&mut computation.debug_info) {
         let (old, extra) = (info.cindexes.len(), matrix.rows - info.cindexes.len());

@@ -43,11 +43,11 @@ enum Inside {
 struct Limiter<'a> {
     times: (i32, i32),
     computation: &'a mut Computation,
-    /// What of each matrix is inside.
+    /// The part of each matrix inside the range of times.
     inside: Vec<Inside>,
     /// The part of each sub-matrix that is inside.
     part: Vec<Option<SubmatrixId>>,
-    /// Memos whose backprop is gone.
+    /// Memos without a backprop.
     unused_memos: Vec<MemoId>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Limiter<'a> {
         self.computation.submatrix(part).row_offset - self.computation.submatrix(s).row_offset
     }
 
-    /// The command without what it does for derivatives outside the range.
+    /// Returns the command without its effect on derivatives outside the range.
     fn limit(&mut self, nnet: &Nnet, command: Command) -> Result<Command> {
         Ok(match command {
             Command::Propagate(Propagate { output, .. }) if self.part[output.index()].is_none() => {
@@ -350,7 +350,7 @@ impl<'a> Limiter<'a> {
             };
             let first = s.row_offset.max(kept.start);
             let end = (s.row_offset + s.rows).min(kept.end);
-            // What lies outside is not used any more; any valid part will do.
+            // A part outside the range is no longer used; any valid part will do.
             (s.row_offset, s.rows) = match first < end {
                 true => (first - kept.start, end - first),
                 false => (0, 1),

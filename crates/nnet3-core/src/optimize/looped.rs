@@ -83,7 +83,7 @@ fn time_shift(computation: &Computation, markers: &[usize]) -> Result<i32> {
     }
 }
 
-/// What a matrix is, but for its time: a number for its rows relative to the first time, and that time.
+/// Identity of a matrix up to its time: a number for its rows relative to the first time, and that time.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Identity {
     rows: usize,
@@ -236,7 +236,7 @@ fn make_loop(computation: &mut Computation, first: usize, second: usize) {
     computation.commands.insert(first, Command::Label);
 }
 
-/// The moves in an order in which nothing is overwritten that is still to be moved.
+/// Orders the moves so that no matrix is overwritten before it has been moved.
 fn swap_order(mut moved: Moved) -> Moved {
     let mut out = Vec::with_capacity(moved.len());
     while !moved.is_empty() {

@@ -53,7 +53,7 @@ pub fn run(nnet: &Nnet, level: i32, computation: &mut Computation) -> Result<()>
     Ok(())
 }
 
-/// Whether the backprop of a rectifier reads each matrix.
+/// Returns for each matrix whether the backprop of a rectifier reads it.
 fn read_by_relu_updates(nnet: &Nnet, computation: &Computation) -> Vec<bool> {
     let mut out = vec![false; computation.matrices.len()];
     for command in computation.commands.iter().filter(|command| is_relu_update(nnet, command)) {

@@ -31,9 +31,9 @@ use std::time::{Duration, Instant};
 /// A pass, or another stage of compiling, that has been done.
 pub struct Stage<'a> {
     pub name: &'static str,
-    /// What came out.
+    /// The result.
     pub computation: &'a Computation,
-    /// How long it took, without checking.
+    /// Time of the pass, without checking.
     pub time: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Which passes run, with the reference's names and defaults, and their stored form in cache files.
+//! The switches of the passes, with the reference's names and defaults, and their stored form in cache files.
 
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
@@ -7,7 +7,7 @@ use kaldi_io::writer::KaldiWriter;
 /// Options of the optimiser (`--optimization.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptimizeOptions {
-    /// Switches off all passes but those that are needed for correctness or that change what is computed.
+    /// Switches off all passes except those that are needed for correctness or change the results.
     pub optimize: bool,
     pub consolidate_model_update: bool,
     pub propagate_in_place: bool,
@@ -68,7 +68,7 @@ impl OptimizeOptions {
         OptimizeOptions { optimize: false, memory_compression_level: 0, ..OptimizeOptions::default() }
     }
 
-    /// The range of times whose derivatives are kept, if it is limited.
+    /// Returns the range of times with derivatives; `None` if it is not limited.
     pub(crate) fn deriv_times(&self, max_output_time: i32) -> Option<(i32, i32)> {
         let max = match self.max_deriv_time_relative {
             i32::MAX => self.max_deriv_time,
@@ -77,7 +77,7 @@ impl OptimizeOptions {
         (self.min_deriv_time != i32::MIN || max != i32::MAX).then_some((self.min_deriv_time, max))
     }
 
-    /// Whether computations made with `other` may be used: all stored options but extend-matrices are compared.
+    /// True if computations made with `other` may be used: compares all stored options except extend-matrices.
     pub(crate) fn agrees_with(&self, other: &OptimizeOptions) -> bool {
         let ignored = OptimizeOptions {
             extend_matrices: self.extend_matrices,

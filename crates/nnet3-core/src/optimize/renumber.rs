@@ -1,4 +1,4 @@
-//! Removes what no command refers to, and joins what is equal: matrices, sub-matrices, lists of rows, memo numbers.
+//! Removes unreferenced items and joins equal ones: matrices, sub-matrices, lists of rows, memo numbers.
 
 use crate::computation::{
     Backprop, Command, Computation, IndexesId, MatrixId, MemoId, MultiIndexesId, PendingMemos, Propagate,
@@ -83,7 +83,7 @@ pub(crate) fn list_of(command: &mut Command) -> Option<List<'_>> {
     }
 }
 
-/// What commands refer to, themselves or through lists.
+/// The items that commands refer to, directly or through lists.
 struct Used {
     submatrices: Vec<bool>,
     indexes: Vec<bool>,
@@ -117,7 +117,7 @@ impl Used {
 }
 
 /// Keeps the used sub-matrices, the first of each set of equal ones, and the matrices that they are part of. Returns
-/// the new ids, 0 for what is gone.
+/// the new ids, 0 for removed ones.
 fn renumber_submatrices(computation: &mut Computation, used: &[bool]) -> Vec<SubmatrixId> {
     let new_matrices = renumber_matrices(computation, used);
     let mut new_ids = vec![SubmatrixId(0); used.len()];

@@ -31,7 +31,7 @@ pub fn run(computation: &mut Computation) -> bool {
     changed
 }
 
-/// Position, first value and length of the run, if there is nothing but -1 around it.
+/// Position, first value and length of the run, if only -1 surrounds it.
 fn single_run(rows: &[i32]) -> Option<(usize, usize, usize)> {
     let position = rows.iter().position(|&r| r >= 0)?;
     let count = 1 + rows[position..].windows(2).take_while(|w| w[1] == w[0] + 1).count();

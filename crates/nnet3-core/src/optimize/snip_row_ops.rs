@@ -1,4 +1,4 @@
-//! Row operations that do nothing to the first or last rows leave these out.
+//! Shortens row operations that have no effect on the first or last rows.
 
 use crate::computation::{Command, Computation, SubmatrixId};
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Row operations on several sub-matrices whose rows come in one or two blocks become one or two operations on one
-//! sub-matrix each.
+//! Replaces row operations on several sub-matrices by one or two operations on one sub-matrix each, if the rows come in
+//! one or two blocks.
 
 use super::renumber::{List, insert_commands, list_of};
 use crate::computation::{Command, Computation, RowOf, SubmatrixId};

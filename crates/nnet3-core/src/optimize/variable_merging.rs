@@ -1,4 +1,4 @@
-//! Two matrices, one of which is copied to the other or could be worked on in place, become one.
+//! Merges two matrices if one is copied to the other or an operation could work in place.
 
 use super::options::OptimizeOptions;
 use super::renumber;
@@ -8,11 +8,11 @@ use crate::computation::{Backprop, Command, Computation, MatrixId, Propagate, Su
 use crate::error::Result;
 use crate::nnet::Nnet;
 
-/// Rounds of merging, each with a fresh analysis, until there is nothing left to merge. What could not be merged in one
-/// round is tried again only where a merge has changed one of the two matrices: nothing else decides about it.
+/// Merges in rounds, each with a fresh analysis, until a round merges no pair. A pair that was refused is tried again
+/// only if a merge has changed one of its two matrices: the decision depends on these alone.
 pub fn run(options: &OptimizeOptions, nnet: &Nnet, computation: &mut Computation) -> Result<()> {
     let mut changed = vec![true; computation.matrices.len()];
-    // Merges give other meanings to sub-matrices and make commands no-ops; they change nothing else in these.
+    // Merges rename sub-matrices and turn commands into no-ops. They change no other accesses.
     let accesses = CommandAccesses::new(nnet, computation);
     let mut merged = false;
     loop {
@@ -91,8 +91,8 @@ fn round(
     Ok(grown)
 }
 
-/// The sub-matrix to keep and the one to discard, if shapes and exchanges with the user let `s1` and `s2` be one. Merges
-/// of others never make possible what is not.
+/// Returns the sub-matrix to keep and the one to discard, if shapes and exchanges with the user let `s1` and `s2` be
+/// one. Other merges never make a refused pair possible.
 fn which_to_keep(
     options: &OptimizeOptions,
     computation: &Computation,

@@ -1,4 +1,4 @@
-//! `docs/components.md` says what the registry says.
+//! Checks that `docs/components.md` agrees with the registry.
 
 #[allow(dead_code)]
 #[path = "../../examples/component_docs.rs"]

@@ -446,7 +446,7 @@ fn damaged_models_do_not_panic() {
     findings.assert_none();
 }
 
-/// Whatever was read can be written, shown and compiled.
+/// Every network that can be read can be written, shown and compiled.
 fn works(nnet: &Nnet) {
     for binary in [true, false] {
         let bytes = written(nnet, binary);

@@ -4,7 +4,7 @@ use super::{Places, irregular};
 use crate::computation::RowOf;
 use crate::error::Result;
 
-/// What a list says of one row.
+/// The entry of a list for one row.
 pub trait Item: Copy + PartialEq {
     /// The item of a row that is left alone.
     const NONE: Self;
@@ -43,9 +43,9 @@ pub fn expand<T: Item>(
 ) -> Result<Vec<T>> {
     let (count, stride) = (places.count as usize, places.stride as usize);
     let mut new = Vec::with_capacity(size + stride);
-    // Of sequence 0 in one block: what is not in the list is left alone.
+    // Entries of sequence 0 in one block; rows that the list lacks are left alone.
     let (mut items, mut steps) = (Vec::with_capacity(stride), Vec::with_capacity(stride));
-    // What the first block lacks.
+    // Number of rows that the first block lacks.
     let mut missing = places.old_offset as usize % (2 * stride);
     let mut rest = old;
     while !rest.is_empty() {

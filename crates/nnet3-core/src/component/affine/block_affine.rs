@@ -42,7 +42,8 @@ pub(crate) struct BlockAffine {
 }
 
 impl BlockAffine {
-    /// The same function and settings, each repetition a block with parameters of its own.
+    /// Converts a repeated affine component: the same function and settings, but each repetition becomes a block with
+    /// its own parameters.
     pub(crate) fn from_repeated(repeated: &Repeated) -> BlockAffine {
         let (settings, linear, bias, repeats) = repeated.parts();
         let repeat =

@@ -16,8 +16,8 @@ pub use weights::Weights;
 use super::Component;
 use nnet3_matrix::View;
 
-/// The linear part and the bias of a component that does nothing but multiply by the one and add the other: such a
-/// component can take rows that are sparse.
+/// The linear part and the bias of a component that only multiplies by the one and adds the other. Such a component
+/// accepts sparse rows.
 pub(crate) fn as_sparse_affine(component: &dyn Component) -> Option<(View<'_>, Option<View<'_>>)> {
     match component.as_affine() {
         Some((Weights::Plain(linear), bias)) => Some((linear, Some(bias))),

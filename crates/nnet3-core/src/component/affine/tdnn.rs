@@ -74,7 +74,7 @@ pub struct Tdnn {
     natural_gradient: Preconditioners,
 }
 
-/// Where in the input the rows of each offset are.
+/// The input rows of each offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rows {
     stride: usize,
@@ -260,7 +260,7 @@ impl Tdnn {
     }
 }
 
-/// output = start + the products of what the offsets read of the input.
+/// output = start + Σ over offsets of the offset's input rows · its weights.
 pub(super) fn multiply(
     context: Context<'_>,
     indexes: Option<&dyn PrecomputedIndexes>,
@@ -289,7 +289,7 @@ fn filter(
     Filter::new(context.backend, rows.offsets.len(), step / rows.stride, outputs, dims)
 }
 
-/// What one offset reads.
+/// The input rows of one offset.
 struct Part {
     /// First row of the input.
     first: usize,
@@ -298,7 +298,7 @@ struct Part {
     columns: std::ops::Range<usize>,
 }
 
-/// What the offsets, at most three, read of the input for these outputs.
+/// Returns the input rows of each offset (at most three) for these outputs.
 fn taps<'v>(indexes: Option<&dyn PrecomputedIndexes>, input: View<'v>, outputs: usize) -> [View<'v>; 3] {
     let mut taps = [View::empty(); 3];
     for (tap, part) in taps.iter_mut().zip(parts(indexes, input.cols())) {

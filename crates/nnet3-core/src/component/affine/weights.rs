@@ -42,7 +42,7 @@ impl<'w> Weights<'w> {
         self.term_range(k * dim..(k + 1) * dim)
     }
 
-    /// Whether sums of such weights can be made, of [`Weights::parts`].
+    /// True if these weights can be added up, part by part (see [`Weights::parts`]).
     pub(crate) fn can_be_mixed(&self) -> bool {
         matches!(self, Weights::Plain(_))
             || matches!(self, Weights::Panels(panels) if panels.form() == WeightForm::Float)
@@ -64,7 +64,7 @@ impl<'w> Weights<'w> {
         }
     }
 
-    /// [`Weights::parts`] of what [`Weights::like`] makes of these numbers.
+    /// Returns the [`Weights::parts`] that [`Weights::like`] would give for these numbers.
     pub(crate) fn parts_like<'n>(&self, numbers: ViewMut<'n>) -> [ViewMut<'n>; 2] {
         match self {
             Weights::Plain(linear) => {

@@ -50,8 +50,8 @@ pub(in crate::component) const KEYS: [Key; 9] = [
 /// Heights beyond this are taken for a mistake.
 const MOST_HEIGHTS: usize = 1 << 24;
 
-/// y\[h, fo\] = Σ over offsets (t, o) and fi of W\[fo, offset, fi\] · x(time + t)\[h · subsample + o, fi\], x being zero
-/// at heights that it does not have.
+/// y\[h, fo\] = Σ over offsets (t, o) and fi of W\[fo, offset, fi\] · x(time + t)\[h · subsample + o, fi\], with x = 0
+/// outside its heights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvolutionModel {
     pub filters_in: usize,

@@ -1,9 +1,9 @@
-//! How a convolution over time and height runs on matrices (`ConvolutionComputation` of the reference).
+//! Plan of a convolution over time and height on matrices (`ConvolutionComputation` of the reference).
 //!
-//! Rows are ordered by time, then image. All input rows that one time offset reads are then a range of rows. Where the
-//! output has fewer times than the input, `ratio` consecutive input times of one image are consecutive rows, which are
-//! seen as one row of `ratio` times the height. Each *step* of the plan gathers the heights that one such range gives
-//! to each output height, and multiplies them with a range of columns of the parameters.
+//! Rows are ordered by time, then image. All input rows that one time offset reads are then a range of rows. If the
+//! output has fewer times than the input, `ratio` consecutive input times of one image are consecutive rows. The plan
+//! treats them as one row of `ratio` times the height. Each *step* of the plan gathers the heights that one such range
+//! gives to each output height, and multiplies them with a range of columns of the parameters.
 
 use crate::component::convolution_model::ConvolutionModel;
 use crate::component::fit::{self, Fit};
@@ -92,7 +92,7 @@ struct Step {
     gather: Gather,
 }
 
-/// How the columns of a step come from those of the input.
+/// The source of a step's columns in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Gather {
     /// They are the same.
@@ -160,7 +160,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The step of some offsets, which read the same (appended) time; `places` are such times and what is left.
+    /// Returns the step for `offsets`, which read the same (appended) time. `places` holds that time and the remainder
+    /// for each offset.
     fn step(&self, model: &ConvolutionModel, places: &[(i64, i64)], offsets: Range<usize>) -> Result<Step> {
         let height = |output: usize, offset: usize| match model.height(output, model.offsets[offset].1) {
             Some(height) => (places[offset].1 as usize * model.height_in + height) as i32,
@@ -309,7 +310,7 @@ impl Plan {
         temporary.reshape(1, len).col_range(0..rows * cols).reshape(rows, cols)
     }
 
-    /// What the step reads of some input rows, with output heights as rows.
+    /// Collects the columns that the step reads from some input rows, with output heights as rows.
     fn gather<'t>(
         &self,
         backend: &dyn Backend,
@@ -330,7 +331,7 @@ impl Plan {
         self.part(step, input.rows(), temporary).as_view().reshape(shape.0, shape.1)
     }
 
-    /// Whether this plan, which may come from a file, is one of this model for these numbers of rows.
+    /// Checks that this plan, which may come from a file, belongs to this model and these numbers of rows.
     pub(in crate::component) fn check_fit(
         &self,
         model: &ConvolutionModel,
@@ -359,7 +360,7 @@ impl Plan {
 
     // ---- file --------------------------------------------------------------------------------------------------
 
-    /// What makes a plan from a file unusable, if anything.
+    /// Describes the defect that makes a plan from a file unusable, if there is one.
     fn defect(&self) -> Option<&'static str> {
         let Plan { filters_in, height_out, times_in, times_out, images, temporary, .. } = self;
         let used = |step: &Step| step.height_map.iter().any(|&height| height >= 0);

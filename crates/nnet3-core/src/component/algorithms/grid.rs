@@ -1,9 +1,9 @@
-//! Regular grids of times for the components that read their input at several time offsets: Tdnn,
-//! TimeHeightConvolution and RestrictedAttention.
+//! Regular grids of times for the components that read their input at several time offsets: Tdnn, TimeHeightConvolution
+//! and RestrictedAttention.
 //!
 //! Such a component orders the rows of its input and output by time, and within a time by *image*, a pair (n, x). Then
-//! "the input at an offset" is a range of rows (or every k-th row). Where a list of indexes has holes, blank indexes
-//! (`t` = [`NO_TIME`]) fill them.
+//! "the input at an offset" is a range of rows (or every k-th row). Blank indexes (`t` = [`NO_TIME`]) fill the holes of
+//! an index list.
 
 use crate::error::{Error, Result};
 use crate::index::{Index, NO_TIME};
@@ -79,7 +79,7 @@ pub struct Grid {
     pub images: Vec<(i32, i32)>,
     pub input: Times,
     pub output: Times,
-    /// How many consecutive input times of one image have consecutive rows. More than 1 if the output has fewer times:
+    /// Number of consecutive input times of one image in consecutive rows. It is above 1 if the output has fewer times:
     /// every `reorder`-th row of the input then belongs to one time offset.
     pub reorder: i64,
 }
@@ -191,7 +191,7 @@ fn arrange(images: &[(i32, i32)], times: &Times, block: i64, original: &[Index])
     Ok(list)
 }
 
-/// Whether `list` is what [`arrange`] makes of it.
+/// True if `list` equals its own arrangement by [`arrange`].
 fn is_arranged(images: &[(i32, i32)], times: &Times, block: i64, list: &[Index]) -> bool {
     if list.len() as i64 != times.count / block * block * images.len() as i64 {
         return false;

@@ -1,5 +1,4 @@
-//! Algorithms that several components, or several rules that learn, have in common. Nothing here knows a type of
-//! component.
+//! Algorithms shared by several components or by several update rules. They do not depend on any component type.
 
 pub mod convolution_model;
 pub mod convolution_plan;

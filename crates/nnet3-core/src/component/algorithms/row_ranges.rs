@@ -22,7 +22,7 @@ pub fn positions(indexes: &[Index]) -> FastMap<Index, usize> {
     indexes.iter().enumerate().map(|(row, &index)| (index, row)).collect()
 }
 
-/// Whether one or more of `inputs` are available; appends those that are to `used`.
+/// True if one or more of `inputs` are available; appends the available ones to `used`.
 pub(crate) fn any_available(
     mut inputs: impl Iterator<Item = Index>,
     available: Available<'_>,
@@ -83,7 +83,7 @@ impl Ranges {
     pub fn count(&self) -> usize {
         self.table.len() / 2
     }
-    /// Whether no range goes beyond row `rows`.
+    /// True if no range goes beyond row `rows`.
     pub(crate) fn are_within(&self, rows: usize) -> bool {
         self.table.values().iter().all(|&row| row <= rows as i32)
     }

@@ -1,17 +1,17 @@
 //! Filters over time with as little as half of the multiplications.
 //!
 //! y(i) = Σ_k W_k x_k(i) for the two or three taps k of a TDNN, where x_{k+1}(i) = x_k(i + step): most inputs are read
-//! by several outputs. A *tile* is m outputs, `step` rows one after the other, and the n = m + taps - 1 inputs that they
-//! read. In place of m · taps products n will do (A. Toom, 1963; S. Winograd, "Arithmetic Complexity of Computations",
-//! 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015): a product of polynomials is known from its
-//! values at n - 1 points and its leading coefficient, and a filter is the transpose of such a product. Product j multiplies a sum of
-//! weights and a sum of inputs, and each output is a sum of products:
+//! by several outputs. A *tile* is m outputs, `step` rows one after the other, and the n = m + taps - 1 inputs that
+//! they read. The tile needs n products in place of m · taps (A. Toom, 1963; S. Winograd, "Arithmetic Complexity of
+//! Computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015). A product of
+//! polynomials is known from its values at n - 1 points and its leading coefficient, and a filter is the transpose of
+//! such a product. Product j multiplies a sum of weights and a sum of inputs, and each output is a sum of products:
 //!
 //! m_j = (Σ_k G_jk W_k) (Σ_i B_ji x_i), y_o = Σ_j A_oj m_j.
 //!
-//! The derivatives go through the same tables, transposed. Results differ from those of the obvious products by rounding: for inputs
-//! of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is rounded relative to all inputs
-//! of its tile, also those that it does not read.
+//! The derivatives go through the same tables, transposed. Results differ from those of the obvious products by
+//! rounding: for inputs of like size they are 1.4 to 3.2 times as far from the exact ones as BLAS's. An output is
+//! rounded relative to all inputs of its tile, also those that it does not read.
 
 mod form;
 
@@ -23,16 +23,16 @@ use std::ops::Range;
 /// With fewer tiles, the saving does not make up for the mixing of weights; with fewer columns, not for the sums of rows.
 const LEAST_TILES: usize = 128;
 const LEAST_COLUMNS: usize = 64;
-/// How many rows' product with the weights takes as long as mixing weights once.
+/// Number of rows whose product with the weights takes as long as one mixing of weights.
 const ROWS_OF_A_MIXTURE: usize = 32;
-/// How many multiplications of a product take as long as an element of a sum.
+/// Number of multiplications in a product that take as long as one element of a sum.
 const WORK_OF_A_TERM: usize = 6;
 /// So many tiles are worked on at a time. Scratch memory is for as many always: then there are few sizes, and few pages
 /// that are touched for the first time.
 const MOST_TILES: usize = 256;
 
-/// What is known of an affine component's input: its columns are those of two or three taps side by side, and what tap k + 1
-/// holds in row i, tap k holds in row i + step.
+/// Structure of an affine component's input: its columns are those of two or three taps side by side. Row i of tap k +
+/// 1 equals row i + step of tap k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taps {
     pub count: usize,
@@ -97,8 +97,8 @@ impl Run {
 }
 
 impl Filter {
-    /// The filter of this many taps, of `dim` columns each, for `rows` outputs of `out_dim` columns. None where it does not
-    /// pay, and where there are other than two or three taps.
+    /// Makes the filter of `taps` taps of `dim` columns each, for `rows` outputs of `out_dim` columns. Returns `None`
+    /// if it does not pay, or if the number of taps is not two or three.
     pub fn new(
         backend: &dyn Backend,
         taps: usize,
@@ -120,7 +120,7 @@ impl Filter {
             .filter(|filter| filter.cost(dim, out_dim) < rows * taps * dim * out_dim)
     }
 
-    /// What the filter costs, in multiplications of a product.
+    /// The cost of the filter, in multiplications of a product.
     fn cost(&self, dim: usize, out_dim: usize) -> usize {
         let (form, tiles) = (self.form, self.tiles());
         let terms = |rows: &[Vec<Term>]| rows.iter().map(|row| row.len() + 1).sum::<usize>();
@@ -129,14 +129,14 @@ impl Filter {
         products * dim * out_dim + tiles * sums * WORK_OF_A_TERM
     }
 
-    /// How many rows are multiplied with the weights of one tap; without a filter it is rows · taps.
+    /// Number of rows that are multiplied with the weights of one tap. Without a filter it is rows · taps.
     pub fn products(&self) -> usize {
         let (form, tiles) = (self.form, self.tiles());
         let rest = self.rows - tiles * form.outputs.len();
         tiles * form.products() + rest * form.taps
     }
 
-    /// How many rows `step` tiles fill without gaps.
+    /// Number of rows that `step` tiles fill without gaps.
     fn block(&self) -> usize {
         self.form.outputs.len() * self.step
     }
@@ -199,7 +199,7 @@ impl Filter {
         }
     }
 
-    /// What product `k` of these tiles reads of their inputs.
+    /// Sets `to` to the sum of inputs that product `k` of these tiles reads.
     fn sum_inputs(&self, backend: &dyn Backend, to: ViewMut<'_>, k: usize, runs: Runs, taps: &[View<'_>]) {
         for run in runs {
             let inputs = self.form.inputs[k].iter().map(|&(factor, input)| {

@@ -77,8 +77,8 @@ impl Axis {
     }
 }
 
-/// What is wrong with windows on these axes (x, y, z), if anything: everything is greater than 0 already. `key` gives the
-/// config key of an axis's window.
+/// Describes the fault of windows on these axes (x, y, z), if there is one. All values are known to be greater than 0.
+/// `key` gives the config key of an axis's window.
 fn defect(axes: &[Axis; 3], key: fn(&str) -> String) -> Option<String> {
     for (name, axis) in ["x", "y", "z"].iter().zip(axes) {
         if axis.window > axis.dim {
@@ -119,7 +119,7 @@ fn window_key(axis: &str) -> String {
     format!("filt-{axis}-dim")
 }
 
-/// How the input's tensor is vectorised, fastest axis first; the values are those of files.
+/// Order in which the input's tensor becomes a vector, fastest axis first. The values are those in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Yzx = 0,

@@ -140,7 +140,7 @@ impl GeneralDropout {
         self.specaugment_max_proportion != 0.0
     }
 
-    /// Whether there are no masks, so that the output is the input.
+    /// True if there are no masks, so that the output is the input.
     fn is_identity(&self) -> bool {
         self.test_mode || (self.proportion == 0.0 && !self.masks_bands())
     }
@@ -190,7 +190,7 @@ impl GeneralDropout {
     }
 }
 
-/// Which mask each row (of a block) uses.
+/// The mask of each row (of a block).
 #[derive(Clone, Debug)]
 struct MaskIndexes {
     /// The number of rows of masks as the reference counts them: more than there are if the component has blocks.

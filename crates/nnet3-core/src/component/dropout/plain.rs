@@ -1,5 +1,5 @@
-//! Dropout and DropoutMask components: random zeros in the input, and random masks out of nothing. Neither rescales
-//! what is kept.
+//! Dropout and DropoutMask components: random zeros in the input, and random masks without an input. Neither rescales
+//! the values it keeps.
 
 use crate::component::fields::{self, key};
 use crate::component::parameters::copy_unless_same;
@@ -143,7 +143,7 @@ impl Component for Dropout {
         let backend = context.backend;
         if self.proportion == 0.0 {
             if !self.test_mode {
-                // What others draw does not depend on the proportion here.
+                // Draws a key all the same, so that the draws of other components do not depend on this proportion.
                 context.random.key();
             }
             return backend.copy(output, input);
@@ -220,7 +220,7 @@ impl Component for DropoutMask {
         "DropoutMaskComponent"
     }
 
-    /// There is no input; this is what the reference says.
+    /// There is no input; the reference returns this dimension.
     fn input_dim(&self) -> usize {
         self.output_dim
     }

@@ -1,4 +1,4 @@
-//! `ConstantFunctionComponent` and `ConstantComponent`: an output that depends on nothing, trainable or not. The first
+//! `ConstantFunctionComponent` and `ConstantComponent`: an output that depends on no input, trainable or not. The first
 //! takes an input and ignores it; the second has no input at all.
 
 use crate::component::parameters::*;

@@ -83,8 +83,8 @@ impl Nonlinear {
         Ok(Box::new(Nonlinear::new(function, stats)))
     }
 
-    /// Chooses the units whose average derivative is too small (or too large), if this minibatch repairs any: `terms` says
-    /// which, where the result has a size.
+    /// Chooses the units whose average derivative is too small (or too large), if this minibatch repairs any. If the
+    /// result has a size, `terms` marks those units.
     fn choose_repairs(
         &mut self,
         context: Context<'_>,
@@ -130,7 +130,7 @@ fn add_repairs(
     }
 }
 
-/// What self-repair looked at, and the size of what it adds, if it does.
+/// Number of dimensions that self-repair examined, and the size of the repair term, if it is added.
 struct Repairs {
     processed: f64,
     size: Option<f32>,

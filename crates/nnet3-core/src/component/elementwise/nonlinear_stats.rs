@@ -1,5 +1,5 @@
-//! What Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax share: dimension, self-repair settings and activation
-//! statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
+//! Parts shared by Sigmoid, Tanh, RectifiedLinear, Softmax and LogSoftmax: dimension, self-repair settings and
+//! activation statistics, with their config keys, file form and info text (`NonlinearComponent` of the reference).
 
 use crate::component::fields::{self, key};
 use crate::component::tally::Tally;
@@ -31,7 +31,7 @@ pub const KEYS: &[Key] = &[
     key("self-repair-scale", Kind::Float, "0", "size of the repair term, below 0.1; 0 is none"),
 ];
 
-/// How files and configs say that a threshold is not set.
+/// Value in files and configs of a threshold that is not set.
 const UNSET: f32 = -1000.0;
 
 fn threshold(value: f32) -> Option<f32> {
@@ -232,8 +232,9 @@ impl NonlinearStats {
         }
     }
 
-    /// Whether [`NonlinearStats::store_backprop`] adds something this time. Then the rows have been counted, and are to be
-    /// given to [`NonlinearStats::add_backprop`], all at once or part by part.
+    /// Decides if [`NonlinearStats::store_backprop`] adds to the statistics this time. If it returns true, it has
+    /// counted the rows, and the caller must pass them all to [`NonlinearStats::add_backprop`], in one or several
+    /// parts.
     pub(crate) fn begin_backprop(&mut self, context: Context<'_>, rows: usize) -> bool {
         if context.random.int(0, 3) == 0 && !self.oderiv_count.is_zero() {
             return false;
@@ -250,7 +251,7 @@ impl NonlinearStats {
         context.backend.accumulate(&mut self.oderiv_sumsq, 0, out_deriv, ColumnTerm::Square);
     }
 
-    /// Counts `processed` dimensions that self-repair looked at, of which it changed those whose `terms` are ±1 and not 0.
+    /// Counts `processed` dimensions as examined by self-repair, and those with nonzero `terms` (±1) as repaired.
     pub(crate) fn count_repair(&mut self, context: Context<'_>, processed: f64, terms: Option<View<'_>>) {
         self.dims_processed.increase(processed);
         if let Some(terms) = terms {
@@ -258,7 +259,7 @@ impl NonlinearStats {
         }
     }
 
-    /// Whether this minibatch's derivatives are repaired: one in two is, once there are statistics.
+    /// True if this minibatch's derivatives are repaired: one in two is, as soon as there are statistics.
     pub(crate) fn repairs_now(&self, context: Context<'_>) -> bool {
         self.can_repair() && context.random.uniform() <= REPAIR_PROBABILITY
     }
@@ -267,8 +268,9 @@ impl NonlinearStats {
         self.self_repair_scale != 0.0 && !self.count.is_zero() && self.deriv_sum.len() == self.dim
     }
 
-    /// Sets `terms` to +1 where the average derivative of a column of a block, over rows and blocks, is too small, to -1 where
-    /// it is too large, else to 0. With blocks of another size than `terms` each column is one of its own.
+    /// Compares average derivatives with the thresholds. Sets `terms` to +1 for columns of a block with a too small
+    /// average (over rows and blocks), to -1 for too large ones, else to 0. If the block size is not that of `terms`,
+    /// each column counts by itself.
     pub(crate) fn compare_derivatives(&mut self, context: Context<'_>, terms: ViewMut<'_>, band: Band) {
         let blocks = self.dim / terms.cols();
         let count = match self.count.known() {
@@ -300,7 +302,7 @@ impl NonlinearStats {
         self.counts_mut().into_iter().for_each(|count| count.scale_by(backend, factor));
     }
 
-    /// As [`NonlinearStats::add`] with an alpha that the device knows; 0 adds nothing.
+    /// As [`NonlinearStats::add`], with an alpha that lies on the device. An alpha of 0 adds zero.
     pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &NonlinearStats) {
         let sums = self.sums_mut().into_iter().zip(other.sums());
         sums.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));

@@ -252,7 +252,7 @@ impl Permute {
         }
     }
 
-    /// Accepts the older binary form, a vector of floats whose last element is unreliable.
+    /// Accepts the older binary form, a vector of floats with an unreliable last element.
     fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
         r.expect_token("<ColumnMap>")?;
         let map = if r.binary() && r.peek_byte()? == Some(b'F') {

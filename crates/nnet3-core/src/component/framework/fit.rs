@@ -5,10 +5,10 @@ use crate::component::PrecomputedIndexes;
 use crate::component::row_ranges::Ranges;
 use std::any::Any;
 
-/// What is wrong, in words.
+/// Result of a check of fit; the error is a sentence.
 pub(crate) type Fit<T = ()> = std::result::Result<T, String>;
 
-/// The component's own precomputed indexes, if that is what they are.
+/// Returns the component's own precomputed indexes. An error if they are missing or of another type.
 pub fn own<T: PrecomputedIndexes>(indexes: Option<&dyn PrecomputedIndexes>) -> Fit<&T> {
     let indexes = indexes.ok_or("the component needs precomputed indexes")?;
     let own = (indexes as &dyn Any).downcast_ref();

@@ -1,7 +1,7 @@
 //! The interface by which backprop reports the gradients of parameters.
 //!
-//! A component knows what the gradients of its parameters are made of. It knows no learning rate, no rule that turns
-//! a gradient into a change, and no thread: all that is behind [`GradientSink`].
+//! A component reports the factors of its parameters' gradients to a [`GradientSink`]. Learning rates, update rules and
+//! threads are behind that interface.
 
 use crate::component::convolution_plan::Plan;
 use crate::component::winograd::{Filter, Taps};
@@ -10,19 +10,19 @@ use nnet3_matrix::sparse::{SparseProducts, SparseRows};
 use nnet3_matrix::{Accumulator, Transpose::No, Transpose::Yes, View, ViewMut};
 use std::ops::Range;
 
-/// The gradient of a linear part is a sum of products of output derivatives with what they were made of; that of a bias is
-/// the sum of the output derivatives.
+/// Factors of a gradient. The gradient of a linear part is a sum of products of output derivatives with inputs. The
+/// gradient of a bias is the sum of the output derivatives.
 #[derive(Clone, Copy)]
 pub enum Products<'a> {
     Rows(RowProducts<'a>),
-    /// The gradient is block-diagonal: the input and the derivative are N × (blocks · something), each block of
-    /// columns of the one meets that of the other, and their product is a block of rows of the linear part.
+    /// The gradient is block-diagonal. The input and the derivative are N × (blocks · block size). Column block b of
+    /// the input times column block b of the derivative gives row block b of the linear part.
     Blocks {
         count: usize,
         input: View<'a>,
         deriv: View<'a>,
     },
-    /// The input is what the plan of a convolution gathers.
+    /// The plan of a convolution gathers the input.
     Patches {
         plan: &'a Plan,
         input: View<'a>,
@@ -41,7 +41,7 @@ pub struct RowProducts<'a> {
     pub first: &'a [usize],
     /// The distance from a row to the next.
     pub stride: usize,
-    /// What is known of the columns of an input with one block.
+    /// The structure of the columns of an input with one block, if known.
     pub taps: Option<Taps>,
 }
 
@@ -49,7 +49,7 @@ pub struct RowProducts<'a> {
 #[derive(Clone)]
 pub struct Piece<'a> {
     pub x: PieceRows<'a>,
-    /// Which columns of X these are.
+    /// The range of columns of X.
     pub columns: Range<usize>,
 }
 
@@ -178,7 +178,8 @@ impl<'a> RowProducts<'a> {
         steps.reduce(|step, next| if step == next { step } else { None })?
     }
 
-    /// The way to the gradient of `linear` with fewer multiplications, where there is one that pays, and what it reads.
+    /// Returns the filter that computes the gradient of `linear` with fewer multiplications, and its inputs. `None` if
+    /// there is no filter that pays.
     pub fn filter(&self, context: Context<'_>, linear: View<'_>) -> Option<(Filter, [View<'a>; 3])> {
         if let Some(taps) = self.taps {
             let filter = taps.filter(context.backend, self.deriv.rows(), linear)?;
@@ -253,12 +254,12 @@ pub enum Rows<'a> {
     Scratch(ViewMut<'a>),
 }
 
-/// Who is told of gradients of the parameters of `target`, which collects their changes. Components call the methods of
+/// Receives the gradients of the parameters of `target`, which collects their changes. Components call the methods of
 /// [`Update`].
 pub trait GradientSink {
     /// Tells of the parameters `linear` and `bias`, if there is one.
     fn products(&mut self, context: Context<'_>, target: &mut dyn Component, products: &Products<'_>);
-    /// Tells of rows whose sum is the gradient of the parameter `name`.
+    /// Receives rows, the sum of which is the gradient of the parameter `name`.
     fn rows(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, rows: Rows<'_>);
     /// Tells of the parameter of this name: its gradient, which may be overwritten.
     fn dense(&mut self, context: Context<'_>, target: &mut dyn Component, name: &str, gradient: ViewMut<'_>);
@@ -266,9 +267,9 @@ pub trait GradientSink {
     fn part(&mut self, i: usize) -> &mut dyn GradientSink;
 }
 
-/// Who receives what a backprop has beside the derivative of the input: gradients of parameters, and statistics.
+/// The receiver of a backprop's results beside the derivative of the input: gradients of parameters, and statistics.
 pub enum Update<'a> {
-    /// Nobody receives anything.
+    /// No receiver.
     None,
     /// The component itself receives statistics; nobody receives gradients.
     Own,
@@ -298,7 +299,7 @@ impl<'a> Update<'a> {
         matches!(self, Update::None)
     }
 
-    /// Whether somebody wants gradients.
+    /// True if the receiver takes gradients.
     pub(crate) fn wants_gradients(&self) -> bool {
         matches!(self, Update::Other { .. })
     }

@@ -1,4 +1,4 @@
-//! What all components share: the registry of types, config keys and files, parameters by name, gradients.
+//! Parts shared by all components: the registry of types, config keys and files, parameters by name, gradients.
 
 pub mod fields;
 pub mod fit;

@@ -18,23 +18,23 @@ pub struct Parameter<M> {
 }
 
 impl<M> Parameter<M> {
-    /// The same parameter as seen from the composite component whose part `i` has it.
+    /// Returns the same parameter with the name that it has in a composite component, as part `i`.
     pub(in crate::component) fn of_part(self, i: usize) -> Parameter<M> {
         Parameter { name: Cow::Owned(format!("{}.{}", i + 1, self.name)), value: self.value }
     }
 }
 
-/// What a parameter of this name is: `2.linear` of a composite component is `linear`.
+/// Returns the last part of a parameter's name: for `2.linear` of a composite component, `linear`.
 pub fn kind_of_parameter(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether a line with `part=…` is about a parameter of this name.
+/// True if a line with `part=…` applies to a parameter of this name.
 pub fn is_parameter(name: &str, part: &str) -> bool {
     part == "all" || part == name || part == kind_of_parameter(name)
 }
 
-/// Most components have at most two; then listing them allocates nothing.
+/// Parameters of one component. Most components have at most two; listing those allocates no memory.
 pub type Parameters<'a> = SmallVec<[Parameter<&'a Matrix>; 2]>;
 pub type ParametersMut<'a> = SmallVec<[Parameter<&'a mut Matrix>; 2]>;
 
@@ -57,7 +57,7 @@ pub(in crate::component) fn same_parameters<M>(
     })
 }
 
-/// What is done with parameters and statistics together.
+/// Operations on parameters and statistics together.
 impl dyn Component {
     /// Parameters and statistics times `factor`; 0 gives exact zeros.
     pub fn scale(&mut self, factor: f32) {
@@ -84,7 +84,7 @@ impl dyn Component {
         self.scale_stats_by(backend, factor);
     }
 
-    /// As `add` with an alpha that the device knows, and nobody waits for; 0 adds nothing.
+    /// As `add`, with an alpha that lies on the device; the host does not wait for it. An alpha of 0 adds zero.
     pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &dyn Component) {
         let pairs = same_parameters(self.parameters_mut(), other.parameters());
         pairs.for_each(|(own, other)| own.add_by(alpha, other));
@@ -128,7 +128,7 @@ impl dyn Component {
         (self as &mut dyn Any).downcast_mut()
     }
 
-    /// Whether this component is a `T`.
+    /// True if this component is a `T`.
     pub fn is<T: Component>(&self) -> bool {
         (self as &dyn Any).is::<T>()
     }

@@ -1,4 +1,4 @@
-//! What components with a few parameter matrices share: their config keys, file form and plain functions.
+//! Parts shared by components with a few parameter matrices: their config keys, file form and plain functions.
 
 use crate::component::affine::Weights;
 use crate::component::updatable::UpdatableSettings;
@@ -177,9 +177,9 @@ pub fn affine(context: Context<'_>, output: ViewMut<'_>, input: View<'_>, linear
     Weights::Plain(linear).multiply(context.backend, output, Start::Row(bias), std::iter::once(input));
 }
 
-/// The rows of a product with `cols` columns that is written over something or several times, in blocks that stay in a
-/// cache meanwhile; one block where there is no such cache, or where the sums, of `terms` each, take so long that memory
-/// does not count.
+/// Splits the rows of a product with `cols` columns into blocks that fit the cache, for products that are written over
+/// or several times. Returns one block if the device has no cache, or if each sum is so long (`terms`) that memory is
+/// not the bottleneck.
 pub(crate) fn row_blocks(
     backend: &dyn Backend,
     rows: usize,

@@ -5,7 +5,7 @@ use crate::config::ConfigLine;
 use crate::error::Result;
 use kaldi_io::reader::KaldiReader;
 
-/// How one estimate of the Fisher matrix is formed: what components have in their files.
+/// Settings of one estimate of the Fisher matrix, as components have them in their files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NaturalGradientSettings {
     pub rank: usize,
@@ -39,7 +39,7 @@ impl NaturalGradientSettings {
         NaturalGradientSettings::new(rank, update_period, 2000.0, 4.0)
     }
 
-    /// What makes these settings unusable, if anything.
+    /// Describes the defect of these settings, if there is one.
     pub(crate) fn defect(&self) -> Option<String> {
         let positive =
             |name: &str, ok: bool, value: f64| (!ok).then(|| format!("{name} {value} is out of range"));
@@ -60,17 +60,18 @@ impl NaturalGradientSettings {
     }
 }
 
-/// What natural gradient a component asks for.
+/// The kind of natural gradient that a component asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Preconditioning {
     /// Gradients are plain.
     None,
     /// Inputs and output derivatives of a linear part are both preconditioned.
     BothSides(Preconditioners),
-    /// The rows whose sum a gradient is, or the gradient's rows, are preconditioned, by an estimate for each parameter.
+    /// One-sided: preconditions the rows that add up to a gradient, or the gradient's own rows, with an estimate for
+    /// each parameter.
     Rows {
         settings: NaturalGradientSettings,
-        /// Whether the estimate stays as it is where training asks for that.
+        /// True if the estimate obeys a freeze by the training.
         freezes: bool,
     },
 }

@@ -7,7 +7,7 @@ use crate::random::Random;
 use kaldi_io::reader::KaldiReader;
 use std::sync::Arc;
 
-/// How a value of a config key is written.
+/// Value type of a config key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Int,
@@ -45,7 +45,7 @@ pub struct ComponentType {
     pub read: fn(&mut KaldiReader) -> Result<Box<dyn Component>>,
 }
 
-/// The name in files and the reader of what a component precomputes; each family exports its own as `PRECOMPUTED`.
+/// Name in files and reader of one type of precomputed indexes. Each family exports its own as `PRECOMPUTED`.
 pub(crate) type PrecomputedReader =
     (&'static str, fn(&mut KaldiReader) -> Result<Box<dyn PrecomputedIndexes>>);
 
@@ -88,7 +88,7 @@ pub fn find(name: &str) -> Option<&'static ComponentType> {
     types().find(|t| t.name == name)
 }
 
-/// Makes the component of a config line whose `name` and `type` keys have been consumed.
+/// Makes a component from a config line; the caller has consumed its keys `name` and `type`.
 pub fn from_config(type_name: &str, line: &mut ConfigLine, random: &Random) -> Result<Box<dyn Component>> {
     let Some(component_type) = find(type_name) else {
         return Err(line.error(unknown_type(type_name)));
@@ -117,7 +117,7 @@ pub fn read(r: &mut KaldiReader) -> Result<Box<dyn Component>> {
     }
 }
 
-/// Reads what a component precomputed, from its opening token on; for stored computations.
+/// Reads precomputed indexes, from their opening token on. Stored computations contain them.
 pub fn read_precomputed(r: &mut KaldiReader) -> Result<Arc<dyn PrecomputedIndexes>> {
     const READERS: &[&[PrecomputedReader]] = &[
         crate::component::attention::PRECOMPUTED,

@@ -27,7 +27,7 @@ impl Tally {
         (!self.is_there).then_some(self.here)
     }
 
-    /// Whether the count is 0 for sure. A part on the device may be 0 too, if a factor was.
+    /// True if the count is certainly 0. False may be wrong: a part on the device may have been multiplied by 0.
     pub fn is_zero(&self) -> bool {
         self.known() == Some(0.0)
     }
@@ -79,7 +79,7 @@ impl Tally {
         self.add_times(backend, here, factor);
     }
 
-    /// As [`Tally::add`] with an alpha that the device knows; 0 adds nothing.
+    /// As [`Tally::add`], with an alpha that lies on the device. An alpha of 0 adds zero.
     pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &Tally) {
         if let Some(alpha) = backend.value_at_once(alpha) {
             return self.add(alpha.into(), other);
@@ -110,7 +110,7 @@ mod tests {
     use crate::component::{Component, Properties, Update, registry};
     use nnet3_matrix::{Factor, Matrix};
 
-    /// What a component is after a forward and a backward pass that stored statistics.
+    /// Returns a component after a forward and a backward pass that stored statistics.
     fn used(harness: &Harness, config: &str) -> Option<Box<dyn Component>> {
         let mut component = component(config);
         if !component.properties().contains(Properties::SIMPLE) {

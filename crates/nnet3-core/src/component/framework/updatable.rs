@@ -1,4 +1,4 @@
-//! What all components with parameters share: rates, limits, and the prefix of their file form and info text.
+//! Parts shared by all components with parameters: rates, limits, and the prefix of their file form and info text.
 
 use crate::component::named::{Parameter, same_parameters};
 use crate::component::preconditioners::Preconditioning;

@@ -280,7 +280,7 @@ impl Component for BatchNorm {
         }
     }
 
-    /// Does nothing in test mode: there the statistics are the transform.
+    /// Has no effect in test mode: there the statistics are the transform.
     fn zero_stats(&mut self) {
         if !self.test_mode {
             self.scale_stats(0.0);

@@ -33,7 +33,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
     read: Normalize::read,
 }];
 
-/// Smallest squared norm, relative to that of the output: 2^-66, whose root a float holds exactly.
+/// Smallest squared norm, relative to the target of the output: 2^-66, a number with an exact root in a float.
 const FLOOR: f32 = 1.0 / (1u128 << 66) as f32;
 
 #[derive(Clone, Debug)]

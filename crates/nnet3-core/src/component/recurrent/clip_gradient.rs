@@ -53,7 +53,7 @@ struct ClipGradient {
     /// `count` does not have. Both are integers in files; a device adds and scales without rounding.
     totals: Accumulator,
     count: i32,
-    /// Whether a device has changed the totals by a factor of its own, so that the host knows only `count` of the rows.
+    /// True if a device has changed the totals by a factor of its own, so that the host knows only `count` of the rows.
     counts_there: bool,
     /// In how many of `num_backpropped` backward passes there was self-repair.
     repaired: Accumulator,
@@ -133,7 +133,7 @@ impl ClipGradient {
         (self.count, self.counts_there) = (count, false);
     }
 
-    /// How many rows were clipped, and how many there were, as files have them. Waits for the device.
+    /// Returns the number of clipped rows and of all rows, as in files. Waits for the device.
     fn totals(&self) -> (i32, i32) {
         let totals = self.totals.values();
         (totals[CLIPPED] as i32, self.count.saturating_add(totals[COUNT] as i32))
@@ -233,7 +233,7 @@ impl ClipGradient {
         add_row_norms(context, sizes, EXCESS, excess.as_view(), columns);
         let factor = factor.view_mut();
         let by = |times| Factor { times, element: factor.as_view() };
-        // Nothing of it where the proportion of clipped rows is small enough.
+        // The repair is zero if the proportion of clipped rows is small enough.
         backend.multiply(proportion, repairs.element);
         let pull = Factor { times: self.repair_scale, element: proportion.as_view() };
         backend.ratio_of_sums(factor, pull, sizes, BEFORE, EXCESS, 0.0);

@@ -1,7 +1,7 @@
 //! `GruNonlinearityComponent` and `OutputGruNonlinearityComponent`: the nonlinear part of gated recurrent units (Cho et
 //! al., 2014; with projection and with an output gate as in Kaldi).
 //!
-//! Both form h = tanh(…) and the cell c = (1 - z) ⊙ h + z ⊙ c_prev, and differ in what reaches the tanh.
+//! Both form h = tanh(…) and the cell c = (1 - z) ⊙ h + z ⊙ c_prev, and differ in the input of the tanh.
 
 use crate::component::fields::{self, key};
 use crate::component::parameters::{get_stddev, normal_matrix, stddev_key};
@@ -95,7 +95,7 @@ fn set_cell(context: Context<'_>, c: ViewMut<'_>, z: View<'_>, h: View<'_>, c_pr
     context.backend.add_product(c, 1.0, z, c_prev);
 }
 
-/// Sets `deriv` to the derivative with respect to what the tanh sees, from `out_deriv` (those of h and c).
+/// Sets `deriv` to the derivative with respect to the input of the tanh, from `out_deriv` (the derivatives of h and c).
 fn tanh_input_deriv(context: Context<'_>, deriv: ViewMut<'_>, z: View<'_>, h: View<'_>, out_deriv: View<'_>) {
     let (dh, dc) = halves(|columns| out_deriv.col_range(columns), deriv.cols());
     context.backend.copy(deriv, dh);

@@ -427,7 +427,8 @@ mod tests {
             (0..5).for_each(|k| (values[k] += v[k], derivs[k] += d[k]).0);
             (0..2).for_each(|k| assert!((out[k] - y[k] as f64).abs() < 1e-5));
         }
-        // No rows so far: everything is below its threshold. With the statistics of the first call nothing is.
+        // Without rows so far, all averages are below their thresholds. With the statistics of the first call, none
+        // are.
         let first = harness.backward(&mut *new, None, &input, &forward, &deriv, Update::Own);
         let lstm = downcast::<LstmNonlinearity>(&*new);
         assert_eq!(*lstm.totals.values(), [8.0; 6]);
@@ -448,7 +449,7 @@ mod tests {
         let second = harness.backward(&mut *plain, None, &input, &forward, &deriv, Update::None);
         let (first, second) = (first.to_vec(), second.to_vec());
         for ((a, b), x) in first.chunks(8).zip(second.chunks(8)).zip(input.to_vec().chunks(8)) {
-            // The o part sees only its own repair term; g also those of what follows it.
+            // The o part has only its own repair term; g also has those of the parts after it.
             let (v, ..) = values_and_derivs(x, &downcast::<LstmNonlinearity>(&*plain).params.to_vec());
             let expected = -0.1 * (2.0 * v[3] - 1.0);
             assert!(((a[3] - b[3]) as f64 - expected).abs() < 1e-5, "{} {expected}", a[3] - b[3]);

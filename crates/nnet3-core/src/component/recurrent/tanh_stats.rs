@@ -155,7 +155,7 @@ impl TanhStats {
         self.all_mut().into_iter().for_each(|sums| backend.scale_sums_by(sums, factor));
     }
 
-    /// As [`TanhStats::add`] with an alpha that the device knows; 0 adds nothing.
+    /// As [`TanhStats::add`], with an alpha that lies on the device. An alpha of 0 adds zero.
     pub fn add_by(&mut self, backend: &dyn Backend, alpha: Factor<'_>, other: &TanhStats) {
         let pairs = self.all_mut().into_iter().zip(other.all());
         pairs.for_each(|(sums, more)| backend.add_sums_by(sums, alpha, more));

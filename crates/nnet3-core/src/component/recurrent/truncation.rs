@@ -44,7 +44,7 @@ pub const TYPES: &[ComponentType] = &[ComponentType {
 pub(crate) const PRECOMPUTED: &[PrecomputedReader] =
     &[("BackpropTruncationComponentPrecomputedIndexes", Zeroing::read)];
 
-/// What a threshold of 0 means.
+/// The value that replaces a threshold of 0.
 const NO_LIMIT: f32 = 1e10;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ struct Truncation {
 
 #[derive(Clone, Debug)]
 struct Stats {
-    /// How many rows were clipped, and how many (of `boundaries`) were zeroed.
+    /// Numbers of clipped rows and of zeroed rows (of `boundaries`).
     changed: Accumulator,
     /// The number of all rows.
     count: Tally,
@@ -211,8 +211,8 @@ impl Component for Truncation {
         Ok(())
     }
 
-    /// A row is at a boundary if a multiple of the interval lies between it and the frame that it depends on; n shifts
-    /// the boundaries, so that they are not the same in all sequences.
+    /// Marks boundaries: a row is at one if a multiple of the interval lies between it and the frame that it depends
+    /// on. The sequence number n shifts the boundaries, so that they differ between sequences.
     fn precompute_indexes(
         &self,
         _inputs: &[Index],

@@ -145,13 +145,13 @@ impl Extraction {
 }
 
 impl Groups {
-    /// Whether each of `inputs` output rows belongs to the one input row with its number.
+    /// True if output row i belongs to input row i alone, for each of `inputs` rows.
     pub(in crate::component) fn one_by_one(&self, inputs: usize) -> bool {
         let mut ranges = self.forward.table().values().chunks(2).zip(0..);
         self.forward.count() == inputs && ranges.all(|(range, i)| range == [i, i + 1])
     }
 
-    /// How many input rows each output row belongs to.
+    /// Number of input rows of each output row.
     pub(in crate::component) fn counts(&self) -> &[f32] {
         &self.counts
     }

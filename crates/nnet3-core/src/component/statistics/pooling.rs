@@ -111,7 +111,7 @@ impl Pooling {
         }
     }
 
-    /// What is wrong with the settings, if anything.
+    /// Describes the fault of the settings, if there is one.
     fn wrong(&self) -> Option<String> {
         let (left, right, period) = (self.left_context, self.right_context, self.input_period);
         if left < 0 || right < 0 || (left, right) == (0, 0) {
@@ -486,7 +486,7 @@ mod tests {
         }
     }
 
-    /// Writes and reads the indexes, and returns what was read.
+    /// Writes the indexes and reads them back.
     fn stored(indexes: &dyn PrecomputedIndexes) -> Box<dyn PrecomputedIndexes> {
         let mut w = KaldiWriter::in_memory(true);
         indexes.write(&mut w).unwrap();

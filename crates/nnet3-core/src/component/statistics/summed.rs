@@ -15,8 +15,8 @@ use std::any::Any;
 /// If windows have at least this many frames on average, a call for each window is worth it.
 const SHORTEST: usize = 8;
 
-/// Whether these are an extraction with one frame a row, of `frames` frames, and a pooling of what it extracts in windows
-/// one after the other, so that the matrix between the two can be summed.
+/// True if these are an extraction with one frame a row, of `frames` frames, and a pooling of its output in consecutive
+/// windows. Then the matrix between the two can be summed.
 pub(crate) fn can_sum(
     extraction: (&dyn Component, Option<&dyn PrecomputedIndexes>),
     pooling: (&dyn Component, Option<&dyn PrecomputedIndexes>),
@@ -32,12 +32,12 @@ pub(crate) fn can_sum(
         && follow_each_other(&windows.forward, frames)
 }
 
-/// Whether this is a pooling. Backward it looks at the counts (column 0) of its input only.
+/// True if this is a pooling. Its backprop reads only the counts (column 0) of its input.
 pub(crate) fn is_pooling(component: &dyn Component) -> bool {
     component.is::<Pooling>()
 }
 
-/// Whether each of `frames` is in exactly one window.
+/// True if each of `frames` is in exactly one window.
 fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
     let mut end = 0;
     windows
@@ -46,7 +46,7 @@ fn follow_each_other(windows: &Ranges, frames: usize) -> bool {
         && end == frames
 }
 
-/// Does what [`Component::propagate_setting`] does, for an extraction or a pooling of which [`can_sum`] is true, with the
+/// Does the work of [`Component::propagate_setting`] for an extraction or a pooling that passed [`can_sum`], with the
 /// pooling's indexes.
 pub fn propagate(
     component: &dyn Component,
@@ -67,7 +67,7 @@ pub fn propagate(
     }
 }
 
-/// Does what a [`Component::backprop`] does that sets its input derivative.
+/// Does the work of a [`Component::backprop`] that sets its input derivative.
 pub fn backprop(
     component: &dyn Component,
     context: Context<'_>,

@@ -84,7 +84,7 @@ pub fn run(
     }
 }
 
-/// Writes and reads the indexes in both modes, and returns what was read.
+/// Writes the indexes and reads them back, in text and binary mode.
 fn stored(indexes: &dyn PrecomputedIndexes, read: ReadPrecomputed) -> Box<dyn PrecomputedIndexes> {
     let through = |indexes: &dyn PrecomputedIndexes, binary: bool| {
         let mut w = KaldiWriter::in_memory(binary);

@@ -1,11 +1,11 @@
-//! Checks that operations do what the commands do.
+//! Checks that operations give the same results as the commands.
 //!
-//! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only. A component
-//! that treats its rows one by one makes the symbols of a row from its input's row; other components make them from
-//! the whole input. An affine function is a sum over columns, which can be formed in parts. Additions commute, since
-//! their order shows in roundings only. What is read must have been written, by a matrix that has memory at that
-//! time. What the user gets, what components store, and what changes their parameters must be the same symbols as by
-//! the commands, in the same order.
+//! Both lists run on symbols instead of numbers ([`symbols`]), through the components' structure only. A component that
+//! treats its rows one by one makes the symbols of a row from its input's row; other components make them from the
+//! whole input. An affine function is a sum over columns, which can be formed in parts. Additions commute, since their
+//! order shows in roundings only. Every element must be written before it is read, and its matrix must have memory at
+//! that time. The results for the user, the statistics of components and the factors of their changes must be the same
+//! symbols as by the commands, in the same order.
 
 mod symbols;
 #[cfg(test)]
@@ -28,7 +28,7 @@ type Done = Result<(), String>;
 /// Sums over windows look like no other symbols.
 const SUMMED: Symbol = 0x5ca1_ab1e_0ddb_a115;
 
-/// An error says what is wrong with `lowered`, for `computation`, which the checker of computations accepts.
+/// Checks `lowered` for `computation`, which the checker of computations accepts. An error describes the fault.
 pub fn check(nnet: &Nnet, computation: &Computation, lowered: &Lowered) -> Done {
     let extended = lowered.extended(computation);
     let expected = Run::of(nnet, &extended, &Lowered::literal(computation))
@@ -55,7 +55,7 @@ struct Run<'a> {
     memos: FastMap<MemoId, Symbol>,
     /// The component and a symbol for each row, by the number of the common share.
     shares: FastMap<usize, (ComponentId, Vec<Symbol>)>,
-    /// How often chance has been asked.
+    /// Number of random draws.
     draws: u64,
     accepted: usize,
     /// The symbols that the user gets.
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         self.fill(&cells, |i, start| mix(seed, mix(i as u64, start as u64)))
     }
 
-    /// Sets all cells to what `symbol` says of row and first column.
+    /// Sets every cell to `symbol(row, first column)`.
     fn fill(&mut self, cells: &Cells, symbol: impl Fn(usize, usize) -> Symbol) -> Done {
         for i in 0..cells.rows {
             for (k, &start) in cells.starts.iter().enumerate() {
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
 
     // ---- rows ------------------------------------------------------------------------------------------------------
 
-    /// What sets, copies to or adds to rows, for those rows of the destination's matrix only.
+    /// Runs a set, copy or addition for these rows of the destination's matrix only.
     fn rows(&mut self, op: &Op, rows: Range<usize>) -> Done {
         let (Op::Set { dest, .. } | Op::Copy { dest, .. } | Op::Add { dest, .. }) = *op else {
             return Err(format!("{op:?} cannot go by rows"));
@@ -431,7 +431,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether each tap holds in row i what the tap before it holds in row i + step.
+    /// Checks that row i of each tap equals row i + step of the tap before.
     fn check_taps(&self, taps: Taps, in_value: SubmatrixId) -> Done {
         let cells = self.memory.cells(in_value);
         let pieces = cells.starts.len() / taps.count;
@@ -447,7 +447,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What may be added to the derivatives of taps, since only sums over the taps matter that hold the same row.
+/// Free terms in the derivatives of taps. Only the sums over taps that hold the same row matter.
 struct Free {
     taps: Taps,
     rows: usize,

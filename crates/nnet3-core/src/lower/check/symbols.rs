@@ -18,14 +18,14 @@ pub fn mix(a: u64, b: u64) -> Symbol {
     x ^ (x >> 31)
 }
 
-/// What multiplying by `alpha` is.
+/// Returns the symbol for a multiplication by `alpha`.
 pub fn factor(alpha: f32) -> Symbol {
     if alpha == 1.0 { 1 } else { mix(u64::from(alpha.to_bits()), 1) | 1 }
 }
 
 /// One storage: that of a matrix, or of several that hand it on by swaps.
 struct Storage {
-    /// Where pieces of columns begin, and at the end the number of columns.
+    /// First columns of the pieces, and at the end the number of columns.
     cuts: Vec<usize>,
     /// The symbols by row, then by piece; `None` where nobody has written.
     symbols: Vec<Option<Symbol>>,

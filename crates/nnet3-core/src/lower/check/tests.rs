@@ -40,7 +40,7 @@ const POOLED: &str = "
     component-node name=b component=b input=Round(p, 20)
     output-node name=output input=b";
 
-/// A first step of a recurrence has nothing before it: it adds products with zeros.
+/// The first step of a recurrence has no predecessor, so it adds products with zeros.
 fn may_add_zeros(op: &Op) -> bool {
     matches!(op, Op::Affine(Affine { adds: true, .. }))
 }
@@ -68,7 +68,7 @@ fn operations_that_are_missing_are_found() {
     assert!(zeroings > 0);
 }
 
-/// Changes one operation in one way; false where there is nothing to change.
+/// Changes one operation in one way. Returns false if it has no such operation.
 type Fault = fn(&mut Op) -> bool;
 
 const FAULTS: [(&str, Fault); 8] = [
@@ -154,7 +154,7 @@ fn faults_are_found() {
     }
 }
 
-/// What only sums of derivatives allow is not allowed where the derivatives themselves are read.
+/// A shortcut that is valid for sums of derivatives is invalid if a command reads the derivatives themselves.
 #[test]
 fn derivatives_of_taps_matter_only_in_sums() {
     let elsewhere =

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use kaldi_io::text::format_g;
 use nnet3_matrix::{Matrix, Transpose::No};
 
-/// What takes the place of a pair.
+/// The replacement of a pair.
 pub(super) enum Merged {
     /// The second does the work of both as it is.
     Second,
@@ -65,7 +65,7 @@ fn is_affine_like(component: &dyn Component) -> bool {
         || as_type::<Tdnn>(component).is_some()
 }
 
-/// In test mode dropout multiplies by one number, and general dropout does nothing.
+/// In test mode dropout multiplies by one number, and general dropout is the identity.
 fn dropout_then_linear(first: &dyn Component, second: &dyn Component, name: &str) -> Option<Merged> {
     let factor = match as_type::<Dropout>(first) {
         Some(dropout) => 1.0 - dropout.proportion(),

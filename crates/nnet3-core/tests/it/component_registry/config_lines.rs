@@ -29,7 +29,7 @@ const ALTERNATIVES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The pairs of a config line, without looking at what they mean.
+/// Splits a config line into pairs without interpreting them.
 fn pairs(keys: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = keys.trim();
@@ -105,7 +105,7 @@ fn literal_default(t: &ComponentType, key: &Key) -> Option<String> {
     if is_value { Some(key.default.to_string()) } else { other }
 }
 
-/// Values of the right kind, one of which should fit.
+/// Values of the right kind; one of them should fit.
 fn plausible(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Int => &["1", "2", "3", "4", "0", "-1"],
@@ -239,7 +239,7 @@ const DOUBTFUL: [&str; 22] = [
     "\u{e4}\u{20ac}",
 ];
 
-/// What a component that was built must be able to do.
+/// Uses a new component in every way that must work.
 fn use_it(component: &dyn Component) {
     for binary in [true, false] {
         written(component, binary);
@@ -273,7 +273,7 @@ fn wrong_values(t: &'static ComponentType) -> Findings {
             });
             match result {
                 None => {}
-                // What is wrong with a huge value may be a size that follows from several keys.
+                // The fault of a huge value may be a size that several keys determine.
                 Some(Err(e)) if value.len() > 9 && e.to_string().contains("too many") => {}
                 // And in a composite, the number of parts may be more than there are.
                 Some(Err(e)) if e.to_string().contains("' is missing") => {}

@@ -30,7 +30,7 @@ fn specimens(t: &ComponentType) -> Vec<Box<dyn Component>> {
     vec![plain, used]
 }
 
-/// What a component is run on.
+/// The input and output rows of a component's run.
 struct Rows {
     inputs: usize,
     outputs: usize,
@@ -126,7 +126,7 @@ fn check_read_back(component: &dyn Component, binary: bool, exact: bool) {
     }
 }
 
-/// Whether both have the same words, up to the last digits of numbers.
+/// True if both have the same words, up to the last digits of numbers.
 fn nearly_same(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
     let pairs: Vec<(&str, &str)> = a.split_whitespace().zip(b.split_whitespace()).collect();
@@ -169,7 +169,7 @@ fn refused(findings: &mut Findings, name: &str, bytes: &[u8], binary: bool) {
     }
 }
 
-/// Whatever a file holds: an error or a component that works.
+/// A damaged file must give an error or a component that works.
 #[test]
 fn damaged_files() {
     let mut findings = Findings::default();

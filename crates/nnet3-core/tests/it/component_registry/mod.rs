@@ -1,5 +1,5 @@
-//! What every type of the registry must do, whatever it computes: the list of types, config lines (`config_lines`), files
-//! good and bad (`files`), operations on parameters (below).
+//! Tests for every type of the registry: the list of types, config lines (`config_lines`), files good and bad
+//! (`files`), operations on parameters (below).
 
 mod config_lines;
 mod files;
@@ -11,7 +11,7 @@ use nnet3_core::config::ConfigLine;
 use nnet3_core::error::Result;
 use nnet3_core::random::Random;
 
-/// What files name: the 46 types of the reference.
+/// The names in files: the 46 types of the reference.
 const NAMES: [&str; 46] = [
     "AffineComponent",
     "BackpropTruncationComponent",
@@ -61,7 +61,7 @@ const NAMES: [&str; 46] = [
     "TimeHeightConvolutionComponent",
 ];
 
-/// Where the lines of these tests come from, for messages.
+/// The place of these tests' lines, as messages name it.
 const PLACE: &str = "net.config:7";
 
 fn try_build(name: &str, keys: &str) -> Result<Box<dyn Component>> {

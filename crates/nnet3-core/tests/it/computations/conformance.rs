@@ -80,7 +80,7 @@ impl Case {
         }
     }
 
-    /// What of the figures does not agree.
+    /// Compares the results with the expected figures. An error describes the differences.
     pub fn compare_figures(&self, computation: &Computation) -> Result<(), String> {
         let results = run(&self.nnet, &self.request, computation, &self.data())?;
         compare_results(&results, &self.expected())
@@ -98,7 +98,7 @@ fn sorted_lines(listing: &str) -> Vec<String> {
     lines
 }
 
-/// All readable cases whose name contains `$NNET3_CASE`; there are none if the folder is not given.
+/// Returns all readable cases whose name contains `$NNET3_CASE`; no cases if the folder is not given.
 pub fn cases() -> impl Iterator<Item = Case> {
     let root = kaldi_io::testing::data_folder("NNET3_CONFORMANCE_DIR");
     let filter = std::env::var("NNET3_CASE").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Listings that the reference printed for two small networks, and what they compute.
+//! Listings that the reference printed for two small networks, and the networks' results.
 
 use crate::computations::support::*;
 use nnet3_core::compile::compile;

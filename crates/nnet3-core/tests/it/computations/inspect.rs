@@ -88,7 +88,7 @@ fn profiles_cover_what_is_executed() {
     }
     let inspection = Inspection { profile: Some(&profile), ..inspect(&nnet, &program) };
     let text = inspection.text();
-    // The lines of operations, between times and names of nodes. Where they are as the command says, it is the reference's.
+    // The lines of operations, between times and names of nodes. A literal operation has the reference's line.
     let (extended, names) = (lowered.extended(computation), print::Names::of(&nnet));
     let mut literal = 0;
     for (i, op) in lowered.ops().iter().enumerate() {
@@ -130,7 +130,7 @@ fn profiles_cover_what_is_executed() {
     assert!((share("forward") + share("backward") - 100.0).abs() < 0.2, "{tables}");
 }
 
-/// Sums over commands are what the whole does.
+/// The sum over commands must equal the total.
 #[test]
 fn operations_add_up() {
     let nnet = nnet(RECURRENT);

@@ -156,7 +156,7 @@ fn small_networks() {
     }
 }
 
-/// Checks the architectures whose recurrences all go forward in time.
+/// Checks the architectures with recurrences that all go forward in time.
 #[test]
 fn architectures() {
     for case in cases().filter(|case| case.name.starts_with("arch/")) {

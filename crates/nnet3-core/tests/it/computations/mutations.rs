@@ -1,4 +1,4 @@
-//! The checker finds what is broken: valid computations, each changed in one way.
+//! Checks that the checker finds faults: valid computations, each changed in one way.
 
 mod commands;
 mod precomputed;
@@ -199,7 +199,7 @@ const LIVES: &[(&str, Mutation)] = &[
     }),
     ("is not a part of matrix", |c| c.submatrices[1].matrix = nnet3_core::computation::MatrixId(999)),
     ("is never used", |c| {
-        // A part of a matrix that nothing touches.
+        // A part of a matrix that no command touches.
         let matrix = c.new_matrix(4, 4, false);
         let part = c.new_submatrix(matrix, 0..2, 0..4);
         c.debug_info.clear();
@@ -236,7 +236,7 @@ const LIVES: &[(&str, Mutation)] = &[
 
 #[test]
 fn faults_of_lives_are_found() {
-    // Tanh keeps its output for backprop; a ReLU whose output nothing else reads later is compressed.
+    // Tanh keeps its output for backprop. A ReLU's output is compressed if no later command reads it otherwise.
     let nnet = nnet(
         "component name=a type=AffineComponent input-dim=2 output-dim=4
          component name=relu type=RectifiedLinearComponent dim=4
@@ -260,7 +260,8 @@ fn faults_of_lives_are_found() {
     }
 }
 
-/// Whatever single command is deleted, moved or repeated: the checker refuses it or it computes the same.
+/// For every single command that is deleted, moved or repeated, the checker must refuse the result, or it must compute
+/// the same.
 #[test]
 fn deleted_commands_are_found() {
     let Fixture { nnet, plain, optimized } = fixture();
@@ -279,7 +280,7 @@ fn deleted_commands_are_found() {
     }
 }
 
-/// What has not been written has no signs that could be kept.
+/// Unwritten elements have no signs to keep.
 #[test]
 fn something_comes_before_a_compression() {
     let nnet = nnet(CONFIG);

@@ -68,7 +68,7 @@ fn lives(computation: &Computation) -> Vec<Option<(usize, usize)>> {
     out
 }
 
-/// An independent look at the plan: what is alive at the same time lies apart and inside the arena.
+/// Checks the plan independently: matrices that live at the same time lie apart and inside the arena.
 fn check_places(program: &Program) {
     let (computation, plan) = (program.computation(), program.plan());
     let lives = lives(computation);

@@ -1,4 +1,4 @@
-//! Random networks: what passes and shortcut make of their computations must compute what the plain one does.
+//! Random networks: computations after passes and shortcut must give the results of the plain one.
 //!
 //! NNET3_RANDOM_NETWORKS=N tries N of them, from NNET3_RANDOM_SEED on; 1000 by default.
 

@@ -99,7 +99,7 @@ fn sparse_rows_are_dense_rows() {
         for (plain, threads) in
             [(true, SecondThread::Never), (true, SecondThread::Always), (false, SecondThread::Never)]
         {
-            // Where the frame before is read, the first output cannot be computed.
+            // If a component reads the previous frame, the first output cannot be computed.
             let start = i32::from(!taken);
             let run = |sparse| run(&nnet, start, plain, sparse, threads);
             let (expected, found) = (run(false), run(true));

@@ -1,4 +1,4 @@
-//! What an observer sees of a run, and the lines of `--computation.debug=true`.
+//! Tests of observers of a run, and of the lines of `--computation.debug=true`.
 
 use crate::computations::support::*;
 use nnet3_core::Random;
@@ -114,7 +114,7 @@ fn observers_see_each_operation_in_order() {
         let list = if literal { program.literal() } else { program.lowered() };
         let last = list.ops().iter().position(|op| matches!(op, Op::Provide { .. })).unwrap();
         assert_eq!(order.calls, (1..last).flat_map(|c| [(c, false), (c, true)]).collect::<Vec<_>>());
-        // What runs cannot change in between.
+        // The kind of operations cannot change while a program runs.
         let mut other = Order { literal: !literal, ..Order::default() };
         let error = executor.run_observed(&mut model, &Random::new(0), &mut other).unwrap_err().to_string();
         assert!(error.contains("cannot change while a program runs"), "{error}");

@@ -1,5 +1,5 @@
-//! What passes, shortcut, loops and files do to a computation must not change what it computes: every conformance
-//! case, with options on, off and alone.
+//! Passes, shortcut, loops and files must not change the results of a computation: every conformance case, with options
+//! on, off and alone.
 
 use crate::computations::conformance::{Case, cases};
 use crate::computations::support::*;

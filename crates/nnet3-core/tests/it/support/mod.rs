@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 // ---- runs ------------------------------------------------------------------------------------------------------
 
-/// What went wrong, one example and a count for each kind.
+/// The failures: one example and a count for each kind.
 #[derive(Default)]
 pub struct Findings {
     found: BTreeMap<String, (String, usize)>,
@@ -17,7 +17,7 @@ pub struct Findings {
 }
 
 thread_local! {
-    /// Where the last panic of a guarded run happened; `None` outside of guarded runs.
+    /// Place of the last panic in a guarded run; `None` outside of guarded runs.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
     /// The input of the run in progress, for [`in_time`].
     static INPUT: RefCell<Arc<Mutex<Vec<u8>>>> = RefCell::default();
@@ -97,7 +97,7 @@ pub fn shown(input: &[u8]) -> String {
     }
 }
 
-/// Runs `work` on a thread of its own and fails if it does not end.
+/// Runs `work` on a thread of its own and fails if it takes too long.
 pub fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = channel();
     let input = Arc::new(Mutex::new(Vec::new()));
@@ -185,7 +185,7 @@ fn overwrite(bytes: &mut [u8], at: usize, value: &[u8]) {
     }
 }
 
-/// Where the words of a text lie.
+/// Returns the ranges of the words of a text.
 pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let start = text.as_ptr() as usize;
     text.split_ascii_whitespace()

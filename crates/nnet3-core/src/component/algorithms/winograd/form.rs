@@ -1,15 +1,16 @@
-//! Which sums of inputs and weights are multiplied, and of which of those products the outputs of a tile are sums.
+//! Tables of the filter: the sums of inputs and weights that are multiplied, and the sums of products that give a
+//! tile's outputs.
 
 use std::sync::LazyLock;
 
-/// A factor, and the number of what it multiplies.
+/// A factor, and the number of the term that it multiplies.
 pub(super) type Term = (f32, usize);
 
 const MOST_TAPS: usize = 3;
 /// Inputs of a tile, and products.
 pub(super) const MOST_INPUTS: usize = 6;
-/// Where polynomials are evaluated, for tiles of four, five and six inputs. More points need fewer products, but their
-/// powers differ more in size. Of the sets of small numbers these round least.
+/// Evaluation points of the polynomials, for tiles of four, five and six inputs. More points need fewer products, but
+/// their powers differ more in size. Among sets of small numbers, these give the smallest rounding errors.
 const POINTS: [&[f64]; 3] = [&[0.0, 1.0, -1.0], &[0.0, 1.0, -0.5, -2.0], &[0.0, 1.0, -1.0, 0.5, -2.0]];
 
 /// The products of a tile. The first and the last have the weights of the first and the last tap.

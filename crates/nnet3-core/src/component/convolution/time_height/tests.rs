@@ -70,7 +70,7 @@ fn agrees_with_the_formula() {
     let (mut trials, mut pieces, mut subsampled, mut padded) = (0, 0, 0, 0);
     while trials < 300 {
         let config = random_config(&random);
-        // Many of them make no sense: offsets that nothing uses, heights without input.
+        // Many of these configs are invalid: offsets that no output uses, heights without input.
         let Ok(new) = try_component(&config) else { continue };
         let own = downcast::<TimeHeightConvolution>(&*new);
         let start = random.int(-5, 5);

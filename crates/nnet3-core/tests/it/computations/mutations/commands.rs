@@ -305,7 +305,7 @@ fn faults_of_commands_are_found() {
     }
 }
 
-/// What looks like some of the faults, and is none.
+/// Changes that resemble some of the faults but are valid.
 #[test]
 fn what_is_allowed_passes() {
     let Fixture { nnet, plain, .. } = fixture();

@@ -12,8 +12,8 @@ struct Case {
     component: &'static str,
     /// The dimension of the component's input.
     dim: usize,
-    /// Keys of the same type with other settings, and what is said of its precomputed indexes; for types of which the fit
-    /// depends on settings.
+    /// Keys of the same type with other settings, and the error about its precomputed indexes; for types with a fit
+    /// that depends on settings.
     other: Option<(&'static str, &'static str)>,
     input_times: std::ops::Range<i32>,
     output_times: std::ops::Range<i32>,

@@ -1,5 +1,5 @@
-//! Whatever the reader and the checker let through can be planned and run: numbers of stored computations, changed at
-//! random.
+//! Checks that every stored computation which the reader and the checker accept can be planned and run. The test
+//! changes numbers at random.
 
 use super::*;
 use kaldi_io::reader::KaldiReader;
