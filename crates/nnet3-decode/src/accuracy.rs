@@ -145,12 +145,12 @@ pub struct Boosting<'m> {
     pub max_silence_error: f32,
 }
 
-/// Takes away from the graph cost of each arc whose phone is not that of the alignment: `factor` times its error. Paths
-/// with errors get more probable. The lattice is sorted.
+/// Subtracts `factor` times its error from the graph cost of each arc that has another phone than the alignment. Paths
+/// with errors become more probable. The lattice is sorted.
 ///
 /// # Errors
-/// The alignment is not as long as the lattice, or one of them has transition-ids that the model has not. The lattice is
-/// empty or has a cycle.
+/// The alignment is not as long as the lattice, or one of them has transition-ids that the model has not. The lattice
+/// is empty or has a cycle.
 pub fn boost(lattice: &mut Lattice, alignment: &[i32], boosting: &Boosting) -> Result<()> {
     let model = boosting.model;
     let expected = alignment.iter().map(|&id| checked(model, id)).collect::<Result<Vec<_>>>()?;

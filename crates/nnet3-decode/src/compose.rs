@@ -72,7 +72,7 @@ impl<W: AsLatticeWeight> SecondFst<W> {
 
     fn propagate_finals(&mut self, label: i32) -> Result<()> {
         let count = self.fst.states.len();
-        // States whose chain of arcs to back off ends.
+        // States with a backoff chain that is known to end.
         let mut settled = vec![false; count];
         for first in 0..count as StateId {
             let (mut chain, mut at) = (Vec::new(), first);
@@ -176,8 +176,8 @@ pub(crate) fn final_weight(state: &State<LatticeWeight>, other: LatticeWeight) -
 /// second, one path for each pair of paths, and only states on paths. It is empty if no words match.
 pub fn compose<W: AsLatticeWeight>(lattice: &Lattice, second: &SecondFst<W>) -> Lattice {
     let (Some(a), Some(b)) = (lattice.start, second.fst.start) else { return Lattice::default() };
-    // Arcs without input of the second FST come before arcs without words of the lattice, so that there is one path for
-    // each pair of paths: the flag says that the last arc was one without a word.
+    // For each pair of paths there is one path, because epsilon moves have a fixed order: arcs without input of the
+    // second FST come before arcs without words of the lattice. The flag is true after an arc without a word.
     let mut pairs = Pairs::starting_with((a, b, false));
     while let Some((a, b, moved)) = pairs.waiting.pop() {
         let from = pairs.number((a, b, moved));

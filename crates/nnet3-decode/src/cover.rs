@@ -20,10 +20,10 @@ pub struct CoverPath {
     pub cost: f64,
 }
 
-/// Takes for each arc the cost of the best path through it, unless another path of the cover goes through its two states, and
-/// sorts by cost. A path is a sequence of states, with the words of the cheapest arcs between them: where an arc has a cheaper
-/// one beside it, the path has that arc's words, as in Kaldi. Arcs through which no path leads to an end are left out. The
-/// lattice is sorted first.
+/// Takes for each arc the best path through it, unless another path of the cover visits the same two states; sorts by
+/// cost. A path is a sequence of states with the words of the cheapest arcs between them. If an arc has a cheaper
+/// parallel arc, the path has that arc's words, as in Kaldi. Arcs without a path to an end are left out. The lattice is
+/// sorted first.
 ///
 /// # Errors
 /// The lattice is empty or has a cycle.

@@ -1,4 +1,4 @@
-//! Paths of a lattice whose words are not those of another.
+//! Difference of lattices: the paths with word sequences that the other lattice does not have.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ fn words_of(lattice: &Lattice) -> Result<Fst> {
     ops::determinize(&words, usize::MAX).map_err(|error| Error::Data(error.to_string()))
 }
 
-/// The paths of the first lattice whose sequence of words no path of the second has. Empty if there is none.
+/// Returns the paths of the first lattice with word sequences that occur on no path of the second. Empty if there are
+/// no such paths.
 ///
 /// # Errors
 /// The second lattice has a cycle without words.

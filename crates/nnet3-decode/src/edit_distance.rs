@@ -1,6 +1,6 @@
 //! Errors between a reference and a hypothesis (`util/edit-distance-inl.h`).
 
-/// How many errors there are, by kind.
+/// Numbers of errors, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Errors {
     pub insertions: usize,
@@ -40,8 +40,8 @@ pub fn errors<T: PartialEq>(reference: &[T], hypothesis: &[T]) -> Errors {
     row[reference.len()]
 }
 
-/// The words of both, side by side; `None` where one has nothing. Among ways with equally few errors, the one counts that
-/// has, from the end, a match or substitution, or else a deletion.
+/// Aligns the words of both; `None` marks a gap. Among alignments with equally few errors, prefers, from the end, a
+/// match or substitution, then a deletion.
 pub fn align<'t, T: PartialEq>(a: &'t [T], b: &'t [T]) -> Vec<(Option<&'t T>, Option<&'t T>)> {
     let width = b.len() + 1;
     let mut costs: Vec<usize> = vec![0; (a.len() + 1) * width];

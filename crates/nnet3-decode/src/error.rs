@@ -1,4 +1,4 @@
-//! Why something cannot be done with a lattice.
+//! Errors of operations on lattices.
 
 use kaldi_fst::StateId;
 
@@ -65,7 +65,7 @@ pub enum Error {
     TooFewColumns { found: usize, needed: usize },
     #[error("--{name}={found}: expected {expected}")]
     Option { name: &'static str, found: String, expected: String },
-    /// What is wrong with the file of a graph.
+    /// The fault of a graph's file.
     #[error("{0}")]
     BrokenGraph(String),
     #[error("{0}")]

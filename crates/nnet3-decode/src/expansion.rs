@@ -10,8 +10,8 @@ use crate::lattice::CompactLattice;
 use crate::order;
 use crate::posterior::{forward_backward, log_add};
 
-/// Gives the target of each arc whose posterior is above `least` a copy of its own; other arcs to the same state share one
-/// copy. The lattice is sorted first. Paths and costs stay.
+/// Gives the target of each arc whose posterior is above `least` a copy of its own; other arcs to the same state share
+/// one copy. The lattice is sorted first. Paths and their costs do not change.
 ///
 /// # Errors
 /// The lattice is empty, has a cycle, or has no path.
@@ -80,7 +80,7 @@ pub fn expand_ngrams(lattice: &CompactLattice, order: usize) -> CompactLattice {
     copies.out
 }
 
-/// States of the result by what they are copies of.
+/// States of the result, by the original that each copies.
 struct Copies<T> {
     out: CompactLattice,
     numbers: HashMap<T, StateId>,

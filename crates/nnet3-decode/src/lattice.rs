@@ -14,7 +14,7 @@ pub type LatticeArc = Arc<LatticeWeight>;
 pub type CompactLattice = Fst<CompactLatticeWeight>;
 pub type CompactArc = Arc<CompactLatticeWeight>;
 
-/// What lattices of both kinds have in common.
+/// Methods of lattices of both kinds.
 pub trait AnyLattice: Weight {
     /// The sum of costs along a path. As in the reference, it decides which of two paths of nearly the same cost is the best: of
     /// lattices a pair of 32-bit sums, of compact lattices one 64-bit sum.
@@ -29,9 +29,9 @@ pub trait AnyLattice: Weight {
     fn is_better(new: Self::PathCost, old: Self::PathCost) -> bool;
     fn costs(&self) -> &LatticeWeight;
     fn costs_mut(&mut self) -> &mut LatticeWeight;
-    /// How many frames an arc stands for.
+    /// Number of frames of an arc.
     fn frames(arc: &Arc<Self>) -> usize;
-    /// How many frames ending with this weight stands for.
+    /// Number of frames of this final weight.
     fn final_frames(&self) -> usize;
 }
 
@@ -95,7 +95,7 @@ impl AnyLattice for CompactLatticeWeight {
     }
 }
 
-/// How costs are scaled: the new ones are sums of multiples of the old ones.
+/// Scaling of costs: new costs are sums of multiples of the old ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     pub lm: f64,
@@ -136,7 +136,7 @@ pub fn check_weights<W: AnyLattice>(lattice: &Fst<W>) -> Result<()> {
 
 /// Does what [`scale`] does. An error if a cost that was finite is too large then, or if [`check_weights`] finds something.
 pub fn scale_checked<W: AnyLattice>(lattice: &mut Fst<W>, by: Scale) -> Result<()> {
-    // (States that are not final have this weight, and arcs that nothing can take.)
+    // (Infinite weight of states that are not final, and of arcs that no path can take.)
     let infinite = |lattice: &Fst<W>| {
         let weights = lattice
             .states
@@ -153,7 +153,7 @@ pub fn scale_checked<W: AnyLattice>(lattice: &mut Fst<W>, by: Scale) -> Result<(
     Ok(())
 }
 
-/// Scales all costs; what is impossible stays so.
+/// Scales all costs; infinite costs stay infinite.
 pub fn scale<W: AnyLattice>(lattice: &mut Fst<W>, scale: Scale) {
     if scale != Scale::NONE {
         lattice.map_weights(|weight| *weight.costs_mut() = scale.of(weight.costs()));
@@ -262,7 +262,7 @@ pub fn compact(lattice: &Lattice) -> CompactLattice {
         let final_weight = CompactLatticeWeight::new(lattice.state(s).final_weight, Vec::new());
         *out.state_mut(number) = State { final_weight, arcs };
     }
-    // A cyclic lattice stays as it is: whoever needs an order will say so.
+    // A cyclic lattice is not sorted; functions that need an order return an error.
     top_sort(&mut out);
     out
 }

@@ -1,12 +1,14 @@
-//! Lattices: what a decoder leaves of an utterance, as a graph of words, times and costs.
+//! Lattices: the output of a decoder for an utterance, as a graph of words, times and costs.
 //!
 //! - [`weight`], [`lattice`], [`store`]: lattices, their two kinds, their files.
 //! - [`decoder`]: the searches that make them.
 //! - [`acoustic`]: new acoustic costs.
 //! - [`order`], [`path`], [`prune`], [`posterior`]: orders and times, best paths, pruning, probabilities.
-//! - [`compose`], [`combine`], [`difference`], [`expansion`], [`cover`], [`equivalence`]: operations on one or two lattices.
+//! - [`compose`], [`combine`], [`difference`], [`expansion`], [`cover`], [`equivalence`]: operations on one or two
+//!   lattices.
 //! - [`rescore`], [`rescore_pruned`]: other language models.
-//! - [`accuracy`]: expected frame accuracies for discriminative training. [`pronunciation`]: words, phones and their frames.
+//! - [`accuracy`]: expected frame accuracies for discriminative training. [`pronunciation`]: words, phones and their
+//!   frames.
 
 pub mod accuracy;
 pub mod acoustic;

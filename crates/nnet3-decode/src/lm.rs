@@ -1,5 +1,5 @@
-//! Language models in the ConstArpaLm format: all n-grams in one array, in which those that go on point to what they go on
-//! with (`lm/const-arpa-lm.cc`).
+//! Language models in the ConstArpaLm format: all n-grams in one array; histories point to their longer n-grams
+//! (`lm/const-arpa-lm.cc`).
 
 mod arpa;
 mod build;
@@ -10,16 +10,16 @@ pub use build::{BuildError, Builder};
 
 /// A back-off language model. Words are numbers.
 ///
-/// The array has for each n-gram that goes on, and for each word: logarithms of probability and back-off weight, the number
-/// of words that it goes on with, and these words in order, each with what is known of it. That is, if it is even, the
-/// logarithm of the probability of an n-gram that does not go on; if it is odd and positive, twice the distance to the
-/// place of the longer n-gram, plus 1; if it is odd and negative, twice the number of a place in a list, plus 1.
+/// The array has an entry for each history, and for each word. An entry holds the logarithms of probability and backoff
+/// weight, the number of next words, and these words in order, each with a value. An even value is the log-probability
+/// of an n-gram that is no history. An odd positive value is twice the distance to the longer n-gram's entry, plus 1.
+/// An odd negative value is twice a position in the list of far entries, plus 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConstArpa {
     /// The numbers of `<s>` and `</s>`.
     begin: i32,
     end: i32,
-    /// What words become that the model does not have.
+    /// The word that replaces unknown words.
     unknown: Option<i32>,
     order: usize,
     states: Vec<i32>,
@@ -29,7 +29,7 @@ pub struct ConstArpa {
     far: Vec<i64>,
 }
 
-/// What is behind an n-gram's last word.
+/// The continuation after an n-gram's last word.
 enum Child {
     Leaf(f32),
     /// A place.

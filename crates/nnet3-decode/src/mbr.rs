@@ -15,9 +15,9 @@ use crate::times::state_times;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// Whether words are changed to lower the risk; if not, only confidences and times are worked out.
+    /// True to change words to lower the risk; if false, only confidences and times are computed.
     pub decode: bool,
-    /// Whether silences are kept as words.
+    /// True to keep silences as words.
     pub keep_silence: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub bins: Vec<Bin>,
     /// Begin and end of each bin.
     pub bin_times: Vec<Times>,
-    /// What came out different than it should, for warnings.
+    /// Unexpected results, for warnings.
     pub problems: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ struct Graph {
     alpha: Vec<f64>,
 }
 
-/// What is known about words at each position.
+/// Statistics of the words at each position.
 struct Statistics {
     risk: f64,
     bins: Vec<Bin>,
@@ -169,7 +169,7 @@ fn add(sums: &mut Sums, word: i32, probability: f64, begin: f64, end: f64) {
     }
 }
 
-/// How the best alignment of an arc goes on.
+/// One step of an arc's best alignment.
 #[derive(Clone, Copy)]
 enum Step {
     /// The arc's word stands for the word at this position.
@@ -284,7 +284,7 @@ impl Graph {
                 occupancies[arc.from][0] += occupancy[0] + share * here[0];
             }
         }
-        // What is left at the start: words for which nothing is there.
+        // Remainder at the start: words without a counterpart.
         let mut left = 0.0;
         for q in (1..width).rev() {
             left += occupancies[0][q];

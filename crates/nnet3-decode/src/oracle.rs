@@ -1,7 +1,7 @@
-//! The path of a lattice with the fewest errors.
+//! The path of a lattice with the fewest errors (oracle).
 //!
-//! Lattice, ways of making errors and reference are composed as `lattice-oracle` of Kaldi composes them, and the path is looked for in
-//! the order in which OpenFst does: so that among paths with equally many errors the same one is found.
+//! The lattice, the edit transducer and the reference are composed as in Kaldi's `lattice-oracle`. The search for the
+//! path has OpenFst's order, so that it finds the same one among paths with equally many errors.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ pub struct Oracle {
     /// The words of the path, without those that do not count.
     pub words: Vec<i32>,
     pub errors: Errors,
-    /// How many words of the reference count.
+    /// Number of words of the reference without wildcards.
     pub num_words: usize,
 }
 
-/// Finds the path whose words have the fewest errors against a reference. `wildcards` are words that do not count, neither
-/// here nor there. No path: `None`.
+/// Finds the path with the fewest word errors against a reference. Words in `wildcards` are ignored in both. Returns
+/// `None` if there is no path.
 pub fn oracle(lattice: &Lattice, reference: &[i32], wildcards: &[i32]) -> Result<Option<Oracle>> {
     lattice.start.ok_or(Error::Empty)?;
     let wildcards: FxHashSet<i32> = wildcards.iter().copied().collect();

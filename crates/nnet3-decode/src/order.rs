@@ -4,8 +4,9 @@ use kaldi_fst::{Fst, StateId, Weight};
 
 use crate::error::{Error, Result};
 
-/// Renumbers the states so that all arcs lead to higher numbers, in the reverse order in which a depth-first search that
-/// begins with the start leaves them (as OpenFst does). False if there is a cycle; then nothing is changed.
+/// Renumbers the states so that all arcs lead to higher numbers. The order is the reverse finishing order of a
+/// depth-first search from the start, as in OpenFst. Returns false and leaves the lattice unchanged if there is a
+/// cycle.
 pub fn top_sort<W: Weight>(fst: &mut Fst<W>) -> bool {
     if is_sorted(fst) {
         return true;
@@ -23,7 +24,7 @@ pub fn top_sort<W: Weight>(fst: &mut Fst<W>) -> bool {
     true
 }
 
-/// Whether all arcs lead to higher numbers.
+/// True if all arcs lead to higher numbers.
 pub fn is_sorted<W: Weight>(fst: &Fst<W>) -> bool {
     fst.numbered().all(|(s, state)| state.arcs.iter().all(|arc| arc.next > s))
 }

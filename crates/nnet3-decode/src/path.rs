@@ -61,7 +61,7 @@ pub(crate) fn chain<'l, W: Weight>(arcs: impl Iterator<Item = &'l Arc<W>>, final
     out
 }
 
-/// What a lattice with a single path has along it.
+/// The labels and the weight of a lattice with a single path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear {
     pub ids: Vec<i32>,

@@ -30,7 +30,7 @@ impl<'m> Ids<'m> {
         self.0.phone(self.id(id))
     }
 
-    /// Whether it leaves the last state of a phone.
+    /// True if it leaves the last state of a phone.
     pub fn is_final(&self, id: i32) -> bool {
         self.0.is_final(self.id(id))
     }

@@ -1,4 +1,4 @@
-//! Probabilities of what is on the paths of a lattice, by the forward-backward algorithm.
+//! Posterior probabilities of the arcs of a lattice, by the forward-backward algorithm.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn forward_backward<W: AnyLattice>(lattice: &Fst<W>) -> Result<ForwardBackwa
     }
 }
 
-/// What a lattice says about each frame.
+/// Posteriors of a lattice for each frame.
 pub struct Frames {
     /// Transition-ids with their probabilities, in the order of the ids.
     pub posterior: Posterior,
@@ -96,10 +96,10 @@ pub struct ArcPosterior<'l> {
     pub posterior: f32,
 }
 
-/// The arcs of a sorted lattice whose probability is above `least`, in the order of states.
+/// Returns the arcs of a sorted lattice with a probability above `least`, in the order of states.
 ///
 /// # Errors
-/// The lattice is empty, has no path, or ways of different length to a state.
+/// The lattice is empty, has no path, or paths of different length to a state.
 pub fn arc_posteriors(lattice: &CompactLattice, least: f32) -> Result<Vec<ArcPosterior<'_>>> {
     let (times, _) = state_times(lattice)?;
     let sums = forward_backward(lattice)?;

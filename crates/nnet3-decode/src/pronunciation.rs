@@ -9,7 +9,7 @@ use crate::lattice::CompactLattice;
 use crate::path::{linear_arcs, linear_end};
 use crate::phones::checked;
 
-/// A word of an aligned lattice with a single path, or what is between words (word 0).
+/// A word of an aligned lattice with a single path, or a silence between words (word 0).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pronunciation {
     /// The first frame.
@@ -80,7 +80,7 @@ impl PhoneLexicon {
         PhoneLexicon { fst, word_start, word_end }
     }
 
-    /// Splits phones into pronunciations of words: lists of a word and its phones. Each phone outside words has a list of its
+    /// Splits phones into pronunciations: lists of a word and its phones. Each phone outside words has a list of its
     /// own, with the word 0.
     pub fn align(&self, phones: &[i32], words: &[i32]) -> std::result::Result<Vec<Vec<i32>>, NoAlignment> {
         let compose = |a: &Fst, b: &Fst| compose_transducers(a, b, true).unwrap_or_default();

@@ -8,8 +8,8 @@ use crate::order;
 use crate::path::costs_to_end;
 use crate::times::state_times;
 
-/// Removes arcs and ends through which no path costs at most `beam` more than the best, and then the states that no path
-/// uses. The lattice is sorted. False if nothing is left.
+/// Removes arcs and ends that are on no path within `beam` of the best one, and then unused states. Sorts the lattice.
+/// Returns false if the lattice becomes empty.
 pub fn prune<W: AnyLattice>(lattice: &mut Fst<W>, beam: f32) -> Result<bool> {
     order::sort(lattice)?;
     let Some(start) = lattice.start else { return Ok(false) };
@@ -33,7 +33,7 @@ pub fn prune<W: AnyLattice>(lattice: &mut Fst<W>, beam: f32) -> Result<bool> {
     Ok(!lattice.states.is_empty())
 }
 
-/// How many arcs, and how many ends that take time, there are at each frame of a sorted lattice.
+/// Counts, for each frame of a sorted lattice, the arcs that span it and the final weights with frames.
 pub fn depth_per_frame<W: AnyLattice>(lattice: &Fst<W>) -> Result<Vec<i32>> {
     let (times, length) = state_times(lattice)?;
     let mut depths = vec![0; length];

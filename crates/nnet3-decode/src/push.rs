@@ -21,7 +21,7 @@ pub fn minimize_pushed(lattice: &mut CompactLattice) -> Result<()> {
 /// end. The lattice is sorted.
 pub fn push_strings(lattice: &mut CompactLattice) -> Result<()> {
     order::sort(lattice)?;
-    // What is moved away from each state.
+    // The prefix that is moved away from each state.
     let mut prefixes: Vec<Vec<i32>> = vec![Vec::new(); lattice.states.len()];
     for (s, state) in lattice.numbered().collect::<Vec<_>>().into_iter().rev() {
         if Some(s) == lattice.start {
@@ -53,8 +53,7 @@ pub fn push_strings(lattice: &mut CompactLattice) -> Result<()> {
     Ok(())
 }
 
-/// Moves costs as far to the front as they can be: the best way on from each state but the start then costs nothing.
-/// The lattice is sorted.
+/// Pushes costs to the start: afterwards the best path from each state except the start has cost 0. Sorts the lattice.
 pub fn push_weights(lattice: &mut CompactLattice) -> Result<()> {
     order::sort(lattice)?;
     let mut to_end = vec![LatticeWeight::ZERO; lattice.states.len()];
@@ -75,7 +74,7 @@ pub fn push_weights(lattice: &mut CompactLattice) -> Result<()> {
     Ok(())
 }
 
-/// What must be the same for two states to be one, but for costs: for each arc, word, transition-ids, where it leads.
+/// Equality of two states apart from costs: for each arc its word, its transition-ids and its target.
 type Signature = Vec<(i32, Vec<i32>, StateId)>;
 
 /// Makes states one from which the same can be done, at costs that differ by rounding only.
@@ -104,7 +103,7 @@ pub fn minimize(lattice: &mut CompactLattice) -> Result<()> {
     Ok(())
 }
 
-/// Whether two states with the same signature have about the same costs.
+/// True if two states with the same signature have about the same costs.
 fn alike(lattice: &CompactLattice, a: StateId, b: StateId) -> bool {
     let (a, b) = (lattice.state(a), lattice.state(b));
     let close = |a: &CompactLatticeWeight, b: &CompactLatticeWeight| a.weight.approx_equal(&b.weight, DELTA);

@@ -17,7 +17,7 @@ pub enum LanguageModel {
 }
 
 /// Adds `lm_scale` times the cost of the best path through the language model to the graph costs, and determinizes. The
-/// result is empty if the model accepts nothing of the lattice.
+/// result is empty if the model accepts no path of the lattice.
 pub fn rescore(mut lattice: Lattice, lm: &LanguageModel, lm_scale: f32) -> Result<(CompactLattice, Report)> {
     // The lattice is scaled so that the best path is that of the model also where its cost is taken away.
     let factor = f64::from(lm_scale);

@@ -1,8 +1,8 @@
-//! Composition of a lattice with a language model, pruned while it goes on: states of the result are expanded in the order of
-//! their likely best path.
+//! Composition of a lattice with a language model, pruned while it goes on: states of the result are expanded in the
+//! order of their likely best path.
 //!
-//! The estimate for a state is the cost to it, plus the cost from its lattice state to the end, plus how much more the rest
-//! was found to cost in the composed lattice than in the original one.
+//! The estimate for a state is the cost to it, plus the cost from its lattice state to the end, plus a correction. The
+//! correction is the extra cost of the rest in the composed lattice, compared with the original one.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -37,8 +37,8 @@ impl Default for PrunedOptions {
 /// The cost of each step down before an end was reached: such a search goes to the depth first.
 const DEPTH_PENALTY: f32 = -1000.0;
 
-/// Adds the costs of a language model to a lattice; keeps the paths that are within the beam. The lattice is sorted. The
-/// result is empty if the model accepts nothing of the lattice.
+/// Adds the costs of a language model to a lattice; keeps the paths that are within the beam. The lattice is sorted.
+/// The result is empty if the model accepts no path of the lattice.
 ///
 /// # Errors
 /// The lattice is empty, has a cycle, or has no path.

@@ -12,11 +12,11 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 use crate::lattice::{CompactLattice, Lattice, check_weights, compact, expand};
 use crate::weight::{CompactLatticeWeight, LatticeWeight, read_string};
 
-/// The types of arcs whose costs have double precision. They are read, and narrowed.
+/// Arc type with costs of double precision. Such lattices are read and converted to single precision.
 const LATTICE_64: &str = "lattice8";
 const COMPACT_LATTICE_64: &str = "compactlattice84";
 
-/// What a file has.
+/// The content of a file.
 enum Found {
     Lattice(Lattice),
     Compact(CompactLattice),

@@ -5,9 +5,9 @@ use kaldi_fst::Fst;
 use crate::error::{Error, Result};
 use crate::lattice::AnyLattice;
 
-/// How many frames lead to each state that can be reached, and how many the whole lattice has. The lattice must be
-/// sorted. All ways to a state, and all ways to an end, must have equally many; of lattices that are cut short, or have
-/// none of their states final, the longest counts.
+/// Returns the number of frames to each reachable state, and the length of the whole lattice. The lattice must be
+/// sorted. All paths to a state must have the same number of frames, and so must all final paths. If the lattice is cut
+/// short or no state is final, the longest path gives the length.
 pub fn state_times<W: AnyLattice>(lattice: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
     let mut times = vec![None; lattice.states.len()];
     let Some(start) = lattice.start else { return Ok((times, 0)) };

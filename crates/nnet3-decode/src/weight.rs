@@ -9,7 +9,7 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 /// Sums of costs that differ by no more count as equal when lattices are determinized and minimized.
 pub const DELTA: f32 = 1.0 / 1024.0;
 
-/// A cost of graph and language model, and an acoustic one. Their sum is what is compared.
+/// A graph cost (with the language model) and an acoustic cost. Comparisons use their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatticeWeight {
     pub graph: f32,
@@ -38,13 +38,14 @@ impl LatticeWeight {
             .then_with(|| better(self.acoustic, other.acoustic))
     }
 
-    /// What `divisor` must be multiplied with to give this weight; zero if this is zero or there is no such weight.
+    /// Returns the weight that, multiplied by `divisor`, gives this one; zero if this is zero or there is no such
+    /// weight.
     pub fn divide(&self, divisor: &LatticeWeight) -> LatticeWeight {
         let quotient = LatticeWeight::new(self.graph - divisor.graph, self.acoustic - divisor.acoustic);
         if quotient.graph.is_finite() && quotient.acoustic.is_finite() { quotient } else { Self::ZERO }
     }
 
-    /// Whether both sums of costs are the same but for `delta`.
+    /// True if both sums of costs differ by at most `delta`.
     pub(crate) fn approx_equal(&self, other: &LatticeWeight, delta: f32) -> bool {
         self == other || ((self.graph + self.acoustic) - (other.graph + other.acoustic)).abs() <= delta
     }
@@ -62,7 +63,7 @@ fn push_cost(text: &mut String, cost: f32) {
 fn parse_cost(text: &str) -> Option<f32> {
     match text {
         "Infinity" => Some(f32::INFINITY),
-        // (The name of what is no number, and of minus infinity, would make no weight.)
+        // (NaN and minus infinity are not weights.)
         _ => parse_real(text).map(|cost| cost as f32),
     }
 }
@@ -78,7 +79,7 @@ impl Weight for LatticeWeight {
         Self::ZERO
     }
 
-    /// Whether both costs are finite, or both infinite.
+    /// True if both costs are finite, or both infinite.
     fn is_member(&self) -> bool {
         (self.graph.is_finite() && self.acoustic.is_finite()) || *self == Self::ZERO
     }

@@ -1,12 +1,12 @@
-//! What training sends to a GPU, without one: kernels, products, graphs and transfers of a minibatch, counted by an engine that
-//! only takes notes.
+//! Counts the work that training sends to a GPU: kernels, products, graphs and transfers of a minibatch. No GPU is
+//! needed: a recording engine takes its place.
 //!
 //!     cargo run --release -p nnet3-train --example gpu_launches -- network.config request.txt
 //!
-//! The request says which rows a minibatch has, as for nnet3-benchmark; its derivatives do not count: this trains, with natural
-//! gradient where the network asks for it. Prints, for a minibatch on average: launches of each kernel, the elements of their
-//! matrices (more than is really read and written: a matrix that is only written counts as often as one that is added to), the
-//! fewest blocks of threads that one of them had, and products with their operations.
+//! The request gives the rows of a minibatch, as for nnet3-benchmark. Its derivatives are ignored: the example trains,
+//! with natural gradient if the network asks for it. Prints, for a minibatch on average: launches of each kernel, the
+//! elements of their matrices (more than is really read and written: a matrix that is only written counts as often as
+//! one that is added to), the fewest blocks of threads that one of them had, and products with their operations.
 
 use kaldi_io::general::GeneralMatrix;
 use kaldi_io::matrix::DenseMatrix;

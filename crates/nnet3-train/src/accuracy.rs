@@ -1,4 +1,4 @@
-//! How often the largest output is where the largest target is.
+//! Accuracy: how often the largest output coincides with the largest target.
 
 use kaldi_io::{GeneralMatrix, SparseVector};
 

@@ -27,7 +27,7 @@ pub struct PriorsRemoved {
     pub num_pdfs: usize,
 }
 
-/// How priors changed.
+/// The change from old to new priors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriorChange {
     /// The pdf with the largest absolute difference.
@@ -149,7 +149,7 @@ impl AmNnet {
         }
     }
 
-    /// What `nnet3-am-info` prints.
+    /// Returns the text that `nnet3-am-info` prints.
     pub fn info(&self, detailed: bool) -> String {
         let dim = |dim: Option<usize>| dim.map_or("-1".to_owned(), |dim| dim.to_string());
         let mut out = format!(

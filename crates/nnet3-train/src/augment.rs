@@ -9,7 +9,7 @@ use nnet3_core::CRand;
 use crate::error::{Error, Result};
 use crate::example::NnetExample;
 
-/// What is seen beyond the edges.
+/// The pixels beyond the edges of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FillMode {
     /// The nearest pixel.
@@ -63,8 +63,8 @@ impl AugmentOptions {
         Ok(())
     }
 
-    /// Changes the io `input` of an example at random; its matrix becomes a full one. Where chance decides for no change,
-    /// it stays as it is stored.
+    /// Changes the io `input` of an example at random; its matrix becomes a full one. If the draw gives no change, the
+    /// input stays as stored.
     pub fn augment(&self, example: &mut NnetExample, rand: &mut CRand) -> Result<()> {
         let io = example.io_mut("input").ok_or_else(|| Error::data("the example has no 'input'"))?;
         let (width, cols) = (io.features.rows(), io.features.cols());
@@ -107,7 +107,7 @@ fn uniform(rand: &mut CRand) -> f32 {
 /// One change: where the pixels of the new image come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Change {
-    /// How many pixels what is looked at is shifted by, to the right and down.
+    /// Shift of the view in pixels, to the right and down.
     shift: [f32; 2],
     flip: bool,
     /// The angle of the rotation, in radians.
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// Compares with sums over the whole plane: every pixel counts as much as a hat of width 1 over it reaches the place
-    /// that is looked at, and the image is laid out over the plane beforehand.
+    /// Compares with sums over the whole plane. The image is laid out over the plane beforehand; the weight of a pixel
+    /// is that of a hat function of width 1 around the viewed place.
     #[test]
     fn against_sums_over_the_whole_plane() {
         let (width, height, channels) = (6, 4, 3);

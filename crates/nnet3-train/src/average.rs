@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use kaldi_io::threads::{self, ScopedThread};
 use nnet3_core::nnet::Nnet;
 
-/// How far a sum of weights may be from 1 before it is remarked upon.
+/// Largest deviation of a sum of weights from 1 without a warning.
 const WEIGHT_SUM_TOLERANCE: f64 = 0.01;
 
 /// Weights for `count` networks, and their sum before they were made to sum to one. `text` has them separated by
@@ -25,12 +25,12 @@ pub fn parse_weights(text: &str, count: usize) -> Result<(Vec<f32>, f64)> {
     Ok((weights.iter().map(|weight| (weight / sum) as f32).collect(), sum))
 }
 
-/// Whether the sum of weights is worth a warning.
+/// True if the sum of weights deserves a warning.
 pub fn is_unusual_sum(sum: f64) -> bool {
     (sum - 1.0).abs() > WEIGHT_SUM_TOLERANCE
 }
 
-/// How many threads read that many networks, if not told otherwise.
+/// Default number of threads that read `networks` networks.
 pub fn default_threads(networks: usize) -> usize {
     match networks {
         0..=5 => 1,
@@ -56,7 +56,7 @@ where
     if names.is_empty() {
         return Err(Error::options("no networks to average"));
     }
-    // With one network a thread there would be nothing to gain.
+    // One network for each thread would not be faster.
     let threads = threads.clamp(1, (names.len() / 2).max(1));
     let load = &load;
     let sum_every = move |first: usize| -> Result<Nnet> {

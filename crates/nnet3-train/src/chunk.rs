@@ -9,16 +9,16 @@ use kaldi_io::matrix::DenseMatrix;
 use kaldi_io::{GeneralMatrix, Posterior, SparseMatrix, SparseVector};
 use nnet3_core::CRand;
 
-/// What examples are made of, besides how utterances are cut.
+/// Options for making examples, apart from the cutting of utterances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChunkOptions {
-    /// Compress what is not compressed yet.
+    /// Compresses matrices that are stored in full.
     pub compress: bool,
     /// Frames from one row of i-vectors to the next.
     pub ivector_period: usize,
-    /// How many frames features and i-vectors may differ.
+    /// Largest difference between the numbers of frames of features and i-vectors.
     pub length_tolerance: i32,
-    /// How many output frames features and targets may differ.
+    /// Largest difference between the numbers of output frames of features and targets.
     pub targets_length_tolerance: i32,
 }
 
@@ -42,7 +42,7 @@ impl ChunkOptions {
     }
 }
 
-/// What is known of an utterance.
+/// The data of an utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct Utterance<'a> {
     pub key: &'a str,
@@ -52,7 +52,7 @@ pub struct Utterance<'a> {
 }
 
 impl Utterance<'_> {
-    /// What is not finite in features, i-vectors or targets, and where.
+    /// Describes the first NaN or infinite value in features, i-vectors or targets.
     pub fn not_finite(&self) -> Option<String> {
         let targets = || {
             let found = self.targets.not_finite()?;
@@ -64,7 +64,7 @@ impl Utterance<'_> {
 
 /// Targets of the output frames of an utterance.
 pub trait Targets: std::fmt::Debug {
-    /// How many output frames have targets.
+    /// Number of output frames with targets.
     fn frames(&self) -> usize;
 
     /// The first value that is not a finite number.
@@ -143,7 +143,7 @@ impl Targets for DenseTargets<'_> {
     }
 }
 
-/// What became of an utterance.
+/// The result of cutting an utterance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cut {
     /// Keys and examples.
@@ -186,8 +186,8 @@ pub fn cut(
     Ok(Cut::Examples(chunks.iter().map(example).collect::<Result<_>>()?))
 }
 
-/// The inputs of the example that a chunk becomes: `input` and, where there are i-vectors, one of them as `ivector`,
-/// drawn from the first `frames` frames of the utterance, counted from the first row of the input on.
+/// Returns the inputs of a chunk's example: `input` and, if there are i-vectors, one of them as `ivector`. It is drawn
+/// from the first `frames` frames of the utterance, counted from the first row of the input on.
 pub fn chunk_inputs(
     options: &ChunkOptions,
     rand: &mut CRand,

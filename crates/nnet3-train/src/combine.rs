@@ -11,9 +11,9 @@ use nnet3_matrix::Device;
 
 #[derive(Debug, Clone)]
 pub struct CombineOptions {
-    /// How often at most the objective is evaluated, besides that of the first network.
+    /// Largest number of evaluations of the objective, apart from the first network's.
     pub max_objective_evaluations: usize,
-    /// How components behave while objectives are evaluated.
+    /// True to put batch normalisation into test mode for the evaluation of objectives; dropout likewise.
     pub batchnorm_test_mode: bool,
     pub dropout_test_mode: bool,
     pub prob: ProbOptions,
@@ -21,10 +21,10 @@ pub struct CombineOptions {
     pub threads: usize,
 }
 
-/// What came out.
+/// The result.
 pub struct Combined {
     pub nnet: Nnet,
-    /// How many networks it is the mean of.
+    /// Number of networks in the mean.
     pub count: usize,
     /// Objective of the first network, and of the result.
     pub first_objective: f64,
@@ -122,8 +122,8 @@ fn total_of<O: Objective>(
     Ok(computer.total())
 }
 
-/// Replaces all activation and batch-norm statistics by those of one pass over the examples in training mode. Gives the
-/// network and what it was found to be worth.
+/// Replaces all activation and batch-norm statistics by those of one pass over the examples in training mode. Returns
+/// the network and its objective.
 pub fn recompute_stats<O: Objective>(
     objective: O,
     mut nnet: Nnet,

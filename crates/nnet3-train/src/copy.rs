@@ -5,10 +5,10 @@ use crate::example::{Example, NnetExample, NnetIo};
 use kaldi_io::GeneralMatrix;
 use nnet3_core::{CRand, Index};
 
-/// Inputs whose times do not move with the others.
+/// Inputs that keep their times when the others are shifted.
 pub const NOT_SHIFTED: &str = "ivector";
 
-/// Which output frames are kept.
+/// Choice of the output frames to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FrameChoice {
     #[default]
@@ -35,7 +35,7 @@ impl std::str::FromStr for FrameChoice {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CopyOptions {
     pub frame: FrameChoice,
-    /// Context kept around the outputs; `None` keeps what is there.
+    /// Context kept around the outputs; `None` keeps all of it.
     pub left_context: Option<i32>,
     pub right_context: Option<i32>,
     /// Added to all times.
@@ -46,12 +46,12 @@ pub struct CopyOptions {
 #[derive(Debug)]
 pub struct Copier {
     options: CopyOptions,
-    /// What has been said about missing context: left, right.
+    /// True after a warning about missing context: left, right.
     warned: [bool; 2],
 }
 
 impl Copier {
-    /// What can have left no example.
+    /// Explains why no example was left.
     pub fn why_nothing(&self) -> String {
         match self.options.frame {
             FrameChoice::At(t) => format!(
@@ -69,8 +69,8 @@ pub type Copied<E = NnetExample> = (E, Vec<String>);
 
 /// A kind of example that can be copied with changes.
 pub trait CopyExample: Example {
-    /// The example as the options of the copier want it; `None` if it does not have the frame that is to be kept.
-    /// Merged examples are an error, unless nothing but copying is asked for.
+    /// Returns the example changed by the copier's options; `None` if it lacks the frame to keep. Merged examples can
+    /// only be copied unchanged; other options are an error.
     fn copied(self, copier: &mut Copier, rand: &mut CRand) -> Result<Option<Copied<Self>>>;
 
     /// Multiplies the targets of `output`, or how much they count.
@@ -139,8 +139,8 @@ impl Copier {
         &self.options
     }
 
-    /// Reduces the range of input times to what the options leave around the outputs. Gives warnings about context
-    /// that is not there, each once.
+    /// Reduces the range of input times to the context that the options allow around the outputs. Warns about missing
+    /// context, once for each side.
     pub fn trim(&mut self, input: &mut (i32, i32), output: (i32, i32)) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut warn = |warned: &mut bool, side: &str, edge: &str, wanted: i32, present: i32| {
@@ -201,14 +201,14 @@ fn output_of(example: &mut NnetExample) -> Result<&mut NnetIo> {
     example.io_mut("output").ok_or_else(|| Error::data("the example has no 'output'"))
 }
 
-/// How often to copy: the whole part of `proportion`, and once more with the rest as probability.
+/// Draws the number of copies: the whole part of `proportion`, plus one with the remainder as probability.
 pub fn number_of_copies(proportion: f32, rand: &mut CRand) -> u32 {
     let whole = f64::from(proportion).floor();
     let rest = (f64::from(proportion) - whole) as f32;
     whole as u32 + u32::from(rand.with_probability(rest))
 }
 
-/// Which of several outputs comes next: in turn, or at random.
+/// Chooses the next of several outputs: in turn, or at random.
 pub fn choose_output(outputs: usize, written: u64, random: bool, rand: &mut CRand) -> usize {
     if random { rand.next() as usize % outputs } else { (written % outputs as u64) as usize }
 }

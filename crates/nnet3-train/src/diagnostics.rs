@@ -1,4 +1,4 @@
-//! What a network is worth on examples of any kind, and derivatives or statistics on request.
+//! Evaluates the objective of a network on examples of any kind, with derivatives or statistics on request.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_matrix::Device;
 
-/// What is wanted besides objectives.
+/// Results beside objectives.
 #[derive(Debug, Clone, Default)]
 pub struct ProbOptions {
     /// The derivative of the sum of all objectives by the parameters.
@@ -29,7 +29,7 @@ pub struct ProbOptions {
 /// Sums for one output.
 #[derive(Debug, Clone, Default)]
 pub struct OutputTotals {
-    /// What the objective is called.
+    /// Name of the objective in log lines.
     pub title: &'static str,
     pub objective: ObjectiveValue,
 }
@@ -38,7 +38,7 @@ pub struct OutputTotals {
 pub struct ProbComputer<O = FrameObjective> {
     options: ProbOptions,
     nnet: Nnet,
-    /// What receives derivatives; empty if they are not wanted.
+    /// Sum of the derivatives; empty if they are not wanted.
     gradient: Nnet,
     runner: Runner,
     objective: O,
@@ -97,7 +97,7 @@ impl<O: Objective> ProbComputer<O> {
         let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, derivatives);
         let evaluated = self.objective.evaluate(example, &exchange, &mut tally);
         let entries = self.ledger.read();
-        // (What an objective makes of the numbers of a device that has failed is of no interest.)
+        // (If the device has failed, the objective's values are meaningless.)
         self.runner.executor().check_device()?;
         evaluated?;
         for (entry, numbers) in entries {
@@ -152,7 +152,7 @@ impl<O: Objective> ProbComputer<O> {
         &self.objective
     }
 
-    /// What the objective has said since this was last asked.
+    /// Returns the objective's remarks since the last call.
     pub fn take_remarks(&mut self) -> Vec<Remark> {
         std::mem::take(&mut self.remarks)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with examples and training.
+//! Errors of examples and training.
 
 use kaldi_io::IoError;
 

@@ -23,7 +23,7 @@ pub struct NnetIo {
     pub features: GeneralMatrix,
 }
 
-/// Refuses an example in which a value is not finite: says of which input or output, and of which frame.
+/// Refuses an example with a value that is not finite. The error names the input or output, and the frame.
 pub fn check_finite(ios: &[NnetIo]) -> kaldi_io::Result<()> {
     for io in ios {
         if let Some(found) = io.features.not_finite() {
@@ -55,7 +55,7 @@ impl NnetIo {
         NnetIo { name: name.to_owned(), indexes, features }
     }
 
-    /// Feeds a hasher with what [`same_structures`] compares.
+    /// Feeds a hasher with the fields that [`same_structures`] compares.
     pub fn hash_structure(&self, hasher: &mut DefaultHasher) {
         self.name.hash(hasher);
         self.features.cols().hash(hasher);
@@ -83,7 +83,7 @@ pub fn largest_io(ios: &[NnetIo]) -> usize {
     ios.iter().map(|io| io.indexes.len()).max().unwrap_or(0)
 }
 
-/// Whether inputs and outputs have the same names, dimensions and indexes.
+/// True if inputs and outputs have the same names, dimensions and indexes.
 pub fn same_structures(a: &[NnetIo], b: &[NnetIo]) -> bool {
     let same = |a: &NnetIo, b: &NnetIo| {
         a.name == b.name && a.features.cols() == b.features.cols() && a.indexes == b.indexes
@@ -91,7 +91,7 @@ pub fn same_structures(a: &[NnetIo], b: &[NnetIo]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
 
-/// How many sequences (values of n, counted from 0) inputs and outputs have. All of them must agree.
+/// Returns the number of sequences (values of n, counted from 0) of inputs and outputs. All of them must agree.
 pub fn num_sequences(ios: &[NnetIo]) -> Result<usize> {
     let mut first: Option<(&str, i32)> = None;
     for io in ios {
@@ -116,7 +116,7 @@ pub fn num_sequences(ios: &[NnetIo]) -> Result<usize> {
     first.map(|(_, count)| count as usize).ok_or_else(|| Error::data("the example is empty"))
 }
 
-/// What reading, merging, shuffling, selecting and training need to know of a kind of example: plain ones, chain examples.
+/// Methods of one kind of example (plain or chain) that reading, merging, shuffling, selecting and training need.
 pub trait Example: KaldiObject + Clone + Send + Sync + 'static {
     /// Its inputs, with or without its outputs.
     fn inputs(&self) -> &[NnetIo];
@@ -124,16 +124,16 @@ pub trait Example: KaldiObject + Clone + Send + Sync + 'static {
     /// The largest number of rows of its inputs and outputs: usually the input frames with their context.
     fn size(&self) -> usize;
 
-    /// Whether two examples can be in one minibatch: same names, dimensions and indexes.
+    /// True if two examples can be in one minibatch: same names, dimensions and indexes.
     fn same_structure(&self, other: &Self) -> bool;
 
-    /// Feeds a hasher with what [`same_structure`](Self::same_structure) compares.
+    /// Feeds a hasher with the fields that [`same_structure`](Self::same_structure) compares.
     fn hash_structure(&self, hasher: &mut DefaultHasher);
 
     /// A small example of the same structure.
     fn without_values(&self) -> Self;
 
-    /// How many sequences (values of n, counted from 0) it has. All parts must agree.
+    /// Returns the number of sequences (values of n, counted from 0). All parts must agree.
     fn num_sequences(&self) -> Result<usize>;
 
     /// Makes one minibatch of examples of equal structure: the sequences of each get numbers of their own, in the order
@@ -150,7 +150,7 @@ impl NnetExample {
         self.ios.iter_mut().find(|io| io.name == name)
     }
 
-    /// Compresses what is stored in full.
+    /// Compresses matrices that are stored in full.
     pub fn compress(&mut self) -> Result<()> {
         self.ios.iter_mut().try_for_each(|io| io.features.compress()).map_err(Error::from)
     }

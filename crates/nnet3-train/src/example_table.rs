@@ -6,7 +6,7 @@ use kaldi_io::holder::ObjectHolder;
 use crate::error::{Error, Result};
 use crate::example::{Example, NnetExample};
 
-/// What examples come from, one after the other.
+/// A source of examples, one after the other.
 pub trait ExampleSource<E>: Send {
     /// The next key and example; `None` at the end.
     fn next(&mut self) -> Result<Option<(String, E)>>;
@@ -49,7 +49,7 @@ impl<E: Example> EgsReader<E> {
         EgsReader { source, name: name.to_owned(), ahead: None, key: String::new(), count: 0 }
     }
 
-    /// Whether there is no further example. So asks a program before it touches its outputs.
+    /// True if there is no further example. Programs ask before they touch their outputs.
     pub fn at_end(&mut self) -> Result<bool> {
         if self.ahead.is_none() {
             self.ahead = self.source.next()?;

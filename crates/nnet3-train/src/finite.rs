@@ -3,7 +3,7 @@
 use kaldi_io::GeneralMatrix;
 use kaldi_io::matrix::DenseMatrix;
 
-/// What is not finite in the features or i-vectors of an utterance, and where.
+/// Describes the first NaN or infinite value in the features or i-vectors of an utterance.
 pub fn inputs_not_finite(
     key: &str,
     features: &GeneralMatrix,

@@ -10,7 +10,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::random::Random;
 use nnet3_matrix::Device;
 
-/// Runs a network on examples, as it is: nothing is put into test mode.
+/// Runs a network on examples, without putting components into test mode.
 pub struct ExampleForward {
     nnet: Nnet,
     runner: Runner,
@@ -28,7 +28,7 @@ impl ExampleForward {
         ExampleForward { nnet, runner, random: Random::new(1) }
     }
 
-    /// What the output gives at the indexes that the example has for it, a row an index.
+    /// Returns the output at the indexes that the example has for it, a row for each index.
     pub fn compute(&mut self, example: &NnetExample, output: &str) -> Result<DenseMatrix<f32>> {
         if self.nnet.find_output(output).is_none() {
             return Err(Error::data(format!("the network has no output '{output}'")));
@@ -37,7 +37,8 @@ impl ExampleForward {
         self.output_of(&request, output)
     }
 
-    /// What the output gives for a request made for [`ExampleForward::nnet`], which has it: a row an index.
+    /// Returns the output for a request made for [`ExampleForward::nnet`], a row for each index. The request must
+    /// contain the output.
     pub fn output_of(&mut self, request: &MinibatchRequest<'_>, output: &str) -> Result<DenseMatrix<f32>> {
         self.runner.start(&self.nnet, request, Purpose::default())?;
         let executor = self.runner.executor();

@@ -1,5 +1,5 @@
-//! What a device works out for the log only: it stays there and is fetched for many minibatches at once, so that training
-//! does not wait for it.
+//! A ledger for values that a device computes only for the log. They stay there and are fetched for many minibatches at
+//! once, so that training does not wait for them.
 
 use crate::max_change::Limits;
 use crate::objective::value::ObjectiveValue;
@@ -11,28 +11,28 @@ const ROOM: usize = 4096;
 /// Numbers that a step of an orthonormal constraint takes in the ledger.
 pub(crate) const CONSTRAINT_ENTRIES: usize = 2;
 
-/// A line of the ledger, whose numbers the device knows.
+/// A line of the ledger; its numbers are on the device.
 #[derive(Debug)]
 pub enum Entry {
-    /// What an output was worth.
+    /// The objective value of an output.
     Objective { minibatch: u64, output: String, value: ObjectiveValue },
     /// The objective of an output where the device knows it: one number.
     Sum { minibatch: u64, output: String, weight: f64 },
-    /// What an objective has to say about a minibatch.
+    /// A remark of the objective about a minibatch.
     Remark { minibatch: u64, remark: Remark },
     /// The squared norm of each component's change.
     Change { minibatch: u64, limits: Limits },
     /// The squared norm of each component's gradient.
     Gradient { minibatch: u64, step: GradientStep },
-    /// The squared norms of a constrained matrix, whose smaller side is `small`, and of its products.
+    /// The squared norms of a constrained matrix and of its products; `small` is its smaller side.
     Constraint { minibatch: u64, component: String, small: usize },
 }
 
-/// What becomes of the gradients of a step: for the log.
+/// Log record of the gradients of a step.
 #[derive(Debug, Clone)]
 pub struct GradientStep {
     pub components: usize,
-    /// What the norm of the sum was multiplied by.
+    /// The factor of the sum's norm.
     pub scale: f64,
     /// The limit on the norm; 0 for none.
     pub clip: f64,
@@ -46,7 +46,7 @@ pub struct GradientNorm {
 }
 
 impl GradientStep {
-    /// The norm whose squares, component by component, these are.
+    /// Returns the norm for squared norms given component by component.
     pub fn norm(&self, squares: &[f64]) -> GradientNorm {
         let norm = squares.iter().sum::<f64>().sqrt() * self.scale;
         GradientNorm { norm, clipped: self.clip > 0.0 && norm > self.clip }
@@ -66,7 +66,7 @@ pub struct Place<'s> {
     pub index: usize,
 }
 
-/// The place where an objective notes what the outputs of a minibatch are worth.
+/// Collects the objective values of a minibatch's outputs.
 pub struct Tally<'l> {
     ledger: &'l mut Ledger,
     minibatch: u64,
@@ -95,7 +95,7 @@ impl<'l> Tally<'l> {
         self.ledger.reserve(1)
     }
 
-    /// What an output is worth, where the host knows it.
+    /// Adds an objective value that the host knows.
     pub fn value(&mut self, output: &str, value: ObjectiveValue) {
         let (minibatch, output) = (self.minibatch, format!("{output}{}", self.suffix));
         self.weight += value.weight;
@@ -154,7 +154,7 @@ impl Ledger {
         Place { sums: &mut self.numbers, index }
     }
 
-    /// Notes what the places from `first` on are.
+    /// Records the meaning of the places from `first` on.
     pub fn note(&mut self, first: usize, entry: Entry) {
         self.entries.push((first, entry));
     }

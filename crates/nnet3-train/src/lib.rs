@@ -1,14 +1,15 @@
 //! Examples, objectives, training, averaging and diagnostics of nnet3 networks.
 //!
-//! What a program does between reading its options and choosing its exit status is here. Nothing prints: functions
-//! return what they found, and long work reports [`trainer::Event`]s to its caller.
+//! This crate does the work of a program between reading its options and choosing its exit status. It does not print:
+//! functions return their results, and long work reports [`trainer::Event`]s to its caller.
 //!
-//! Examples go through [`split`] and [`chunk`] (features and targets → examples; [`ranges`] for speakers), [`augment`], [`copy`], [`shuffle`],
-//! [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind of [`Example`]. An [`objective`] makes a
-//! [`request`] of a minibatch, whose program [`trainer`] or [`diagnostics`] runs: [`minibatch`] gives the inputs, the objective
-//! turns outputs into derivatives, [`update`] changes the parameters. None of them knows what kind of example it is; neither do
-//! [`replicas`], which are several trainers side by side, [`combine`] and [`progress`]. [`average`] works on whole networks; [`acoustic`] joins a network
-//! with a transition model and priors.
+//! Examples go through [`split`] and [`chunk`] (features and targets → examples; [`ranges`] for speakers), [`augment`],
+//! [`copy`], [`shuffle`], [`subset`] and [`merge`] (examples → minibatches); all but the first three work on any kind
+//! of [`Example`]. An [`objective`] makes a [`request`] of a minibatch; [`trainer`] or [`diagnostics`] runs its
+//! program. [`minibatch`] gives the inputs, the objective turns outputs into derivatives, and [`update`] changes the
+//! parameters. These modules do not depend on the kind of example; neither do [`replicas`] (several trainers side by
+//! side), [`combine`] and [`progress`]. [`average`] works on whole networks; [`acoustic`] joins a network with a
+//! transition model and priors.
 
 pub mod accuracy;
 pub mod acoustic;

@@ -1,4 +1,4 @@
-//! What limits on the change of parameters did: per minibatch, and counted over a training run.
+//! The effect of limits on the change of parameters: per minibatch, and counted over a training run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ pub struct Limits {
     pub scale: f32,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stepped {
     Freely,
     /// Some limit was active.
     Limited(MaxChange),
-    /// The change was infinite or not a number: nothing was done.
+    /// The change was infinite or not a number; the parameters stay.
     Refused,
 }
 
 impl Limits {
-    /// How many components have parameters.
+    /// Number of components with parameters.
     pub fn len(&self) -> usize {
         self.components.len()
     }
@@ -44,7 +44,7 @@ impl Limits {
         own.chain([&self.max_param_change]).map(|&limit| f64::from(limit * self.factor)).collect()
     }
 
-    /// What they did to changes with these squared norms.
+    /// Returns the effect of the limits on changes with these squared norms.
     pub fn applied(&self, squares: &[f64], counts: &mut MaxChangeCounts) -> Stepped {
         let factors = norm_factors(squares, &self.numbers(), f64::from(self.scale).abs());
         counts.updates += 1;
@@ -88,7 +88,7 @@ impl Limits {
     }
 }
 
-/// Where limits were active in one update.
+/// The limits that were active in one update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxChange {
     /// The components that were limited, of how many with parameters.
@@ -100,7 +100,7 @@ pub struct MaxChange {
     pub global: Option<(f64, f32)>,
 }
 
-/// A component whose change was larger than its limit.
+/// A component with a change larger than its limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Excess {
     pub component: String,
@@ -110,7 +110,7 @@ pub struct Excess {
     /// Its limit, which is multiplied by `limits_factor`.
     pub max_change: f32,
     pub limits_factor: f32,
-    /// What the change was multiplied by.
+    /// The factor of the change.
     pub factor: f64,
 }
 
@@ -160,7 +160,7 @@ impl fmt::Display for MaxChange {
     }
 }
 
-/// How often limits were active.
+/// Counts of active limits.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MaxChangeCounts {
     pub updates: u64,

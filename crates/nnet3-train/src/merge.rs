@@ -40,7 +40,7 @@ struct Group<E> {
 
 #[derive(Debug, Clone, Default)]
 struct GroupCounts {
-    /// How many minibatches there were of each size.
+    /// Number of minibatches of each size.
     minibatches: BTreeMap<usize, u64>,
     discarded: u64,
 }
@@ -64,7 +64,8 @@ impl<E: Example> ExampleMerger<E> {
         self.take(group, largest).map(Some)
     }
 
-    /// Minibatches of what is left, group by group in the order of their first examples. What fits none is discarded.
+    /// Makes minibatches of the remaining examples, group by group in the order of their first examples. Discards
+    /// examples that fit no minibatch.
     pub fn finish(&mut self) -> Result<Vec<Minibatch<E>>> {
         let mut out = Vec::new();
         for g in 0..self.groups.len() {
@@ -83,7 +84,7 @@ impl<E: Example> ExampleMerger<E> {
         Ok(out)
     }
 
-    /// Why there was no minibatch at all, and what to change.
+    /// Explains why there was no minibatch at all, and what to change.
     pub fn why_nothing(&self) -> String {
         let counts = self.groups.iter().map(|group| (group.counts.discarded, group.size));
         let all: u64 = counts.clone().map(|(count, _)| count).sum();
@@ -95,7 +96,7 @@ impl<E: Example> ExampleMerger<E> {
         )
     }
 
-    /// How many minibatches there were.
+    /// Number of minibatches.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -176,7 +177,7 @@ pub fn merge_ios(examples: Vec<Vec<NnetIo>>, sequences: i32, compress: bool) -> 
     ios.into_iter().map(join).collect()
 }
 
-// ---- what was merged ---------------------------------------------------------------------------------------------
+// ---- report of the merging ----------------------------------------------------------------------------------------
 
 impl<E: Example> ExampleMerger<E> {
     /// The line that [`FORMAT_LINE`] explains.

@@ -1,4 +1,4 @@
-//! How many examples make a minibatch: the grammar of `--minibatch-size`.
+//! Sizes of minibatches: the grammar of `--minibatch-size`.
 //!
 //! `rule/rule/…`, a rule being `[eg-size=]item,item,…` and an item a number or a range `low:high`.
 

@@ -9,14 +9,14 @@ use nnet3_core::optimize::OptimizeOptions;
 use std::fmt;
 use std::sync::Arc;
 
-/// How requests become programs.
+/// Options for turning requests into programs.
 #[derive(Debug, Clone, Default)]
 pub struct CompileOptions {
     pub compiler: CompilerOptions,
     pub optimize: OptimizeOptions,
 }
 
-/// What is done with a minibatch besides computing its outputs.
+/// The use of a minibatch, beside computing its outputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Purpose {
     /// Derivatives of all outputs will be supplied, those of the parameters are wanted.
@@ -24,14 +24,14 @@ pub struct Purpose {
     pub store_component_stats: bool,
 }
 
-/// What a minibatch needs on its device, in bytes. What components borrow while they run, and what natural gradient keeps, is not
-/// part of it.
+/// The memory of a minibatch on its device, in bytes. It excludes the scratch memory of components and the state of
+/// natural gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MinibatchMemory {
     pub sequences: usize,
     /// The matrices of the computation.
     pub matrices: usize,
-    /// What the objective borrows.
+    /// Scratch memory of the objective.
     pub objective: usize,
     /// Parameters of the network and their changes.
     pub parameters: usize,

@@ -1,10 +1,10 @@
-//! Limits on the norms of changes: what they are multiplied by, as a decision on any device, and as a log tells it.
+//! Limits on the norms of changes: their factors, computed on any device, and recomputed for the log.
 
 use nnet3_matrix::backend::{Constant, Decision};
 use nnet3_matrix::{Accumulator, Device, SumRange, ViewMut};
 
-/// Makes the factors of the n changes whose squared norms are sums\[first …\]. `factors` is 1 × (n + 1): what to multiply each
-/// change by, `scale` included, or 0 if they are not finite; and last 1, or 0 in that case. The sign of `scale` does not count for
+/// Sets `factors` for n changes with the squared norms sums\[first …\]. `factors` is 1 × (n + 1): the factor of each
+/// change, `scale` included, then 1. If the norms are not finite, all are 0. The sign of `scale` does not count for
 /// norms. `limits` are n + 1 numbers, as for [`norm_factors`].
 pub fn limit_norms(
     device: &Device,
@@ -42,14 +42,14 @@ impl Decision for LimitNorms {
     }
 }
 
-/// What each of several changes is multiplied by, and then all of them.
+/// The factor of each of several changes, and then the common factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NormFactors {
     /// The factor of each change, at most 1.
     pub each: Vec<f64>,
     /// The factor of all changes together, at most 1.
     pub all: f64,
-    /// Whether the changes are numbers; if not they are not to be made.
+    /// False if the changes are not finite; they must then not be made.
     pub finite: bool,
 }
 

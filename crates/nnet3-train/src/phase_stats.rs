@@ -23,7 +23,7 @@ pub struct Phase {
     /// Numbers of the phase's first and last minibatch.
     pub first: u64,
     pub last: u64,
-    /// How many of them had the output.
+    /// Number of minibatches with the output.
     pub minibatches: u64,
     pub value: ObjectiveValue,
 }
@@ -83,7 +83,7 @@ impl PhaseStats {
 }
 
 impl Phase {
-    /// Whether every minibatch of the phase had the output.
+    /// True if every minibatch of the phase had the output.
     pub fn is_complete(&self) -> bool {
         self.minibatches == self.last - self.first + 1
     }

@@ -1,4 +1,4 @@
-//! How two networks differ, and which components made the objective better or worse (nnet3-show-progress).
+//! Compares two networks, and attributes the change of the objective to components (nnet3-show-progress).
 
 use crate::diagnostics::{ProbComputer, ProbOptions};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use kaldi_io::log::num;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 
-/// The output whose objective is looked at.
+/// The output with the objective.
 const OUTPUT: &str = "output";
 
 /// A number for each component with parameters.
@@ -69,7 +69,7 @@ pub fn difference(old: &Nnet, new: &Nnet) -> Nnet {
 pub struct Segment<'s, O> {
     /// Between 0 (old) and 1 (new).
     pub position: f64,
-    /// What was evaluated there.
+    /// The evaluation at this point.
     pub computer: &'s ProbComputer<O>,
     /// Objective per frame.
     pub objective: f64,
@@ -78,8 +78,9 @@ pub struct Segment<'s, O> {
 }
 
 /// Follows the straight line from `old` to `new` in `segments` steps, and attributes the change of the objective to
-/// components: the derivative in the middle of each step, times the difference of the parameters. `objective` makes the
-/// objective of a step. Calls `report` after each step. The result is the last step's sum.
+/// components. The share of a component is the derivative in the middle of each step, times the difference of its
+/// parameters. `objective` makes the objective of a step. Calls `report` after each step. The result is the last step's
+/// sum.
 #[allow(clippy::too_many_arguments)]
 pub fn objective_change<O: Objective>(
     objective: impl Fn() -> O,

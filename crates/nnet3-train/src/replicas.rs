@@ -1,9 +1,9 @@
-//! Data-parallel training in one process: a network for each device, each trained on its own thread with its share of the
-//! minibatches, averaged now and then as `nnet3-average` averages the models of parallel jobs.
+//! Data-parallel training in one process: a network for each device, each trained on its own thread with its share of
+//! the minibatches, averaged now and then as `nnet3-average` averages the models of parallel jobs.
 //!
-//! Minibatch number m goes to replica m mod n, and what replicas report is taken in the order of the minibatches. So
-//! results and messages do not depend on which replica is faster. With one average, at the end, the result is that of n
-//! jobs with a share of the minibatches each.
+//! Minibatch number m goes to replica m mod n, and reports are passed on in the order of the minibatches. So results
+//! and messages do not depend on the speed of a replica. With one average, at the end, the result is that of n jobs
+//! with a share of the minibatches each.
 
 mod worker;
 
@@ -27,7 +27,7 @@ use worker::{Finished, Setup, Worker};
 /// Minibatches that a replica has on its hands at most: one that it works on, one that waits.
 const AHEAD: usize = 2;
 
-/// What to do with each trainer before the first minibatch, given the replica's number.
+/// Prepares each trainer before the first minibatch, given the replica's number.
 pub type Prepare<O> = Arc<dyn Fn(usize, &mut Trainer<O>) + Send + Sync>;
 
 pub struct ReplicaOptions<O = FrameObjective> {
@@ -43,8 +43,8 @@ pub struct ReplicaOptions<O = FrameObjective> {
     pub rules: Option<ReplicaRules>,
 }
 
-/// The rules by which replicas learn. Each replica keeps a state of its own, which begins here; at the end there is the
-/// mean of all.
+/// The rules by which replicas learn. Each replica keeps a state of its own, starting from `state`; the result has
+/// their mean.
 #[derive(Clone)]
 pub struct ReplicaRules {
     pub plan: Arc<Plan>,
@@ -100,7 +100,7 @@ pub struct ReplicaTimes {
     pub training: Duration,
 }
 
-/// What several replicas go on from.
+/// The state from which several replicas continue.
 #[derive(Debug, Default)]
 pub struct State {
     pub common: Snapshot,
@@ -116,12 +116,12 @@ pub struct Replicas<O: Objective = FrameObjective> {
     minibatches: u64,
     /// Keys of those that have been handed out and not been reported.
     keys: VecDeque<String>,
-    /// Which replicas have trained since the last average.
+    /// True for replicas that have trained since the last average.
     changed: Vec<bool>,
     objectives: BTreeMap<String, PhaseStats>,
-    /// What each replica has reported and has not been passed on, and how many of its minibatches that is about.
+    /// Events of each replica that have not been passed on, and the number of minibatches they cover.
     news: Vec<(VecDeque<Event>, u64)>,
-    /// The next minibatch whose events are to be passed on.
+    /// Number of the next minibatch with events to pass on.
     next: u64,
 }
 
@@ -158,7 +158,8 @@ impl<O: Objective + 'static> Replicas<O> {
         })
     }
 
-    /// Hands out one minibatch, whose key is for error messages. Events, and errors, are those of earlier minibatches.
+    /// Hands out one minibatch; its key is for error messages. The reported events and errors are those of earlier
+    /// minibatches.
     pub fn train(
         &mut self,
         key: String,
@@ -228,7 +229,7 @@ impl<O: Objective + 'static> Replicas<O> {
         }
     }
 
-    /// Passes on what a replica reported, with the minibatch's number among all. Phases are those of all replicas.
+    /// Passes on an event of a replica, with the minibatch's number among all. Phases are those of all replicas.
     fn forward(&mut self, event: Event, replica: u64, report: &mut dyn Report) {
         let count = self.news.len() as u64;
         let number = |minibatch: u64| minibatch * count + replica;
@@ -301,7 +302,7 @@ impl<O: Objective + 'static> Replicas<O> {
         Ok((self.present_average()?, state))
     }
 
-    /// Goes on from there. Nothing has been trained yet.
+    /// Continues from a state, before the first minibatch.
     pub fn resume(&mut self, state: State) -> Result<()> {
         let (found, expected) = (state.replicas.len(), self.workers.len());
         if found != expected {

@@ -1,4 +1,4 @@
-//! What a minibatch asks of a network.
+//! The request of a minibatch: its inputs and outputs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use nnet3_core::nnet::{Nnet, Node};
 use nnet3_core::request::{ComputationRequest, IoSpecification};
 use nnet3_core::{Index, NodeId};
 
-/// What a network is given, and what it should compute from it. Whoever adds to it checks it against the network.
+/// The inputs for a network, and the outputs to compute. The caller checks each item against the network.
 #[derive(Debug, Default)]
 pub struct MinibatchRequest<'e> {
     inputs: Vec<&'e NnetIo>,
@@ -30,8 +30,8 @@ impl<'e> OutputRequest<'e> {
 }
 
 impl<'e> MinibatchRequest<'e> {
-    /// Adds what the network has an input for; false if it has an output of this name. Other names, and features of another
-    /// dimension, are errors.
+    /// Adds an io if the network has an input of this name; returns false if it is an output. Other names, and features
+    /// of another dimension, are errors.
     pub(crate) fn try_input(&mut self, nnet: &Nnet, io: &'e NnetIo) -> Result<bool> {
         let (node, is_input) = find(nnet, &io.name)?;
         if is_input {
@@ -106,7 +106,7 @@ impl<'e> MinibatchRequest<'e> {
         Ok(request)
     }
 
-    /// How many sequences (values of n, counted from 0) there are.
+    /// Number of sequences (values of n, counted from 0).
     pub fn sequences(&self) -> usize {
         let inputs = self.inputs.iter().flat_map(|io| &io.indexes);
         let last = inputs.chain(self.outputs.iter().flat_map(|o| o.indexes)).map(|index| index.n).max();

@@ -27,7 +27,7 @@ impl<T> ShuffleBuffer<T> {
         self.full.insert(slot, item)
     }
 
-    /// What is left, in the order of the slots.
+    /// Returns the remaining items, in the order of the slots.
     pub fn finish(self) -> impl Iterator<Item = T> {
         self.full.into_values()
     }

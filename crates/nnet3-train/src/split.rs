@@ -11,7 +11,7 @@ use nnet3_core::CRand;
 /// Digits of the percentages in the line about chunk sizes.
 const SHORT_PRECISION: usize = 4;
 
-/// How utterances are cut; see the options of nnet3-get-egs.
+/// Options for cutting utterances; see the options of nnet3-get-egs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitOptions {
     /// Frames of input before and after a chunk.
@@ -67,7 +67,7 @@ pub struct UtteranceSplitter {
     counts: SplitCounts,
 }
 
-/// What was cut.
+/// Counts of the cuts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SplitCounts {
     pub utterances: u64,
@@ -75,7 +75,7 @@ pub struct SplitCounts {
     pub overlap_frames: u64,
     pub chunks: u64,
     pub chunk_frames: u64,
-    /// How many chunks there are of each size.
+    /// Number of chunks of each size.
     pub sizes: BTreeMap<usize, u64>,
 }
 
@@ -113,7 +113,7 @@ impl UtteranceSplitter {
         })
     }
 
-    /// What to tell about sizes that are not multiples of the subsampling factor.
+    /// A message about sizes that are not multiples of the subsampling factor.
     pub fn rounding(&self) -> Option<&str> {
         self.rounding.as_deref()
     }
@@ -248,7 +248,7 @@ impl UtteranceSplitter {
     }
 }
 
-/// Shares `excess` frames among the junctions of chunks in proportion to the smaller neighbour. What remains after
+/// Shares `excess` frames among the junctions of chunks in proportion to the smaller neighbour. The remainder after
 /// rounding down goes to the first junctions.
 fn overlaps(excess: usize, sizes: &[usize]) -> Vec<i64> {
     let magnitudes: Vec<usize> = sizes.windows(2).map(|pair| pair[0].min(pair[1])).collect();
@@ -285,7 +285,7 @@ pub fn parse_sizes(text: &str, unit: usize) -> Result<(Vec<usize>, Option<String
 }
 
 impl SplitCounts {
-    /// What the programs that make examples log at their end.
+    /// Returns the log lines that programs print after making examples.
     pub fn lines(&self) -> Vec<String> {
         let input = self.input_frames as f64;
         let percent = |frames: u64, of: f64| f64::from((frames as f64 * 100.0 / of) as f32);

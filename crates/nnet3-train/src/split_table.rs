@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// Splits whose cost exceeds the best by less than this are all used, at random. Just below 2, so that ties of the cost
-/// function (which counts in ones and twos) are kept and the next step is not.
+/// Splits within this margin of the best cost are all used, at random. It is just below 2: ties of the cost function
+/// (which counts in ones and twos) are kept, and the next step is not.
 const COST_MARGIN: f32 = 1.9999;
 
 /// The chunk sizes that may be used, and for each utterance length the sets of sizes that fit it best.
@@ -34,7 +34,7 @@ impl SplitTable {
         Ok(table)
     }
 
-    /// What a split covers if neighbours overlap in proportion to the smaller of them.
+    /// Number of frames that a split covers if neighbours overlap in proportion to the smaller of them.
     fn duration(&self, split: &[usize]) -> f32 {
         let proportion = self.overlap as f32 / self.principal as f32;
         let total = split.iter().sum::<usize>() as f32;

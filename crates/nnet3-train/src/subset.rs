@@ -26,7 +26,7 @@ impl<T> Subset<T> {
         }
     }
 
-    /// What was kept, in random order if `shuffle`.
+    /// Returns the kept items, in random order if `shuffle`.
     pub fn finish(mut self, shuffle: bool) -> Vec<T> {
         if shuffle {
             self.rand.shuffle(&mut self.kept);

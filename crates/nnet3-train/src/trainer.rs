@@ -1,4 +1,4 @@
-//! Training: one pass over minibatches, of any kind of example. What a trainer goes on from is in `trainer/state.rs`.
+//! Training: one pass over minibatches, of any kind of example. Its state for resuming is in `trainer/state.rs`.
 
 mod state;
 
@@ -32,7 +32,7 @@ const LARGEST_SEED: i32 = 100_000;
 /// Upper end of a number that the reference draws in each minibatch, to see whether to verify its sequences.
 const SELDOM: i32 = 100;
 
-/// What follows the name of an output in the statistics of the second step of backstitch.
+/// Suffix of an output's name in the statistics of the second step of backstitch.
 const BACKSTITCH_SUFFIX: &str = "_backstitch";
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct TrainerOptions {
     pub backstitch_training_scale: f32,
     /// Backstitch is done once in so many minibatches.
     pub backstitch_training_interval: u64,
-    /// How a second thread is used for changes of parameters, where the device is the host; the results are the same.
+    /// Use of a second thread for changes of parameters, if the device is the host. The results are the same.
     pub second_thread: SecondThread,
     /// So many minibatches make one step.
     pub accumulate: u64,
@@ -118,7 +118,7 @@ impl TrainerOptions {
     }
 }
 
-/// What happens during training.
+/// Events during training.
 #[derive(Debug)]
 pub enum Event {
     /// An output of a minibatch has been evaluated. Minibatches count from 0.
@@ -131,15 +131,15 @@ pub enum Event {
     Gradient { minibatch: u64, norm: GradientNorm },
     /// The change was infinite or not a number, and has not been applied.
     ChangeRefused { minibatch: u64 },
-    /// A constrained matrix is far from what it should be.
+    /// A constrained matrix is far from its constraint.
     Constraint { component: String, warning: String },
-    /// What the objective has to say about a minibatch.
+    /// A remark of the objective about a minibatch.
     Remark { minibatch: u64, remark: Remark },
     /// A minibatch that is about to run needs more memory than any before.
     Memory { minibatch: u64, memory: MinibatchMemory },
 }
 
-/// Who wants to know. Any function of an [`Event`] does.
+/// A receiver of events. Any function of an [`Event`] is one.
 pub trait Report {
     fn event(&mut self, event: Event);
 }
@@ -150,7 +150,7 @@ impl<F: FnMut(Event)> Report for F {
     }
 }
 
-/// A network and what is needed to train it.
+/// A network and its state of training.
 pub struct Trainer<O = FrameObjective> {
     options: TrainerOptions,
     nnet: Nnet,
@@ -165,7 +165,7 @@ pub struct Trainer<O = FrameObjective> {
     stepper: Stepper,
     /// Steps of the components that learn by rules other than kaldi's; `None` without rules.
     learner: Option<Learner>,
-    /// What has been collected for the next step.
+    /// The data collected for the next step.
     pending: Pending,
     ledger: Ledger,
     max_change: MaxChangeCounts,
@@ -173,13 +173,13 @@ pub struct Trainer<O = FrameObjective> {
     largest: usize,
 }
 
-/// What a training has made.
+/// The result of a training.
 pub struct Trained {
     pub nnet: Nnet,
     /// Averages over all minibatches, in the order of the outputs' names.
     pub totals: Vec<Total>,
     pub max_change: MaxChangeCounts,
-    /// What rules have kept, if there are any.
+    /// The state of the learner, if there are rules.
     pub learner: Option<LearnerState>,
     /// The compiler, with all that it has compiled.
     pub compiler: CachingCompiler,
@@ -317,7 +317,7 @@ impl<O: Objective> Trainer<O> {
         Ok(())
     }
 
-    /// Makes a step of what has been collected, if it is less than [`TrainerOptions::accumulate`] asks for.
+    /// Makes a step of the collected gradients, even if there are fewer than [`TrainerOptions::accumulate`] asks for.
     pub fn step_of_rest(&mut self, report: &mut dyn Report) {
         if self.pending.minibatches > 0 {
             self.step(Pass::Conventional, report);
@@ -359,7 +359,7 @@ impl<O: Objective> Trainer<O> {
         }
     }
 
-    /// A step of what learns by rules.
+    /// Makes a step of the parameters that learn by rules.
     fn learn(&mut self, pending: Pending, report: &mut dyn Report) {
         let Some(entries) = self.learner.as_ref().map(Learner::entries).filter(|&entries| entries > 0) else {
             return;
@@ -413,7 +413,7 @@ impl<O: Objective> Trainer<O> {
         let exchange = Exchange::new(self.runner.executor(), &self.nnet, &self.random, true);
         let evaluated = self.objective.evaluate(minibatch, &exchange, &mut tally);
         let weight = tally.weight();
-        // (What an objective makes of the numbers of a device that has failed is of no interest.)
+        // (If the device has failed, the objective's values are meaningless.)
         self.runner.executor().check_device()?;
         evaluated?;
         let executor = self.runner.executor();
@@ -436,7 +436,7 @@ impl<O: Objective> Trainer<O> {
     pub fn settle(&mut self, report: &mut dyn Report) {
         let entries = self.ledger.read();
         if self.check_device().is_err() {
-            // What is read of it are zeros. Whoever goes on from here gets the error.
+            // The values read from it are zeros. The next caller gets the error.
             return;
         }
         for (entry, numbers) in entries {
@@ -507,12 +507,12 @@ impl<O: Objective> Trainer<O> {
         self.objectives.iter().map(|(name, stats)| stats.total(name)).collect()
     }
 
-    /// What limits did in all minibatches that are settled.
+    /// Counts of active limits over all settled minibatches.
     pub fn max_change(&self) -> &MaxChangeCounts {
         &self.max_change
     }
 
-    /// What components, orthonormal constraints and backstitch draw from.
+    /// The generator for components, orthonormal constraints and backstitch.
     pub fn random(&self) -> &Random {
         &self.random
     }
@@ -521,18 +521,17 @@ impl<O: Objective> Trainer<O> {
         &mut self.runner
     }
 
-    /// How many minibatches there were.
+    /// Number of minibatches.
     pub fn minibatches(&self) -> u64 {
         self.minibatches
     }
 
-    /// What learns by rules, if there are any.
+    /// The learner, if there are rules.
     pub fn learner(&mut self) -> Option<&mut Learner> {
         self.learner.as_mut()
     }
 
-    /// Begins anew with the network as it is, as a trainer that is made with this seed would. What rules keep from step to step
-    /// stays.
+    /// Restarts with the present network, as a new trainer with this seed would. The state of the learner stays.
     pub fn restart(&mut self, seed: i32) {
         if self.options.zero_component_stats {
             self.nnet.zero_stats();
@@ -550,8 +549,8 @@ impl<O: Objective> Trainer<O> {
     pub fn set_nnet(&mut self, nnet: &Nnet) {
         self.nnet.assign(nnet);
         if !self.runner.executor().device().is_host() {
-            // A device would add to sums of its own, and the host would add these to those that it has: rounded twice. What goes on from a
-            // snapshot has all in one place.
+            // A device would add to its own sums, and the host would add these to others: rounded twice. A trainer that
+            // continues from a snapshot has each sum in one place.
             let moved = self.statistics().and_then(|statistics| self.set_statistics(&statistics));
             // A device that has failed says so when it is used next.
             if self.check_device().is_ok() {

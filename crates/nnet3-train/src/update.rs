@@ -24,7 +24,7 @@ pub(crate) fn apply_l2(nnet: &Nnet, delta: &mut Delta, scale: f32) {
     }
 }
 
-/// How a change is added to the parameters.
+/// Options for adding a change to the parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     /// The change is multiplied by this.
@@ -99,7 +99,7 @@ impl Stepper {
         ledger.note(index, Entry::Change { minibatch, limits });
     }
 
-    /// Multiplies the parameters of `delta`, whose step was the last one; they become zero if it was not made.
+    /// Multiplies the parameters of `delta` after its step, for momentum. They become zero if the step was refused.
     pub fn keep(&self, delta: &mut Delta, times: f32) {
         let factor = self.factor(self.ids.len(), times);
         for &id in &self.ids {

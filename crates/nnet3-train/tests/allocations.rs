@@ -1,5 +1,5 @@
-//! After the first step by a rule nothing is allocated: counted in the whole process. (Matrix products in pure Rust pack their
-//! factors into memory of their own.)
+//! Checks that no memory is allocated after the first step by a rule, in the whole process. (Matrix products in pure
+//! Rust pack their factors into memory of their own.)
 
 use nnet3_allocator::CountingAllocator;
 use nnet3_core::Random;

@@ -17,14 +17,14 @@ use crate::weight::{CompactLatticeWeight, LatticeWeight};
 /// Stands for the empty label, so that arcs with it are not taken for empty ones.
 const SILENCE: i32 = -2;
 
-/// Words as they are in lattices, their pronunciations, and what they are to become.
+/// Words as they occur in lattices, their pronunciations, and the words that replace them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlignmentLexicon {
     /// The number of each word with its phones.
     entries: HashMap<(i32, Vec<i32>), i32>,
     /// The fewest and the most phones of each word.
     lengths: HashMap<i32, (usize, usize)>,
-    /// The words of which a pronunciation begins with these phones and goes on.
+    /// For each proper prefix of a pronunciation: the words with a pronunciation that starts so.
     beginnings: HashMap<Vec<i32>, HashSet<i32>>,
     /// Entries that came twice.
     pub duplicates: Vec<i32>,
@@ -85,7 +85,7 @@ fn bad(r: &KaldiReader, line: &str, why: &str) -> IoError {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LexiconAlignment {
-    /// Whether states are left before their self-loops are taken.
+    /// True if states are left before their self-loops are taken.
     pub reorder: bool,
     /// The label of phones at the end that belong to no word; 0: none.
     pub partial_word_label: i32,
@@ -93,10 +93,10 @@ pub struct LexiconAlignment {
     pub max_expand: Option<f32>,
 }
 
-/// How many states there may be in addition, so that small lattices may grow.
+/// Number of additional states allowed, so that small lattices may grow.
 const MORE_STATES: f32 = 1000.0;
 
-/// How much of the pending phones is new: combinations that were there before have been tried before.
+/// The part of the pending phones that is new. Older combinations have already been tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 enum Fresh {
     #[default]
@@ -107,7 +107,7 @@ enum Fresh {
     All,
 }
 
-/// What has been read and not yet been written.
+/// Input that has been read and not yet been written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Place {
     /// The transition-ids of each phone.
@@ -115,7 +115,7 @@ struct Place {
     phones: Vec<i32>,
     words: Vec<i32>,
     fresh: Fresh,
-    /// Whether the first word has just come.
+    /// True if the first word was read last.
     word_fresh: bool,
 }
 
@@ -125,7 +125,7 @@ impl Place {
     }
 }
 
-/// Makes a lattice whose arcs have a word or a silence each. A word without an entry is an error.
+/// Makes a lattice with one word or one silence on each arc. A word without an entry is an error.
 pub fn align_words_by_lexicon(
     lattice: &CompactLattice,
     model: &TransitionModel,
@@ -257,7 +257,7 @@ impl Search<'_> {
         self.out.state_mut(from).arcs.push(arc);
     }
 
-    /// Follows the arcs of the input, unless no entry begins with what is there.
+    /// Follows the arcs of the input, unless no entry begins with the pending phones.
     fn advance(&mut self, s: StateId, place: &Place, number: StateId) {
         let viable = match (place.words.first(), self.lexicon.beginnings.get(&place.phones)) {
             (None, _) => true,
@@ -285,7 +285,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes states final; if none can be, what is pending is written as it is.
+    /// Makes states final. If no state can be final, writes the pending input unaligned.
     fn finish(&mut self, partial_word_label: i32, problems: &mut Vec<String>) {
         if self.ends.is_empty() {
             problems.push("no path of the lattice can be aligned with the lexicon".to_owned());

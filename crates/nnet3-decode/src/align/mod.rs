@@ -1,8 +1,8 @@
-//! Lattices whose arcs are phones or words (`lat/phone-align-lattice.cc`, `lat/word-align-lattice.cc`,
+//! Aligns lattices: each arc becomes one phone or one word (`lat/phone-align-lattice.cc`, `lat/word-align-lattice.cc`,
 //! `lat/word-align-lattice-lexicon.cc`).
 //!
-//! The lattice is walked through with what has been read and not yet been written: transition-ids and words. As soon as that
-//! begins with a whole unit, an arc is written for it.
+//! The search walks through the lattice with pending transition-ids and words: read, and not yet written. As soon as
+//! they begin with a whole unit, an arc is written for it.
 
 mod lexicon;
 mod phones;
@@ -23,10 +23,10 @@ pub use phones::{PhoneAlignment, align_phones};
 pub use test::{test_alignment, test_duplicates};
 pub use words::{PhoneType, WordAlignment, WordBoundaries, align_words};
 
-/// What a lattice could be aligned to, and what was wrong with it; if there is nothing wrong, the list is empty.
+/// The aligned lattice, and the problems found; the list is empty if the alignment succeeded.
 pub type Aligned = (CompactLattice, Vec<String>);
 
-/// What has been read and not yet been written.
+/// Input that has been read and not yet been written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Pending {
     ids: Vec<i32>,
@@ -55,7 +55,7 @@ struct Unit {
     string: Vec<i32>,
 }
 
-/// What is wrong with a lattice. Only the first problem is of interest: others follow from it.
+/// Problems of a lattice. Only the first is kept, because others follow from it.
 #[derive(Default)]
 struct Problems(Vec<String>);
 
@@ -67,7 +67,7 @@ impl Problems {
     }
 }
 
-/// How units are found.
+/// A rule that finds units.
 trait Aligner {
     /// Takes the labels of an arc.
     fn advance(&self, pending: &mut Pending, word: i32, ids: &[i32]) {
@@ -75,14 +75,14 @@ trait Aligner {
         pending.words.extend(Some(word).filter(|&word| word != EPSILON));
     }
 
-    /// The unit that what is pending begins with, if it is complete.
+    /// Returns the unit at the front of the pending input, if it is complete.
     fn unit(&self, pending: &mut Pending, problems: &mut Problems) -> Option<Unit>;
 
-    /// What is made of the rest at the end; something is pending.
+    /// Returns the unit for the unfinished remainder of the path. Called only if there is one.
     fn rest(&self, pending: &mut Pending, problems: &mut Problems) -> Unit;
 }
 
-/// Gives the lattice a single end that costs nothing; all others lead there.
+/// Gives the lattice a single end of cost zero; all other ends lead there.
 pub(crate) fn with_one_end(lattice: &CompactLattice) -> CompactLattice {
     let mut out = lattice.clone();
     let ends = out.states.iter().filter(|state| state.is_final()).count();
@@ -167,7 +167,7 @@ fn remove_epsilons(lattice: &mut CompactLattice) -> Result<()> {
 const PHONE_CHANGED: &str = "a phone changes before its last transition-id was found [broken lattice, mismatched model \
                              or wrong --reorder option?]";
 
-/// Where the phone that begins at `from` ends; `None` if it may go on after what is there.
+/// Returns the end of the phone that begins at `from`; `None` if it may continue after the pending ids.
 fn phone_end(ids: Ids, string: &[i32], from: usize, reorder: bool, problems: &mut Problems) -> Option<usize> {
     let phone = ids.phone(*string.get(from)?);
     let last = string[from..].iter().position(|&id| {
@@ -190,7 +190,7 @@ fn phone_end(ids: Ids, string: &[i32], from: usize, reorder: bool, problems: &mu
     Some(end)
 }
 
-/// Whether a string ends where a phone may end.
+/// True if a string ends at a possible end of a phone.
 fn ends_with_phone(ids: Ids, string: &[i32], reorder: bool) -> bool {
     let loops = string.iter().rev().take_while(|&&id| reorder && ids.is_self_loop(id)).count();
     string[..string.len() - loops].last().is_some_and(|&id| ids.is_final(id))

@@ -9,11 +9,11 @@ use crate::phones::Ids;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhoneAlignment {
-    /// Whether states are left before their self-loops are taken.
+    /// True if states are left before their self-loops are taken.
     pub reorder: bool,
-    /// Whether arcs without a label are removed; they may have transition-ids.
+    /// True to remove arcs without a label; they may have transition-ids.
     pub remove_epsilon: bool,
-    /// Whether labels are phones, and not words.
+    /// True to write phones as labels in place of words.
     pub replace_output_symbols: bool,
 }
 
@@ -22,7 +22,7 @@ struct Phones<'m> {
     options: PhoneAlignment,
 }
 
-/// Makes a lattice whose arcs have a phone each, with the words at the phones where they were.
+/// Makes a lattice with one phone on each arc. A word stays at the phone where it was.
 pub fn align_phones(
     lattice: &CompactLattice,
     model: &TransitionModel,

@@ -1,4 +1,4 @@
-//! Whether an aligned lattice says the same as the one it was made from.
+//! Tests an aligned lattice: compares its paths with those of the original lattice.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::lattice::{CompactLattice, expand};
 use crate::path;
 
-/// How many paths are compared.
+/// Number of compared paths.
 const PATHS: usize = 20;
 
 /// Costs may differ by so much, since they are added in another order.
@@ -25,7 +25,8 @@ fn best(lattice: &CompactLattice) -> Result<Vec<(Vec<i32>, f64)>> {
     path::best_paths(&expand(&lattice), PATHS)?.iter().map(read).collect()
 }
 
-/// Compares the best paths: each of the result must have the cost of one of the lattice. Says what is wrong.
+/// Compares the best paths: each of the result must have the cost of a path of the lattice. Returns the first
+/// difference.
 pub fn test_alignment(lattice: &CompactLattice, aligned: &CompactLattice) -> Result<Option<String>> {
     let (ours, theirs) = (best(aligned)?, best(lattice)?);
     let (Some(first), Some(wanted)) = (ours.first(), theirs.first()) else { return Ok(None) };
@@ -38,7 +39,8 @@ pub fn test_alignment(lattice: &CompactLattice, aligned: &CompactLattice) -> Res
         .map(|(ids, _)| format!("a path has {} frames when aligned, {} before", ids.len(), wanted.0.len())))
 }
 
-/// Whether two of the best paths of the result have the same transition-ids and words, though they differ in the lattice.
+/// Finds two of the result's best paths that have the same transition-ids and words, although they differ in the
+/// lattice.
 pub fn test_duplicates(lattice: &CompactLattice, aligned: &CompactLattice) -> Result<Option<String>> {
     if lattice.start.is_none() {
         return Err(Error::Empty);

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::lattice::CompactLattice;
 use crate::phones::Ids;
 
-/// Where in a word a phone can be.
+/// Possible positions of a phone in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhoneType {
     /// The phone is in no word, such as silence.
@@ -74,8 +74,9 @@ impl WordBoundaries {
         Ok(WordBoundaries(types))
     }
 
-    /// Checks that these are the types of a model's phones. An error if a phone has no type, or if words could be lost: types of
-    /// which words begin without one for their end or the other way round, or no phone that is part of a word.
+    /// Checks that these are the types of a model's phones. It is an error if a phone has no type, or if words could be
+    /// lost. Words could be lost if only one of the types for the beginning and the end of a word occurs, or if no
+    /// phone belongs to words.
     pub fn check(&self, model: &TransitionModel) -> Result<()> {
         let mut found: HashMap<PhoneType, i32> = HashMap::new();
         for &phone in model.topology().phones() {
@@ -113,13 +114,13 @@ fn phone_type(name: &str) -> Option<PhoneType> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordAlignment {
-    /// Whether states are left before their self-loops are taken.
+    /// True if states are left before their self-loops are taken.
     pub reorder: bool,
     /// The label of silence.
     pub silence_label: i32,
-    /// The label of a partial word at the end of which nothing says what it is.
+    /// The label of a partial word at the end of the lattice that has no word.
     pub partial_word_label: i32,
-    /// How many states there may be.
+    /// Largest number of states.
     pub max_states: Option<usize>,
 }
 
@@ -129,7 +130,7 @@ struct Words<'m> {
     options: WordAlignment,
 }
 
-/// Makes a lattice whose arcs have a word or a silence each.
+/// Makes a lattice with one word or one silence on each arc.
 pub fn align_words(
     lattice: &CompactLattice,
     model: &TransitionModel,
@@ -170,7 +171,7 @@ impl Words<'_> {
         self.boundaries.0.get(&self.ids.phone(id)).copied()
     }
 
-    /// Where the word ends that begins with what is pending.
+    /// Returns the end of the word at the front of the pending input.
     fn word_end(&self, string: &[i32], problems: &mut Problems) -> Option<usize> {
         let mut at = phone_end(self.ids, string, 0, self.options.reorder, problems)?;
         loop {
@@ -198,7 +199,7 @@ impl Words<'_> {
         format!("Invalid word at end of lattice [{cause}]")
     }
 
-    /// Whether this may be a whole word.
+    /// True if this may be a whole word.
     fn is_plausible(&self, string: &[i32]) -> bool {
         let (Some(&first), Some(&last)) = (string.first(), string.last()) else { return false };
         let (begin, end) = (self.kind(first), self.kind(last));

@@ -1,6 +1,6 @@
-//! The states that are reached in one frame, with a value for each, in the order in which the reference goes through them
-//! (`util/hash-list.h`): by buckets, which are in the order of their first states, and in a bucket as they came. The order
-//! matters to how fast a beam tightens.
+//! The states reached in one frame, with a value for each, in the reference's order (`util/hash-list.h`). States are
+//! grouped by bucket, in order of arrival. Buckets are ordered by their first states. The order decides how fast a beam
+//! tightens.
 
 use kaldi_fst::StateId;
 
@@ -12,7 +12,7 @@ const FIRST_BUCKETS: usize = 1000;
 pub(super) struct Active<V> {
     pub state: StateId,
     pub value: V,
-    /// How many states had been reached before.
+    /// Number of states reached earlier in the frame.
     pub place: u32,
 }
 
@@ -24,12 +24,12 @@ struct Element<V> {
     next: u32,
 }
 
-/// What was in it before it was cleared is not erased: `of_state` and `last_of_bucket` are believed only where the element that they
-/// name is there and is one of that state or bucket.
+/// States of a frame. Clearing does not erase the tables `of_state` and `last_of_bucket`: an entry is valid only if the
+/// element that it names exists and belongs to that state or bucket.
 #[derive(Debug)]
 pub(super) struct ActiveStates<V> {
     elements: Vec<Element<V>>,
-    /// The place of each state. (Memory of zeros costs nothing until it is used.)
+    /// The place of each state. (Zeroed memory costs no time until it is used.)
     of_state: Vec<u32>,
     /// The place of each bucket's last state.
     last_of_bucket: Vec<u32>,
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(insert_all(&[7, 3, 1007, 5, 4003, 2007, 9], 0), [7, 1007, 2007, 3, 4003, 5, 9]);
         assert_eq!(insert_all(&[7, 1007, 3], 0), [7, 1007, 3]);
         assert_eq!(insert_all(&[7, 3, 1007, 2007], 2000), [7, 2007, 3, 1007]);
-        // States that were there before are not, though nothing is erased.
+        // States of before the clearing are gone, although their memory was not erased.
         active.insert(3, 4);
         assert_eq!([7, 1007, 9].map(|state| active.get_mut(state).is_some()), [false; 3]);
     }

@@ -1,4 +1,4 @@
-//! What happens to the graph of a transcript before an utterance is aligned with it.
+//! Prepares the graph of a transcript for alignment.
 
 use kaldi_fst::{Arc, EPSILON, Fst, ops};
 use kaldi_hmm::TransitionModel;
@@ -59,8 +59,8 @@ fn transition_costs(model: &TransitionModel, transition_scale: f32, self_loop_sc
     model.ids().map(cost).collect()
 }
 
-/// The graph, and behind its final states the graph once more, in which nothing ends: paths that reach the end of the
-/// transcript too early go on and compete with the others.
+/// Returns the graph with a second copy behind its final states; the copy has no final states. Paths that reach the end
+/// of the transcript too early continue there and compete with the others.
 pub fn careful_graph(fst: &Fst) -> Fst {
     let Some(start) = fst.start else { return Fst::default() };
     let mut again = fst.clone();

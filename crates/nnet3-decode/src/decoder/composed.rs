@@ -1,15 +1,16 @@
-//! A graph that is two: HCL, from transition-ids to numbers of words, which knows what words can come next, and G, the language model.
-//! Their composition is made where the search comes (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for
-//! weighted finite-state transducers", 2009; Kaldi calls it `LookaheadComposeFst`).
+//! A graph composed during the search of two FSTs: HCL, from transition-ids to words, with the set of possible next
+//! words, and G, the language model (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted
+//! finite-state transducers", 2009; Kaldi calls it `LookaheadComposeFst`).
 //!
-//! Four rules say which pairs of states there are:
+//! Four rules determine the pairs of states:
 //!
-//! - G goes to a shorter history before HCL goes on without a word, never after: each pair of paths is one path.
-//! - HCL goes on without a word only to states from which it can give a word that G has here, or both can end.
-//! - The best guess of what that word will cost (the logarithm of the summed probabilities of those words) is paid at once, and
-//!   given back later.
-//! - Where only one word is possible, it is written and paid for at once. The state then has that word *pending*, until
-//!   HCL comes to give it.
+//! - G goes to a shorter history before HCL takes an arc without a word, never after. So each pair of paths is one
+//!   path.
+//! - HCL takes an arc without a word only to states from which it can reach a word that G has here, or both can end.
+//! - The estimated cost of that word (from the summed probabilities of those words) is added at once, and subtracted
+//!   later.
+//! - If only one word is possible, its label and its cost are written at once. The state then has that word *pending*,
+//!   until HCL reaches it.
 //!
 //! Costs of whole paths are those of the plain composition.
 
@@ -22,13 +23,13 @@ use crate::error::{Error, Result};
 
 /// No label is pending.
 const NOTHING: i32 = -1;
-/// What is paid early is a multiple of this, so that few states differ in it.
+/// The early cost is a multiple of this, so that few states differ in it.
 const STEP: f32 = 1.0 / 1024.0;
 /// States and arcs that are worked out take at most about this much memory before they are forgotten.
 const MOST_BYTES: usize = 64 << 20;
 /// Sums over more labels than this come from sums over all labels before.
 const SHORT_SUM: usize = 32;
-/// The position of the arcs of a state whose arcs are not worked out.
+/// The position of the arcs of a state that has not been expanded.
 const UNKNOWN: u32 = u32::MAX;
 
 /// HCL and G.
@@ -39,7 +40,8 @@ pub struct GraphPair {
 }
 
 impl GraphPair {
-    /// `disambiguation` are input labels of HCL that consume nothing. An error if it has others above `num_transition_ids`.
+    /// Makes a pair. `disambiguation` are input labels of HCL that consume no frame. Other labels above
+    /// `num_transition_ids` are an error.
     pub fn new(
         mut hcl: LookAheadFst,
         grammar: Grammar,
@@ -75,15 +77,15 @@ impl GraphPair {
 struct Pair {
     hcl: StateId,
     grammar: StateId,
-    /// The label that HCL must give next, [`NOTHING`] if it is free to choose.
+    /// The word that HCL must reach next; [`NOTHING`] if it is free to choose.
     pending: i32,
-    /// What was paid early, in [`STEP`]s.
+    /// The cost added early, in [`STEP`]s.
     paid: i32,
-    /// Whether HCL went on without a word, so that G may not go to a shorter history.
+    /// True if HCL took an arc without a word, so that G may not go to a shorter history.
     bound: bool,
 }
 
-/// What is known of a state: where its arcs begin that consume nothing, and those that consume a frame, and where they end.
+/// The arcs of a state: the first epsilon arc, the first arc that consumes a frame, and the end.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: u32,
@@ -105,7 +107,7 @@ pub struct ComposedGraph<'p> {
     emitting: Vec<Arc>,
 }
 
-/// What looking ahead finds.
+/// The result of the lookahead.
 enum Ahead {
     Nothing,
     /// One word, which is this arc of G, and no end.
@@ -223,7 +225,7 @@ impl<'p> ComposedGraph<'p> {
         }
     }
 
-    /// What can come after HCL has gone to `hcl`, and G has stayed.
+    /// Returns the possible next words after HCL has gone to `hcl` while G has stayed.
     fn ahead(&mut self, hcl: StateId, state: StateId) -> Ahead {
         let GraphPair { hcl: LookAheadFst { reach, .. }, grammar } = self.pair;
         let (labels, costs) = grammar.labels_and_costs(state);

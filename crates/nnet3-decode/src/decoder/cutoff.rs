@@ -1,4 +1,4 @@
-//! Which hypotheses of a frame are followed.
+//! The rule that selects the hypotheses of a frame.
 
 use super::options::Pruning;
 
@@ -33,9 +33,9 @@ macro_rules! cost {
 cost!(f32, f64);
 
 pub(super) struct Cutoff<C> {
-    /// What costs more is dropped.
+    /// Hypotheses of a higher cost are dropped.
     pub cost: C,
-    /// What to add to the best cost of the next frame.
+    /// Beam above the best cost of the next frame.
     pub adaptive_beam: C,
     /// The position of the best hypothesis.
     pub best: Option<usize>,

@@ -1,4 +1,4 @@
-//! Where log-likelihoods come from.
+//! Sources of log-likelihoods.
 
 use kaldi_hmm::TransitionModel;
 use kaldi_io::DenseMatrix;
@@ -21,7 +21,7 @@ pub struct MatrixDecodable<'a> {
 }
 
 impl<'a> MatrixDecodable<'a> {
-    /// `pdfs` are those of [`pdf_table`], `scale` multiplies what is in the matrix.
+    /// Makes a source. `pdfs` is a table from [`pdf_table`]; `scale` multiplies the elements of the matrix.
     pub fn new(matrix: &'a DenseMatrix<f32>, pdfs: &'a [u32], scale: f32) -> Result<Self> {
         let needed = pdfs.iter().max().map_or(0, |&pdf| pdf as usize + 1);
         if matrix.rows > 0 && matrix.cols < needed {

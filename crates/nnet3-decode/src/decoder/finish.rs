@@ -13,7 +13,7 @@ use crate::weight::LatticeWeight;
 const PRECISION: f32 = 1e-5;
 
 impl<G: Graph> LatticeDecoder<G> {
-    /// Prunes all frames with what is now known of the end.
+    /// Prunes all frames with the final costs.
     pub(super) fn finalize(&mut self) -> Result<()> {
         self.ending = self.final_costs()?;
         self.active.clear();

@@ -7,8 +7,8 @@ use kaldi_io::mapped;
 
 use crate::error::{Error, Result};
 
-/// What a search goes through. States get their numbers as they are found, and what is known of them may be worked out when the
-/// search comes to them.
+/// A graph for searches. States are numbered in the order of discovery, and may be expanded when the search visits
+/// them.
 pub trait Graph {
     /// `None` if the graph is empty.
     fn start(&mut self) -> Option<StateId>;
@@ -25,24 +25,24 @@ pub trait Graph {
     /// The arcs of a visited state that consume a frame.
     fn emitting(&self, state: StateId) -> impl Iterator<Item = Arc>;
 
-    /// The arcs of a visited state that consume nothing.
+    /// The arcs of a visited state that consume no frame.
     fn epsilons(&self, state: StateId) -> impl Iterator<Item = Arc>;
 
-    /// An error if the graph is not what it was. `thorough` asks the system too, which takes longer.
+    /// Checks that the graph has not changed. If `thorough`, asks the operating system too, which takes longer.
     fn check(&self, _thorough: bool) -> Result<()> {
         Ok(())
     }
 
-    /// Says that this state is going to be visited, so that what is known of it is on its way from memory.
+    /// Announces a visit of this state, so that its data can be prefetched from memory.
     fn expect_state(&self, _state: StateId) {}
 
     /// Says that arcs of this state are going to be asked for.
     fn expect_arcs(&self, _state: StateId) {}
 
-    /// Whether there can be arcs that consume nothing, as far as it is known without work.
+    /// True if there can be arcs that consume no frame, as far as this is known without work.
     fn may_have_epsilons(&self, state: StateId) -> bool;
 
-    /// Whether so much has been worked out that it should be forgotten.
+    /// True if the expanded states take so much memory that they should be dropped.
     fn is_full(&self) -> bool {
         false
     }
@@ -58,21 +58,21 @@ pub struct SearchGraph {
     num_transition_ids: usize,
 }
 
-/// Where states and arcs are.
+/// Storage of states and arcs.
 #[derive(Debug)]
 enum Place {
     Memory(FlatFst),
     File(MappedFst),
 }
 
-/// A graph with what one search knows of it.
+/// A graph, with the states that one search has expanded.
 #[derive(Debug)]
 pub struct VisitedGraph<'g> {
     graph: &'g SearchGraph,
-    /// Of each state the position of its first arc, the position behind all that consume nothing, and one more than the position behind all;
-    /// zeros before it is visited. (Memory of zeros costs nothing until it is used.)
+    /// For each state: the position of its first arc, the position behind its epsilon arcs, and the position behind all
+    /// arcs plus one. Zeros before the first visit. (Zeroed memory costs no time until it is used.)
     known: Vec<[u32; 3]>,
-    /// Set when the arcs of a visited state are not what they were, since somebody has overwritten the file.
+    /// Set if the arcs of a visited state have changed, because the file was overwritten.
     has_changed: Cell<bool>,
 }
 
@@ -87,7 +87,8 @@ impl SearchGraph {
         Ok(SearchGraph { place: Place::Memory(fst), num_transition_ids })
     }
 
-    /// A graph that is left in its file. Whether it has input labels above `num_transition_ids` is seen when a search comes to them.
+    /// Makes a graph that stays in its file. Input labels above `num_transition_ids` are found when a search visits
+    /// them.
     pub fn mapped(fst: MappedFst, num_transition_ids: usize) -> SearchGraph {
         SearchGraph { place: Place::File(fst), num_transition_ids }
     }
@@ -128,7 +129,7 @@ fn broken(error: kaldi_fst::Error) -> Error {
 }
 
 impl VisitedGraph<'_> {
-    /// What is to be known of a state.
+    /// Reads the positions of a state's arcs.
     #[cold]
     fn look_at(&self, state: StateId) -> Result<[u32; 3]> {
         Ok(match &self.graph.place {

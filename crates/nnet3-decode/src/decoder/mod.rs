@@ -1,11 +1,11 @@
 //! Decoding: from log-likelihoods and a graph to a lattice, or to an alignment.
 //!
-//! - [`graph`]: graphs as a search wants them; [`composed`]: such a graph that is made of two while it is searched, of which
-//!   [`grammar`] is the second; [`decodable`]: where log-likelihoods come from.
-//! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame and
-//!   [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the best path
-//!   before the end.
-//! - [`viterbi`]: the search for one path, for alignments; [`align`] is what alignments do to graphs.
+//! - [`graph`]: graphs as a search wants them; [`composed`]: a graph composed of two during the search, with
+//!   [`grammar`] as the second; [`decodable`]: sources of log-likelihoods.
+//! - [`search`]: the search that leaves lattices, with [`tokens`] as its memory, [`active`] as its states of a frame
+//!   and [`cutoff`] as the rule of pruning; [`finish`] prunes at the end and makes the lattice; [`trace`] finds the
+//!   best path before the end.
+//! - [`viterbi`]: the search for one path, for alignments; [`align`] prepares the graphs of alignments.
 
 mod active;
 pub mod align;

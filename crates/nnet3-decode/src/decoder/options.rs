@@ -1,11 +1,11 @@
-//! How far searches go.
+//! Beams and limits of searches.
 
 use crate::error::{Error, Result};
 
 /// The pruning of the hypotheses of one frame, which both searches have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pruning {
-    /// What costs this much more than the best hypothesis of the frame is dropped.
+    /// Hypotheses that cost this much more than the best one of the frame are dropped.
     pub beam: f32,
     /// Not more hypotheses than these are followed.
     pub max_active: usize,
@@ -13,7 +13,7 @@ pub struct Pruning {
     pub min_active: usize,
     /// Added to the beam of the next frame where the number of hypotheses determines it.
     pub beam_delta: f32,
-    /// How many buckets there are for each hypothesis in the order of hypotheses.
+    /// Number of hash buckets for each hypothesis. It affects the order of hypotheses.
     pub hash_ratio: f32,
 }
 
@@ -34,7 +34,7 @@ impl Pruning {
         Pruning { min_active: 20, ..Pruning::lattice() }
     }
 
-    /// An error for what makes no sense. A beam of 0 does.
+    /// Checks the ranges of all options. A beam of 0 is valid.
     pub fn check(&self) -> Result<()> {
         let at_least = |name, value: f32, least: f32| match value >= least {
             true => Ok(()),
@@ -57,16 +57,16 @@ impl Pruning {
     }
 }
 
-/// An error for what is not larger than 0.
+/// Checks that a value is above 0.
 fn check_positive(name: &'static str, value: f32) -> Result<()> {
     if value > 0.0 { Ok(()) } else { Err(Error::option(name, value, "a number above 0")) }
 }
 
-/// How the search for lattices prunes.
+/// Pruning of the search for lattices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchOptions {
     pub pruning: Pruning,
-    /// What is not on a path within this of the best one is not in the lattice.
+    /// Arcs that are on no path within this beam of the best one are not in the lattice.
     pub lattice_beam: f32,
     /// After so many frames each time, what lies behind is pruned.
     pub prune_interval: usize,

@@ -1,5 +1,5 @@
-//! The search that leaves lattices: tokens are passed along the arcs of a graph, frame by frame, and remember all ways on
-//! that are within a beam (Povey and others, "Generating exact lattices in the WFST framework", 2012;
+//! The search that leaves lattices: tokens move along the arcs of a graph, frame by frame, and keep all links within a
+//! beam (Povey and others, "Generating exact lattices in the WFST framework", 2012;
 //! `decoder/lattice-faster-decoder.cc`).
 
 use kaldi_fst::{Arc, StateId};
@@ -16,15 +16,15 @@ use crate::error::{Error, Result};
 const PRUNE_SCALE: f32 = 0.1;
 /// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
 const MOST_STEPS_PER_STATE: usize = 1000;
-/// How many states before its turn a state's arcs are asked for.
+/// Number of states by which the prefetch of arcs is ahead.
 const AHEAD: usize = 4;
 
-/// How an utterance ended.
+/// The end of an utterance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
     /// The costs of ending in the states of the last frame, in the order in which they were reached: infinite if a state is not final.
     pub costs: Vec<f32>,
-    /// Whether one of them is final.
+    /// True if one of them is final.
     pub is_final: bool,
     /// The lowest cost of all paths.
     pub best: f32,
@@ -36,7 +36,7 @@ pub struct LatticeDecoder<G> {
     pub(super) options: SearchOptions,
     /// They have one more frame than were decoded.
     pub(super) tokens: Tokens,
-    /// What is added to the acoustic costs of each frame, so that costs stay small.
+    /// Offset of each frame's acoustic costs, which keeps costs small.
     pub(super) offsets: Vec<f32>,
     /// The states of the newest frame, with their costs. Their places are those of the tokens.
     pub(super) active: ActiveStates<f32>,
@@ -107,7 +107,7 @@ impl<G: Graph> LatticeDecoder<G> {
         self.offsets.len()
     }
 
-    /// Whether a path of the utterance ends in a final state.
+    /// True if a path of the utterance ends in a final state.
     pub fn reached_final(&self) -> bool {
         self.ending.is_final
     }
@@ -165,7 +165,7 @@ impl<G: Graph> LatticeDecoder<G> {
             for Arc { ilabel, olabel, weight, next } in graph.emitting(state) {
                 let acoustic = offset - log_likelihood(ilabel);
                 let total = cost + acoustic + weight;
-                // (What is not a number is not followed.)
+                // (NaN fails this comparison and is not followed.)
                 if total < next_cutoff {
                     next_cutoff = next_cutoff.min(total + adaptive_beam);
                     graph.expect_state(next);

@@ -1,5 +1,5 @@
-//! What the search remembers of all frames: tokens, and links from them. Both lie in two arrays in the order of the frames; what
-//! is pruned is left out when the arrays are packed.
+//! Memory of the search for all frames: tokens and their links, in two arrays in the order of the frames. Pruned items
+//! are removed when the arrays are packed.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ pub(super) struct Token {
     pub cost: f32,
     /// By how much the best path through it is known to be worse than the best one; infinite if no path through it is kept.
     pub extra: f32,
-    /// How many states the frame had reached before this one.
+    /// Number of states that the frame reached earlier.
     pub place: u32,
     /// Its ways to tokens of the next frame.
     emitting: Span,
-    /// Its ways to tokens of its own frame.
+    /// Its links to tokens of its own frame.
     epsilons: Span,
 }
 
@@ -41,14 +41,14 @@ struct Span {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     first_token: u32,
-    /// Where its links begin: those within the frame come first, then those to the next one.
+    /// The first of its links: those within the frame come first, then those to the next one.
     first_link: u32,
-    /// Whether links may have become useless since they were looked at.
+    /// True if links may have become useless since the last pruning.
     prune: bool,
 }
 
-/// The tokens of all frames. The newest frame is the one whose states are being reached: its tokens are numbered as its states are
-/// reached, and are made later. Numbers of tokens hold until [`prune`](Self::prune).
+/// The tokens of all frames. The newest frame is the one that the search is filling. Its tokens are numbered in the
+/// order of its states, and are made later. Numbers of tokens are valid until [`prune`](Self::prune).
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     tokens: Vec<Token>,
@@ -72,7 +72,7 @@ impl Span {
 }
 
 impl Token {
-    /// Whether a path through it is kept.
+    /// True if a path through it is kept.
     pub fn is_kept(&self) -> bool {
         self.extra != f32::INFINITY
     }
@@ -124,7 +124,7 @@ impl Tokens {
         Some(self.start).filter(|&start| start != NONE)
     }
 
-    /// How many links there are.
+    /// Number of links.
     #[inline]
     pub fn num_links(&self) -> usize {
         self.links.len()
@@ -197,8 +197,8 @@ impl Tokens {
         }
     }
 
-    /// Works out the extra costs of a frame that is not the newest, from those of the next one, and removes its useless links.
-    /// Whether extra costs changed.
+    /// Computes the extra costs of a frame, not the newest, from those of the next one, and removes its useless links.
+    /// Returns true if extra costs changed.
     pub fn prune_frame(&mut self, frame: usize, beam: f32, delta: f32) -> bool {
         // (The difference of two infinite ones is no change.)
         let is_change = |[before, after]: [f32; 2]| (after - before).abs() > delta;
@@ -224,8 +224,8 @@ impl Tokens {
         changed
     }
 
-    /// Removes links of a token that are on no path within `beam` of the best. Its extra cost is what the others allow, at most
-    /// `most`. Gives the extra cost that it had and the one that it has.
+    /// Removes the links of a token that are on no path within `beam` of the best. Its new extra cost is the smallest
+    /// over its remaining links, at most `most`. Returns the old and the new extra cost.
     #[inline]
     pub fn prune_token(&mut self, token: u32, beam: f32, most: f32) -> [f32; 2] {
         let Token { cost, extra: before, mut emitting, mut epsilons, .. } = *self.get(token);
@@ -237,7 +237,7 @@ impl Tokens {
                 let link = links[at];
                 let to = &self.tokens[link.to as usize];
                 let by_link = to.extra + ((cost + link.acoustic + link.graph) - to.cost);
-                // (What is not a number is removed too.)
+                // (NaN fails this comparison and is removed.)
                 let keep = by_link <= beam;
                 // Rounding can make it negative.
                 extra = if keep { extra.min(by_link.max(0.0)) } else { extra };
@@ -251,7 +251,7 @@ impl Tokens {
         [before, extra]
     }
 
-    /// Leaves out what is not kept of the frames from `lowest` on.
+    /// Removes pruned items from the frames from `lowest` on.
     fn pack(&mut self, lowest: usize) {
         let Frame { first_token, first_link, .. } = self.frames[lowest];
         let first = first_token as usize;

@@ -1,7 +1,7 @@
-//! The best path while a search goes on (`LatticeFasterOnlineDecoder` of `decoder/lattice-faster-online-decoder.cc`).
+//! The best path during a search (`LatticeFasterOnlineDecoder` of `decoder/lattice-faster-online-decoder.cc`).
 //!
-//! Tokens do not remember where they come from: it is found again, as the link with which the costs agree. So a search of
-//! whole utterances pays nothing for what it does not need.
+//! Tokens have no back pointers. The trace finds the predecessor again, as the link with the same cost. So a search of
+//! whole utterances does not pay for traces.
 
 use kaldi_fst::EPSILON;
 
@@ -10,7 +10,7 @@ use super::search::LatticeDecoder;
 use super::tokens::NONE;
 use crate::error::Result;
 
-/// What the best path has in one frame.
+/// One frame of the best path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// The place of the token from which the path goes into the frame. Among all tokens that there have been after as many frames,
@@ -22,7 +22,7 @@ pub struct Step {
 /// The frames of a path, the last one first.
 pub struct BestPath<'d, G> {
     decoder: &'d LatticeDecoder<G>,
-    /// Where the rest of the path ends, and after how many frames that is.
+    /// The end of the remaining path, and its frame.
     token: u32,
     frame: usize,
 }

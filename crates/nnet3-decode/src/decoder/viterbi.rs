@@ -14,7 +14,7 @@ use crate::weight::LatticeWeight;
 /// More steps along arcs without transition-ids in one frame, for each state of the graph, mean a cycle in which costs fall.
 const MOST_STEPS_PER_STATE: usize = 1000;
 
-/// How a state was reached.
+/// The best arrival at a state.
 #[derive(Debug, Clone, Copy)]
 struct Token {
     cost: f64,
@@ -163,7 +163,7 @@ impl<'g> ViterbiDecoder<'g> {
         Ok(())
     }
 
-    /// The best path of those that end in final states, or of all, which then cost nothing to end.
+    /// Returns the best path to a final state. If not `must_end`, the best path to any state, with a final cost of 0.
     fn best_path(&self, must_end: bool) -> Result<Option<ViterbiPath>> {
         let (mut best, mut best_cost) = (None, f64::INFINITY);
         for Active { state, value: token, .. } in self.active.iter() {
@@ -187,7 +187,7 @@ impl<'g> ViterbiDecoder<'g> {
     }
 }
 
-/// Puts a token on a state, if it is better than what is there.
+/// Puts a token on a state, if it is better than the present one.
 fn reach(tokens: &mut Vec<Token>, active: &mut ActiveStates<u32>, state: StateId, token: Token) -> bool {
     let number = tokens.len() as u32;
     match active.get_mut(state) {

@@ -1,8 +1,8 @@
 //! Determinization of lattices with pruning (Povey and others, "Generating exact lattices in the WFST framework", 2012;
 //! `lat/determinize-lattice-pruned.cc`).
 //!
-//! For each sequence of words only the best path is kept, with its transition-ids. States of the result are sets of states
-//! with what is owed to each; what could lead to a path outside the beam is never expanded.
+//! For each sequence of words only the best path is kept, with its transition-ids. A state of the result is a set of
+//! (input state, residual weight) pairs. Only states within the beam are expanded.
 
 mod phones;
 mod reduced;
@@ -22,7 +22,7 @@ pub use phones::{PhoneOptions, determinize_phones};
 pub use reduced::{Failure, Reduction, determinize_reduced};
 use search::Search;
 
-/// Limits. What is smaller than 1 limits nothing.
+/// Limits. A value below 1 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Weights that differ by no more count as equal when sets of states are compared.
@@ -52,10 +52,10 @@ impl Default for Options {
     }
 }
 
-/// What happened on the way, for log lines.
+/// Events during the work, for log lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Memory was running out, and sequences that nothing needs any longer were dropped.
+    /// Memory was short, and unused sequences were dropped.
     Rebuilt,
     /// Dropping them did not help, so the search ended.
     OutOfMemory {
@@ -72,7 +72,7 @@ pub enum Event {
     Retrying { beam: f64 },
 }
 
-/// How it went.
+/// Results of a determinization beside the lattice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// False if a limit stopped the search: the result is pruned more than the beam says.
@@ -80,7 +80,7 @@ pub struct Report {
     pub events: Vec<Event>,
 }
 
-/// How often input is pruned and tried again.
+/// Largest number of attempts, with pruning of the input in between.
 const MOST_TRIES: usize = 10;
 
 /// The deterministic lattice (no two arcs of a state have the same word, no arc has none) with the paths that cost at

@@ -1,4 +1,4 @@
-//! Determinization with phones first: that is faster, since most of what is alike is alike within phones.
+//! Determinization in two passes, phones first. This is faster, since most common parts are common within phones.
 
 use kaldi_fst::{Arc, EPSILON, ops};
 use kaldi_hmm::TransitionModel;
@@ -38,8 +38,8 @@ impl Default for PhoneOptions {
     }
 }
 
-/// Determinizes a lattice in two passes, and removes what leads nowhere. What the first pass makes of the lattice is left
-/// in it.
+/// Determinizes a lattice in two passes, and removes states without a path to an end. Afterwards `lattice` holds the
+/// result of the first pass.
 pub fn determinize_phones(
     model: &TransitionModel,
     lattice: &mut Lattice,

@@ -14,7 +14,7 @@ use crate::lattice::{CompactLattice, Lattice};
 use crate::path::costs_to_end;
 use crate::weight::{CompactLatticeWeight, LatticeWeight, compare_strings};
 
-/// An element of a set of states: what it costs to be there, and the transition-ids not yet on an arc.
+/// An element of a subset: a state, its residual weight, and the transition-ids not yet on an arc.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Element {
     state: StateId,
@@ -75,11 +75,11 @@ impl Hasher for Identity {
     }
 }
 
-/// Sets of states that are known, and what is known of them. Sets whose weights differ by delta at most are the same.
+/// Known subsets, with a value for each. Subsets with weights that differ by at most delta are the same.
 struct Known<T> {
     /// The last entry with a hash value.
     heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// For each set: where it is in the pool, what is known of it, and the entry before with the same hash value.
+    /// For each subset: its range in the pool, its value, and the previous entry with the same hash value.
     entries: Vec<(Range<usize>, T, u32)>,
 }
 
@@ -172,7 +172,7 @@ impl Input {
         &self.arcs[middle as usize..end as usize]
     }
 
-    /// Whether a path can end here, or go on with a word: other states are only passed through.
+    /// True if a path can end here, or has an arc with a word. Other states are only passed through.
     fn counts(&self, state: StateId) -> bool {
         !self.with_word(state).is_empty() || !self.finals[state as usize].is_zero()
     }
@@ -190,13 +190,13 @@ pub struct Search {
     beam: f64,
     /// The cost of the best way from each state of the input to its end.
     backward: Vec<f64>,
-    /// What costs more is not looked at.
+    /// States of a higher cost are not expanded.
     cutoff: f64,
     strings: Strings,
     pool: Vec<Element>,
     states: Vec<OutState>,
     minimal: Known<StateId>,
-    /// For sets before arcs without words were followed: the state, and what the way there costs in addition.
+    /// For subsets before their epsilon closure: the state, and the common weight of the way there.
     initial: Known<(StateId, StringId, LatticeWeight)>,
     queue: Tasks<Task>,
     /// States that are still to be expanded, if the search goes to the depth first.
@@ -325,7 +325,7 @@ impl Search {
         true
     }
 
-    /// Forgets the sequences that nothing has any longer.
+    /// Drops unused sequences.
     fn drop_strings(&mut self) {
         let mut marks = self.strings.marks();
         let mut tasks = std::mem::take(&mut self.queue);
@@ -368,7 +368,7 @@ impl Search {
         self.num_arcs += 1;
     }
 
-    /// The state for a set in which arcs without words have not been followed yet, and what the way there has in addition.
+    /// Returns the state for a subset before its epsilon closure, and the common weight of the way there.
     fn state_of(&mut self, initial: &[Element], forward: f64) -> (StateId, StringId, LatticeWeight) {
         let delta = self.options.delta;
         let initial_hash = hash(initial);

@@ -17,7 +17,7 @@ struct Entry {
 /// A tree of sequences, with a table that finds the longer by one element.
 pub struct Strings {
     entries: Vec<Entry>,
-    /// Numbers of entries at places that follow from parent and element; [`EMPTY`] where nothing is.
+    /// Numbers of entries, at places that follow from parent and element; [`EMPTY`] marks a free place.
     table: Vec<StringId>,
 }
 
@@ -29,7 +29,7 @@ impl Strings {
         Strings { entries: vec![root], table: vec![EMPTY; SMALLEST_TABLE] }
     }
 
-    /// How many sequences there are, the empty one left out.
+    /// Number of sequences without the empty one.
     pub fn len(&self) -> usize {
         self.entries.len() - 1
     }

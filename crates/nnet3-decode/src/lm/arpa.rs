@@ -27,7 +27,7 @@ impl NgramConsumer for Consumer {
 }
 
 impl ConstArpa {
-    /// Reads an ARPA file whose words are numbers.
+    /// Reads an ARPA file with numbers for words.
     pub fn from_arpa(
         r: &mut KaldiReader,
         options: &mut ArpaOptions,

@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Whether it has a place in the array: words have, others only if something depends on them.
+    /// True if it has an entry in the array: words have, longer n-grams only if another n-gram depends on them.
     fn has_place(&self, words: &[i32]) -> bool {
         words.len() == 1 || self.backoff != 0.0 || !self.leaves.is_empty() || !self.children.is_empty()
     }
@@ -65,7 +65,7 @@ impl Builder {
         Builder { begin, end, unknown, order, ngrams: BTreeMap::new() }
     }
 
-    /// Adds an n-gram, whose history must be there. Values are natural logarithms.
+    /// Adds an n-gram; its history must exist. Values are natural logarithms.
     pub fn add(&mut self, words: &[i32], log_prob: f32, backoff: f32) -> Result<(), BuildError> {
         let Some((&word, history)) = words.split_last() else { return Ok(()) };
         if word <= 0 || word == i32::MAX {

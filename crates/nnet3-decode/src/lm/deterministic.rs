@@ -7,7 +7,7 @@ use kaldi_fst::{EPSILON, Fst, StateId};
 use super::ConstArpa;
 use crate::error::{Error, Result};
 
-/// A language model whose states are made when they are met.
+/// A language model with states that are made on demand.
 pub trait DeterministicLm {
     /// The first state.
     fn start(&mut self) -> StateId;
@@ -19,7 +19,7 @@ pub trait DeterministicLm {
     fn final_cost(&mut self, state: StateId) -> f32;
 }
 
-/// An FST whose arcs without input label are ways to back off, taken only if a state has no arc with the word.
+/// A backoff FST: arcs without input label are taken only if a state has no arc with the word.
 #[derive(Debug, Clone)]
 pub struct BackOffFst {
     /// Arcs are sorted by input label.

@@ -4,7 +4,7 @@ use kaldi_io::{IoError, KaldiObject, KaldiReader, KaldiWriter};
 
 use super::ConstArpa;
 
-/// The file says what is not there with this.
+/// Value in files for an absent entry.
 const NONE: i32 = -1;
 
 impl KaldiObject for ConstArpa {
@@ -14,7 +14,7 @@ impl KaldiObject for ConstArpa {
                 r.error("expected a language model of type ConstArpaLm, which is always binary, found text")
             );
         }
-        // What older programs wrote begins with the size of the first number, and has no tokens.
+        // The format of older programs begins with the size of the first number, and has no tokens.
         let lm = if r.peek_byte()? == Some(4) { read_old(r)? } else { read_new(r)? };
         check(&lm).map_err(|why| r.error(format!("this is no valid ConstArpaLm: {why}")))?;
         Ok(lm)
@@ -102,7 +102,7 @@ fn read_old(r: &mut KaldiReader) -> kaldi_io::Result<ConstArpa> {
     Ok(lm)
 }
 
-/// Checks that everything is there which is looked up later. The error says what is not.
+/// Checks that every later lookup stays inside the tables. The error names the fault.
 fn check(lm: &ConstArpa) -> Result<(), String> {
     let in_list = |place: i64| {
         let at = usize::try_from(place).ok();

@@ -54,7 +54,7 @@ fn look_ahead(mut fst: Fst) -> LookAheadFst {
     LookAheadFst { fst: (&fst).into(), reach }
 }
 
-/// Arcs that consume nothing lead to later states only.
+/// Makes a random HCL with epsilon arcs to later states only.
 fn random_hcl(rng: &mut Rng) -> Fst {
     let mut fst = Fst::default();
     let count = 14;
@@ -130,7 +130,7 @@ fn as_fst(ngrams: &NgramFst) -> Fst {
     fst
 }
 
-/// Best words and transition-ids with their cost, and the sum over all paths; nothing if no path is left.
+/// Best words and transition-ids with their cost, and the sum over all paths; `None` if no path is left.
 type Found = Option<(Vec<i32>, Vec<i32>, f64, f64)>;
 
 fn search(graph: impl Graph, loglikes: &DenseMatrix<f32>) -> Found {

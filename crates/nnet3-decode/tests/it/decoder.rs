@@ -1,4 +1,4 @@
-//! The searches on three utterances, beside what the reference found.
+//! Tests of the searches on three utterances, against the reference's results.
 
 use kaldi_fst::store::{self, FileOrMemory};
 use kaldi_fst::{EPSILON, FlatFst};
@@ -172,7 +172,7 @@ fn circles_at_no_cost() {
     let ids: Vec<i32> = decoder.best_path().map(|step| step.transition_id).collect();
     assert_eq!(ids, [1, 2, 1]);
     assert_eq!(decoder.final_relative_cost().unwrap(), f32::INFINITY);
-    // A frame in which nothing is possible.
+    // A frame in which every arc has probability 0.
     decoder.advance(|_| f32::NEG_INFINITY).unwrap();
     assert_eq!((decoder.best_path().next(), decoder.finish().unwrap()), (None, false));
 }
@@ -223,7 +223,7 @@ fn forward_algorithm(
     scale: f64,
     ending: impl Fn(usize) -> f32,
 ) -> f64 {
-    // Arcs without labels have no cycles: after as many rounds as there are states, nothing is left to pass on.
+    // Arcs without labels have no cycles, so as many rounds as there are states pass on all probability.
     let close = |probs: &mut Vec<f64>| {
         let mut moving = probs.clone();
         while moving.iter().any(|&prob| prob > 0.0) {

@@ -13,7 +13,7 @@ use nnet3_decode::{
     edit_distance, oracle, order, path, prune, push,
 };
 
-/// What follows the key in an archive that the reference wrote: `0 1 5 1.5,-2.25,1_2_3`, `1 2 0 0,0,4`, `2 0.5,0,`.
+/// The bytes after the key in an archive that the reference wrote: `0 1 5 1.5,-2.25,1_2_3`, `1 2 0 0,0,4`, `2 0.5,0,`.
 const COMPACT: &[u8] = b"\xD6\xFD\xB2\x7E\x06\0\0\0vector\x10\0\0\0compactlattice44\x02\0\0\0\0\0\0\0\
     \x03\0\x41\x55\x69\0\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
     \0\0\x80\x7F\0\0\x80\x7F\0\0\0\0\x01\0\0\0\0\0\0\0\

@@ -275,7 +275,7 @@ fn expansions_keep_paths() {
             assert_same(all_compact(&out), expected.clone(), case);
             let mut entered = vec![0; out.states.len()];
             out.states.iter().flat_map(|state| &state.arcs).for_each(|arc| entered[arc.next as usize] += 1);
-            // With 0, each arc has its own target: the lattice is a tree. With 1 nothing is expanded.
+            // With 0, each arc has its own target: the lattice is a tree. With 1, the lattice does not change.
             assert!(least > 0.0 || entered.iter().all(|&count| count <= 1));
             assert!(least < 1.0 || out.states.len() == lattice.states.len());
         }

@@ -23,7 +23,7 @@ pub struct CostLine {
     pub line: ConfigLine,
 }
 
-/// What an output costs. As objectives do, it falls as the cost rises.
+/// The cost of an output, with the sign of an objective: it falls as the cost rises.
 #[derive(Clone)]
 pub struct Cost {
     /// `None`: that of the output node.
@@ -92,7 +92,7 @@ impl Costs {
         self.0.iter().find(|(name, _)| name == output).map(|(_, cost)| cost)
     }
 
-    /// What multiplies the value of an output where several are added.
+    /// Returns the weight of an output in a sum of several outputs.
     pub fn weight(&self, output: &str) -> f64 {
         self.of(output).map_or(1.0, |cost| cost.weight)
     }

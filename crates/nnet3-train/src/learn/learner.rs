@@ -1,7 +1,7 @@
-//! Steps of parameters by the rules of a [`Plan`], and what is kept from step to step.
+//! Steps of parameters by the rules of a [`Plan`], and the state kept from step to step.
 //!
-//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device, and after the first step
-//! nothing is allocated.
+//! The gradients are those that a [`Delta`] has collected at rate 1. All numbers stay on the device. After the first
+//! step no memory is allocated.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use nnet3_core::learning::Delta;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::{Accumulator, Device, Factor, Learned, LearningStep, Matrix, ViewMut};
 
-/// What sums over frames are divided by.
+/// The divisor of sums over frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Normalize {
     /// The weight of the minibatch's targets.
@@ -80,7 +80,7 @@ pub struct LearnerOptions {
     pub l2_factor: f64,
 }
 
-/// What a step is made of so far.
+/// Counts of the data collected for the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Pending {
     pub minibatches: u64,
@@ -100,7 +100,7 @@ struct ChangeLimit {
     /// The limit of the component; there is none on the sum of all.
     limits: Accumulator,
     square: Accumulator,
-    /// What to multiply the change by, and whether it is finite (1 or 0).
+    /// The factor of the change, and whether it is finite (1 or 0).
     factors: Matrix,
 }
 
@@ -136,7 +136,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Makes a learner for networks like this one, whose parameters are on `device`.
+    /// Makes a learner for networks like this one, with parameters on `device`.
     pub fn new(plan: Arc<Plan>, options: LearnerOptions, nnet: &Nnet, device: &Device) -> Learner {
         let zeros = |part: &Part| Matrix::zeros(device, part.rows, part.cols);
         let states = plan.parts.iter().map(|part| (0..plan.states(part)).map(|_| zeros(part)).collect());
@@ -200,12 +200,12 @@ impl Learner {
         }
     }
 
-    /// What multiplies the rate of a group now.
+    /// Returns the present factor of a group's rate.
     fn factor(&self, group: usize, base: f64) -> f64 {
         self.plan.groups[group].schedule.factor(self.progress, base) * self.plateaus[group].factor
     }
 
-    /// The rate of each group now; of a group without a rate of its own the factor on the model's.
+    /// Returns the present rate of each group; for a group without a rate of its own, the factor of the model's rate.
     pub fn rates(&self) -> Vec<(String, f64)> {
         let rate = |k: usize| {
             let optimizer = &self.plan.groups[k].optimizer;
@@ -233,8 +233,8 @@ impl Learner {
         self.collectors.len()
     }
 
-    /// A step of all that learns by gradients, which are zero afterwards. If they are not finite, nothing else changes. The ledger
-    /// gets their squared norms, and has room for them.
+    /// Makes a step of all parameters that learn from gradients, and sets the gradients to zero. If they are not
+    /// finite, no parameter changes. Adds their squared norms to the ledger, which must have room for them.
     pub fn step(
         &mut self,
         nnet: &mut Nnet,
@@ -328,7 +328,8 @@ impl Learner {
         let value = parameter_mut(nnet, part).view_mut();
         let with = |states: &[ViewMut<'_>]| match (optimizer.muon(), is_matrix) {
             (Some(muon), true) => {
-                // What is made orthogonal has no size, so the model's l2 is decay apart from it.
+                // The size of an orthogonal direction carries no information, so the model's l2 becomes a separate
+                // weight decay.
                 let keep = (1.0 - rate * (apart + coupled)) as f32;
                 let step = LearningStep { keep, decay: 0.0, ..step };
                 let finite = factor(self.collectors.len());
@@ -361,7 +362,7 @@ impl Learner {
         }
     }
 
-    /// Whether a running average is made.
+    /// True if the learner keeps a running average.
     pub fn averages(&self) -> bool {
         self.options.average.is_some()
     }
@@ -373,7 +374,7 @@ impl Learner {
         }
     }
 
-    /// What is kept from step to step, on the host.
+    /// Copies the state that is kept from step to step to the host.
     pub fn state(&self) -> LearnerState {
         let host =
             |matrix: &Matrix| DenseMatrix { rows: matrix.rows(), cols: matrix.cols(), data: matrix.to_vec() };
@@ -391,7 +392,7 @@ impl Learner {
         }
     }
 
-    /// Goes on from a state. That of another network or plan is an error, and changes nothing.
+    /// Continues from a state. A state of another network or plan is an error and changes no parameter.
     pub fn set_state(&mut self, state: &LearnerState) -> Result<()> {
         let wrong = |message: String| Err(Error::data(format!("the checkpoint does not fit: {message}")));
         if (state.parts.len(), state.plateaus.len()) != (self.plan.parts.len(), self.plateaus.len()) {
@@ -438,7 +439,7 @@ impl Learner {
 }
 
 impl ChangeLimit {
-    /// Takes part of the change of these parts back if it is too large; `old` is what they were, in a row.
+    /// Reduces the change of these parts if it is too large; `old` holds their former values in a row.
     fn apply(&mut self, device: &Device, nnet: &mut Nnet, parts: &[Part], old: ViewMut<'_>) {
         self.square.scale(0.0);
         for (part, old) in parts.iter().zip(pieces(old, parts)) {

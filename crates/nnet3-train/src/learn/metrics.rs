@@ -13,13 +13,13 @@ const NAMES: &str = "accuracy, misclassification, logloss, precision, recall, to
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// How often the largest output, the first of equal ones, is where the largest target is.
+    /// How often the largest output, the first of equal ones, coincides with the largest target.
     Accuracy,
     /// 1 less accuracy.
     Misclassification,
     /// -log of the probability of the target.
     LogLoss,
-    /// How often the target is not among the K largest outputs; ties count in part.
+    /// Share of rows with a target that is not among the K largest outputs; ties count in part.
     Top(usize),
     /// The share of the rows said to be of a class that are of it, averaged over classes.
     Precision,
@@ -70,7 +70,7 @@ pub fn parse(text: &str) -> Result<Vec<Metric>> {
     Ok(out)
 }
 
-/// What outputs are, for the probabilities of classes.
+/// Form of the outputs as probabilities of classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Logarithms of probabilities.
@@ -91,7 +91,7 @@ impl Scale {
     }
 }
 
-/// Sums over rows, of which all metrics can be made.
+/// Sums over rows from which all metrics follow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sums {
     weight: f64,

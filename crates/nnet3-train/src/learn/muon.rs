@@ -42,7 +42,7 @@ pub fn step(
 ) {
     let backend = context.backend;
     let (rows, cols) = (learned.parameter.rows(), learned.parameter.cols());
-    // The rule's step from zero at rate -1 is what the rate would multiply.
+    // A step of the rule from zero at rate -1 gives the direction.
     let mut direction = context.workspace.zeros(rows, cols);
     let direction = direction.view_mut();
     let plain = LearningStep { rate: -1.0, keep: 1.0, decay: 0.0, bound: f32::INFINITY, ..step };

@@ -25,7 +25,7 @@ pub const TYPES: &[&str] = &[
     "neon-adam",
 ];
 
-/// How gradients of some parameters become changes of them.
+/// A rule that turns gradients of some parameters into changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Optimizer {
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Decay {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OptimizerRule {
-    /// What training without rules does: natural gradient, momentum, limits on changes.
+    /// The default training without rules: natural gradient, momentum, limits on changes.
     Kaldi {
         /// `None`: as the program's option says.
         momentum: Option<f32>,
@@ -87,8 +87,8 @@ pub enum OptimizerRule {
     Muon(Muon),
 }
 
-/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: momentum of a matrix made orthogonal.
-/// What is no matrix learns by AdamW.
+/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: momentum of a matrix made
+/// orthogonal. Parameters that are not matrices learn by AdamW.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Muon {
     pub momentum: f64,
@@ -104,7 +104,7 @@ pub struct Muon {
 }
 
 impl Optimizer {
-    /// The rest of a line `optimizer name=… type=…`, whose name has been read.
+    /// Parses the rest of a line `optimizer name=… type=…`; the caller has read the name.
     pub fn parse(name: String, line: &mut ConfigLine) -> Result<Optimizer> {
         let type_name = line.require_string("type")?;
         let short = type_name.strip_prefix("neon-").unwrap_or(&type_name);

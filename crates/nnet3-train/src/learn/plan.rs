@@ -13,7 +13,7 @@ use nnet3_core::nnet::Nnet;
 use nnet3_core::nnet::edit::{matches_pattern, some_names};
 use std::ops::Range;
 
-/// How a network learns.
+/// The learning rules of a network's parts.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     pub groups: Vec<Group>,
@@ -49,7 +49,7 @@ pub struct Part {
     pub l2: f64,
     /// The limit on the change of its component in a step; 0 for none.
     pub max_change: f64,
-    /// Whether a line sets what means nothing to `kaldi`.
+    /// True if a line sets keys that have no meaning for `kaldi`.
     of_rules: bool,
 }
 
@@ -68,7 +68,7 @@ impl Part {
 }
 
 impl Plan {
-    /// An error if a pattern matches nothing, if a part is left without optimiser, or an optimiser without part.
+    /// Makes a plan. Errors: a pattern without a match, a part without an optimiser, or an optimiser without a part.
     pub fn new(nnet: &Nnet, rules: &Rules) -> Result<Plan> {
         if let Some(learn) = rules.learn.iter().find(|learn| !reaches(nnet, learn)) {
             return Err(unmatched(nnet, &learn.line));
@@ -132,12 +132,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Components whose changes are made as without rules.
+    /// Components that change as without rules.
     pub(crate) fn kaldi_components(&self) -> Vec<ComponentId> {
         self.components(|part| self.is_kaldi(part))
     }
 
-    /// Components some part of which learns by another rule, or whose parts are all frozen.
+    /// Components with a part that learns by another rule, or with all parts frozen.
     pub(crate) fn gradient_components(&self) -> Vec<ComponentId> {
         self.components(|part| !self.is_kaldi(part))
     }
@@ -149,7 +149,7 @@ impl Plan {
         first..first + self.parts[first..].iter().take_while(of_component).count()
     }
 
-    /// What is to be collected of a component.
+    /// Returns the quantity to collect of a component.
     pub fn collected(&self, id: ComponentId) -> Collected {
         let mut parts = self.parts[self.parts_of(id)].iter();
         if parts.clone().any(|part| self.is_kaldi(part)) {
@@ -181,7 +181,7 @@ impl Plan {
         self.optimizer(part).map_or(0, |optimizer| optimizer.states(part.is_matrix()))
     }
 
-    /// A component is wholly `kaldi` or not at all, and there the keys of other rules mean nothing.
+    /// Checks that each component is wholly `kaldi` or not at all, and that `kaldi` parts have no keys of other rules.
     fn check_kaldi(&self) -> Result<()> {
         for part in &self.parts {
             let mut others = self.parts[self.parts_of(part.component)].iter();
@@ -246,7 +246,7 @@ impl Plan {
     }
 }
 
-/// Whether a line is about any part of the network.
+/// True if a line matches any part of the network.
 fn reaches(nnet: &Nnet, learn: &Learn) -> bool {
     nnet.updatable_components().into_iter().any(|id| {
         let (component, name) = (nnet.component(id), nnet.component_name(id));

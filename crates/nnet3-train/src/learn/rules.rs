@@ -45,7 +45,7 @@ impl Default for Clip {
     }
 }
 
-/// Which parts of the network learn, and how.
+/// A line that selects parts of the network and gives their settings.
 #[derive(Debug, Clone)]
 pub struct Learn {
     components: String,
@@ -55,7 +55,7 @@ pub struct Learn {
     pub line: ConfigLine,
 }
 
-/// What a line changes of a part.
+/// Changes of a line to a part's settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
     pub optimizer: Option<String>,
@@ -63,7 +63,7 @@ pub struct Settings {
     /// Multiplies the rate.
     pub rate_factor: Option<f64>,
     pub max_change: Option<MaxChangeRule>,
-    /// Whether the model's `l2-regularize` is heard.
+    /// False to ignore the model's `l2-regularize`.
     pub l2: Option<bool>,
 }
 
@@ -85,7 +85,7 @@ pub struct ScheduleLine {
 }
 
 impl Learn {
-    /// Whether the line is about this part of a component.
+    /// True if the line matches this part of a component.
     pub fn matches(&self, component: &str, type_name: &str, part: &str) -> bool {
         matches_pattern(component, &self.components)
             && matches_pattern(type_name, &self.component_type)

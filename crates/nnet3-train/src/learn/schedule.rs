@@ -6,7 +6,7 @@ use nnet3_core::config::ConfigLine;
 
 const TYPES: &str = "constant, step, set, power, inverse, polynomial, exponential, cosine, linear, plateau";
 
-/// How far a training is.
+/// The progress of a training.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Progress {
     /// Epochs that are done.
@@ -56,7 +56,7 @@ pub struct Plateau {
     pub patience: u64,
 }
 
-/// What evaluations have given so far; their value is to fall.
+/// The history of evaluations; a lower value is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watch {
     /// The best value.
@@ -83,7 +83,7 @@ impl Watch {
     }
 }
 
-/// How far a plateau schedule has come.
+/// The state of a plateau schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlateauState {
     pub watch: Watch,
@@ -172,10 +172,10 @@ impl Schedule {
         }
     }
 
-    /// The factor on a rate whose value without schedule is `base`, but for that of a plateau.
+    /// Returns the schedule's factor for a rate with the base value `base`, without the factor of a plateau.
     pub fn factor(&self, progress: Progress, base: f64) -> f64 {
         let (e, p, w) = (progress.epochs, progress.part(self.by_epoch), self.warm_up);
-        // What is left of a training after the warm-up, as if it were the whole.
+        // Progress of the rest after the warm-up, from 0 to 1.
         let q = if p < w { 0.0 } else { (p - w) / (1.0 - w) };
         let begun = |at: &[u64]| at.iter().filter(|&&at| at <= e).count();
         let factor = match &self.kind {

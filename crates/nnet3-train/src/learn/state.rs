@@ -1,4 +1,4 @@
-//! What a checkpoint has behind the model: `<LearningState> … </LearningState>`.
+//! The part of a checkpoint behind the model: `<LearningState> … </LearningState>`.
 //!
 //! Programs that read models stop before it. Checkpoints are binary: text would round counts, and has no infinity.
 
@@ -17,11 +17,11 @@ const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 /// All that a training keeps besides the model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningState {
-    /// What must be the same for the training to go on: names and values, several of a name.
+    /// Settings that must stay the same for the training to continue: names and values; a name may have several.
     pub settings: Vec<(String, String)>,
     /// Epochs that are done.
     pub epochs: u64,
-    /// How far the training is within the next epoch; `None` between epochs.
+    /// Progress within the next epoch; `None` between epochs.
     pub within: Option<Within>,
     /// Statistics of the model between epochs, as [`crate::Trainer::statistics`] takes them: a file of the model has averages of them.
     pub statistics: Snapshot,
@@ -34,11 +34,11 @@ pub struct LearningState {
 pub struct Within {
     /// Minibatches of the epoch that are done.
     pub minibatches: u64,
-    /// What [`crate::Trainer::snapshot`] has taken; if there are several replicas, what is common to them.
+    /// The state of [`crate::Trainer::snapshot`]; for several replicas, their common part.
     pub trainer: Snapshot,
-    /// What each replica has of its own, if there are several.
+    /// The state of each replica, if there are several.
     pub replicas: Vec<ReplicaState>,
-    /// What is to be reported of the epoch.
+    /// Events of the epoch that have not been reported.
     pub happened: Snapshot,
 }
 
@@ -50,21 +50,21 @@ pub struct ReplicaState {
     pub learner: LearnerState,
 }
 
-/// What optimisers keep.
+/// The state of the optimisers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearnerState {
     /// Steps so far.
     pub steps: u64,
-    /// How far the plateau schedule of each group has come.
+    /// The state of each group's plateau schedule.
     pub plateaus: Vec<PlateauState>,
-    /// How often the running average was made.
+    /// Number of updates of the running average.
     pub averaged: u64,
     pub parts: Vec<PartState>,
 }
 
 impl LearnerState {
-    /// The mean of what several learners with the same rules have kept; steps are counted as the one counts that made most. `None`
-    /// if there are none.
+    /// Returns the mean of the states of several learners with the same rules. The number of steps is the largest of
+    /// theirs. `None` if there are no states.
     pub fn mean(states: Vec<LearnerState>) -> Option<LearnerState> {
         let factor = 1.0 / states.len() as f32;
         let mut states = states.into_iter();
@@ -137,7 +137,7 @@ pub struct PartState {
     pub part: String,
     /// The type of its optimiser, or `none`.
     pub optimizer: String,
-    /// What the rule keeps, then the running average if there is one.
+    /// The state of the rule, then the running average if there is one.
     pub matrices: Vec<DenseMatrix<f32>>,
 }
 

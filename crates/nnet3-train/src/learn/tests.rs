@@ -190,7 +190,7 @@ fn network(config: &str) -> Nnet {
     nnet
 }
 
-/// A network whose parameters are three numbers.
+/// A network with three parameters.
 fn three() -> Nnet {
     let mut nnet = network(
         "input-node name=input dim=3;component name=a type=LinearComponent input-dim=3 output-dim=1 use-natural-gradient=false;\
@@ -229,7 +229,7 @@ impl Machine {
         Ok(Machine { nnet, delta, learner, workspace, random: Random::new(0), ledger: Ledger::default() })
     }
 
-    /// A step of what the delta has collected, the derivative of the objective over frames of this weight.
+    /// Makes a step of the collected derivative of the objective, over frames of this weight.
     fn step(&mut self, weight: f64) {
         self.step_of(Pending { minibatches: 1, weight, sequences: 1.0 });
     }
@@ -393,7 +393,7 @@ fn gradients_that_are_not_finite_change_nothing() {
         machine.step(1.0);
         machine.learner.refused();
         assert_eq!((get(&machine.nnet), get(machine.delta.nnet())), (before, [0.0; 3]));
-        // And what comes after is as if nothing had been.
+        // Later steps are the same as without the refused one.
         let mut other = Machine::new(three(), lines, LearnerOptions::default()).unwrap();
         other.descend();
         machine.descend();
@@ -414,8 +414,8 @@ fn limits_on_the_change_of_a_component() {
     assert!(close(get(&machine.nnet), expected, 1e-6));
 }
 
-/// A step of size 1 of what frames of weight 4 in two sequences have given, by the definition of each divisor; the model's
-/// l2 constant λ adds 2 λ · (sequences) / (divisor) of the parameters, unless a line ignores it.
+/// A step of size 1 from frames of weight 4 in two sequences, by the definition of each divisor. The model's l2
+/// constant λ adds 2 λ · (sequences) / (divisor) of the parameters, unless a line ignores it.
 #[test]
 fn divisors_and_l2() {
     let start = [1.0, -2.0, 0.5];

@@ -26,7 +26,7 @@ impl<'e> Exchange<'e> {
         Exchange { executor, nnet, random, derivatives }
     }
 
-    /// Whether derivatives are wanted.
+    /// True if derivatives are wanted.
     pub fn derivatives(&self) -> bool {
         self.derivatives
     }
@@ -36,8 +36,9 @@ impl<'e> Exchange<'e> {
         Ok(self.executor.output(self.nnet, name)?)
     }
 
-    /// Where the derivative with respect to the output of this name is to be written, in the output's shape. `None` if it is not
-    /// wanted. To be called once for each output; what is there before is undefined.
+    /// Returns the matrix for the derivative with respect to the output of this name, in the output's shape; `None` if
+    /// it is not wanted. The objective calls this once for each output and writes every element: old contents are
+    /// undefined.
     pub fn derivative(&self, name: &str) -> Result<Option<ViewMut<'e>>> {
         if !self.derivatives {
             return Ok(None);

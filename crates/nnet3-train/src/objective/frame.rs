@@ -21,17 +21,17 @@ pub trait ObjectiveFunction: Send + Sync {
     /// The name in `output-node … objective=`.
     fn name(&self) -> &'static str;
 
-    /// How log lines of diagnostics call it.
+    /// Name of the objective in log lines of diagnostics.
     fn title(&self) -> &'static str {
         "objective"
     }
 
-    /// What the sum over the rows is divided by, for an average: their number, unless it says otherwise.
+    /// Returns the divisor of the sum over the rows, for an average. The default is their number.
     fn weight(&self, targets: &GeneralMatrix) -> f64 {
         targets.rows() as f64
     }
 
-    /// What outputs are that it is meant for.
+    /// Form of the outputs that the objective expects.
     fn scale(&self) -> Scale {
         Scale::Plain
     }
@@ -111,10 +111,10 @@ pub struct FrameObjective {
     metric_sums: BTreeMap<String, metrics::Sums>,
 }
 
-/// How often outputs are right.
+/// Options for measuring accuracy.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AccuracyOptions {
-    /// Whether to look.
+    /// True to measure accuracy.
     pub accuracy: bool,
     /// True if accuracies of each target dimension are wanted.
     pub per_dim: bool,
@@ -126,7 +126,7 @@ impl FrameObjective {
         FrameObjective { wanted, ..FrameObjective::default() }
     }
 
-    /// Uses these costs in place of what the nodes say, and these metrics besides.
+    /// Replaces the nodes' own costs by these, and adds these metrics.
     pub fn with_costs(self, costs: Costs, metrics: Vec<Metric>) -> FrameObjective {
         FrameObjective { costs, metrics, ..self }
     }

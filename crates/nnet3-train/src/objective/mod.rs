@@ -1,8 +1,8 @@
-//! What training maximises.
+//! Objectives: the functions that training maximises.
 //!
-//! An [`Objective`] belongs to one kind of example. It says what a network should compute for an example, and then sees all
-//! outputs at once: it works out what they are worth and, if that is wanted, the derivatives, in the executor's own memory.
-//! [`FrameObjective`] is that of plain examples, whose outputs have targets row by row.
+//! An [`Objective`] belongs to one kind of example. It requests the outputs for an example, and then receives them all
+//! at once. It computes their values and, if wanted, their derivatives, in the executor's own memory.
+//! [`FrameObjective`] is the one for plain examples, with targets for each row of an output.
 
 mod exchange;
 mod frame;
@@ -21,15 +21,15 @@ use crate::request::MinibatchRequest;
 use nnet3_core::nnet::Nnet;
 use nnet3_matrix::Device;
 
-/// What the outputs of a network are worth, for one kind of example. It may keep memory from one example to the next, and stays
-/// on its thread.
+/// An objective for one kind of example. It may keep memory from one example to the next, and stays on its thread.
 pub trait Objective {
     type Example: Example;
 
-    /// What a network is given for an example, and what it should compute. An example that does not fit the network is an error.
+    /// Returns the inputs for an example and the outputs to compute. An example that does not fit the network is an
+    /// error.
     fn request<'e>(&self, nnet: &Nnet, example: &'e Self::Example) -> Result<MinibatchRequest<'e>>;
 
-    /// How log lines of diagnostics call the value of this output.
+    /// Returns the name of this output's value in log lines of diagnostics.
     fn title(&self, nnet: &Nnet, output: &str) -> &'static str;
 
     /// Bytes on the device that [`Objective::evaluate`] will borrow for the example, beside outputs and derivatives.
@@ -37,9 +37,8 @@ pub trait Objective {
         Ok(0)
     }
 
-    /// Evaluates the outputs of the example's request, whose forward pass is done, and notes in `tally` what they are worth: at
-    /// most once for each output of the request. Where the exchange has a place for a derivative of that sum, it writes the
-    /// derivative there, whole.
+    /// Evaluates the outputs of the example's request after its forward pass, and adds their values to `tally`, at most
+    /// once for each output. If the exchange has a matrix for the derivative of that sum, writes all of it.
     fn evaluate(
         &mut self,
         example: &Self::Example,

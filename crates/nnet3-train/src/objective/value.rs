@@ -1,4 +1,4 @@
-//! What an output is worth.
+//! The objective value of an output.
 
 use nnet3_core::snapshot::Keeper;
 
@@ -6,7 +6,7 @@ use nnet3_core::snapshot::Keeper;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ObjectiveValue {
     pub objective: f64,
-    /// Terms that are part of what is maximised and reported beside the objective, such as a penalty on large outputs.
+    /// Terms of the objective that are reported separately, such as a penalty on large outputs.
     pub auxiliary: f64,
     pub weight: f64,
 }

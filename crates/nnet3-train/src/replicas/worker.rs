@@ -20,7 +20,7 @@ use nnet3_matrix::Device;
 /// The main thread's on most systems.
 const STACK: usize = 8 << 20;
 
-/// What a worker begins with.
+/// The initial data of a worker.
 pub(super) struct Setup<O> {
     pub nnet: Nnet,
     pub device: Device,
@@ -36,7 +36,7 @@ enum Job<E> {
     TakeState(Box<ReplicaState>),
 }
 
-/// What a replica says after the start, after each minibatch, and with its state.
+/// The report of a replica after the start, after each minibatch, and with its state.
 #[derive(Default)]
 pub(super) struct News {
     pub events: Vec<Event>,
@@ -50,7 +50,7 @@ enum Answer {
     State(Result<Box<(ReplicaState, News)>>),
 }
 
-/// What a replica ends with.
+/// The final report of a replica.
 pub(super) struct Finished {
     pub trained: Trained,
     pub times: ReplicaTimes,
@@ -152,7 +152,7 @@ fn work<O: Objective>(
 ) -> Result<Finished> {
     let Setup { nnet, device, number, options } = setup;
     let seed = options.seed.wrapping_add(number as i32);
-    // Who asked may have gone away after an error elsewhere; the answer is then of no use.
+    // The receiver may have gone after an error elsewhere; the answer is then not needed.
     let answer = |answer: Answer| _ = answers.send(answer);
     let objective = (options.objective)();
     let plan = options.rules.as_ref().map(|rules| (rules.plan.clone(), rules.options));

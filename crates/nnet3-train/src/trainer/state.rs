@@ -1,4 +1,4 @@
-//! What a trainer goes on from after it was interrupted: taken of one trainer, put back into another one that was made alike.
+//! State for resuming an interrupted training: taken of one trainer, put back into another one with the same options.
 
 use std::collections::BTreeMap;
 
@@ -31,12 +31,12 @@ pub fn keep_by_name<T>(
     Ok(())
 }
 
-/// What of the network is kept.
+/// Selects the part of the network to keep.
 type KeepNetwork = fn(&mut Nnet, &mut Keeper<'_>) -> nnet3_core::Result<()>;
 
 impl<O: Objective> Trainer<O> {
-    /// What a trainer needs to go on from between two minibatches, besides the parameters of its network, what [`Learner::state`] has,
-    /// and counts of limits on changes. Reports all that has happened so far.
+    /// Returns the state for resuming between two minibatches. It excludes the parameters of the network, the state in
+    /// [`Learner::state`], and the counts of active limits. Reports all events so far.
     pub fn snapshot(&mut self, report: &mut dyn Report) -> Result<Snapshot> {
         self.settle(report);
         let mut snapshot = Snapshot::default();
@@ -60,7 +60,7 @@ impl<O: Objective> Trainer<O> {
         Ok(keeper.finish()?)
     }
 
-    /// As [`snapshot`](Self::snapshot), with the parameters and what the learner has.
+    /// As [`snapshot`](Self::snapshot), with the parameters and the learner's state.
     pub fn whole_state(&mut self, report: &mut dyn Report) -> Result<ReplicaState> {
         self.settle(report);
         let mut state = ReplicaState::default();
@@ -70,12 +70,12 @@ impl<O: Objective> Trainer<O> {
         Ok(state)
     }
 
-    /// Goes on from a snapshot, as the trainer of which it was taken would.
+    /// Continues from a snapshot, exactly as the trainer that made it.
     pub fn resume(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.put_back(snapshot, Nnet::keep_stats)
     }
 
-    /// As [`resume`](Self::resume), with the parameters and what the learner had.
+    /// As [`resume`](Self::resume), with the parameters and the learner's state.
     pub(crate) fn resume_whole(&mut self, state: &ReplicaState) -> Result<()> {
         if let Some(learner) = &mut self.learner {
             learner.set_state(&state.learner)?;

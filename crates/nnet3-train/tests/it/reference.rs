@@ -1,5 +1,5 @@
 //! Comparisons with the reference's figures. They run if the environment variable NNET3_TRAINING_DIR names the folder
-//! with them (a README there says what is in it); otherwise each test says that it did nothing.
+//! with the figures (a README there describes them); otherwise each test prints that it did not run.
 
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,7 @@ fn prob(nnet: Nnet, minibatches: &[NnetExample]) -> (f64, f64) {
     (totals.objective.average(), accuracy.correct / accuracy.weight)
 }
 
-/// What a run may differ by, relatively.
+/// Largest relative difference of a run.
 ///
 /// Large steps on unnormalised features amplify rounding in 15 minibatches. Largest differences of a component's
 /// parameters from the expected ones, in percent:

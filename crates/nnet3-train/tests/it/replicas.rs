@@ -12,7 +12,7 @@ fn processors(count: usize) -> Vec<Device> {
     vec![cpu(); count]
 }
 
-/// Compares with jobs whose models `nnet3-average` averages; shares of the minibatches may be unequal.
+/// Compares with jobs and the average of their models by `nnet3-average`. Shares of the minibatches may be unequal.
 #[test]
 fn averaged_at_the_end() {
     compare(&processors(2), TrainerOptions::default(), 0, 12);

@@ -1,4 +1,4 @@
-//! Replicas compared with what they stand for: trainers that know nothing of each other, and averages of their models.
+//! Compares replicas with their definition: independent trainers, and averages of their models.
 
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::nnet::Nnet;
@@ -45,7 +45,8 @@ fn mean(trainers: &[Trainer]) -> Nnet {
     average(&names, &weights, default_threads(names.len()), load).unwrap()
 }
 
-/// What the run of one network after another gives: jobs that are averaged each `period` minibatches (0: at the end).
+/// Returns the result of training one network after another: jobs that are averaged each `period` minibatches (0: at
+/// the end).
 fn one_by_one(devices: &[Device], options: &TrainerOptions, period: usize, count: usize) -> Vec<u8> {
     let nnet = Nnet::load(&data("ff.initial.raw")).unwrap();
     let trainer = |(i, device): (usize, &Device)| {

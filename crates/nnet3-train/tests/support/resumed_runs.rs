@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const SEED: i32 = 7;
 const MINIBATCHES: usize = 12;
-/// Where it is interrupted: within an accumulated step.
+/// Number of minibatches before the interruption: within an accumulated step.
 const INTERRUPTED: usize = 5;
 
 /// Two optimisers and natural gradient.
@@ -118,7 +118,7 @@ fn replicas(devices: &[Device]) -> Replicas {
     Replicas::new(&network(), devices, options).unwrap()
 }
 
-/// The network, parameters and statistics to the last bit, and what is reported of outputs.
+/// The exact network, parameters and statistics, and the reported lines of outputs.
 type End = (Snapshot, Vec<String>);
 
 fn end(replicas: Replicas, mut said: Vec<String>) -> End {

@@ -1,4 +1,4 @@
-//! Training runs compared with the reference's, number by number, on any device; `data/README.md` says what they are.
+//! Training runs compared with the reference's, number by number, on any device; `data/README.md` describes them.
 
 use kaldi_io::writer::KaldiWriter;
 use nnet3_core::nnet::Nnet;
@@ -12,7 +12,7 @@ use nnet3_train::trainer::{Event, Trainer, TrainerOptions};
 const DRAWS_BEFORE_FF: usize = 1025;
 const DRAWS_BEFORE_LSTM: usize = 510;
 
-/// The largest relative difference, by the norm of what stands between two tags of a network file.
+/// The largest relative difference, by the norm of the numbers between two tags of a network file.
 const TOLERANCE: f64 = 2e-5;
 
 fn data(name: &str) -> String {
