@@ -1,4 +1,4 @@
-//! Why an operation cannot be carried out on an FST.
+//! Errors of operations on FSTs.
 
 use crate::numbers::StateId;
 

@@ -1,4 +1,4 @@
-//! FSTs that are only read: all arcs in one array, and nothing allocated for a state.
+//! Read-only FSTs: all arcs are in one array, without allocations for each state.
 
 use crate::fst::{Arc, Fst, StateId};
 

@@ -53,7 +53,7 @@ impl<W> Arc<W> {
         Arc { ilabel: label, olabel: label, weight, next }
     }
 
-    /// Whether it has neither label.
+    /// True if it has neither label.
     pub fn is_epsilon(&self) -> bool {
         self.ilabel == EPSILON && self.olabel == EPSILON
     }
@@ -73,7 +73,7 @@ impl<W: Weight> Fst<W> {
         &mut self.states[id as usize]
     }
 
-    /// How many arcs all states have together.
+    /// Total number of arcs of all states.
     pub fn num_arcs(&self) -> usize {
         self.states.iter().map(|state| state.arcs.len()).sum()
     }
@@ -109,7 +109,7 @@ impl<W: Weight> Fst<W> {
 }
 
 impl Fst {
-    /// Multiplies all costs, those of ending included. With 0, what is impossible stays so.
+    /// Multiplies all costs, including final ones. With 0, infinite costs stay infinite.
     pub fn scale(&mut self, factor: f32) {
         self.map_weights(|weight| *weight *= factor);
     }

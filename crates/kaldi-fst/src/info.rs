@@ -1,4 +1,4 @@
-//! What can be said about an FST: counts and properties.
+//! Statistics of an FST: counts and properties.
 
 use crate::fst::{Arc, EPSILON, Fst};
 use crate::ops::Side;
@@ -14,7 +14,7 @@ pub struct Counts {
     pub epsilons: usize,
     pub input_epsilons: usize,
     pub output_epsilons: usize,
-    /// How many arcs of its state have the same label as an arc, itself included: the average over all arcs.
+    /// Average over all arcs of the number of arcs of the same state with the same label (the arc itself included).
     pub input_multiplicity: f64,
     pub output_multiplicity: f64,
     /// States that the start leads to, that lead to a final state, and both.

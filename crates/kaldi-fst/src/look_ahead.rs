@@ -1,8 +1,8 @@
-//! Transducers that know of each state which output labels can come next (type `olabel_lookahead` of OpenFst: Allauzen,
+//! Transducers with the set of reachable output labels for each state (type `olabel_lookahead` of OpenFst: Allauzen,
 //! Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers", 2009).
 //!
-//! Labels are numbered such that those which a state can reach are few intervals. The same numbers are the input labels of what such
-//! a transducer is composed with.
+//! Labels are numbered so that the set of each state consists of few intervals. An FST that is composed with such a
+//! transducer has the same numbers as its input labels.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub struct LookAheadFst {
 pub struct Reach {
     /// The label that stands for the end of a path.
     pub final_label: i32,
-    /// Where the intervals of each state begin, and behind that where those of the last one end.
+    /// First interval of each state, and behind that the number of all intervals.
     pub first_intervals: Vec<u32>,
     /// Labels from the first number to the one before the second; in ascending order for each state.
     pub intervals: Vec<[i32; 2]>,
@@ -34,14 +34,14 @@ impl Reach {
         &self.intervals[self.first_intervals[s] as usize..self.first_intervals[s + 1] as usize]
     }
 
-    /// Whether a label can come next.
+    /// True if the label can come next.
     pub fn contains(&self, state: StateId, label: i32) -> bool {
         let intervals = self.intervals(state);
         let i = intervals.partition_point(|&[begin, _]| begin <= label);
         i > 0 && label < intervals[i - 1][1]
     }
 
-    /// Whether a path can end without a label.
+    /// True if a path can end without a label.
     pub fn reaches_end(&self, state: StateId) -> bool {
         self.contains(state, self.final_label)
     }

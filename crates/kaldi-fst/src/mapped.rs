@@ -9,8 +9,8 @@ use crate::fst::{Arc, EPSILON, StateId};
 use crate::store;
 use crate::weight::Weight;
 
-/// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, how many it has, how many of
-/// them have no input and how many no output label.
+/// Bytes of a state in a file of type `const`: its final weight, the position of its first arc, and its numbers of
+/// arcs, of arcs without input label and of arcs without output label.
 pub(crate) const STATE_BYTES: usize = 20;
 /// Bytes of an arc in a file: two labels, the weight, the next state.
 pub(crate) const ARC_BYTES: usize = 16;
@@ -39,12 +39,12 @@ pub struct MappedFst {
     start: Option<StateId>,
     num_states: usize,
     num_arcs: usize,
-    /// Where the states begin in the file, and where the arcs do.
+    /// Byte positions of the states and of the arcs in the file.
     states_at: usize,
     arcs_at: usize,
 }
 
-/// What is known of a state that was looked at: its arcs lead to states that there are, and have no negative labels.
+/// A checked state: its arcs lead to existing states and have no negative labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedState {
     /// The positions of its arcs.
@@ -113,7 +113,7 @@ impl MappedFst {
         words(&self.file[at..at + STATE_BYTES]).map(|number| number as u32)
     }
 
-    /// What there is at a state, if that is as it should be.
+    /// Reads and checks a state.
     pub fn state(&self, state: StateId) -> Result<MappedState> {
         let [_, first, count, ..] = self.record(state);
         let expected = match state.checked_sub(1).map(|before| self.record(before)) {

@@ -1,8 +1,8 @@
 //! N-gram language models as acceptors, with one state for each history and an arc without label to the shorter history
 //! (type `ngram` of OpenFst: Sorensen and Allauzen, "Unary data structures for language models", 2011).
 //!
-//! Files have the tree of histories as bits; here what the bits say is in arrays: the shorter history of a state, and where
-//! its children and its words begin.
+//! Files have the tree of histories as bits. Here the tree is in arrays: the shorter history of a state, and the first
+//! of its children and of its words.
 
 use crate::fst::StateId;
 
@@ -23,7 +23,7 @@ pub struct NgramFst {
     pub backoff: Vec<f32>,
     /// The cost of ending in each state; infinite if it is not final.
     pub finals: Vec<f32>,
-    /// Where the words that each state knows begin, and behind that where those of the last one end.
+    /// First word of each state, and behind that the number of all words.
     pub first_futures: Vec<u32>,
     /// In ascending order for each state.
     pub words: Vec<i32>,
@@ -64,8 +64,8 @@ impl NgramFst {
         &self.costs[self.futures(state)]
     }
 
-    /// The state to which an arc with a word leads: the longest history that is the word and, before it, what the state
-    /// remembers.
+    /// Returns the target of an arc with a word: the longest history that ends with the word, preceded by words of the
+    /// state's history.
     pub fn next(&self, state: StateId, word: i32) -> StateId {
         let Some(mut node) = self.child(0, word) else { return 0 };
         // The words of the history from the latest one back are those on the way from the root to the state.

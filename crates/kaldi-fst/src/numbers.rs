@@ -3,5 +3,5 @@
 /// A position in [`Fst::states`](crate::fst::Fst::states).
 pub type StateId = u32;
 
-/// The label of arcs that consume or produce nothing.
+/// The label of arcs without input or output.
 pub const EPSILON: i32 = 0;

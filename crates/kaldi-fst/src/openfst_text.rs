@@ -12,7 +12,7 @@ use crate::weight::Weight;
 /// Digits of costs.
 const PRECISION: usize = 9;
 
-/// How to understand text.
+/// Options for reading text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Format<'a> {
     /// Lines of arcs have one label.
@@ -24,7 +24,7 @@ pub struct Format<'a> {
     pub keep_numbers: bool,
 }
 
-/// Reads lines up to the end of the file; empty ones are nothing. The first one begins with the start.
+/// Reads lines up to the end of the file; skips empty ones. The first line begins with the start state.
 pub fn read(r: &mut KaldiReader, format: &Format) -> Result<Fst> {
     let mut reader = Lines { format, fst: Fst::default(), numbering: Numbering::default() };
     while let Some(line) = r.read_line()? {
@@ -95,7 +95,7 @@ fn weight(text: Option<&&str>) -> std::result::Result<f32, String> {
     <f32 as Weight>::parse(text).ok_or_else(|| format!("'{text}' is not a possible weight"))
 }
 
-/// How text shows an FST.
+/// Options for writing an FST as text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shown<'a> {
     /// One label an arc: the input and output labels must be the same.
@@ -105,7 +105,7 @@ pub struct Shown<'a> {
     pub states: Option<&'a Symbols>,
     /// Costs of 0 are shown too.
     pub zero_costs: bool,
-    /// What stands for a number without a symbol; without it such numbers are errors.
+    /// Replaces numbers without a symbol; if absent, such numbers are errors.
     pub missing: Option<&'a str>,
 }
 

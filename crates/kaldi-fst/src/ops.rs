@@ -1,4 +1,4 @@
-//! Operations, one a file. Each says what it asks of its FSTs; unless it says otherwise, any FST will do.
+//! Operations, one a file. Each comment gives its requirements; without one, any FST is valid.
 
 mod arc_sort;
 pub mod components;

@@ -10,7 +10,7 @@ use crate::weight::Weight;
 pub(crate) const EXPANDED: u64 = 1;
 pub(crate) const MUTABLE: u64 = 1 << 1;
 
-/// Bits of what holds; the bit above each says that it does not, where [`Pair`] has the two the other way round.
+/// Bits of properties: the first bit of a [`Pair`] means that the property holds, the second that it does not.
 const ACCEPTOR: Pair = Pair(1 << 16, 1 << 17);
 const I_DETERMINISTIC: Pair = Pair(1 << 18, 1 << 19);
 const O_DETERMINISTIC: Pair = Pair(1 << 20, 1 << 21);
@@ -112,7 +112,7 @@ fn distinct<W>(state: &State<W>, label: fn(&Arc<W>) -> i32) -> bool {
     }
 }
 
-/// Whether the states follow each other by single arcs, and the last alone is final.
+/// True if the states follow each other by single arcs, and only the last is final.
 fn is_string<W: Weight>(fst: &Fst<W>) -> bool {
     let last = fst.states.len().saturating_sub(1);
     let follows = |s: usize, state: &State<W>| match &state.arcs[..] {

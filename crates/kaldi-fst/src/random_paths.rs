@@ -2,7 +2,7 @@
 
 use crate::fst::{Arc, Fst, StateId};
 
-/// How the next arc of a path, or its end, is chosen.
+/// Choice of the next arc of a path, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// All arcs of a state are equally probable.

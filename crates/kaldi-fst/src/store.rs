@@ -1,12 +1,13 @@
 //! OpenFst's binary files: a header, then states and arcs, all little-endian without size bytes.
 //!
 //! Three types are known. A `vector` file has for each state its final weight and its arcs. A `const` file, the form of
-//! finished graphs, has all states and then all arcs. A `compact_acceptor` file, the
-//! form of supervision in chain examples, has an offset for each state into one list of (label, weight, next state);
-//! a final weight is an element with -1 for label and state, before the arcs of its state.
+//! finished graphs, has all states and then all arcs. A `compact_acceptor` file, the form of supervision in chain
+//! examples, has an offset for each state into one list of (label, weight, next state); a final weight is an element
+//! with -1 for label and state, before the arcs of its state.
 //!
-//! Two more types are what graphs are composed of while decoding: [`read_look_ahead`] reads `olabel_lookahead`, [`read_with_names`]
-//! reads `ngram`. All other functions here that return an [`Fst`] read them too, as the states and arcs that they stand for.
+//! Two more types are the parts of graphs composed during decoding: [`read_look_ahead`] reads `olabel_lookahead`,
+//! [`read_with_names`] reads `ngram`. All other functions here that return an [`Fst`] read them too, expanded to states
+//! and arcs.
 //!
 //! Facts: `fst/fst.{h,cc}`, `fst/vector-fst.h`, `fst/compact-fst.h` of OpenFst.
 
@@ -82,7 +83,7 @@ fn read_checked<W: Weight>(r: &mut KaldiReader, header: &Header) -> kaldi_io::Re
     read_after(r, header, W::read)
 }
 
-/// Reads what follows a header, whose type of arcs is not looked at; `weight` reads a weight.
+/// Reads the part after a header, without checking its type of arcs; `weight` reads a weight.
 pub fn read_after<W: Weight>(
     r: &mut KaldiReader,
     header: &Header,
@@ -129,7 +130,7 @@ fn from_costs<W: Weight>(r: &KaldiReader, header: &Header, fst: Fst) -> kaldi_io
     Ok(out)
 }
 
-/// States may be named before they are read, so what the numbers say is checked at the end.
+/// States may be named before they are read, so the numbers are checked at the end.
 fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> kaldi_io::Result<Fst<W>> {
     let count = states.len();
     for (s, state) in states.iter().enumerate() {
@@ -144,7 +145,7 @@ fn check<W: Weight>(r: &KaldiReader, header: &Header, states: Vec<State<W>>) -> 
     Ok(Fst { start, states })
 }
 
-/// What is wrong with an arc of state `s`, if something is; there are `count` states.
+/// Describes the fault of an arc of state `s`, if there is one; there are `count` states.
 pub(crate) fn check_arc<W: Weight>(s: usize, arc: &Arc<W>, count: usize) -> Result<(), String> {
     let Arc { ilabel, olabel, ref weight, next } = *arc;
     if next as usize >= count {

@@ -1,8 +1,8 @@
-//! The text form (what OpenFst's `fstprint` shows): a line for each arc and final state, an empty line at the end.
+//! The text form (that of OpenFst's `fstprint`): a line for each arc and final state, an empty line at the end.
 //!
-//! `src dst ilabel olabel [weight]` or `state [weight]`, separated by tabs; `src dst label [weight]` where the weights are
-//! those of acceptors. The first line's state is the start. Kaldi puts a line break before the first line, so that in a
-//! table the key has a line of its own.
+//! `src dst ilabel olabel [weight]` or `state [weight]`, separated by tabs; `src dst label [weight]` for the weights of
+//! acceptors. The first line's state is the start. Kaldi puts a line break before the first line, so that in a table
+//! the key has a line of its own.
 
 use kaldi_io::text::parse_integer;
 use kaldi_io::{IoError, KaldiReader, KaldiWriter};
@@ -26,7 +26,7 @@ pub fn read<W: Weight>(r: &mut KaldiReader) -> kaldi_io::Result<Fst<W>> {
 pub struct LineReader<'r>(&'r mut KaldiReader);
 
 impl<'r> LineReader<'r> {
-    /// Goes to the first line: what is in front of it must be the end of a line.
+    /// Goes to the first line; the text before it must be the end of a line.
     pub fn new(r: &'r mut KaldiReader) -> kaldi_io::Result<LineReader<'r>> {
         let first = r.read_line()?.ok_or_else(|| r.error("expected an FST, found the end of the file"))?;
         match first.trim() {

@@ -1,4 +1,4 @@
-//! What arcs and final states weigh.
+//! Weights of arcs and final states.
 
 use std::fmt::Debug;
 
@@ -12,13 +12,13 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// The name of arcs with this weight in the header of a file.
     const ARC_TYPE: &'static str;
 
-    /// Whether the text form has one column for both labels, which are the same then.
+    /// True if the text form has one column for both labels, which are then the same.
     const TEXT_IS_ACCEPTOR: bool = false;
 
-    /// The weight that changes nothing: a final state or arc that costs nothing.
+    /// The neutral weight: an arc or a final state of cost zero.
     fn one() -> Self;
 
-    /// The weight of what is impossible: of ending in a state that is not final.
+    /// The weight of an impossible path, and of states that are not final.
     fn zero() -> Self;
 
     fn is_zero(&self) -> bool {
@@ -35,7 +35,7 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether the value makes sense as a weight.
+    /// True if the value is a valid weight.
     fn is_member(&self) -> bool;
 
     /// The weight of one after the other.
@@ -57,7 +57,7 @@ pub trait Weight: Clone + PartialEq + Debug + Send + Sync + 'static {
     fn push_text(&self, text: &mut String);
 }
 
-/// The tropical semiring: a cost, of which the smaller counts.
+/// The tropical semiring: weights are costs, and plus is min.
 impl Weight for f32 {
     const ARC_TYPE: &'static str = "standard";
 

@@ -17,7 +17,7 @@ pub fn hint<'c>(word: &str, mut candidates: impl Iterator<Item = &'c str>) -> St
     found.map_or_else(String::new, |other| format!(" ({})", difference(word, other)))
 }
 
-/// Says in what two words differ that have the same [`folded`] form.
+/// Describes the difference between two words with the same [`folded`] form.
 pub fn difference(word: &str, other: &str) -> String {
     let form = |word: &str| -> String { word.nfkc().collect() };
     if form(word) != form(other) {

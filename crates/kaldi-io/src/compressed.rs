@@ -1,9 +1,9 @@
 //! Matrices stored with one or two bytes a number (`matrix/compressed-matrix.{h,cc}`).
 //!
-//! Three forms share a header of minimum, range, rows and columns: `CM2` and `CM3` scale all numbers alike to 16 or
-//! 8 bits; `CM` gives each column four 16-bit quantiles and codes each number in 8 bits between those. The arithmetic
-//! (which steps are single, which double precision) follows Kaldi so that codes and values are the same bits; it is
-//! in `compressed/coding.rs`.
+//! Three forms share a header of minimum, range, rows and columns: `CM2` and `CM3` scale all numbers alike to 16 or 8
+//! bits; `CM` gives each column four 16-bit quantiles and codes each number in 8 bits between those. The arithmetic
+//! follows Kaldi's mix of single and double precision, so that codes and values are the same bits; it is in
+//! `compressed/coding.rs`.
 
 mod coding;
 
@@ -17,7 +17,7 @@ use crate::reader::KaldiReader;
 use crate::writer::KaldiWriter;
 use coding::{Quantiles, Scale};
 
-/// How to compress; the numbers are those of `--compression-method`.
+/// Compression methods; the numbers are those of `--compression-method`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompressionMethod {
     /// Stands for `SpeechFeature` if there are more than 8 rows, else for `TwoByteAuto`.
@@ -128,7 +128,7 @@ impl CompressedMatrix {
         }
     }
 
-    /// Whether nothing but finite numbers can come out.
+    /// True if all decoded numbers are finite.
     pub(crate) fn has_finite_scale(&self) -> bool {
         self.scale.min.is_finite() && self.scale.range.is_finite()
     }

@@ -69,7 +69,8 @@ impl Contents {
         matches!(self, Contents::Matrix | Contents::CompressedMatrix | Contents::SparseMatrix)
     }
 
-    /// The kind of the object that begins with `bytes`, of which there may be more. `None` if it is not known.
+    /// Returns the kind of the object that begins with `bytes`, which may be a part of it. `None` if the kind is not
+    /// known.
     pub fn of(bytes: &[u8]) -> Option<Contents> {
         if let Some(binary) = bytes.strip_prefix(b"\0B") {
             return of_binary(binary);

@@ -33,7 +33,7 @@ pub enum IoError {
     /// The operating system failed while reading, writing, renaming.
     #[error("{name}")]
     Io { name: String, source: std::io::Error },
-    /// The content is not what the format asks for.
+    /// The content violates the format.
     #[error("{name}, {position}: {message}")]
     Format { name: String, position: Position, message: String },
     /// There is no data at all.
@@ -59,7 +59,7 @@ pub enum IoError {
     /// A table as a whole is wrong: not sorted, keys repeated, used against its options.
     #[error("{table}: {message}")]
     Table { table: String, message: String },
-    /// What was read as a whole cannot be used; what comes after it can be read.
+    /// An object was read completely but cannot be used; the object after it can be read.
     #[error("{0}")]
     Refused(String),
     /// A value cannot be stored or combined in the way asked for.
@@ -72,7 +72,7 @@ impl IoError {
         IoError::Spec { spec: spec.into(), message: message.into() }
     }
 
-    /// Whether reading can go on after this.
+    /// True if reading can continue after this error.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             IoError::Refused(_) => true,
@@ -81,7 +81,7 @@ impl IoError {
         }
     }
 
-    /// Whether this is about a name or a range, also of an entry of a table.
+    /// True if the error is about a name or a range, including one of a table's entry.
     pub(crate) fn is_specification(&self) -> bool {
         match self {
             IoError::Spec { .. } => true,

@@ -9,7 +9,7 @@ use crate::error::{IoError, Result};
 use crate::table::specifier::is_table_specifier;
 use crate::text::is_space;
 
-/// Where to read from.
+/// A source of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RxFilename {
     Stdin,
@@ -20,7 +20,7 @@ pub enum RxFilename {
     Offset(PathBuf, u64),
 }
 
-/// Where to write to.
+/// A destination for data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WxFilename {
     Stdout,

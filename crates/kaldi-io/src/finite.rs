@@ -1,4 +1,4 @@
-//! Numbers that are none: `nan` and infinite values in what is to be trained with or computed from.
+//! Finds NaN and infinite values in input data.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ fn position<T: Real>(values: &[T]) -> Option<usize> {
     Some(first + values[first..].iter().position(bad)?)
 }
 
-/// Whether all values are finite.
+/// True if all values are finite.
 pub fn all_finite<T: Real>(values: &[T]) -> bool {
     position(values).is_none()
 }
@@ -52,7 +52,7 @@ impl GeneralMatrix {
     pub fn not_finite(&self) -> Option<NotFinite> {
         match self {
             GeneralMatrix::Full(m) => m.not_finite(),
-            // What is compressed has been looked at, unless it comes from a damaged file.
+            // Compressed matrices have been checked before, unless the file is damaged.
             GeneralMatrix::Compressed(m) => {
                 if m.has_finite_scale() {
                     None

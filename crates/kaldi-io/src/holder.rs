@@ -1,8 +1,7 @@
-//! What can be a value in a table, and its form there (`util/kaldi-holder-inl.h`).
+//! Holders: the types of values in tables, and their form there (`util/kaldi-holder-inl.h`).
 //!
 //! Most values are a binary header followed by the object; numbers and lists of numbers have forms of their own, and
-//! tokens are always text. Which form an entry has is decided entry by entry. Lists and tokens are in
-//! `holder/basic.rs`.
+//! tokens are always text. Each entry may be text or binary. Lists and tokens are in `holder/basic.rs`.
 
 mod basic;
 
@@ -49,7 +48,7 @@ pub trait Holder: 'static {
     }
 }
 
-/// Any object with a file format of its own.
+/// The holder of an object with its own file format.
 pub struct ObjectHolder<T>(PhantomData<T>);
 
 impl<T: KaldiObject + Send + 'static> Holder for ObjectHolder<T> {

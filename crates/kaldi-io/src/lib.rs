@@ -1,16 +1,17 @@
 //! Kaldi's files, tables, options and log lines.
 //!
-//! Everything here is about bytes on disk, in pipes and on the command line; nothing knows of neural networks
-//! or devices. Errors are values ([`IoError`]) that say the file, the place, what was expected and what was found.
+//! This crate handles bytes on disk, in pipes and on the command line. It does not know neural networks or devices.
+//! Errors are values ([`IoError`]) with the file, the place, and the expected and found content.
 //!
 //! - [`reader`], [`writer`], [`text`]: tokens, numbers, headers (`base/io-funcs` of Kaldi).
 //! - [`filename`]: files, pipes, offsets and ranges as file arguments (`util/kaldi-io`).
-//! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: what is stored.
+//! - [`matrix`], [`packed`], [`compressed`], [`sparse`], [`general`], [`posterior`], [`symbols`]: types of stored
+//!   objects.
 //! - [`object`], [`holder`], [`table`]: single files, and tables of objects by key (`util/kaldi-table`).
 //! - [`contents`]: recognises kinds of objects, for messages about files and tables of the wrong kind.
-//! - [`mapped`]: files that are looked at where they lie.
-//! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about words that look alike.
-//! - [`threads`]: the one place where threads are started.
+//! - [`mapped`]: memory-mapped files.
+//! - [`log`], [`cli`]: log lines and option syntax; [`alike`]: hints about similar words.
+//! - [`threads`]: starts all threads.
 
 pub mod alike;
 pub mod cli;

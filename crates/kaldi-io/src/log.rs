@@ -23,7 +23,7 @@ thread_local! {
 }
 static VERBOSE: AtomicI32 = AtomicI32::new(0);
 
-/// Where, in the original program, a message comes from.
+/// Place in the original program that a message names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
     pub function: &'static str,
@@ -88,7 +88,7 @@ pub fn error(site: &Site, message: &str) {
     print("ERROR", site, &shortened(message));
 }
 
-/// Does what [`error`] does, where there is no memory left: nothing is allocated, and a long message is cut.
+/// Does the same as [`error`] when memory has run out: it allocates no memory, and cuts a long message.
 pub fn error_without_memory(message: fmt::Arguments<'_>) {
     struct Line {
         bytes: [u8; 512],
@@ -119,7 +119,7 @@ pub(crate) fn error_line(message: &str) -> String {
     line("ERROR", program(), &Site::PROGRAM, message)
 }
 
-/// A message of a size that can be read: of a longer one, which repeats what a file had, the beginning and the end.
+/// Shortens a message to a readable size: keeps the beginning and the end of a long one.
 fn shortened(message: &str) -> Cow<'_, str> {
     const BEGINNING: usize = 6000;
     const END: usize = 2000;

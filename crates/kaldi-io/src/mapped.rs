@@ -1,5 +1,4 @@
-//! Files that are looked at where they lie, in the system's memory for files: nothing is copied, and programs that read the same
-//! file share it.
+//! Memory-mapped files: no bytes are copied, and programs that read the same file share its memory.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -9,9 +8,9 @@ use memmap2::{Mmap, MmapOptions};
 
 /// The bytes of a file.
 ///
-/// A file that is replaced by renaming another one, as all programs here do, leaves these bytes as they are. A file that is
-/// overwritten in place changes them: [`is_unchanged`](Self::is_unchanged) tells, and users must be prepared to read anything. If
-/// the file is made shorter, the system sends SIGBUS to a program that looks at what is gone; it ends with an `ERROR` line.
+/// Replacing the file by renaming, as all programs here do, leaves these bytes unchanged. Overwriting the file in place
+/// changes them. [`is_unchanged`](Self::is_unchanged) detects that, and readers must accept any bytes. If the file is
+/// truncated, the system sends SIGBUS to a program that reads the missing part; it ends with an `ERROR` line.
 #[derive(Debug)]
 pub struct MappedFile {
     map: Mmap,
@@ -38,11 +37,11 @@ impl MappedFile {
     #[allow(unsafe_code)]
     pub(crate) fn new(file: &File) -> Option<MappedFile> {
         let seen = Seen::of(file)?;
-        // SAFETY: the bytes are only read, as numbers of which each value is a valid one. That nobody overwrites the file is
-        // what the documentation of this type asks of users; the system's own loader asks the same for libraries.
+        // SAFETY: the bytes are only read, as numbers of types without invalid values. This type's documentation asks
+        // users not to overwrite the file; the system's own loader asks the same for libraries.
         let map = unsafe { MmapOptions::new().map_copy_read_only(file) };
         let map = map.ok()?;
-        // (Where the system does not know how to fetch a file beforehand, it comes page by page.)
+        // (On a system without read-ahead the file comes page by page.)
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::WillNeed);
         let mapped = MappedFile { map, file: file.try_clone().ok()?, seen };
@@ -75,8 +74,8 @@ mod bus_errors {
                            renaming new ones, as in 'mv HCLG.fst.new HCLG.fst'";
             LINE.get_or_init(|| crate::log::error_line(message).into_bytes());
             let handler: extern "C" fn(libc::c_int) = end;
-            // SAFETY: the handler calls nothing but `write` and `_exit`, which may be called in a signal handler, and reads a
-            // value that is not changed any more.
+            // SAFETY: the handler calls only `write` and `_exit`, which may be called in a signal handler. It reads a
+            // value that no longer changes.
             unsafe {
                 libc::signal(libc::SIGBUS, handler as *const () as libc::sighandler_t);
             }
@@ -86,7 +85,7 @@ mod bus_errors {
     #[allow(unsafe_code)]
     extern "C" fn end(_signal: libc::c_int) {
         if let Some(line) = LINE.get() {
-            // SAFETY: the bytes live as long as the program. Nothing can be done if they cannot be written.
+            // SAFETY: the bytes live as long as the program. A failed write cannot be handled.
             let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
         }
         // SAFETY: ends the process.
@@ -101,7 +100,7 @@ pub fn expect<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: this reads nothing, wherever it points.
+        // SAFETY: a prefetch reads no memory, for any pointer.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

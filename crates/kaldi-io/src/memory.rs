@@ -1,7 +1,7 @@
-//! Memory that may be asked for in vain: sizes that come from a file or an option.
+//! Fallible memory requests, for sizes that come from a file or an option.
 //!
-//! Programs end with an `ERROR` line where memory runs out ([`is_attempt`] is for their allocator). What is reserved here is
-//! an error of its caller instead, who can say what the memory was for.
+//! Programs end with an `ERROR` line if memory runs out ([`is_attempt`] is for their allocator). A failed reservation
+//! here is an error of its caller instead, which can name the purpose of the memory.
 
 use std::cell::Cell;
 use std::collections::TryReserveError;
@@ -12,7 +12,7 @@ thread_local! {
     static ATTEMPT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread can do without the memory that it asks for just now.
+/// True if this thread can do without the memory that it is requesting.
 pub fn is_attempt() -> bool {
     // (A thread that ends has no such flag any more.)
     ATTEMPT.try_with(Cell::get).unwrap_or(false)

@@ -17,7 +17,7 @@ pub struct PackedMatrix<T> {
     pub data: Vec<T>,
 }
 
-/// A packed matrix whose other half mirrors the stored one.
+/// A packed matrix with an upper half that mirrors the stored one.
 pub type SymmetricMatrix<T> = PackedMatrix<T>;
 
 impl<T: Real> PackedMatrix<T> {
@@ -26,7 +26,7 @@ impl<T: Real> PackedMatrix<T> {
         PackedMatrix { dim, data: vec![T::default(); dim * (dim + 1) / 2] }
     }
 
-    /// Where element (row, col) of the lower triangle, or its mirror image, is in `data`.
+    /// Index in `data` of element (row, col) of the lower triangle, or of its mirror image.
     pub fn offset(row: usize, col: usize) -> usize {
         let (row, col) = (row.max(col), row.min(col));
         row * (row + 1) / 2 + col

@@ -22,7 +22,7 @@ use crate::text::{LONGEST_WORD, excerpt, is_space};
 
 const BUFFER_SIZE: usize = 128 * 1024;
 
-/// How a file begins that gzip has compressed.
+/// First bytes of a file compressed by gzip.
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 
 /// U+FEFF in UTF-8.
@@ -40,7 +40,7 @@ pub struct KaldiReader {
     line: u64,
     /// The position after the line that was read last, and its number.
     last_line: (u64, u64),
-    /// Whether reading began in the middle of a file, so that lines are not counted from its beginning.
+    /// True if reading began in the middle of a file; lines are then not counted from its beginning.
     inside: bool,
     /// True if this reads an archive, in which another entry may follow each object.
     archive: bool,
@@ -180,7 +180,7 @@ impl KaldiReader {
         IoError::Format { name: self.name.clone(), position, message: message.into() }
     }
 
-    /// A format error that says what was expected and shows what comes next.
+    /// Makes a format error with the expected content and the next bytes found.
     pub(crate) fn error_expected(&mut self, expected: &str) -> IoError {
         if let Err(e) = self.fill(1) {
             return e;
@@ -219,7 +219,7 @@ impl KaldiReader {
         Ok(())
     }
 
-    /// Whether what has been read so far may be part of a byte-order mark.
+    /// True if the bytes read so far may be part of a byte-order mark.
     fn may_begin_with_mark(&self) -> bool {
         let begin = self.buffered();
         self.position == 0 && !begin.is_empty() && begin.len() < MARK.len() && MARK.starts_with(begin)
@@ -303,8 +303,8 @@ impl KaldiReader {
         accepted
     }
 
-    /// The letter that tells optional fields apart: after blanks (text only), the byte after `<`, or else the next
-    /// byte itself. Consumes nothing but blanks.
+    /// The letter that tells optional fields apart: after blanks (text only), the byte after `<`, or else the next byte
+    /// itself. Consumes only blanks.
     pub fn peek_token(&mut self) -> Result<Option<u8>> {
         if !self.binary {
             self.skip_whitespace()?;
@@ -333,7 +333,7 @@ impl KaldiReader {
             let found = bytes.windows(mark.len()).position(|window| window == mark);
             let skipped = match found {
                 Some(at) => at + mark.len(),
-                // Its beginning may be the end of what is here.
+                // The mark may begin at the end of the buffer.
                 None if bytes.len() >= mark.len() => bytes.len() - (mark.len() - 1),
                 None => {
                     return Err(self.error(format!("the file ends before '{}'", excerpt(mark))));
@@ -418,7 +418,7 @@ impl KaldiReader {
         Err(if first { self.explain_file(error) } else { error })
     }
 
-    /// Reads `first second`, or just `second`: for objects whose opening token may have been consumed already.
+    /// Reads `first second`, or just `second`: for objects with an opening token that may have been consumed already.
     pub fn expect_one_or_two_tokens(&mut self, first: &str, second: &str) -> Result<()> {
         let found = self.read_token()?;
         if found == first {

@@ -1,4 +1,4 @@
-//! What can be known of a shell command without a shell: the parts of a pipeline, and the words of a plain command.
+//! Analyses a shell command without a shell: the parts of a pipeline, and the words of a plain command.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -94,8 +94,8 @@ fn letters(text: &str) -> Option<Vec<Letter>> {
     quote.is_none().then_some(letters)
 }
 
-/// The commands of a pipeline, `None` if the text is anything else: a list, a command with a condition, something that only
-/// a shell understands. What a part is made of does not matter.
+/// Returns the commands of a pipeline. `None` if the text is something else: a list, a command with a condition, other
+/// syntax of the shell. The contents of a part are not analysed.
 pub fn parts(text: &str) -> Option<Vec<&str>> {
     let text = text.trim_matches([' ', '\t', '\n']);
     let letters = letters(text)?;
@@ -177,15 +177,15 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the system runs the file by itself. (What it does not, a shell may take for a script.)
+/// True if the system runs the file by itself. (A shell may take other files for scripts.)
 fn starts_directly(file: &Path) -> bool {
     let mut start = [0; 4];
     let read = std::fs::File::open(file).and_then(|mut file| std::io::Read::read(&mut file, &mut start));
     is_executable(file) && read.is_ok() && (start == *b"\x7fELF" || start.starts_with(b"#!/"))
 }
 
-/// Whether there is a pipeline inside a command that [`parts`] does not take apart, and no condition that could depend on
-/// how it ends.
+/// True if a command contains a pipeline that [`parts`] does not split, and no condition that could depend on its
+/// status.
 pub(crate) fn has_inner_pipe(command: &str) -> bool {
     let visible: String = match letters(command) {
         Some(letters) => letters.iter().map(|l| if l.quoted { 'q' } else { l.c }).collect(),

@@ -1,4 +1,4 @@
-//! What a [`KaldiWriter`](crate::KaldiWriter) writes to.
+//! Destinations of a [`KaldiWriter`](crate::KaldiWriter).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ impl Sink {
         })
     }
 
-    /// An error if [`create`](Self::create) would fail. Changes nothing.
+    /// Returns the error with which [`create`](Self::create) would fail, without side effects.
     pub(crate) fn check(name: &WxFilename) -> io::Result<()> {
         match name {
             WxFilename::Stdout => standard::check_output(),
@@ -107,7 +107,7 @@ impl Write for Sink {
     }
 }
 
-/// The regular file that `path` is or links to, or `path` itself if there is nothing.
+/// Returns the regular file that `path` is or links to, or `path` itself if it does not exist.
 fn replaceable(path: &Path) -> Option<PathBuf> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => Some(path.to_owned()),

@@ -1,4 +1,4 @@
-//! What a [`KaldiReader`](crate::KaldiReader) reads from.
+//! Sources of a [`KaldiReader`](crate::KaldiReader).
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ impl Source {
     /// Opens a name; also returns the offset in the file at which reading starts.
     pub(crate) fn open(name: &RxFilename) -> io::Result<(Self, u64)> {
         Ok(match name {
-            // A copy of the descriptor, so that nothing is left behind in a buffer of the standard library.
+            // A copy of the descriptor, so that no data stay in a buffer of the standard library.
             RxFilename::Stdin => {
                 crate::standard::take_input()?;
                 let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -57,7 +57,7 @@ impl Source {
         matches!(self, Source::Pipe(_))
     }
 
-    /// The failure of a command whose output has been read to its end.
+    /// Returns the failure of a command after its output was read to the end.
     pub(crate) fn failure(&self) -> Option<IoError> {
         match self {
             Source::Pipe(pipe) => pipe.failure(),

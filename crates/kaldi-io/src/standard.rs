@@ -57,7 +57,8 @@ pub(crate) fn check_output() -> io::Result<()> {
     Ok(())
 }
 
-/// An error the second time: what comes first would read ahead, and leave nothing to the other.
+/// Reserves standard input. The second call is an error: the first reader would read ahead, and leave no data to the
+/// other.
 pub(crate) fn take_input() -> io::Result<()> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SymbolTable {
     names: HashMap<i64, String>,
-    /// Names whose number has another name already.
+    /// Further names for numbers that already have one.
     further: Vec<(String, i64)>,
 }
 
@@ -21,7 +21,7 @@ impl SymbolTable {
         Ok(table)
     }
 
-    /// Reads to the end of the file. Empty lines are nothing.
+    /// Reads to the end of the file. Skips empty lines.
     pub fn read(r: &mut KaldiReader) -> Result<SymbolTable> {
         let mut table = SymbolTable::default();
         loop {

@@ -39,8 +39,8 @@ pub fn remove_all() {
     }
 }
 
-/// Starts the thread to which signals come. It does what a signal is for, after the files are removed; signals that the
-/// program was started to ignore stay ignored.
+/// Starts the thread that receives signals. It removes the files, then performs the default action of the signal.
+/// Signals that the program was started to ignore stay ignored.
 fn watch() {
     let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -52,7 +52,7 @@ fn watch() {
         let _ = ready.send(());
         let Ok(mut signals) = signals else { return };
         for signal in signals.forever() {
-            // Nobody makes another file while the program ends.
+            // The lock keeps other threads from making files while the program ends.
             let mut files = files();
             for file in std::mem::take(&mut *files) {
                 let _ = std::fs::remove_file(file);
@@ -65,7 +65,7 @@ fn watch() {
     }
 }
 
-/// A bit for each signal, from the lowest for signal 1. (What nobody says is not ignored.)
+/// Returns the mask of ignored signals: the lowest bit is signal 1. (Zero if the system does not tell.)
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

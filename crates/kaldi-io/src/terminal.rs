@@ -1,7 +1,7 @@
-//! Standard error where it is a terminal: who may draw there, and how lines of several processes stay whole.
+//! Standard error on a terminal: permission to draw, and whole lines from several processes.
 //!
-//! A program that draws a progress bar must take it away before anything else is printed. What it prints itself goes
-//! through [`print()`]. What its commands print (`command |`) comes to it line by line, and is printed in the same way.
+//! A program that draws a progress bar must remove it before each printed line. Its own lines go through [`print()`].
+//! Lines of its commands (`command |`) pass through this process and are printed in the same way.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::threads::{self, Thread};
 
-/// What is done around a print, such as to take something away and to draw it again afterwards.
+/// Wraps a print, such as removing a progress bar and drawing it again afterwards.
 pub(crate) type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
 
 static AROUND: RwLock<Option<Box<Around>>> = RwLock::new(None);
@@ -21,10 +21,10 @@ static AROUND: RwLock<Option<Box<Around>>> = RwLock::new(None);
 /// Threads that print lines of commands.
 static RELAYS: Mutex<Vec<Thread<()>>> = Mutex::new(Vec::new());
 
-/// How long [`drain`] waits for lines of commands whose children still run.
+/// Time that [`drain`] waits for lines of commands with running children.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Whether this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
+/// True if this process may draw: standard error is a terminal, and no later program of a pipeline shares it.
 pub fn is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| io::stderr().is_terminal() && !is_pipe(io::stdout()))
@@ -35,14 +35,14 @@ fn is_pipe(end: impl AsFd) -> bool {
     metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Has this done around all that is printed from now on; with `None`, nothing.
+/// Sets the wrapper of all later prints; `None` removes it.
 pub fn set_around(around: Option<Box<Around>>) {
     *AROUND.write().unwrap_or_else(PoisonError::into_inner) = around;
 }
 
 /// Prints to standard error, in one write, so that lines of several processes that share a log file stay whole.
 pub fn print(text: &[u8]) {
-    // Nobody is left to be told if standard error is closed.
+    // An error cannot be reported if standard error is closed.
     let mut print = || drop(io::stderr().lock().write_all(text));
     match &*AROUND.read().unwrap_or_else(PoisonError::into_inner) {
         Some(around) => around(&mut print),
@@ -50,7 +50,7 @@ pub fn print(text: &[u8]) {
     }
 }
 
-/// A standard error for a command, whose lines this process prints; `None` if the command may have the one that we have.
+/// Makes a standard error for a command, with lines that this process prints. `None` if the command may use ours.
 pub(crate) fn stderr_of_command() -> Option<Stdio> {
     if !is_ours() {
         return None;

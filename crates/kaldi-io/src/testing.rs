@@ -15,7 +15,7 @@ pub fn from_binary<T: KaldiObject>(bytes: &[u8]) -> Result<T> {
     T::read(&mut r)
 }
 
-/// The text and the binary form, each of which reads back as the same object.
+/// Returns the text and the binary form; both must read back as the same object.
 pub fn in_both_forms<T: KaldiObject + PartialEq + std::fmt::Debug>(object: &T) -> (String, Vec<u8>) {
     let write = |binary| {
         let mut w = KaldiWriter::in_memory(binary);
@@ -28,8 +28,8 @@ pub fn in_both_forms<T: KaldiObject + PartialEq + std::fmt::Debug>(object: &T) -
     (text, binary)
 }
 
-/// Returns the folder of figures that the environment variable `variable` names. Without it a test compares less or
-/// nothing: the test is listed in the file that `NNET3_SKIPPED` names, and with `NNET3_REQUIRE_DATA=1` it fails.
+/// Returns the folder of figures that the environment variable `variable` names. Without it a test compares less, or
+/// makes no comparison: it is listed in the file that `NNET3_SKIPPED` names. With `NNET3_REQUIRE_DATA=1` it fails.
 ///
 /// # Panics
 /// If the variable is not set and `NNET3_REQUIRE_DATA=1`, or if it names no folder.

@@ -72,7 +72,7 @@ pub fn push_g(out: &mut String, value: f64, precision: usize) {
     }
 }
 
-/// `ConvertStringToInteger`: base 10, surrounding blanks allowed, nothing else around the number.
+/// `ConvertStringToInteger`: base 10, surrounding blanks allowed, no other characters.
 pub fn parse_integer<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8)).parse().ok()
 }

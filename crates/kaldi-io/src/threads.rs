@@ -62,7 +62,7 @@ fn result<T>(joined: std::thread::Result<Option<T>>) -> T {
     }
 }
 
-/// Starts a thread. `task` is its name, and what it is for in the error.
+/// Starts a thread. `task` names it, and appears in the error as its purpose.
 pub fn start<T: Send + 'static>(task: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<Thread<T>> {
     start_with_stack(task, STACK, work)
 }

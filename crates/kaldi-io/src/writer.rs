@@ -1,6 +1,6 @@
 //! [`KaldiWriter`]: a buffered sink of Kaldi's tokens and numbers, binary or text (`base/io-funcs`).
 //!
-//! Text numbers are what C++ streams print with precision 7. Where the bytes go is in `sink.rs`.
+//! Numbers in text have the form of C++ streams with precision 7. `sink.rs` has the destinations of the bytes.
 
 use std::io::Write;
 
@@ -100,14 +100,14 @@ impl KaldiWriter {
         }
     }
 
-    /// Keeps nothing of what is written, but notes whether all numbers are finite.
+    /// Makes a writer that keeps no data, but notes if all numbers are finite.
     pub fn checking() -> Self {
         let mut writer = Self::from_write("", std::io::sink(), true);
         writer.finite = Some(true);
         writer
     }
 
-    /// Whether no `nan` and no infinite value has been written to a writer made by [`checking`](Self::checking).
+    /// True if no NaN or infinite value has been written to a writer made by [`checking`](Self::checking).
     pub fn all_finite(&self) -> bool {
         self.finite.unwrap_or(true)
     }
@@ -130,7 +130,7 @@ impl KaldiWriter {
         true
     }
 
-    /// What was written to a writer made by [`in_memory`](Self::in_memory).
+    /// Returns the bytes written to a writer made by [`in_memory`](Self::in_memory).
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.buffer.truncate(std::mem::take(&mut self.filled));
         std::mem::take(&mut self.buffer)
@@ -140,7 +140,7 @@ impl KaldiWriter {
         self.binary
     }
 
-    /// Chooses the form of what follows; writes nothing.
+    /// Chooses text or binary mode for the following objects.
     pub fn set_binary(&mut self, binary: bool) {
         self.binary = binary;
     }
@@ -155,7 +155,7 @@ impl KaldiWriter {
         self.position
     }
 
-    /// Writes `\0B` in binary mode, nothing in text mode.
+    /// Writes `\0B` in binary mode; no effect in text mode.
     pub fn write_header(&mut self) -> Result<()> {
         if self.binary { self.write_bytes(b"\0B") } else { Ok(()) }
     }
@@ -224,7 +224,7 @@ impl KaldiWriter {
         Ok(())
     }
 
-    /// Ends a line in text mode; nothing in binary mode.
+    /// Ends a line in text mode; no effect in binary mode.
     pub fn newline_in_text(&mut self) -> Result<()> {
         if self.binary { Ok(()) } else { self.write_bytes(b"\n") }
     }
@@ -362,7 +362,7 @@ impl KaldiWriter {
         result.map_err(|e| self.io_error(e))
     }
 
-    /// Writes what is left and closes: a file takes its real name; a command is waited for, and its failure is an
+    /// Writes the remaining data and closes. A file takes its real name. A command is waited for, and its failure is an
     /// error. Without this call a file under a temporary name disappears.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
@@ -374,8 +374,8 @@ impl KaldiWriter {
     }
 }
 
-/// What is still in the buffer goes out if it can, as with any stream: an archive that ends early because of an
-/// error holds what was written. Errors are only reported by `flush` and `finish`.
+/// Flushes the buffer if possible, as any stream does: an archive that ends early because of an error holds the entries
+/// written so far. Only `flush` and `finish` report errors.
 impl Drop for KaldiWriter {
     fn drop(&mut self) {
         if self.filled > 0 && !self.sink.is_temporary() {

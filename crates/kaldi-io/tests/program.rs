@@ -10,7 +10,7 @@ use kaldi_io::{IoError, KaldiReader, kaldi_log, kaldi_vlog};
 /// A program for this test.
 #[derive(clap::Parser)]
 struct Options {
-    /// What to do
+    /// Action to perform
     #[arg(long, default_value = "nothing")]
     action: String,
     file: String,

@@ -1,9 +1,9 @@
-//! Writes `kernels/kernels.ptx`, which machines without NVRTC use: to be run after a change of the kernels.
+//! Writes `kernels/kernels.ptx`, which machines without NVRTC use. Run it after a change of the kernels.
 //!
 //!     pip install --target /tmp/nvrtc nvidia-cuda-nvrtc-cu12==12.1.105
 //!     LD_LIBRARY_PATH=/tmp/nvrtc/nvidia/cuda_nvrtc/lib cargo run -p nnet3-matrix --example build_ptx
 //!
-//! An old NVRTC, so that old drivers understand what it writes.
+//! The NVRTC is an old one, so that old drivers understand its output.
 
 use nnet3_matrix::cuda::kernels::{self, PTX_CAPABILITY};
 use nnet3_matrix::cuda::nvrtc::{self, Target};

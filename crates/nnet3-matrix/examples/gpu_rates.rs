@@ -1,5 +1,5 @@
-//! Prints what a GPU reaches, one JSON object a line: GB/s of kernels that wait for memory and TFLOP/s of products, at shapes of a
-//! large TDNN-F; microseconds of updates of natural gradient, and of an operation in a graph.
+//! Prints the rates of a GPU, one JSON object a line: GB/s of kernels that wait for memory and TFLOP/s of products, at
+//! shapes of a large TDNN-F; microseconds of updates of natural gradient, and of an operation in a graph.
 //!
 //!     cargo run --release -p nnet3-matrix --example gpu_rates            # the first GPU
 //!     cargo run --release -p nnet3-matrix --example gpu_rates host       # small shapes on the host, to see that it runs
@@ -122,7 +122,7 @@ impl Bench {
         }
     }
 
-    /// Operations on nothing worth mentioning, that come again.
+    /// Measures repeated operations on very small matrices, as graphs.
     fn graphs(&self) {
         let mut one = self.random(1, 1);
         for nodes in [20, 200] {

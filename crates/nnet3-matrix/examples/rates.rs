@@ -1,5 +1,5 @@
-//! Prints what the CPU primitives reach on this machine, one JSON object a line: GFLOP/s of products, GB/s of
-//! everything else, the latter also as a share of a copy of the same size.
+//! Prints the rates of the CPU primitives on this machine, one JSON object a line: GFLOP/s of products, GB/s of all
+//! others. GB/s are also given relative to a copy of the same size.
 //!
 //!     cargo run --release -p nnet3-matrix --example rates [substring of a primitive's name]
 

@@ -52,8 +52,8 @@ impl Bytes {
     }
 }
 
-/// A scale, and the whole numbers from -127 to 127 that are nearest to the elements divided by it. The scale has 16 bits of
-/// mantissa: so numbers times scales are exact, and rounding them again changes nothing.
+/// Returns a scale, and the integers from -127 to 127 nearest to the elements divided by it. The scale has 16 bits of
+/// mantissa. So numbers times scales are exact, and rounding them again gives the same numbers.
 pub fn rounded(row: &[f32]) -> (f32, impl Iterator<Item = i8>) {
     let most = row.iter().fold(0.0f32, |most, x| most.max(x.abs()));
     let scale = f32::from_bits(((most / 127.0).to_bits() + 0xff) & !0xff);
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(bytes.scales[..3], [short(1.0 / 127.0), short(3e-39 / 127.0), short(2.0 / 127.0)]);
     }
 
-    /// What has been rounded once is the same afterwards.
+    /// Rounding a rounded row gives the same numbers.
     #[test]
     fn rounding_twice_changes_nothing() {
         let row: Vec<f32> = (0..1000).map(|i| ((i * 7919 % 1000) as f32 - 500.0) * 1.7e-3).collect();

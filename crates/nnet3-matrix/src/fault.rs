@@ -1,9 +1,9 @@
 //! The failure of a device.
 //!
 //! The methods of [`Backend`](crate::Backend) give no errors. Instead a device keeps its first failure
-//! ([`Storage::fault`](crate::backend::Storage::fault)) and does no more work afterwards: memory that is asked for is nowhere, and
-//! numbers that are read are zeros. So whoever uses numbers of a device must ask for the failure after reading them, which the
-//! executor of `nnet3-core` does at the end of each run, and [`check`] does for others.
+//! ([`Storage::fault`](crate::backend::Storage::fault)) and does no more work afterwards: new memory has no valid
+//! address, and numbers read are zeros. So a caller must ask for the failure after reading numbers of a device. The
+//! executor of `nnet3-core` does so at the end of each run; other callers use [`check`].
 
 use crate::memory::Device;
 

@@ -1,14 +1,14 @@
-//! A hidden Markov model that emits on its arcs, arranged for the sums of its forward and backward recursions over several
-//! sequences side by side.
+//! A hidden Markov model that emits on its arcs, arranged for the sums of its forward and backward recursions over
+//! several sequences side by side.
 //!
-//! Arcs that lead to the same state and emit the same symbol form an *entry*. What all sequences send into an entry,
-//! Σ q · α(from), is summed first and multiplied by the likelihood of the symbol then, so that an arc costs one multiplication and
+//! Arcs that lead to the same state and emit the same symbol form an *entry*. The arrivals of an entry, Σ q · α(from),
+//! are summed first and then multiplied by the likelihood of the symbol. So an arc costs one multiplication and
 //! addition in each direction. The model may leak: from every state, at no cost in emissions, to the states of a fixed
-//! distribution π (`leak` times the sum of all α, in proportion to π). What of that arrives in an entry is known beforehand:
-//! `leak` · Σ q · π(from) of the sum of all α.
+//! distribution π (`leak` times the sum of all α, in proportion to π). The leak's share in an entry is known
+//! beforehand: `leak` · Σ q · π(from) of the sum of all α.
 //!
-//! Most models go on in a state by an arc that emits a symbol of its own. An entry of nothing but such an arc is a *loop*: what it gives
-//! to the way back concerns its state alone, and need not be looked up by others.
+//! Most models stay in a state by an arc that emits a symbol of its own. An entry with only such an arc is a *loop*.
+//! Its contribution to the backward recursion concerns its state alone, so other states need not look it up.
 
 use crate::memory::Remote;
 use crate::view::{View, ViewMut};
@@ -23,7 +23,7 @@ pub struct HmmArc {
     pub probability: f32,
 }
 
-/// One term of a sum: a row of a matrix, and what it is multiplied by.
+/// One term of a sum: a row of a matrix, and its factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Term {
     pub row: u32,
@@ -52,14 +52,14 @@ impl Sums {
         &self.terms[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
 
-    /// Whether sum number k has one term, which is of this row.
+    /// True if sum number k has one term, of this row.
     fn is_only(&self, k: usize, row: u32) -> bool {
         matches!(self.of(k), [term] if term.row == row)
     }
 }
 
-/// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with none, if nothing
-/// leads to the state); all others follow, in the order of their states.
+/// The model. Entry k below the number of states is the *main* entry of state k, the one with most arcs (with no arcs,
+/// if no arc leads to the state); all others follow, in the order of their states.
 pub struct Hmm {
     states: usize,
     emissions: usize,
@@ -73,9 +73,10 @@ pub struct Hmm {
     pub(crate) into: Sums,
     /// For each state, the entries that its arcs lead into, loops (beyond main entries) last.
     pub(crate) out: Sums,
-    /// Where in `out` the loops of each state begin.
+    /// First position in `out` of the loops of each state.
     pub(crate) out_loops: Vec<u32>,
-    /// The states, those that lead to the same entries after each other: so they find what they read in the nearest cache.
+    /// Order of the states: those that lead to the same entries are adjacent, so that their data stay in the nearest
+    /// cache.
     pub(crate) backward_order: Vec<u32>,
     /// Copies on devices.
     pub(crate) remote: Remote,
@@ -162,7 +163,7 @@ impl Hmm {
     pub fn states(&self) -> usize {
         self.states
     }
-    /// How many symbols there are.
+    /// Number of symbols.
     pub fn emissions(&self) -> usize {
         self.emissions
     }
@@ -174,7 +175,7 @@ impl Hmm {
     }
 }
 
-/// What one step of the recursions is about, all with a column for each sequence.
+/// Inputs of one step of the recursions, with a column for each sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct HmmStep<'a> {
     /// α before the step: states × n.
@@ -198,7 +199,7 @@ impl HmmStep<'_> {
     }
 }
 
-/// What the way back goes on with from step to step, with a column for each sequence.
+/// State of the backward recursion between steps, with a column for each sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct HmmWayBack<'a> {
     /// β: states × n.
@@ -207,7 +208,7 @@ pub struct HmmWayBack<'a> {
     pub shared: ViewMut<'a>,
     /// π: states × 1.
     pub initial: View<'a>,
-    /// Memory for a step: entries × n. What it has after the step is for nobody.
+    /// Scratch memory for a step: entries × n. Its contents after the step are undefined.
     pub entries: ViewMut<'a>,
 }
 

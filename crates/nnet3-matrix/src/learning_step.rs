@@ -3,7 +3,8 @@
 use crate::backend::Factor;
 use crate::view::{ViewMut, same_shape};
 
-/// How a gradient g, with what earlier ones have left, becomes the step of a parameter θ at rate η. States begin at zero.
+/// Rule that turns a gradient g, with states of earlier steps, into the step of a parameter θ at rate η. States begin
+/// at zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepRule {
     /// θ -= η g
@@ -24,7 +25,7 @@ pub enum StepRule {
     Lion { first: Share, second: Share },
 }
 
-/// What is kept of an average, and what is taken of the new value: together 1, each rounded by itself.
+/// Weights of a moving average: `keep` (β) and `take` (1 − β), each rounded separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     pub keep: f32,
@@ -91,7 +92,7 @@ pub struct LearningStep<'a> {
     pub bound: f32,
 }
 
-/// What a step works on, of one shape. Nothing overlaps.
+/// Matrices of a step, all of one shape and without overlap.
 pub struct Learned<'a> {
     pub parameter: ViewMut<'a>,
     /// Zero afterwards.

@@ -6,8 +6,8 @@
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// Places in the flags, a 1 × 4 matrix of zeros and ones: an update's numbers are finite, orthogonality is to be looked at, the
-/// correction is to be made, the rows are to be made anew.
+/// Places in the flags, a 1 × 4 matrix of zeros and ones: the numbers of an update are finite, orthogonality must be
+/// checked, the correction must be applied, the rows must be made again.
 pub const FINITE: usize = 0;
 pub const SUSPECT: usize = 1;
 pub const CORRECT: usize = 2;
@@ -15,7 +15,7 @@ pub const RESTART: usize = 3;
 /// Columns of the flags.
 pub const FLAGS: usize = 4;
 
-/// What an update is of.
+/// Sizes and weights of an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LowRankUpdate {
     /// The number of rows of the minibatch X.
@@ -26,9 +26,9 @@ pub struct LowRankUpdate {
     pub alpha: f64,
 }
 
-/// An update that is due: with `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and ‖X‖² =
-/// energies\[0\] it makes the next state, and `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the first n columns and
-/// `carry` the last.
+/// An update to compute. The inputs are `moments` (2n × n: L = Hᵀ H above K = J Jᵀ, with H = X Wᵀ and J = Hᵀ X) and
+/// ‖X‖² = energies\[0\]. The results are the next state, and `a` (n × (n + 1)): W' = A (J + diag(carry) W), A being the
+/// first n columns and `carry` the last.
 pub struct Due<'a> {
     pub a: ViewMut<'a>,
     pub flags: ViewMut<'a>,
@@ -38,13 +38,13 @@ pub struct Due<'a> {
     pub update: LowRankUpdate,
 }
 
-/// What such a device can do.
+/// Operations of such a device.
 pub trait LowRank {
-    /// Makes updates, which have nothing in common, side by side; the results are those of one after the other. Where anything is
-    /// not finite the state stays. Sets the first two flags of each.
+    /// Makes independent updates side by side; the results are those of one after the other. If a number is not finite,
+    /// the state stays. Sets the first two flags of each.
     fn low_rank_update(&self, due: &mut [Due<'_>]);
-    /// From `products` = W Wᵀ what has to be added to the identity to make Q's rows orthonormal again by C W, if the flags ask for
-    /// that, or if the update was finite and `careful`. Sets the last two flags.
+    /// Computes the correction C from `products` = W Wᵀ: adding C W makes Q's rows orthonormal again. The device does
+    /// so if the flags ask for it, or if the update was finite and `careful`. Sets the last two flags.
     fn low_rank_correction(
         &self,
         c: ViewMut<'_>,

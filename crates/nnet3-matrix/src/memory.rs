@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 /// A shared handle to a backend.
 pub type Device = Arc<dyn Backend>;
 
-/// `f32` memory on a device, freed when dropped. Shared references to it may cross threads: nothing writes through
-/// them ([`Matrix`] hands out writable views from `&mut` only; [`Arena`] is not `Sync`).
+/// `f32` memory on a device, freed when dropped. Shared references to it may cross threads, because they allow no
+/// writes ([`Matrix`] hands out writable views from `&mut` only; [`Arena`] is not `Sync`).
 pub(crate) struct Buffer {
     pub device: Device,
     pub pointer: *mut f32,
@@ -115,8 +115,8 @@ impl Matrix {
         if !self.buffer.device.is_host() {
             return Cow::Owned(self.to_vec());
         }
-        // SAFETY: the buffer holds at least as many initialised elements, in the memory of this process. Nothing writes to them
-        // while the matrix is borrowed, since writable views borrow it mutably.
+        // SAFETY: the buffer holds at least as many initialised elements, in the memory of this process. They do not
+        // change while the matrix is borrowed, because writable views borrow it mutably.
         Cow::Borrowed(unsafe { std::slice::from_raw_parts(self.buffer.pointer, self.len()) })
     }
 
@@ -143,7 +143,7 @@ impl Matrix {
     pub fn scale_by(&mut self, factor: Factor<'_>) {
         self.device().clone().scale_by(self.view_mut(), factor)
     }
-    /// `self += alpha * other`, same shape; nothing where alpha is 0.
+    /// `self += alpha * other`, same shape; no effect if alpha is 0.
     pub fn add_by(&mut self, alpha: Factor<'_>, other: &Matrix) {
         self.device().clone().add_by(self.view_mut(), alpha, other.view())
     }
@@ -246,7 +246,7 @@ pub(crate) trait RemoteSums: Send + Sync {
     fn zeros(&self) -> Box<dyn RemoteSums>;
 }
 
-/// Sums in `f64`: activation statistics. A device of its own adds to sums that stay there until they are asked for.
+/// Sums in `f64`: activation statistics. A device with its own memory adds to sums that stay there until they are read.
 #[derive(Default)]
 pub struct Accumulator {
     values: Vec<f64>,
@@ -322,12 +322,12 @@ impl Accumulator {
         self.values.iter_mut().zip(&other.values).for_each(|(v, o)| *v += alpha * o);
     }
 
-    /// Whether these are zeros, of which no device has any.
+    /// True if these are zeros and no device has a part of them.
     pub(crate) fn is_nothing(&self) -> bool {
         self.remote.is_none() && self.values.iter().all(|&v| v == 0.0)
     }
 
-    /// Address of the sums on this device, if nothing of them is elsewhere.
+    /// Address of the sums on this device, if it has all of them.
     pub(crate) fn only_on(&self, device: u32) -> Option<u64> {
         let remote = self.remote.as_ref()?;
         let here = remote.device() == device && remote.len() == self.len();
@@ -351,7 +351,7 @@ impl Accumulator {
         self.remote.get_or_insert_with(|| new(len)).address()
     }
 
-    /// As [`Accumulator::on_device`], and the device has all of the sums, nothing of them is left on the host.
+    /// As [`Accumulator::on_device`]; moves all sums to the device, so that the host has none.
     pub(crate) fn whole_on_device(
         &mut self,
         device: u32,
@@ -387,7 +387,7 @@ impl fmt::Debug for Accumulator {
     }
 }
 
-/// What devices keep for a table: copies of it, made when it is first used there.
+/// Device copies of a table, each made at its first use there.
 #[derive(Default)]
 pub(crate) struct Remote {
     copies: Mutex<Vec<(u32, Arc<dyn Any + Send + Sync>)>>,

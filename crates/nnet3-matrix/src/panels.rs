@@ -20,7 +20,7 @@ pub enum WeightForm {
     Int8,
 }
 
-/// Where the weights of a matrix are in panels.
+/// Positions of a matrix's weights in panels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PanelLayout {
     /// Outputs of a panel, but for the last one.
@@ -34,7 +34,7 @@ impl PanelLayout {
         PanelLayout { width, outputs, terms }
     }
 
-    /// How many numbers these are.
+    /// Number of weights.
     pub fn elements(&self) -> usize {
         self.outputs * self.terms
     }
@@ -164,20 +164,20 @@ impl<'v> PanelView<'v> {
     }
 }
 
-/// What the sums of a product begin with.
+/// Initial values of a product's sums.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'v> {
     Zero,
     /// This row, 1 × O, for each row of the output.
     Row(View<'v>),
-    /// What the output holds.
+    /// The present values of the output.
     Output,
 }
 
-/// What a device can do whose products are faster with weights in panels.
+/// Operations of a device with faster products for weights in panels.
 pub trait PanelProducts {
-    /// The weights, O × I, in panels. Those of 32 bits take the place of the matrix in memory. What cannot be rounded, since it is
-    /// not finite or has too many terms, is kept in 32 bits.
+    /// Arranges the weights, O × I, in panels. Those of 32 bits take the place of the matrix in memory. Weights that
+    /// cannot be rounded (not finite, or too many terms) stay in 32 bits.
     fn arrange(&self, weights: Matrix, form: WeightForm) -> Panels;
     /// output = start + Σ_k x_k W_kᵀ; `taps` are the x_k, N × I each, `weights` the W_k side by side, O × K · I, `output` is N × O.
     /// Each element is summed term by term, in order: it does not depend on the number of rows.

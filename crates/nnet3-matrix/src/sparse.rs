@@ -45,7 +45,7 @@ impl SparseRows {
         starts.zip(&self.ends).map(|(&start, &end)| &self.elements[start..end])
     }
 
-    /// The sum of the squares of what some rows have in each column.
+    /// The sum of squares of the column values in some rows; repeated columns of a row are added up first.
     pub fn sum_of_squares(&self, rows: Range<usize>) -> f64 {
         let of_row = |row: &[(usize, f32)]| -> f64 {
             let square = |&(_, value): &(usize, f32)| f64::from(value) * f64::from(value);
@@ -70,7 +70,7 @@ impl SparseRows {
     }
 }
 
-/// What a device that multiplies sparse rows can do.
+/// Operations of a device that multiplies sparse rows.
 pub trait SparseProducts {
     /// dst += X · matrixᵀ; X, N × I, are the rows of `x` from the `first` one on, `matrix` is O × I, `dst` N × O.
     fn add_product(&self, dst: ViewMut<'_>, x: &SparseRows, first: usize, matrix: View<'_>);

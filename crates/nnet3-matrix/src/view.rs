@@ -1,8 +1,8 @@
 //! A view: rows × columns of `f32` with a row stride, on some device.
 //!
-//! Views behave like `&[Cell<f32>]`: several may name the same memory, writable ones too, because they are only ever
-//! read and written through the primitives of one [`crate::Backend`], on one thread (raw pointers make them neither
-//! `Send` nor `Sync`). No reference to an element is ever handed out, so overlapping views cannot break aliasing rules.
+//! Views behave like `&[Cell<f32>]`: several may name the same memory, writable ones too. They are accessed only
+//! through the primitives of one [`crate::Backend`], on one thread (raw pointers make them neither `Send` nor `Sync`).
+//! No reference to an element is ever handed out, so overlapping views cannot break aliasing rules.
 
 #![allow(unsafe_code)]
 
@@ -160,8 +160,8 @@ impl<'a> View<'a> {
 
     /// # Safety
     ///
-    /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`, and nobody may hold
-    /// a writable Rust reference to one of them while a primitive reads the view.
+    /// The elements from `pointer` to the end of the last row must stay allocated on `device` for `'a`, and no writable
+    /// Rust reference to one of them may exist while a primitive reads the view.
     pub(crate) unsafe fn new(
         pointer: *const f32,
         rows: usize,
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
         View { shape: Shape { rows, cols, stride }, pointer, device, owner: PhantomData }
     }
 
-    /// A view of nothing (0 × 0), for arguments that are absent.
+    /// An empty view (0 × 0), for absent arguments.
     pub fn empty() -> View<'static> {
         // SAFETY: there are no elements.
         unsafe { View::new(std::ptr::NonNull::dangling().as_ptr(), 0, 0, 0, 0) }

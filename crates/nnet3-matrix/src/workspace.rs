@@ -1,9 +1,9 @@
-//! Scratch memory that is returned to a pool, so that a program's second run allocates nothing.
+//! Scratch memory that is returned to a pool, so that a program's second run allocates no memory.
 //!
-//! Lengths are rounded up to classes, and a loan takes a buffer of exactly its class. So the buffers of a class are as
-//! many as were ever on loan at once, and a run that borrows no more at a time than an earlier one did finds all it
-//! needs, whatever it leaves out and in whatever order. A loan takes the first of the free buffers in memory: what else is on loan
-//! decides which that is, not what happened before, so that a device gets the same work again, with the same addresses.
+//! Lengths are rounded up to classes, and a loan takes a buffer of exactly its class. So a class has as many buffers as
+//! were ever on loan at once. A run that borrows no more at a time than an earlier one finds all its buffers, in any
+//! order. A loan takes the free buffer with the lowest address. That depends only on the present loans, not on history,
+//! so that a device gets the same work again, with the same addresses.
 
 use crate::memory::{Buffer, Device, Matrix};
 use std::cell::RefCell;

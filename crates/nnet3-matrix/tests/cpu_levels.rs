@@ -20,7 +20,7 @@ fn every_level() {
     assert!(whole_numbers.iter().all(|found| *found == whole_numbers[0]), "levels differ");
 }
 
-/// Products with weights of eight bits, as bits. Terms that are not finite, or nearly nothing, are among them.
+/// Products with 8-bit weights, as bits. Among the terms are values that are not finite, and very small ones.
 fn products_of_whole_numbers(device: &Device) -> Vec<u32> {
     let (rows, outputs, terms) = (19, 75, 203);
     let values = |count: usize, seed: usize| {

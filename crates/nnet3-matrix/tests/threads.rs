@@ -1,4 +1,5 @@
-//! How many threads a process has that multiplies. Without the usual harness, which has threads of its own.
+//! Counts the threads of a process that multiplies. The test does without the usual harness, which has threads of its
+//! own.
 
 use nnet3_matrix::Transpose::No;
 use nnet3_matrix::{Matrix, cpu, set_num_threads};

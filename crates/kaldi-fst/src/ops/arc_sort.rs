@@ -9,9 +9,9 @@ const SMALL: usize = 16;
 
 /// Sorts the arcs of each state on one of their labels, those with equal ones on the other.
 ///
-/// Arcs in which both labels are equal come in the order in which OpenFst leaves them where it is built with GNU's C++
-/// library, so that files are the same byte for byte: that library's sort is quick sort with the median of three, which
-/// leaves small parts to insertion sort. (Where it would give up for heap sort, such arcs keep their order.)
+/// Arcs with both labels equal come in the order of OpenFst built with GNU's C++ library, so that files are the same
+/// byte for byte. That library uses quick sort with the median of three, and insertion sort for small parts. (In the
+/// cases that it leaves to heap sort, such arcs keep their order.)
 pub fn sort_arcs<W: Weight>(fst: &mut Fst<W>, on: Side) {
     for state in &mut fst.states {
         match on {
@@ -39,7 +39,7 @@ fn partition_all<W>(mut arcs: &mut [Arc<W>], mut depth: u32, key: &impl Fn(&Arc<
     }
 }
 
-/// Puts what is less than the median of three arcs in front of what is more. Gives where the second part begins.
+/// Partitions arcs by the median of three: smaller ones first. Returns the beginning of the second part.
 fn partition<W>(arcs: &mut [Arc<W>], key: &impl Fn(&Arc<W>) -> (i32, i32)) -> usize {
     let (a, b, c) = (1, arcs.len() / 2, arcs.len() - 1);
     let less = |arcs: &[Arc<W>], i: usize, j: usize| key(&arcs[i]) < key(&arcs[j]);

@@ -3,13 +3,13 @@
 use crate::fst::{Fst, StateId};
 use crate::weight::Weight;
 
-/// What the search for strongly connected components finds out for each state.
+/// Results of the search for strongly connected components, for each state.
 pub struct Components {
     /// The component; arcs between components lead to lower numbers.
     pub number: Vec<u32>,
-    /// Whether the start leads to the state.
+    /// True if the state can be reached from the start.
     pub accessible: Vec<bool>,
-    /// Whether the state leads to a final state.
+    /// True if a final state can be reached from the state.
     pub coaccessible: Vec<bool>,
 }
 
@@ -24,12 +24,12 @@ impl Components {
         }
     }
 
-    /// Whether two states lie in one component: an arc between such states is part of a cycle.
+    /// True if two states lie in one component: an arc between such states is part of a cycle.
     pub fn same(&self, a: usize, b: usize) -> bool {
         self.number[a] == self.number[b]
     }
 
-    /// Whether the state can be reached from itself.
+    /// True if the state can be reached from itself.
     pub fn cyclic<W: Weight>(&self, fst: &Fst<W>, state: usize) -> bool {
         fst.states[state].arcs.iter().any(|arc| self.same(state, arc.next as usize))
     }
@@ -39,7 +39,7 @@ fn arcs_of<W: Weight>(fst: &Fst<W>, state: StateId) -> impl Iterator<Item = Stat
     fst.state(state).arcs.iter().map(|arc| arc.next)
 }
 
-/// Which of `count` states `from` leads to.
+/// Returns for each of `count` states whether it can be reached from `from`.
 fn reached<I: Iterator<Item = StateId>>(
     from: Vec<StateId>,
     next: &impl Fn(StateId) -> I,
@@ -74,7 +74,7 @@ struct Search<'f, W> {
     order: Vec<u32>,
     low: Vec<u32>,
     number: Vec<u32>,
-    /// States whose component is not known yet.
+    /// States without a component so far.
     open: Vec<StateId>,
     orders: u32,
     components: u32,

@@ -1,4 +1,4 @@
-//! What two acceptors have in common.
+//! Intersection of two acceptors.
 
 use std::collections::HashMap;
 

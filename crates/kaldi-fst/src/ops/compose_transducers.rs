@@ -1,5 +1,5 @@
-//! Composition of transducers, with the filter that lets the first one make all its empty moves before the second one
-//! makes its own (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996).
+//! Composition of transducers, with the filter in which all empty moves of the first one come before those of the
+//! second one (Mohri, Pereira and Riley, "Weighted automata in text and speech processing", 1996).
 //!
 //! States and arcs come out in the order of OpenFst's `Compose`, which is that of Kaldi's `TableCompose` too.
 
@@ -94,8 +94,8 @@ impl Product {
         }
     }
 
-    /// The arcs of the second FST without input; the first one waits. If it can do nothing else than make empty moves
-    /// then it should, and if it cannot make any then nothing needs to be remembered.
+    /// Adds the arcs of the second FST without input, while the first one waits. If the first one has only empty moves,
+    /// it must take them first, so no arc is added. If it has none, the pair needs no filter state.
     fn second_moves(&mut self, pair: Pair, x: &State, empty: &[Arc]) {
         let empty_of_first = x.arcs.iter().filter(|arc| arc.olabel == EPSILON).count();
         if empty_of_first == x.arcs.len() && !x.is_final() {

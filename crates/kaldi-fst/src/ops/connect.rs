@@ -4,7 +4,7 @@ use crate::fst::{Fst, State, StateId};
 use crate::ops::components::Components;
 use crate::weight::Weight;
 
-/// Keeps the states on paths from the start to a final state, in their order. Without such a path nothing is left.
+/// Keeps the states on paths from the start to a final state, in their order. Without such a path the result is empty.
 pub fn connect<W: Weight>(fst: &mut Fst<W>) {
     let components = Components::of(fst);
     let kept = |s: usize| components.accessible[s] && components.coaccessible[s];

@@ -1,5 +1,5 @@
 //! Determinization of acceptors over the tropical semiring (Mohri, "Finite-State Transducers in Language and Speech
-//! Processing", 1997): states are sets of states with what each still has to pay.
+//! Processing", 1997): a state of the result is a set of (input state, residual cost) pairs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::fst::{Arc, EPSILON, Fst, StateId};
 /// are one.
 const DELTA: f32 = 1.0 / 1024.0;
 
-/// States with what is left to pay, in the order of the states.
+/// States with their residual costs, in the order of the states.
 type Subset = Vec<(StateId, f32)>;
 
 /// The acceptor with at most one arc of each label from each state, in the order of labels. Every state can be reached.

@@ -7,11 +7,11 @@ use crate::fst::{EPSILON, Fst};
 /// Options of determinization.
 #[derive(Debug, Clone, Copy)]
 pub struct Determinize {
-    /// Sets of states whose costs differ by at most this are one. (Of acceptors costs are rounded to 1/1024.)
+    /// Subsets with costs that differ by at most this are one. (For acceptors, costs are rounded to 1/1024.)
     pub delta: f32,
     /// Transducers that have several outputs for one input.
     pub ambiguity: Ambiguity,
-    /// The input label of the arcs that write what is left to write at the end of a path.
+    /// The input label of the arcs that write the residual output at the end of a path.
     pub end_label: i32,
     /// If this is given, more states are an error.
     pub most_states: Option<usize>,

@@ -21,21 +21,21 @@ use crate::ops::shortest_distance::check_cycles;
 use closure::Closure;
 use strings::{StringId, Strings};
 
-/// What OpenFst and Kaldi take for equal costs unless told otherwise.
+/// Default tolerance of OpenFst and Kaldi for equal costs.
 pub const DELTA: f32 = 1.0 / 1024.0;
 
 /// Options of determinization.
 #[derive(Debug, Clone, Copy)]
 pub struct DeterminizeStar {
-    /// How costs of paths with the same labels combine.
+    /// Semiring that combines the costs of paths with the same labels.
     pub semiring: Semiring,
-    /// Sets of states whose costs differ by at most this are one.
+    /// Subsets with costs that differ by at most this are one.
     pub delta: f32,
     /// If this is given, more states are an error as soon as there are as many.
     pub most_states: Option<usize>,
     /// Inputs that have several outputs.
     pub ambiguity: Ambiguity,
-    /// The input label of the arcs that write what is left to write at the end of a path.
+    /// The input label of the arcs that write the residual output at the end of a path.
     pub end_label: i32,
 }
 
@@ -76,9 +76,9 @@ impl Ambiguity {
 #[derive(Debug, Clone, Copy)]
 struct Element {
     state: StateId,
-    /// What is still to be written.
+    /// Residual output labels.
     string: StringId,
-    /// What is still to be paid.
+    /// Residual cost.
     weight: f32,
 }
 
@@ -126,7 +126,7 @@ struct Subsets<'f> {
     last_found: FxHashMap<u64, StateId>,
     /// For each state of the result, the one with the same hash that was found before.
     found_before: Vec<Option<StateId>>,
-    /// States whose arcs are not known yet; the last one is the next.
+    /// States without arcs so far; the last one is next.
     waiting: Vec<StateId>,
     arcs: Vec<StringArc>,
     /// The arcs of each state of the result, as ranges.
@@ -134,7 +134,7 @@ struct Subsets<'f> {
     /// The set that is looked for.
     scratch: Vec<Element>,
     closed: Vec<Element>,
-    /// What can be reached with labels, from the state at hand.
+    /// Elements reached by a label from the present state.
     reached: Vec<(i32, Element)>,
 }
 
@@ -212,7 +212,7 @@ impl<'f> Subsets<'f> {
         Ok(())
     }
 
-    /// What ending costs, and what is written then.
+    /// Adds the final cost and the residual output.
     fn add_end(&mut self) -> Result<()> {
         let mut end: Option<(StringId, f32)> = None;
         for element in &self.closed {

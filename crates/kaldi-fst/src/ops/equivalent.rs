@@ -168,7 +168,7 @@ fn cost(fst: &Fst, input: &[i32], output: &[i32]) -> f32 {
                 continue;
             };
             let known = distances.entry((arc.next, i, o)).or_insert(f32::INFINITY);
-            // (What is smaller by rounding only would go round for ever.)
+            // (The tolerance keeps rounding differences from cycling for ever.)
             if distance + arc.weight + 1e-6 < *known {
                 *known = distance + arc.weight;
                 queue.push_back((arc.next, i, o));

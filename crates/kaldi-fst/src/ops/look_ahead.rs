@@ -1,10 +1,10 @@
-//! Transducers for look-ahead composition: which output labels each state can reach, with labels numbered such that these are
-//! few intervals (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state
+//! Transducers for look-ahead composition: the reachable output labels of each state, numbered so that they form few
+//! intervals (Allauzen, Riley and Schalkwyk, "A generalized composition algorithm for weighted finite-state
 //! transducers", 2009).
 //!
 //! Think of each label, and of the end of paths, as a state of its own that arcs with this label lead to. A depth-first
-//! search over the arcs that are left then numbers the labels in the order in which it meets them: labels below one state
-//! of its tree have numbers without gaps.
+//! search over the other arcs numbers the labels in the order of their discovery. Labels below one state of its tree
+//! then have numbers without gaps.
 
 use rustc_hash::FxHashMap;
 
@@ -17,10 +17,10 @@ use crate::look_ahead::{LookAheadFst, Reach};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Relabelled {
     pub fst: LookAheadFst,
-    /// Pairs of old and new labels, for the input labels of what it is composed with.
+    /// Pairs of old and new labels, for the input labels of the other FST of the composition.
     ///
-    /// The pairs behind those of the transducer's own labels are for other labels that are equal to new ones: they all
-    /// become the first number that is not in use.
+    /// After the pairs of the transducer's own labels come other labels that collide with new ones. They all become the
+    /// first unused number.
     pub pairs: Vec<(i32, i32)>,
 }
 

@@ -1,6 +1,5 @@
-//! Minimization of deterministic acyclic acceptors: costs are moved as far to the front as they can be, then states from
-//! which the same can be done are one (Mohri, "Minimization algorithms for sequential transducers", 2000; for acyclic
-//! acceptors Revuz, 1992).
+//! Minimization of deterministic acyclic acceptors: costs are pushed to the start, then equivalent states are merged
+//! (Mohri, "Minimization algorithms for sequential transducers", 2000; for acyclic acceptors Revuz, 1992).
 
 use std::collections::HashMap;
 
@@ -49,7 +48,7 @@ fn round(weight: &mut f32) {
     }
 }
 
-/// Moves costs so that from every state but the start something costs nothing more.
+/// Pushes costs: afterwards the best path from every state except the start has cost 0.
 fn push_to_start(fst: &mut Fst, order: &[StateId], start: StateId) {
     let mut distance = vec![f32::INFINITY; fst.states.len()];
     for &s in order.iter().rev() {
@@ -67,7 +66,7 @@ fn push_to_start(fst: &mut Fst, order: &[StateId], start: StateId) {
     }
 }
 
-/// What can be done from a state: the cost of ending; label, cost and class of the next state of each arc.
+/// The behaviour of a state: its final cost; label, cost and class of the next state of each arc.
 type Signature = (u32, Vec<(i32, u32, StateId)>);
 
 fn merge_equal(fst: &mut Fst, order: &[StateId], start: StateId) {

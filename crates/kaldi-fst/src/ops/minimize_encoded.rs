@@ -1,5 +1,5 @@
-//! Minimization that leaves costs where they are: an arc's labels and its rounded cost together are one label, and then
-//! states from which the same strings of such labels lead to the end are one.
+//! Minimization without pushing: an arc's labels and its rounded cost together form one label. States that accept the
+//! same strings of such labels are merged.
 
 mod partition;
 
@@ -10,13 +10,12 @@ use crate::ops::connect::connect;
 use crate::ops::semiring::quantize;
 use partition::coarsest_partition;
 
-/// Rounds all costs to multiples of `delta`, keeps what is connected and joins equivalent states.
+/// Rounds all costs to multiples of `delta`, connects the FST and merges equivalent states.
 ///
-/// Where arcs of a state have the same labels and cost, states count as equivalent if they simulate each other step by
-/// step (bisimulation), which is less than what can be joined. Arcs come out in the order in which their combinations of
-/// labels and cost first occur, states in the order of the first of those that are joined, as with OpenFst. (OpenFst, where
-/// arcs of a state have the same labels and cost, joins only states whose arcs also come in the same order, unless they are
-/// sorted before.)
+/// If several arcs of a state have the same labels and cost, states count as equivalent if they simulate each other
+/// step by step (bisimulation). This merges fewer states than possible. Arcs come out in the order in which their
+/// combinations of labels and cost first occur, states in the order of the first of each class, as with OpenFst. (In
+/// that case OpenFst merges only states with arcs in the same order, unless they are sorted before.)
 pub fn minimize_encoded(fst: &mut Fst, delta: f32) {
     for state in &mut fst.states {
         state.final_weight = quantize(state.final_weight, delta);

@@ -22,8 +22,9 @@ impl From<&NgramFst> for Fst {
 /// A history: its latest word comes first. The beginning of a sentence is the word 0.
 type History = Vec<i32>;
 
-/// Makes the tree of histories of an acceptor in which each state but that of the empty history has one arc without label, to
-/// the longest shorter history, and an arc with a word leads to the longest history that ends with this word.
+/// Makes the tree of histories of a backoff acceptor. In it each state, except that of the empty history, must have one
+/// arc without label, to the longest shorter history. An arc with a word must lead to the longest history that ends
+/// with this word.
 ///
 /// The error names the first state that does not fit.
 pub fn ngrams(fst: &Fst) -> Result<NgramFst> {

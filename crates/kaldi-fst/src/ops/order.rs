@@ -60,7 +60,7 @@ pub(super) fn filtered_order<W: Weight>(
         }
         done += 1;
     }
-    // What is left over is on a cycle or behind one; going back along arcs from any of it ends on a cycle.
+    // The remaining states are on a cycle or behind one; going back along arcs from any of them ends on a cycle.
     if order.len() == fst.states.len() {
         return Ok(order);
     }
@@ -80,8 +80,8 @@ pub fn topological_order<W: Weight>(fst: &Fst<W>) -> Result<Vec<StateId>> {
     filtered_order(fst, |_| true).map_err(|state| Error::Cyclic { state })
 }
 
-/// How many labels lead from the start to each state, and to the final states; all paths to one place must have equally
-/// many. The number is `None` for states that cannot be reached. The FST must be acyclic.
+/// Returns the number of labels from the start to each state, and to the final states. All paths to one state must have
+/// the same number. The number is `None` for unreachable states. The FST must be acyclic.
 pub fn state_times<W: Weight>(fst: &Fst<W>) -> Result<(Vec<Option<usize>>, usize)> {
     let start = fst.start.ok_or(Error::Empty)?;
     let mut times = vec![None; fst.states.len()];

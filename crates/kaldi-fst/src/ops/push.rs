@@ -20,9 +20,9 @@ pub struct Push {
     pub remove_common_affix: bool,
 }
 
-/// Moves costs and labels as far as they can go. The costs and labels of whole paths stay, except for what is to be removed.
+/// Pushes costs and labels. The costs and labels of whole paths stay, except for the part to remove.
 ///
-/// An error for a cycle of negative cost.
+/// A cycle of negative cost is an error.
 pub fn push(mut fst: Fst, options: Push) -> Result<Fst> {
     if options.weights {
         push_weights(&mut fst, options)?;

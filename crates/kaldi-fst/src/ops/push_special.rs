@@ -10,7 +10,8 @@ use crate::fst::{Fst, StateId};
 const MOST_ROUNDS: usize = 200;
 /// After so many rounds each time, it is checked whether the states' sums are equal.
 const TEST_INTERVAL: usize = 5;
-/// What of the old vector is kept: without it there would be no convergence where the arcs form a single cycle.
+/// Share of the old vector in the iteration. Without it the iteration would not converge if the arcs form a single
+/// cycle.
 const KEPT: f64 = 0.1;
 
 /// Changes the costs so that the probabilities of leaving each state (ending included) sum up to the same constant, up

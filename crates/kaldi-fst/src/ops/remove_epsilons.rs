@@ -8,15 +8,15 @@ use crate::ops::connect::connect;
 use crate::ops::order::filtered_order;
 use crate::weight::Weight;
 
-/// Replaces arcs without labels by what follows them, and removes the states that no path uses afterwards. Such arcs must
-/// not form a cycle.
+/// Replaces arcs without labels by the arcs that follow them, and removes unused states. Epsilon arcs must not form a
+/// cycle.
 ///
 /// States keep their order, and the arcs of a state come out in the order of OpenFst's `RmEpsilon`: so merged
-/// supervision is, byte for byte, what others write.
+/// supervision is the same, byte for byte, as that of other programs.
 pub fn remove_epsilons<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     let Some(start) = fst.start else { return Ok(()) };
     let order = filtered_order(fst, Arc::is_epsilon).map_err(|state| Error::EpsilonCycle { state })?;
-    // Which states are entered with a label: the others are only passed through.
+    // States that are entered with a label; the others are only passed through.
     let mut entered = vec![false; fst.states.len()];
     entered[start as usize] = true;
     for arc in fst.states.iter().flat_map(|state| &state.arcs).filter(|arc| !arc.is_epsilon()) {

@@ -1,6 +1,6 @@
-//! Removing empty arcs where that makes the FST smaller (Kaldi's `RemoveEpsLocal`).
+//! Removes empty arcs if that makes the FST smaller (Kaldi's `RemoveEpsLocal`).
 //!
-//! An arc and one behind it become one arc if together they have at most one label on each side. That is done only where
+//! An arc and one behind it become one arc if together they have at most one label on each side. That is done only if
 //! the state between them has a single arc in, or a single arc out; being the start counts as an arc in, being final as
 //! an arc out.
 
@@ -11,9 +11,9 @@ use crate::ops::semiring::Semiring;
 /// The target of arcs that are deleted.
 const NOWHERE: StateId = StateId::MAX;
 
-/// Joins arcs as the module's description says, then keeps what is connected. Costs of strings stay what they are in the
-/// semiring `alternatives`. Where only some of the arcs behind one are joined with it, the rest is rescaled so that what
-/// leaves a state has the same sum as before, in the semiring `sums`.
+/// Joins arcs as in the module's description, then connects the FST. Costs of strings stay unchanged in the semiring
+/// `alternatives`. If only some of the arcs behind an arc are joined with it, the others are rescaled. So the sum of a
+/// state's leaving costs stays unchanged, in the semiring `sums`.
 pub fn remove_epsilons_locally(fst: &mut Fst, alternatives: Semiring, sums: Semiring) {
     // An arc into a circle of empty arcs that leads nowhere would be joined with them for ever.
     connect(fst);
@@ -39,9 +39,9 @@ struct Removal<'f> {
     fst: &'f mut Fst,
     alternatives: Semiring,
     sums: Semiring,
-    /// How many arcs lead into each state; the start has one more.
+    /// Number of arcs into each state; the start has one more.
     arcs_in: Vec<u32>,
-    /// How many arcs lead out of each state; final states have one more.
+    /// Number of arcs out of each state; final states have one more.
     arcs_out: Vec<u32>,
 }
 

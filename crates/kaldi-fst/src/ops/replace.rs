@@ -5,13 +5,13 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, Result};
 use crate::fst::{Arc, EPSILON, Fst, StateId};
 
-/// Returns the root with each arc whose output label is that of a rule replaced by a copy of this rule.
+/// Replaces, in the root, each arc that has a rule's label as output by a copy of this rule.
 ///
-/// The arc that calls a rule keeps its input label and cost, loses its output label, and leads to the start of the copy.
-/// With `epsilon_on_replace` it loses its input label too. From the ends of the copy arcs without labels, which have the final
-/// costs, lead to where the replaced arc led. Rules may call rules; the root has a label too.
+/// The arc that calls a rule keeps its input label and cost, loses its output label, and leads to the start of the
+/// copy. With `epsilon_on_replace` it loses its input label too. From the ends of the copy, arcs without labels and
+/// with the final costs lead to the target of the replaced arc. Rules may call rules; the root has a label too.
 ///
-/// An error if a rule calls itself, also through others.
+/// A rule that calls itself, directly or through others, is an error.
 pub fn replace(root: (&Fst, i32), rules: &[(&Fst, i32)], epsilon_on_replace: bool) -> Result<Fst> {
     let fsts: Vec<&Fst> = std::iter::once(root.0).chain(rules.iter().map(|(fst, _)| *fst)).collect();
     let mut by_label: FxHashMap<i32, usize> = FxHashMap::default();
@@ -77,7 +77,7 @@ impl Expansion {
 }
 
 fn check_recursion(fsts: &[&Fst], by_label: &FxHashMap<i32, usize>) -> Result<()> {
-    // An FST whose states are the rules, and whose arcs are the calls.
+    // An FST with the rules as states and the calls as arcs.
     let mut calls: Fst = Fst::default();
     calls.states.resize_with(fsts.len(), Default::default);
     for (caller, fst) in calls.states.iter_mut().zip(fsts) {

@@ -1,6 +1,6 @@
-//! What the cost of two alternatives is.
+//! Semirings of costs.
 
-/// How costs of alternatives combine.
+/// A semiring: its sum combines the costs of alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Semiring {
     /// The smaller cost counts.
@@ -11,7 +11,7 @@ pub enum Semiring {
 }
 
 impl Semiring {
-    /// The cost of having both alternatives. Infinity is the cost of what is impossible.
+    /// The cost of two alternatives together. Infinity is the cost of an impossible path.
     pub fn plus(self, a: f32, b: f32) -> f32 {
         let (less, more) = if a <= b { (a, b) } else { (b, a) };
         match self {
@@ -22,7 +22,7 @@ impl Semiring {
     }
 }
 
-/// Whether two costs differ by at most `delta`.
+/// True if two costs differ by at most `delta`.
 pub(crate) fn approximately_equal(a: f32, b: f32, delta: f32) -> bool {
     a <= b + delta && b <= a + delta
 }

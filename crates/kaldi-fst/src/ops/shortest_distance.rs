@@ -41,7 +41,7 @@ pub fn distances_to_end(fst: &Fst) -> Result<Vec<f32>> {
     Ok(distances.get(1..).unwrap_or_default().to_vec())
 }
 
-/// Finds an error if arcs that pass the filter form a cycle whose cost is below -`delta`.
+/// Returns an error if arcs that pass the filter form a cycle with a cost below -`delta`.
 pub(super) fn check_cycles(fst: &Fst, delta: f32, filter: impl Fn(&Arc) -> bool) -> Result<()> {
     let negative = |arc: &Arc| filter(arc) && arc.weight < 0.0;
     if !fst.states.iter().flat_map(|state| &state.arcs).any(negative) {
@@ -59,7 +59,7 @@ pub(super) fn check_cycles(fst: &Fst, delta: f32, filter: impl Fn(&Arc) -> bool)
     in_rounds(&filtered, sources, &mut distances, delta)
 }
 
-/// Calls `changed` for each state whose distance the arcs of `s` make smaller by more than `delta`.
+/// Calls `changed` for each state with a distance that the arcs of `s` lower by more than `delta`.
 fn relax(fst: &Fst, s: StateId, distances: &mut [f32], delta: f32, mut changed: impl FnMut(StateId, f32)) {
     let own = distances[s as usize];
     if own == f32::INFINITY {

@@ -75,7 +75,7 @@ fn path(parts: &[Part], mut last: Option<usize>, end: f32) -> (Vec<Arc>, f32) {
     (arcs, end)
 }
 
-/// Returns the FST of these paths. Each has states of its own; if there are several, arcs without labels lead to them.
+/// Builds the FST of these paths. Each has states of its own; if there are several, arcs without labels lead to them.
 pub fn union_of_paths(paths: &[(Vec<Arc>, f32)]) -> Fst {
     let mut out = Fst::default();
     if paths.is_empty() {

@@ -1,18 +1,18 @@
-//! Whether costs are those of probabilities.
+//! Tests if costs are those of probabilities.
 
 use crate::fst::Fst;
 use crate::ops::semiring::{Semiring, approximately_equal};
 
-/// What the cost of leaving a state, ending included, is over all states.
+/// The range, over all states, of the total cost of leaving a state, including its final cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeavingCosts {
     pub least: f32,
     pub most: f32,
-    /// Whether all costs are 0 up to the tolerance.
+    /// True if all costs are 0 up to the tolerance.
     pub all_zero: bool,
 }
 
-/// Sums up the costs of what leaves each state.
+/// Sums the costs of leaving each state.
 pub fn leaving_costs(fst: &Fst, semiring: Semiring, tolerance: f32) -> LeavingCosts {
     let mut costs: Option<LeavingCosts> = None;
     for state in &fst.states {

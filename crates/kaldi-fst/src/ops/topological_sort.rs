@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::fst::{Fst, StateId};
 use crate::weight::Weight;
 
-/// Where a depth-first search is with a state.
+/// Progress of a depth-first search at a state.
 #[derive(Clone, Copy, PartialEq)]
 enum Progress {
     Unseen,
@@ -12,8 +12,8 @@ enum Progress {
     Done,
 }
 
-/// Renumbers the states in the order opposite to that in which a depth-first search leaves them, as OpenFst's `TopSort`
-/// does. The search begins at the start, then at what is left. An error if there are cycles.
+/// Renumbers the states in reverse finishing order of a depth-first search, as OpenFst's `TopSort`. The search begins
+/// at the start, then at unvisited states. Cycles are an error.
 pub fn topological_sort<W: Weight>(fst: &mut Fst<W>) -> Result<()> {
     let count = fst.states.len();
     let mut progress = vec![Progress::Unseen; count];

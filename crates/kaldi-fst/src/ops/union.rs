@@ -8,7 +8,7 @@ use crate::weight::Weight;
 /// Costs are rounded to multiples of this where states are joined.
 const DELTA: f32 = 1e-6;
 
-/// Returns the FST whose paths are those of all FSTs. Arcs without labels lead from its start, the last state, to their starts.
+/// Returns the union of all FSTs. Arcs without labels lead from its start, the last state, to their starts.
 pub fn union<'f, W: Weight>(fsts: impl IntoIterator<Item = &'f Fst<W>>) -> Fst<W> {
     let mut out = Fst::default();
     let mut starts = Vec::new();

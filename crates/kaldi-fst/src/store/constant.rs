@@ -16,7 +16,7 @@ use crate::weight::Weight;
 /// More arcs than this are not made room for before they have been seen.
 const ARCS_AT_ONCE: usize = 4096;
 
-/// Reads what is behind the header.
+/// Reads the part after the header.
 pub(super) fn read_states<W: Weight>(
     r: &mut KaldiReader,
     header: &Header,

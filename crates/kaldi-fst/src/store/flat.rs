@@ -50,7 +50,7 @@ pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_i
         }
         VECTOR => read_vector(r, header, &mut flat)?,
         COMPACT_ACCEPTOR => return Ok(FlatFst::from(&read_after(r, header, f32::read)?)),
-        // Graphs that are only halves, or whose labels are not words, must not be taken for whole ones.
+        // Partial graphs, and graphs with labels that are not words, must not be taken for whole ones.
         other => {
             return Err(r.error(format!(
                 "expected an FST of type '{VECTOR}', '{CONST}' or '{COMPACT_ACCEPTOR}', found '{other}'"

@@ -47,7 +47,7 @@ impl Header {
         Header { properties, ..Header::new::<W>(fst_type, fst.start, states, arcs) }
     }
 
-    /// The header of a packed file without symbols of which no properties are known.
+    /// Makes the header of a packed file without symbols and without known properties.
     pub(super) fn new<W: Weight>(fst_type: &str, start: Option<StateId>, states: i64, arcs: i64) -> Header {
         Header {
             fst_type: fst_type.to_owned(),
@@ -72,7 +72,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Reads what is before the symbol tables, and says which of them, of input and of output labels, follow.
+    /// Reads the part before the symbol tables, and returns which of them (input, output) follow.
     pub(super) fn read_fixed(r: &mut KaldiReader) -> kaldi_io::Result<(Header, [bool; 2])> {
         let magic = read_i32(r)?;
         if magic != MAGIC {
@@ -127,7 +127,7 @@ impl Header {
         Ok(())
     }
 
-    /// Where the next part begins, if the last one ends at this byte.
+    /// Beginning of the next part, if the last one ends at this byte.
     pub(super) fn aligned(&self, position: u64) -> u64 {
         if self.aligned { position.next_multiple_of(ALIGNMENT) } else { position }
     }

@@ -11,7 +11,7 @@ use crate::fst::{Fst, State};
 use crate::look_ahead::{LookAheadFst, Reach};
 use crate::weight::Weight;
 
-/// What stands before an FST that has something else behind it.
+/// The magic number before an FST with an add-on behind it.
 const ADD_ON_MAGIC: i32 = 446681434;
 
 /// Reads header, FST and labels, which begin right here.
@@ -26,7 +26,7 @@ pub fn read_look_ahead(r: &mut KaldiReader) -> kaldi_io::Result<LookAheadFst> {
     read_after_header(r, &header)
 }
 
-/// Reads what is behind the symbol tables.
+/// Reads the part after the symbol tables.
 pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<LookAheadFst> {
     if header.arc_type != f32::ARC_TYPE {
         let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);

@@ -1,4 +1,4 @@
-//! Tables of symbols of which only the names are asked for, by their numbers: words after decoding.
+//! Symbol tables with only the lookup of names by number: words after decoding.
 
 use kaldi_io::KaldiReader;
 
@@ -12,7 +12,7 @@ const MOST_NAMES: i64 = 1 << 28;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names {
     text: String,
-    /// Where each name begins and ends in the text; numbers without a name have empty ones.
+    /// Range of each name in the text; empty for numbers without a name.
     spans: Vec<[u32; 2]>,
 }
 

@@ -1,8 +1,9 @@
 //! Files of type `ngram` (`fst/extensions/ngram/ngram-fst.h` of OpenFst, version 4).
 //!
 //! Behind the header there are the numbers of states, words and final states; then bits, in words of 64: the tree of
-//! histories, level by level, where each state is a 0 after a 1 for each of its children (`10` before them all), for each
-//! state a 1 for each word that it knows and then a 0 (a 0 before them all), and which states are final. Then there are words and costs.
+//! histories, level by level, where each state is a 0 after a 1 for each of its children (`10` before them all), for
+//! each state a 1 for each of its words and then a 0 (a 0 before them all), and a bit for each final state. Then come
+//! words and costs.
 
 use kaldi_io::{KaldiReader, KaldiWriter};
 
@@ -13,7 +14,7 @@ use crate::fst::StateId;
 use crate::ngrams::NgramFst;
 use crate::weight::Weight;
 
-/// Reads what is behind the symbol tables.
+/// Reads the part after the symbol tables.
 pub(super) fn read_after_header(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst> {
     if header.arc_type != f32::ARC_TYPE {
         let (wanted, found) = (f32::ARC_TYPE, &header.arc_type);
@@ -65,7 +66,7 @@ fn read_body(r: &mut KaldiReader, header: &Header) -> kaldi_io::Result<NgramFst>
     Ok(fst)
 }
 
-/// What is wrong with the words and costs, if something is.
+/// Describes the fault of the words and costs, if there is one.
 fn check(fst: &NgramFst) -> Result<(), String> {
     let member = |cost: &f32| cost.is_member();
     if !fst.backoff.iter().chain(&fst.finals).chain(&fst.costs).all(member) {
@@ -109,7 +110,7 @@ fn read_tree(r: &mut KaldiReader, num_states: usize) -> kaldi_io::Result<(Vec<St
     Ok((parents, first_children))
 }
 
-/// Where the words of each state begin.
+/// Reads the first word of each state.
 fn read_futures(r: &mut KaldiReader, num_states: usize, num_words: usize) -> kaldi_io::Result<Vec<u32>> {
     let bits = Bits::read(r, num_words + num_states + 1)?;
     if bits.get(0) || bits.ones() != num_words {

@@ -15,11 +15,11 @@ pub(super) const LONGEST_NAME: i32 = 1 << 20;
 /// number then has the first of these names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols {
-    /// What the table is called in files: usually the file that it comes from.
+    /// The table's name in files: usually the file that it comes from.
     pub title: String,
     entries: Vec<(String, i64)>,
     numbers: FxHashMap<String, i64>,
-    /// Where the number's entry is.
+    /// Position of the number's entry.
     positions: FxHashMap<i64, usize>,
     /// One more than the largest number.
     available: i64,
@@ -51,7 +51,8 @@ impl Symbols {
         self.positions.get(&number).map(|&position| self.entries[position].0.as_str())
     }
 
-    /// Hints at a name that looks like this one, which the table does not have: a clause for messages, or nothing.
+    /// Returns a clause for messages with a similar name of the table, for a name that it does not have; empty if there
+    /// is no similar name.
     pub fn hint(&self, name: &str) -> String {
         kaldi_io::alike::hint(name, self.iter().map(|(other, _)| other))
     }
@@ -92,7 +93,7 @@ impl Symbols {
         Ok(symbols)
     }
 
-    /// Reads text to the end of the file. Empty lines are nothing.
+    /// Reads text to the end of the file. Skips empty lines.
     pub fn read_text(r: &mut KaldiReader, title: &str) -> kaldi_io::Result<Symbols> {
         let mut symbols = Symbols::new(title);
         while let Some(line) = r.read_line()? {

@@ -29,8 +29,8 @@ pub fn read_with_names(r: &mut KaldiReader) -> kaldi_io::Result<(FlatOrNgrams, O
     Ok((read_rest(r, &header)?, names))
 }
 
-/// Does what [`read_with_names`] does, but leaves a graph that is of type `const` and in a file where it is: what is wrong with it is
-/// found when its states are looked at.
+/// Does the same as [`read_with_names`], but leaves a graph of type `const` in its file. Faults of its states are then
+/// found when they are visited.
 pub fn read_graph(r: &mut KaldiReader) -> kaldi_io::Result<(FileOrMemory, Option<Names>)> {
     let (header, names) = read_header(r)?;
     let fst = match constant::map(r, &header) {

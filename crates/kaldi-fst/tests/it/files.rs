@@ -1,4 +1,4 @@
-//! Files against bytes that the reference wrote, and what is refused. Comparisons with OpenFst itself are in
+//! Files compared with bytes that the reference wrote, and refused files. Comparisons with OpenFst itself are in
 //! `tests/interop/test_fst.py`.
 
 use kaldi_fst::store::{FileOrMemory, FlatOrNgrams};
@@ -75,7 +75,7 @@ fn a_finished_graph() {
     }
 }
 
-/// What reading a graph from a file gives, which is then removed.
+/// Reads a graph from a file, which is then removed.
 fn graph_in_a_file(name: &str, bytes: &[u8]) -> kaldi_io::Result<FileOrMemory> {
     let path = std::env::temp_dir().join(format!("kaldi-fst-{}-{name}.fst", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
@@ -101,8 +101,8 @@ fn all_states(mapped: &MappedFst) -> Result<Vec<State>, kaldi_fst::Error> {
     (0..mapped.num_states() as u32).map(state).collect()
 }
 
-/// Graphs that are left in their files say what those say that are read. Where one cannot be left there, it is read, or the error is the
-/// reader's; what is wrong with a state is found when it is looked at.
+/// Graphs left in their files have the same contents as those that are read. A file that cannot be mapped is read, or
+/// gives the reader's error. Faults of a state are found when it is visited.
 #[test]
 fn a_graph_that_stays_in_its_file() {
     let fst = text::parse("0\t1\t1\t1\t0.25\n0\t2\t0\t3\n1\t0.5\n2\t0\t7\t0\t1.5\n2\n").unwrap();
@@ -130,7 +130,7 @@ fn a_graph_that_stays_in_its_file() {
                                 "byte {at} {name}"
                             );
                         }
-                        // (Which of two states is said to be wrong differs where their arcs are not in order.)
+                        // (The state named in the error differs if the arcs are not in order.)
                         (Err(found), Err(_)) => {
                             let found = found.to_string();
                             assert!(found.starts_with(mapped.name()) && found.contains("state"), "{found}");

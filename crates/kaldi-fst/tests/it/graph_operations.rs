@@ -132,7 +132,7 @@ fn determinization() {
             let result = match ops::determinize_star(fst.clone(), options) {
                 Ok(result) => result,
                 Err(Error::NotFunctional { first, second }) => {
-                    // Also where two outputs lead to a state from which nothing ends.
+                    // This includes two outputs that lead to a state without a path to an end.
                     assert!(first != second);
                     not_functional += 1;
                     continue;
@@ -182,14 +182,14 @@ fn cycles_without_input_of_negative_cost() {
             other => panic!("{other:?}"),
         }
     }
-    // Cycles that cost nothing, or less than can be told.
+    // Cycles of cost zero, or of a cost below the tolerance.
     for cycle in ["0 1 0 0 -1\n1 0 0 0 1\n1\n", "0 1 0 0 -1\n1 0 0 0 0.99999\n1\n"] {
         let fst = ops::determinize_star(text::parse(cycle).unwrap(), DeterminizeStar::default()).unwrap();
         assert!((fst.state(0).final_weight + 1.0).abs() < 1e-3);
     }
 }
 
-/// Classes by splitting again and again until nothing changes.
+/// Computes classes by repeated splitting until a round makes no split.
 fn slow_class_count(fst: &Fst) -> usize {
     let mut classes = vec![0; fst.states.len()];
     loop {

@@ -1,4 +1,5 @@
-//! Files of the types `ngram` and `olabel_lookahead`: what was written is read, histories against a list of them, damaged files.
+//! Tests of the file types `ngram` and `olabel_lookahead`: round trips, histories compared with a list of them, damaged
+//! files.
 
 use kaldi_fst::look_ahead::Reach;
 use kaldi_fst::store::{self, FlatOrNgrams};

@@ -1,4 +1,4 @@
-//! Operations on random FSTs keep what the FST says: the cost of every sequence of labels, counted path by path.
+//! Operations on random FSTs must keep the cost of every sequence of labels, counted path by path.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,8 +7,8 @@ use kaldi_io::{KaldiReader, KaldiWriter};
 
 use super::rustfst_oracle::random;
 
-/// Lines of an FST whose states have these numbers; the start's first line comes first, and the others in random order. Lines
-/// of one state keep their order.
+/// Makes the lines of an FST with these state numbers. The start's first line comes first, and the others in random
+/// order. Lines of one state keep their order.
 fn lines(fst: &Fst, numbers: &[i64], rng: &mut fastrand::Rng) -> String {
     let mut queues: Vec<Vec<String>> = Vec::new();
     for (s, state) in fst.numbered() {

@@ -14,7 +14,7 @@ use super::shell_escape;
 use super::{StandardOptions, Stop, help};
 use crate::text::{parse_integer, parse_real, trim};
 
-/// What values an option takes.
+/// Type of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Bool,
@@ -120,11 +120,11 @@ pub(super) struct Arguments {
     pub positionals: Vec<String>,
     /// Values that stood apart from their options.
     attached: Vec<Attached>,
-    /// The command line for `--print-args`, or nothing.
+    /// The command line for `--print-args`, or an empty string.
     pub echo: String,
 }
 
-/// What clap found wrong.
+/// An error that clap found.
 pub(super) enum Problem {
     /// Too few or too many positional arguments.
     Positionals(String),

@@ -1,7 +1,7 @@
 //! Words as a shell would need them quoted (`ParseOptions::Escape`).
 
-/// Unchanged if it consists of letters, digits and ``[]~#^_-+=:.,/``; otherwise in single quotes, or in double quotes
-/// if it contains single quotes but nothing that double quotes would not protect.
+/// Quotes a word for the shell. Words of letters, digits and ``[]~#^_-+=:.,/`` stay. Other words get single quotes;
+/// words with single quotes get double quotes if those protect all their characters.
 pub(crate) fn shell_escape(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "[]~#^_-+=:.,/".contains(c);
     if !word.is_empty() && word.chars().all(harmless) {

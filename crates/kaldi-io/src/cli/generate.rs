@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use super::arguments::Kind;
 
-/// What `--generate=KIND` asks for on this command line, if it is the only argument; an error names the kinds.
+/// Returns the kind that `--generate=KIND` asks for, if it is the only argument. An error lists the kinds.
 pub(super) fn requested(arguments: &[String]) -> Option<Result<What, String>> {
     let [argument] = arguments else { return None };
     let kind = argument.strip_prefix("--generate=")?;

@@ -11,8 +11,8 @@ pub(super) const STANDARD: &str = "Standard options";
 const WIDTH: usize = 100;
 const NAME_WIDTH: usize = 25;
 
-/// What the program does, its arguments, and its options by groups: the program's own, those with a common prefix
-/// (`--optimization.…`), those with a heading of their own, and last the standard ones.
+/// The description of the program, its arguments, and its options by groups: the program's own, those with a common
+/// prefix (`--optimization.…`), those with a heading, and last the standard ones.
 pub(super) fn usage(command: &Command) -> String {
     let mut out = String::from("\n");
     if let Some(about) = command.get_long_about().or(command.get_about()) {
@@ -89,7 +89,7 @@ fn synopsis(command: &Command) -> String {
     out
 }
 
-/// Whether a name shows all there is to say of the arguments that it stands for, as in `<a>|<b>` or `<a1> [<a2> ...]`.
+/// True if a name describes its arguments completely, as in `<a>|<b>` or `<a1> [<a2> ...]`.
 fn is_written_out(name: &str) -> bool {
     name.contains(' ') || name.contains('|')
 }
@@ -129,7 +129,7 @@ fn push_entry(out: &mut String, name: &str, doc: &str) {
     push_wrapped(out, doc, column);
 }
 
-/// Appends text, lines of which after the first begin at `column`; ends with a newline. Blank lines stay.
+/// Appends text and a newline; continuation lines begin at `column`. Blank lines stay.
 fn push_wrapped(out: &mut String, text: &str, column: usize) {
     let hang = (NAME_WIDTH + 7).min(column);
     let mut at = column;

@@ -31,15 +31,15 @@
 //! }
 //! ```
 //!
-//! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, whatever
-//! its default; nothing else has to be said. Strings usually have `default_value = ""`. The standard options
-//! (`--config`, `--print-args`, `--verbose`, `--help`, `--version`) need not be mentioned; [`StandardOptions`] may be flattened
-//! into the struct by a program that wants to see them. A struct of options that several programs flatten must be
-//! explained by a plain comment: clap would show a doc comment as the description of the program.
+//! Doc comments become the help. A field `bool` is an option that takes `--x`, `--x=true`, `--x=f` and so on, for any
+//! default, without further attributes. Strings usually have `default_value = ""`. The standard options (`--config`,
+//! `--print-args`, `--verbose`, `--help`, `--version`) need not be mentioned; a program that reads them flattens
+//! [`StandardOptions`] into its struct. A struct of options that several programs flatten needs a plain comment: clap
+//! would show a doc comment as the description of the program.
 //!
-//! What differs from plain `clap`: case and `_`/`-` do not matter in names; the first positional argument ends the options;
-//! `--config` files come before the command line; the value `nan` is refused; `--generate=man|bash|zsh|fish`, alone, prints a
-//! manual page or a completion script.
+//! Differences from plain `clap`: case and `_`/`-` do not matter in names; the first positional argument ends the
+//! options; `--config` files come before the command line; the value `nan` is refused; `--generate=man|bash|zsh|fish`,
+//! alone, prints a manual page or a completion script.
 
 mod arguments;
 mod escape;
@@ -65,7 +65,7 @@ pub(crate) use signal::restore_sigpipe;
 
 /// Status of a program that failed.
 pub const FAILED: u8 = 255;
-/// Status of a program that was called with the wrong arguments, or found nothing to do.
+/// Status of a program that was called with wrong arguments, or had no work to do.
 pub const NOTHING_DONE: u8 = 1;
 
 // The options of every program. (Not a doc comment, which clap would take for the description of any program that
@@ -83,7 +83,7 @@ pub struct StandardOptions {
     pub verbose: i32,
 }
 
-/// What a command line means.
+/// A parsed command line.
 #[derive(Debug)]
 pub struct Parsed<A> {
     pub options: A,
@@ -92,14 +92,14 @@ pub struct Parsed<A> {
     pub echo: String,
 }
 
-/// Why a program does not run.
+/// Output and status of a program that does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
-    /// What goes to standard output, because `--help` or `--version` asks for it.
+    /// Text for standard output, for `--help` or `--version`.
     pub shown: String,
     /// The text of an `ERROR` line.
     pub error: Option<String>,
-    /// What goes to standard error after that: the synopsis, the command line.
+    /// Text for standard error after that: the synopsis, the command line.
     pub text: String,
     /// Exit status: 0 after `--help`, 1 for a wrong number of arguments, 255 for a wrong option.
     pub status: u8,
@@ -189,7 +189,7 @@ where
     })
 }
 
-/// What the program that ended last ended with; an `ExitCode` does not tell.
+/// Exit status of the last program that ended; an `ExitCode` does not expose its number.
 static LAST_STATUS: AtomicU8 = AtomicU8::new(FAILED);
 
 /// A command line that takes the place of the process's own.
@@ -203,7 +203,7 @@ pub fn run_main(main: fn() -> ExitCode, argv: Vec<OsString>) -> u8 {
     LAST_STATUS.load(Ordering::Relaxed)
 }
 
-/// How many arguments of the process come before the name of the program that runs.
+/// Number of arguments of the process before the name of the program.
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// Says that the process's first arguments, its own name included, are not the program's: what follows them is the
@@ -220,7 +220,7 @@ pub fn command_line() -> Vec<OsString> {
     std::env::args_os().skip(SKIPPED.load(Ordering::Relaxed)).collect()
 }
 
-/// Prints what `--generate=…` asks for, if that is what the command line says.
+/// Prints the document that `--generate=…` asks for; `None` if the command line has no such option.
 fn documentation<A: clap::Parser>(argv: &[OsString]) -> Option<u8> {
     let texts: Vec<String> = argv.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     Some(match generate::requested(&texts)? {
@@ -249,15 +249,15 @@ fn end(stop: &Stop) -> u8 {
     if stop.shown.is_empty() { stop.status } else { show(stop.shown.as_bytes()) }
 }
 
-/// Serves a program whose arguments are wrong in a way that only it can see: prints `message` and the synopsis and
-/// returns the exit status, as in `return Ok(usage_error::<Options>("…"))`.
+/// Handles wrong arguments that only the program can detect: prints `message` and the synopsis and returns the exit
+/// status, as in `return Ok(usage_error::<Options>("…"))`.
 pub fn usage_error<A: clap::Parser>(message: &str) -> u8 {
     let mut command = command::<A>().bin_name(log::program());
     command.build();
     end(&wrong_arguments(&command, message.to_owned()))
 }
 
-/// What a program is called, from the path by which it was called.
+/// Returns the name of a program, from the path by which it was called.
 pub fn program_name(path: &OsStr) -> String {
     path.to_string_lossy().rsplit('/').next().unwrap_or_default().to_owned()
 }

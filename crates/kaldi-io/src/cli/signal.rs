@@ -1,6 +1,6 @@
 //! The one signal that programs care about.
 
-/// Gives SIGPIPE its default action back, which Rust's start-up code replaces: a program whose reader has gone, as in
+/// Restores the default action of SIGPIPE, which Rust's start-up code replaces. A program with a closed reader, as in
 /// `nnet3-info model | head -4`, must end silently. Programs call this before they start threads.
 #[allow(unsafe_code)]
 pub(crate) fn restore_sigpipe() {

@@ -5,7 +5,7 @@ use std::slice::ChunksExactMut;
 use crate::error::{IoError, Result};
 use crate::matrix::DenseMatrix;
 
-/// What code 0 means, and the difference to what the largest code means.
+/// The value of code 0, and the range from it to the value of the largest code.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Scale {
     pub min: f32,
@@ -48,7 +48,7 @@ impl Scale {
         (f64::from(self.fraction(value) * 255.0) + 0.499) as u8
     }
 
-    /// What a quantile's code means.
+    /// Returns the value of a quantile's code.
     fn quantile(self, code: u16) -> f32 {
         self.min + self.range * 1.525_902_2e-5_f32 * f32::from(code)
     }
@@ -140,7 +140,8 @@ const fn places() -> [Place; 256] {
     places
 }
 
-/// What a code of a column means. Without branches, since codes of neighbouring frames often lie in different stretches.
+/// Returns the value of a column's code. There are no branches, because codes of neighbouring frames often lie in
+/// different stretches.
 fn value(stretches: &Stretches, code: u8) -> f32 {
     let place = PLACES[usize::from(code)];
     let stretch = &stretches[usize::from(place.stretch & 3)];
@@ -186,7 +187,7 @@ pub(super) fn encode_columns(scale: Scale, m: &DenseMatrix<f32>) -> (Vec<Quantil
     (all_quantiles, codes)
 }
 
-/// Sets `out`, row after row, to what `rows` codes of each column mean.
+/// Sets `out`, row after row, to the values of `rows` codes of each column.
 pub(super) fn decode_columns(
     scale: Scale,
     rows: usize,

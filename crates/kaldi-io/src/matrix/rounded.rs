@@ -1,4 +1,5 @@
-//! Matrices whose rows are whole numbers from -127 to 127 times a scale, a byte an element. Kaldi does not know this form.
+//! Matrices in 8 bits: each row is a scale times integers from -127 to 127, one byte an element. Kaldi does not know
+//! this form.
 //!
 //! `BM ` I32(rows) I32(cols), the scales of the rows as raw floats, and the numbers, row after row, as signed bytes.
 

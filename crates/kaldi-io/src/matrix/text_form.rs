@@ -82,7 +82,7 @@ fn read_value<T: Real>(r: &mut KaldiReader) -> Result<T> {
     Ok(T::from_f64(value))
 }
 
-/// Whether what comes next, after a minus sign, is a letter.
+/// True if a letter follows a minus sign.
 fn minus_word(r: &mut KaldiReader) -> Result<bool> {
     r.fill(2)?;
     Ok(r.buffered().get(1).is_some_and(u8::is_ascii_alphabetic))

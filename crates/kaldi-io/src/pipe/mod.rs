@@ -1,6 +1,6 @@
 //! Commands at the other end of a file name: `command |` and `| command`.
 //!
-//! What starts and watches their processes is in `pipe/processes.rs`.
+//! `pipe/processes.rs` starts and watches their processes.
 
 mod processes;
 
@@ -18,12 +18,12 @@ use processes::Processes;
 
 const SITE: Site = Site::new("Close", "kaldi-io.cc", 1);
 
-/// What a pipe should hold: more than the buffers of readers and writers, so that the two ends seldom wait for each other. A
-/// Linux pipe holds 64 KiB unless told otherwise, and all pipes of a user together 64 MiB.
+/// Capacity requested for pipes: more than the buffers of readers and writers, so that the two ends seldom wait for
+/// each other. By default a Linux pipe holds 64 KiB; all pipes of a user together may hold 64 MiB.
 #[cfg(target_os = "linux")]
 const CAPACITY: usize = 256 * 1024;
 
-/// Enlarges a pipe that holds less. What is no pipe, or may not grow, stays as it is.
+/// Enlarges a smaller pipe. Other files, and pipes that may not grow, stay unchanged.
 pub(crate) fn enlarge(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     if rustix::pipe::fcntl_getpipe_size(&pipe).is_ok_and(|size| size < CAPACITY) {
@@ -33,7 +33,7 @@ pub(crate) fn enlarge(pipe: impl AsFd) {
     let _ = pipe;
 }
 
-/// A command whose standard output is read. Dropping it waits for the command and warns if it failed.
+/// A command with a piped standard output. Dropping it waits for the command and warns if it failed.
 pub(crate) struct PipeInput {
     command: String,
     processes: Option<Processes>,
@@ -70,7 +70,7 @@ impl PipeInput {
         &self.command
     }
 
-    /// The failure of a command whose output has been read to its end.
+    /// Returns the failure of a command after its output was read to the end.
     pub(crate) fn failure(&self) -> Option<IoError> {
         let failure = self.failure.as_ref()?;
         self.told.set(true);
@@ -112,7 +112,7 @@ impl Drop for PipeInput {
     }
 }
 
-/// A command whose standard input is written.
+/// A command with a piped standard input.
 pub(crate) struct PipeOutput {
     processes: Option<Processes>,
     stdin: Option<ChildStdin>,
@@ -135,7 +135,7 @@ impl PipeOutput {
         self.processes.take().map_or(Ok(()), |processes| processes.wait(true))
     }
 
-    /// Why the command does not read any more.
+    /// Returns the reason why the command stopped reading.
     fn broken(&mut self) -> io::Error {
         let command = self.processes.as_ref().map_or_else(String::new, |p| p.command().to_owned());
         match self.close() {
@@ -175,7 +175,7 @@ mod tests {
         rustix::pipe::fcntl_getpipe_size(pipe).unwrap()
     }
 
-    /// The message of what reading a command to its end gives.
+    /// Reads a command's output to the end and returns the message of its failure.
     fn failure(command: &str) -> Option<String> {
         let mut input = PipeInput::open(command).unwrap();
         io::copy(&mut input, &mut io::sink()).unwrap();

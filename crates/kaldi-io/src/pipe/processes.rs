@@ -1,7 +1,7 @@
-//! The processes of a shell command, started so that it can be told which of them failed.
+//! The processes of a shell command, started so that the failed one can be named.
 //!
-//! A pipeline is taken apart: each part is a process of its own, started without a shell if it is a program with plain
-//! arguments, else by a shell. So every status is known, where a shell would tell that of the last one only.
+//! A pipeline is split: each part is a process of its own. A program with plain arguments is started without a shell,
+//! another part by a shell. So every status is known; a shell would report only that of the last part.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -29,7 +29,7 @@ struct Part {
     inner: bool,
 }
 
-/// The free ends of what was started, if pipes were asked for.
+/// The free ends of the started processes, if pipes were requested.
 pub(super) struct Ends {
     pub stdin: Option<ChildStdin>,
     pub stdout: Option<ChildStdout>,
@@ -94,12 +94,12 @@ impl Processes {
     }
 }
 
-/// Whether a process, or one that a shell has waited for, was stopped because nobody reads any more.
+/// True if a process, or one that a shell has waited for, was stopped because its reader closed the pipe.
 fn is_stopped(status: ExitStatus) -> bool {
     status.signal() == Some(SIGPIPE) || status.code() == Some(128 + SIGPIPE)
 }
 
-/// What runs a part, and whether it tells failures within pipelines in it.
+/// Returns the process for a part, and true if it reports failures of pipelines inside the part.
 fn process(text: &str) -> (Command, bool) {
     if let Some(words) = shell::plain_words(text)
         && let Some(program) = shell::program_of(&words)

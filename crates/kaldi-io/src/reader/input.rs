@@ -1,4 +1,4 @@
-//! The input as a whole: its end, its failures, what it holds, and parts of it that are passed over.
+//! The input as a whole: its end, its failures, its contents, and skipping.
 
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use crate::error::{IoError, Position, Result};
 use crate::mapped::MappedFile;
 use crate::source::Source;
 
-/// Place and first bytes of an object, kept until it has been read: a message can say what it is instead.
+/// Place and first bytes of an object, kept until it has been read, so that a message can name its actual kind.
 pub(crate) struct Beginning {
     position: u64,
     line: u64,
@@ -45,8 +45,8 @@ impl KaldiReader {
         self.source.is_pipe()
     }
 
-    /// True if the input is a file of its own: it was opened at its beginning, and is no archive. What follows the object then
-    /// belongs to it.
+    /// True if the input is a file of its own: it was opened at its beginning, and is no archive. Bytes after the
+    /// object then belong to it.
     pub fn is_whole(&self) -> bool {
         !self.inside && !self.archive
     }
@@ -55,14 +55,14 @@ impl KaldiReader {
         self.archive = true;
     }
 
-    /// Up to `n` bytes (at most a few hundred) that come next; fewer only at the end. Consumes nothing.
+    /// Returns the next `n` bytes (at most a few hundred) without consuming them; fewer only at the end.
     pub fn peek_bytes(&mut self, n: usize) -> Result<&[u8]> {
         self.fill(n)?;
         let bytes = self.buffered();
         Ok(&bytes[..bytes.len().min(n)])
     }
 
-    /// Passes over `n` bytes; returns how many of them there were. In a file nothing is read.
+    /// Skips `n` bytes; returns the number skipped. In a file, skipping reads no data.
     pub fn skip_bytes(&mut self, n: u64) -> Result<u64> {
         let buffered = n.min(self.buffered().len() as u64);
         self.consume(buffered as usize);
@@ -84,7 +84,7 @@ impl KaldiReader {
         Ok(buffered + there)
     }
 
-    /// The command, without the `|` behind it, whose output this reads. `None` if this reads something else.
+    /// Returns the command that writes the input, without the `|` behind it. `None` if the input is no command.
     pub fn command(&self) -> Option<&str> {
         match &self.source {
             Source::Pipe(pipe) => Some(pipe.command()),
@@ -92,12 +92,12 @@ impl KaldiReader {
         }
     }
 
-    /// True if [`skip_bytes`](Self::skip_bytes) reads nothing.
+    /// True if [`skip_bytes`](Self::skip_bytes) reads no data.
     pub fn is_file(&self) -> bool {
         self.source.file().and_then(|file| file.metadata().ok()).is_some_and(|data| data.is_file())
     }
 
-    /// The reason why there is nothing more: the command failed that wrote the input, or it is empty.
+    /// Returns the reason why the input has ended: the command that wrote it failed, or the input is empty.
     pub(super) fn error_of_input(&self) -> Option<IoError> {
         if !self.end_of_file || self.start < self.end {
             return None;
@@ -122,7 +122,7 @@ impl KaldiReader {
         Ok(Beginning { position: self.position, line: self.line, bytes, length })
     }
 
-    /// Says what the object is, if it is nothing that `reads` accepts and the error comes at once.
+    /// Adds the object's kind to an error at its beginning, if `reads` does not accept that kind.
     pub(crate) fn explain(
         &self,
         error: IoError,
@@ -159,7 +159,7 @@ impl KaldiReader {
         })
     }
 
-    /// Says what a whole file is, if it begins with something else than what was expected.
+    /// Adds the kind of a whole file to an error, if it begins with another kind than expected.
     pub(super) fn explain_file(&self, error: IoError) -> IoError {
         error.remark(|| {
             let file = self.source.file().filter(|_| self.is_whole())?;

@@ -1,5 +1,5 @@
-//! What has been read of a binary file, entry by entry: for those who need the places of numbers in a file, or what an object
-//! holds under which token.
+//! A record of a binary file's entries, for callers that need the places of numbers in a file, or the objects under
+//! each token.
 
 use std::ops::Range;
 
@@ -21,19 +21,19 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Real {
     pub value: f64,
-    /// Where the number is in the file, in bytes without the one that says its size: four of a float, eight of a double.
+    /// Byte range of the number in the file, without the size byte: four bytes of a float, eight of a double.
     pub bytes: Range<u64>,
 }
 
 /// The numbers of a full matrix or vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// Where the numbers are in the file, in bytes: row after row, little-endian.
+    /// Byte range of the numbers in the file: row after row, little-endian.
     pub bytes: Range<u64>,
     /// `None` for a vector.
     pub rows: Option<usize>,
     pub cols: usize,
-    /// Whether they are doubles; floats otherwise.
+    /// True for doubles, false for floats.
     pub double: bool,
 }
 
@@ -63,13 +63,13 @@ pub(super) struct Recorder {
 }
 
 impl KaldiReader {
-    /// Records what is read of binary objects from here on. (Compressed and sparse matrices, and what is read byte by
-    /// byte or line by line, are not recorded.)
+    /// Records the entries of binary objects from here on. (Compressed and sparse matrices, and data read byte by byte
+    /// or line by line, are not recorded.)
     pub fn start_record(&mut self) {
         self.recorder = Some(Box::default());
     }
 
-    /// What has been read since [`KaldiReader::start_record`].
+    /// Returns the entries read since [`KaldiReader::start_record`].
     pub fn take_record(&mut self) -> Vec<Entry> {
         self.recorder.take().map_or_else(Vec::new, |recorder| recorder.entries)
     }

@@ -10,8 +10,8 @@ use crate::error::Result;
 const CHUNK_BYTES: usize = 1 << 20;
 
 impl KaldiReader {
-    /// Reads `count` elements by calling `read` on one slice after another, each at most as long as what was read
-    /// before (or a megabyte): a header that lies cannot make us take memory that the file does not fill.
+    /// Reads `count` elements by calling `read` on one slice after another. Each slice is at most as long as all data
+    /// before it (or a megabyte), so that a wrong header cannot reserve memory that the file does not fill.
     pub fn read_growing<T: Copy + Default>(
         &mut self,
         count: usize,

@@ -49,7 +49,7 @@ impl<H: Holder> ArchiveReader<H> {
         if key.is_empty() {
             return Ok(None);
         }
-        // Positions in what follows are best given as bytes: entries can be binary.
+        // Positions after the key are best given as bytes: entries can be binary.
         r.set_binary(true);
         let last = self.last.take();
         let before = || {
@@ -67,7 +67,7 @@ impl<H: Holder> ArchiveReader<H> {
             Some(b' ' | b'\t') => {
                 r.next_byte()?;
             }
-            // A line with nothing but a key, such as an empty list of tokens.
+            // A line with only a key, such as an empty list of tokens.
             Some(b'\n') => {}
             Some(b'\r') if r.peek_bytes(2)?.ends_with(b"\n") => {
                 r.next_byte()?;
@@ -92,8 +92,8 @@ impl<H: Holder> ArchiveReader<H> {
         }
     }
 
-    /// Ends reading. If the archive was read to its end, the failure of a command that wrote it is an error;
-    /// otherwise it is only warned about, since our closing the pipe may have caused it.
+    /// Ends reading. If the archive was read to its end, the failure of a command that wrote it is an error; otherwise
+    /// it is only a warning, because our closing of the pipe may have caused it.
     pub(super) fn close(self) -> Result<()> {
         if self.at_end { self.reader.close() } else { Ok(()) }
     }

@@ -10,7 +10,7 @@ use crate::threads::{self, Thread};
 type Entry<H> = (String, <H as Holder>::T);
 
 pub(super) struct Background<H: Holder> {
-    /// Nothing is stored in the channel: the thread holds one object until it is taken.
+    /// The channel stores no entry: the thread holds one object until it is taken.
     entries: Receiver<Result<Entry<H>>>,
     thread: Thread<Result<()>>,
 }

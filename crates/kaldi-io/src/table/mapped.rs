@@ -1,4 +1,4 @@
-//! Tables whose keys are first looked up in another table (`--utt2spk`).
+//! Tables with keys that another table maps first (`--utt2spk`).
 
 use super::random::RandomReader;
 use crate::error::{IoError, Result};
@@ -21,7 +21,7 @@ impl<H: Holder> MappedRandomReader<H> {
         Ok(MappedRandomReader { reader: RandomReader::open(rspecifier)?, map })
     }
 
-    /// Whether the table has the object that the key stands for; an error if the map does not know the key.
+    /// True if the table has the mapped key. An error if the map does not have the key.
     pub fn has(&mut self, key: &str) -> Result<bool> {
         let key = Self::map(&mut self.map, key)?;
         self.reader.has(key)

@@ -1,10 +1,10 @@
 //! Tables: collections of objects with string keys, in archives and scripts (`util/kaldi-table`).
 //!
-//! An archive is `key`, a blank and an object, again and again. A script has a line `key file` for each object. What to
-//! open and how is said by an rspecifier (`ark:…`, `scp,p:…`) or wspecifier (`ark,t:…`, `ark,scp:a,s`).
+//! An archive is `key`, a blank and an object, again and again. A script has a line `key file` for each object. An
+//! rspecifier (`ark:…`, `scp,p:…`) or wspecifier (`ark,t:…`, `ark,scp:a,s`) names the files and the options.
 //!
-//! Where Kaldi aborts when a reader is destroyed, or drops data after a warning, the functions here return errors;
-//! the option `p` turns those into warnings.
+//! In cases where Kaldi aborts while destroying a reader, or drops data after a warning, the functions here return
+//! errors; the option `p` turns those into warnings.
 
 mod archive;
 mod background;

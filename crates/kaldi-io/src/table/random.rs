@@ -11,8 +11,8 @@ use crate::text::{excerpt, token_problem};
 
 const SITE: Site = Site::new("HasKey", "util/kaldi-table-inl.h", 1);
 
-/// A table with access by key. How much is kept in memory depends on the options of the rspecifier: everything read so
-/// far for `ark` and `ark,s`; one object for `scp`, for `ark,s,cs`, and with `o` (where each key may be asked for once).
+/// A table with access by key. The options of the rspecifier determine the memory: all objects read so far for `ark`
+/// and `ark,s`; one object for `scp`, for `ark,s,cs`, and with `o` (each key may be requested once).
 pub struct RandomReader<H: Holder> {
     inner: Inner<H>,
 }
@@ -43,7 +43,7 @@ impl<H: Holder> RandomReader<H> {
         Ok(RandomReader { inner })
     }
 
-    /// Whether the table has the key. For a script with option `p`, whether its object can be read.
+    /// True if the table has the key. For a script with option `p`, true if its object can be read.
     pub fn has(&mut self, key: &str) -> Result<bool> {
         check_key(key)?;
         match &mut self.inner {

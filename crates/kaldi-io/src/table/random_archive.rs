@@ -14,13 +14,13 @@ pub(super) struct RandomArchive<H: Holder> {
     archive: Option<ArchiveReader<H>>,
     name: String,
     sorted: bool,
-    /// Whether only the last object read is kept, as with `s,cs`.
+    /// True to keep only the last object, as with `s,cs`.
     called_sorted: bool,
     once: bool,
     permissive: bool,
     /// Objects read and not dropped.
     kept: HashMap<String, H::T>,
-    /// The keys whose objects were dropped after use, with `o` or `s,cs`.
+    /// Keys of objects that were dropped after use, with `o` or `s,cs`.
     dropped: HashSet<String>,
     /// With the option `o`, the key that the next call drops.
     in_use: Option<String>,
@@ -100,7 +100,7 @@ impl<H: Holder> RandomArchive<H> {
         let entry = match archive.next() {
             Ok(Some(entry)) => Ok(entry),
             Ok(None) => {
-                // The end: what a failing command did not write would look like missing keys.
+                // At the end, entries that a failing command did not write would look like missing keys.
                 let closed = self.archive.take().map_or(Ok(()), ArchiveReader::close);
                 return self.permit(closed).map(|()| false);
             }

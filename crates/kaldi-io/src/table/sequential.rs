@@ -29,8 +29,8 @@ impl<H: Holder> SequentialReader<H> {
         Ok(SequentialReader { inner })
     }
 
-    /// The next key and object; `None` at the end. What cannot be read is an error, after which there is nothing more,
-    /// or skipped with a warning if the rspecifier has the option `p`.
+    /// Returns the next key and object; `None` at the end. An unreadable entry is an error, and the table then ends.
+    /// With the option `p` of the rspecifier it is skipped with a warning.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(String, H::T)>> {
         match &mut self.inner {

@@ -45,7 +45,7 @@ pub struct Wspecifier {
     pub permissive: bool,
 }
 
-/// Whether a string is any rspecifier or wspecifier: a mistake where a file is expected.
+/// True for a valid rspecifier or wspecifier: a mistake if a file is expected.
 pub(crate) fn is_table_specifier(text: &str) -> bool {
     text.starts_with(['a', 's']) && (Rspecifier::parse(text).is_ok() || Wspecifier::parse(text).is_ok())
 }

@@ -15,9 +15,9 @@ const SITE: Site = Site::new("Open", "util/kaldi-table-inl.h", 1);
 
 /// Writes objects to an archive, to an archive and the script that lists its objects, or to the files of a script.
 ///
-/// [`close`](Self::close) reports what went wrong last. A writer that is dropped instead, because something has failed,
-/// leaves what was written so far, unless that would take the place of a file that was there before: such a file stays
-/// as it was (with the option `f` it is overwritten from the start).
+/// [`close`](Self::close) reports the last errors. A writer that is dropped instead, after a failure, leaves the
+/// entries written so far. If a file existed before, it stays unchanged instead (with the option `f` it is overwritten
+/// from the start).
 pub struct TableWriter<H: Holder> {
     target: Target,
     binary: bool,
@@ -106,7 +106,7 @@ impl<H: Holder> TableWriter<H> {
         if self.flush { self.flush() } else { Ok(()) }
     }
 
-    /// Makes what was written so far visible to readers.
+    /// Makes the entries written so far visible to readers.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.target {
             Target::Archive(archive) => archive.flush(),
@@ -118,7 +118,7 @@ impl<H: Holder> TableWriter<H> {
         }
     }
 
-    /// Writes what is left; for a pipe, waits for the command, whose failure is an error.
+    /// Writes the remaining data. For a pipe, waits for the command; its failure is an error.
     pub fn close(self) -> Result<()> {
         match self.target {
             Target::Archive(archive) => archive.finish()?,
@@ -136,8 +136,8 @@ impl<H: Holder> TableWriter<H> {
     }
 }
 
-/// A file that exists is replaced when its successor is complete; what is new, or `visible` to readers while it is
-/// written, is written in place.
+/// Creates a file. An existing file is replaced when its successor is complete. A new file, or one that is `visible` to
+/// readers during writing, is written in place.
 fn create(wxfilename: &str, visible: bool) -> Result<KaldiWriter> {
     match WxFilename::parse(wxfilename)? {
         WxFilename::File(path) if path.exists() && !visible => KaldiWriter::create(wxfilename, false),

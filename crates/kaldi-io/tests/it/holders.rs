@@ -11,7 +11,7 @@ where
     assert_eq!(written(true, |w| H::write(w, &value)), hex(binary));
     assert_eq!(written(false, |w| H::write(w, &value)), text.as_bytes());
     for bytes in [hex(binary), text.as_bytes().to_vec()] {
-        // What comes after an object is left for the next.
+        // Bytes after an object are left for the next read.
         let mut r = reader(false, &[&bytes[..], b"next "].concat());
         assert_eq!(H::read(&mut r).unwrap(), value);
         assert_eq!(r.read_token().unwrap(), "next");

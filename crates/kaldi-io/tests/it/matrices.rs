@@ -73,7 +73,7 @@ fn damaged_binary_matrices_are_errors() {
     for length in 0..whole.len() {
         assert!(DenseMatrix::<f32>::read(&mut reader(true, &whole[..length])).is_err(), "{length} bytes");
     }
-    // 2^31−1 rows and columns, with next to nothing behind them.
+    // 2^31−1 rows and columns, with almost no data behind them.
     let huge = hex("'FM ' 04 FF FF FF 7F 04 FF FF FF 7F 00 00 80 3F");
     assert!(DenseMatrix::<f32>::read(&mut reader(true, &huge)).is_err());
     let negative = hex("'FM ' 04 FF FF FF FF 04 01 00 00 00");

@@ -176,7 +176,7 @@ fn failing_commands() {
     let one = folder.write("one", "1 \n");
     assert!(message(read::<I32Holder>(&format!("scp:echo a {one}; exit 3 |"))).contains("exit status: 3"));
     assert_eq!(read::<I32Holder>(&format!("ark,p:{command}")).unwrap().len(), 2);
-    // Not read to the end: the command's status says nothing.
+    // The output was not read to the end, so the command's status is ignored.
     let reader = SequentialReader::<I32Holder>::open("ark:yes a 1 |").unwrap();
     reader.close().unwrap();
     let mut reader = RandomReader::<I32Holder>::open(&format!("ark:{command}")).unwrap();
@@ -347,7 +347,7 @@ fn writing_archives() {
     assert!(w.close().is_err());
 }
 
-/// A command that fails, or writes nothing, is what an error names; not where the data end.
+/// The error names the failed or silent command, not the place where the data end.
 #[test]
 fn inputs_without_data() {
     let folder = Folder::new();
@@ -367,12 +367,12 @@ fn inputs_without_data() {
     }
     let error = message(read::<MatrixHolder>("ark:printf 'a  [ 1' | sh -c 'cat; exit 4' |"));
     assert!(error.contains("failed: exit status: 4"), "{error}");
-    // With the option p what was complete is used.
+    // With the option p, complete entries are used.
     let complete = read::<I32VectorHolder>("ark,p:printf 'a 1\\nb' | sh -c 'cat; exit 4' |").unwrap();
     assert_eq!(complete, [("a".to_owned(), vec![1])]);
 }
 
-/// The message says what a table holds that is of another kind.
+/// The message names the kind of the objects in a table of another kind.
 #[test]
 fn tables_of_another_kind() {
     let folder = Folder::new();

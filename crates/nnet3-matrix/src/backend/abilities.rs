@@ -1,4 +1,4 @@
-//! What only some devices do. Whoever asks for an ability does the same by way of primitives where there is none.
+//! Optional abilities. If a device returns `None`, the caller uses the ordinary primitives.
 
 use crate::low_rank::LowRank;
 use crate::panels::PanelProducts;
@@ -6,7 +6,8 @@ use crate::sparse::SparseProducts;
 
 /// Abilities that a device may have besides the primitives. See the conventions of [`crate::backend`].
 pub trait Abilities {
-    /// A device that updates low-rank estimates of Fisher matrices by itself; the host's are worked out by whoever has them.
+    /// A device that updates low-rank estimates of Fisher matrices by itself. On the host, the caller computes the
+    /// updates.
     fn low_rank(&self) -> Option<&dyn LowRank> {
         None
     }
@@ -14,7 +15,7 @@ pub trait Abilities {
     fn sparse(&self) -> Option<&dyn SparseProducts> {
         None
     }
-    /// A device whose products are faster with weights that are arranged beforehand; others take them as they lie.
+    /// A device with faster products for weights that are arranged beforehand. Other devices use plain matrices.
     fn panels(&self) -> Option<&dyn PanelProducts> {
         None
     }

@@ -1,7 +1,7 @@
-//! Decisions: numbers that are made of sums by a rule that is not the device's, such as a limit on changes or a constraint.
+//! Decisions: numbers computed from sums by a rule of the caller, such as a limit on changes or a constraint.
 //!
-//! Whoever has the rule states it as a [`Decision`]: as a function for the host, and as the kernel that does the same where
-//! sums stay on a device. So the host need not wait for the sums, and no rule is part of this crate's interface.
+//! The caller gives the rule as a [`Decision`]: a function for the host, and the equivalent kernel for sums that stay
+//! on a device. So the host need not wait for the sums, and no rule is part of this crate's interface.
 
 use crate::memory::Accumulator;
 use crate::view::ViewMut;
@@ -48,8 +48,8 @@ pub trait Decision {
     fn kernel(&self) -> (&'static str, Vec<Constant>);
 }
 
-/// What others decide, on the device. See the conventions of [`crate::backend`].
+/// Decisions of callers, on the device. See the conventions of [`crate::backend`].
 pub trait Decisions {
-    /// Sets `results`, a row, to what the decision makes of the sums.
+    /// Sets `results`, a row, to the decision's numbers for the sums.
     fn decide(&self, results: ViewMut<'_>, sums: &mut [SumRange<'_>], decision: &dyn Decision);
 }

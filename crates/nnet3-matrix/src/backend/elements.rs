@@ -1,4 +1,4 @@
-//! Single elements, of which the host knows the places.
+//! Single elements at places that the host knows.
 
 use crate::view::{View, ViewMut};
 

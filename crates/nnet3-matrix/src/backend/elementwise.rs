@@ -89,6 +89,6 @@ pub trait Elementwise: WholeMatrices {
     fn max_with(&self, dst: ViewMut<'_>, src: View<'_>);
     /// dst = exp(x) where x is src limited to the range from -limit to limit, NaN being the lower end; in place allowed.
     fn exp_within(&self, dst: ViewMut<'_>, src: View<'_>, limit: f32);
-    /// dst += alpha · (x - (x limited to the range from -limit to limit)) for x of src; nothing where x is NaN.
+    /// dst += alpha · (x - (x limited to the range from -limit to limit)) for x of src. NaN adds zero.
     fn add_excess(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, limit: f32);
 }

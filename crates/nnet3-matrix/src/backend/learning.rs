@@ -4,7 +4,7 @@ use crate::learning_step::{Learned, LearningStep};
 
 /// Steps of parameters along their gradients. See the conventions of [`crate::backend`].
 pub trait LearningSteps {
-    /// A step of a parameter along its gradient, by a rule that may keep states; the gradient is zero afterwards. A factor of 0
-    /// changes nothing else.
+    /// Moves a parameter one step along its gradient, by a rule that may keep states, and sets the gradient to zero.
+    /// With a factor of 0 only the gradient changes.
     fn learn(&self, learned: Learned<'_>, step: LearningStep<'_>);
 }

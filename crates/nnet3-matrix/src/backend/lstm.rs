@@ -1,4 +1,4 @@
-//! The nonlinear parts of recurrent cells, fused: what a loop over elements reads once, it uses for all that is asked.
+//! The nonlinear parts of recurrent cells, fused: one loop reads each element once and computes all wanted results.
 
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};

@@ -3,7 +3,7 @@
 
 use crate::view::{Blocks, View, ViewMut};
 
-/// Whether a factor of a product is transposed.
+/// Transposition of a factor of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transpose {
     No,

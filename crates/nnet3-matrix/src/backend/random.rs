@@ -1,4 +1,4 @@
-//! Random numbers by counting: what a call gives depends on its key and on places, and on nothing before.
+//! Counter-based random numbers: a call's numbers depend on its key and on positions, not on earlier calls.
 
 use crate::view::ViewMut;
 

@@ -9,7 +9,7 @@ use crate::view::{View, ViewMut};
 pub trait PickedRows: Elementwise {
     /// dst.row(i) = alpha · src.row(rows\[i\]), zero where rows\[i\] is -1.
     fn copy_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
-    /// dst.row(i) += alpha · src.row(rows\[i\]), nothing where rows\[i\] is -1.
+    /// dst.row(i) += alpha · src.row(rows\[i\]); -1 skips the row.
     fn add_rows(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, rows: &IndexTable);
     /// dst.row(i) ⊙= src.row(rows\[i\]), zero where -1.
     fn multiply_rows(&self, dst: ViewMut<'_>, src: View<'_>, rows: &IndexTable) {
@@ -23,12 +23,13 @@ pub trait PickedRows: Elementwise {
     }
     /// dst.row(i) = alpha · arena\[offsets\[i\] .. + cols\], zero where -1. `arena` is a 1 × n view.
     fn copy_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
-    /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\], nothing where -1.
+    /// dst.row(i) += alpha · arena\[offsets\[i\] .. + cols\]; -1 skips the row.
     fn add_rows_multi(&self, dst: ViewMut<'_>, alpha: f32, arena: View<'_>, offsets: &OffsetTable);
-    /// arena\[offsets\[i\] .. + cols\] = src.row(i), nothing where -1; no offset occurs twice.
+    /// arena\[offsets\[i\] .. + cols\] = src.row(i); -1 skips the row. No offset occurs twice.
     fn copy_to_rows_multi(&self, arena: ViewMut<'_>, src: View<'_>, offsets: &OffsetTable);
-    /// arena\[offsets\[i\] .. + cols\] += alpha · src.row(i), nothing where -1; no offset occurs twice.
+    /// arena\[offsets\[i\] .. + cols\] += alpha · src.row(i); -1 skips the row. No offset occurs twice.
     fn add_to_rows_multi(&self, arena: ViewMut<'_>, alpha: f32, src: View<'_>, offsets: &OffsetTable);
-    /// dst.row(i) += alpha · Σ src.row(j), begin ≤ j < end, where `ranges` holds begin, end for each i (-1, -1: nothing).
+    /// dst.row(i) += alpha · Σ src.row(j), begin ≤ j < end. `ranges` holds begin, end for each i; (-1, -1) skips the
+    /// row.
     fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable);
 }

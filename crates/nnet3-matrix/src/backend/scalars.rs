@@ -14,7 +14,7 @@ pub struct Factor<'a> {
     pub element: View<'a>,
 }
 
-/// Which averages are too small, and which too large.
+/// Thresholds for averages that are too small or too large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// Averages up to this are too small.
@@ -23,12 +23,12 @@ pub struct Band {
     pub high: f64,
 }
 
-/// What sums are divided by to be averages.
+/// Divisor that turns sums into averages.
 #[derive(Debug)]
 pub enum Count<'a> {
     /// A number that the host knows.
     Known(f64),
-    /// The sum of this index. Where it is not above 0, no average is too small or too large.
+    /// The sum at this index. If it is not above 0, every average counts as acceptable.
     Sum(&'a mut Accumulator, usize),
     /// 1 + the sum of this index, rounded to `f32`.
     OneMore(&'a mut Accumulator, usize),
@@ -36,8 +36,8 @@ pub enum Count<'a> {
 
 /// Numbers that a device makes of its sums, and uses. See the conventions of [`crate::backend`].
 pub trait Scalars: Storage + WholeMatrices {
-    /// dst\[j\] = +1 where the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small, -1 where
-    /// it is too large, else 0; `dst` is 1 × n.
+    /// dst\[j\] = +1 if the average of sums\[first + j + k · n\] over k < `blocks`, divided by `count`, is too small,
+    /// -1 if it is too large, else 0; `dst` is 1 × n.
     fn compare_averages(
         &self,
         dst: ViewMut<'_>,
@@ -65,7 +65,7 @@ pub trait Scalars: Storage + WholeMatrices {
     fn scale_sums_by(&self, sums: &mut Accumulator, factor: Factor<'_>) {
         sums.scale(self.value_of(factor).into())
     }
-    /// As [`Accumulator::add`]; nothing if alpha is 0.
+    /// As [`Accumulator::add`]; no effect if alpha is 0.
     fn add_sums_by(&self, sums: &mut Accumulator, alpha: Factor<'_>, more: &Accumulator) {
         match self.value_of(alpha) {
             0.0 => {}
@@ -80,7 +80,7 @@ pub trait Scalars: Storage + WholeMatrices {
             factor => self.scale(dst, factor),
         }
     }
-    /// dst += alpha · src; nothing if alpha is 0.
+    /// dst += alpha · src; no effect if alpha is 0.
     fn add_by(&self, dst: ViewMut<'_>, alpha: Factor<'_>, src: View<'_>) {
         match self.value_of(alpha) {
             0.0 => {}

@@ -13,7 +13,7 @@ pub struct Memory {
     pub total: u64,
 }
 
-/// What a device is, and its memory. See the conventions of [`crate::backend`].
+/// The identity and the memory of a device. See the conventions of [`crate::backend`].
 pub trait Storage {
     /// `cpu`, or the device's own name.
     fn name(&self) -> &str;
@@ -23,12 +23,12 @@ pub trait Storage {
     fn is_host(&self) -> bool {
         self.id() == 0
     }
-    /// What memory a device of its own has; `None` for the host.
+    /// Returns the memory of a device with its own; `None` for the host.
     fn memory(&self) -> Option<Memory> {
         None
     }
-    /// How many elements several primitives, one after the other, should go over at most, because they stay in a cache
-    /// meanwhile; `None` where a whole matrix at once is better. Results differ in roundings only.
+    /// Largest number of elements that several consecutive primitives should process at once, so that they stay in a
+    /// cache. `None` if a whole matrix at once is better. Results differ in roundings only.
     fn cached_elements(&self) -> Option<usize> {
         None
     }
@@ -37,8 +37,8 @@ pub trait Storage {
     fn mark(&self) {}
     /// Waits until all work so far is done; for measuring times. The host's is done when a method returns.
     fn synchronize(&self) {}
-    /// The first failure of a device of its own. After it the device does nothing, and what is read of it is zero: so this is asked
-    /// after reading, by way of [`crate::check`].
+    /// Returns the first failure of the device. After a failure the device does no work, and values read from it are
+    /// zero. So callers ask after reading, by way of [`crate::check`].
     fn fault(&self) -> Option<DeviceFault> {
         None
     }

@@ -5,7 +5,7 @@ use super::elementwise::Activation;
 use crate::memory::Accumulator;
 use crate::view::{View, ViewMut};
 
-/// What of each element is summed over rows into an [`Accumulator`].
+/// Term of each element that is summed over rows into an [`Accumulator`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ColumnTerm {
     /// y.

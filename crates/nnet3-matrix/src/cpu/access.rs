@@ -1,8 +1,8 @@
-//! From views to slices: the only place where this backend turns raw pointers into references.
+//! Converts views to slices. Only this file turns raw pointers of this backend into references.
 //!
 //! A primitive takes all its slices by one call of [`source`], [`destination`], [`split`] or [`pair`] and drops them
 //! before it returns; since all views of some memory live on one thread, no other slices of it can exist meanwhile.
-//! What is written is checked to lie apart from all that is read.
+//! Each call checks that the destination lies apart from all sources.
 
 #![allow(unsafe_code)]
 
@@ -38,8 +38,8 @@ impl<'a> Rows<'a> {
     #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [f32] {
         check_row(i, self.shape.rows);
-        // SAFETY: the view's rows lie in memory that lives for 'a (see `View::new`), and by this module's rule
-        // nothing writes to it while slices exist.
+        // SAFETY: the view's rows lie in memory that lives for 'a (see `View::new`), and by this module's rule no write
+        // reaches it while slices exist.
         unsafe { std::slice::from_raw_parts(self.pointer.add(i * self.shape.stride), self.shape.cols) }
     }
     /// Row `i` and, where there are no gaps between rows, all rows after it.
@@ -101,7 +101,7 @@ impl RowsMut<'_> {
         // checked that no readable rows overlap.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.add(i * self.shape.stride), self.shape.cols) }
     }
-    /// The rows, to read for as long as nothing is written to them.
+    /// The rows as a source, until the next write to them.
     #[inline(always)]
     pub fn read(&self) -> Rows<'_> {
         Rows { shape: self.shape, pointer: self.pointer, life: PhantomData }
@@ -112,13 +112,13 @@ pub(super) fn on_host(view: &View<'_>) {
     assert!(view.device == 0 || view.is_empty(), "a view of device {} given to the CPU", view.device);
 }
 
-/// The view's rows for a primitive that writes nothing (or only what it holds as Rust slices).
+/// The view's rows for a primitive without a destination (or with Rust slices as destination).
 pub(super) fn source<'a>(view: View<'a>) -> Rows<'a> {
     on_host(&view);
     Rows { shape: view.shape, pointer: view.pointer, life: PhantomData }
 }
 
-/// The view's rows for a primitive that reads nothing else.
+/// The view's rows for a primitive without a source.
 pub(super) fn destination<'a>(view: ViewMut<'a>) -> RowsMut<'a> {
     on_host(&view.as_view());
     RowsMut { shape: view.shape, pointer: view.pointer, life: PhantomData }
@@ -194,7 +194,7 @@ pub(super) fn flattened_sources<const N: usize>(sources: [View<'_>; N]) -> [View
 }
 
 /// Calls `f` with each row of dst and the `cols` elements of the arena (a 1 × n view) at that row's offset, or `None`
-/// where the offset is -1. The arena may contain dst itself; a row and what it is made from must not overlap.
+/// if the offset is -1. The arena may contain dst itself, but a row must not overlap its source.
 #[inline(always)]
 pub(super) fn gather(
     dst: ViewMut<'_>,

@@ -1,6 +1,6 @@
-//! What the sums of a product with panels begin with.
+//! Initial values of the sums in a product with panels.
 
-/// What [`Start`](crate::panels::Start) says, with the values of the row that it names.
+/// The values of a [`Start`](crate::panels::Start), with the elements of its row.
 #[derive(Clone, Copy)]
 pub(super) enum Begin<'a> {
     Zero,

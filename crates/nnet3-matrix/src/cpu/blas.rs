@@ -1,8 +1,8 @@
-//! Products by a BLAS library, or in plain Rust where there is none.
+//! Products by a BLAS library, or in plain Rust if there is no library.
 //!
-//! The library is loaded when the first product is asked for ([`loaded`]), so that programs that multiply nothing do not
-//! wait for it and no build needs it. The feature `linked-openblas` links it instead ([`linked`]); the feature `pure-rust` does
-//! without it. Where memory is limited, Rust does what the library has no memory for ([`memory`]).
+//! The library is loaded for the first product ([`loaded`]). So programs without products do not wait for it, and no
+//! build needs it. The feature `linked-openblas` links it instead ([`linked`]); the feature `pure-rust` does without
+//! it. If memory is limited and the library does not get enough, Rust computes the product ([`memory`]).
 
 #![allow(unsafe_code)]
 
@@ -63,7 +63,7 @@ type Syrk = unsafe extern "C" fn(
 
 /// The functions of a BLAS library that products need.
 struct Library {
-    /// What the library calls itself or was found as.
+    /// The library's own name, or the name it was found by.
     name: &'static str,
     sgemm: Gemm,
     sgemv: Gemv,
@@ -79,7 +79,7 @@ fn library() -> Option<&'static Library> {
     let find = || {
         let library = if memory::is_enough_to_load() { find() } else { None };
         if let Some(set) = library.as_ref().and_then(|library| library.set_num_threads) {
-            // SAFETY: OpenBLAS allows this call at any time outside its own calls, of which none has been made yet.
+            // SAFETY: OpenBLAS allows this call at any time outside its own calls, and there has been no such call yet.
             unsafe { set(1) };
         }
         library
@@ -120,7 +120,7 @@ fn find() -> Option<Library> {
 
 #[cfg(not(any(feature = "pure-rust", feature = "linked-openblas")))]
 fn load(name: &'static str) -> Option<Library> {
-    // SAFETY: a BLAS library does nothing when it is loaded but look at processor and environment, and start its threads.
+    // SAFETY: on loading, a BLAS library only reads processor and environment, and starts its threads.
     let library = threads::without_new_threads(|| unsafe { libloading::Library::new(name) }).ok()?;
     // The functions are called until the process ends.
     let library: &'static libloading::Library = Box::leak(Box::new(library));
@@ -149,12 +149,12 @@ pub fn load_library() {
     library();
 }
 
-/// What large products are done by: a library as it was found, or `Rust`.
+/// Name of the library that computes large products, or `Rust`.
 pub fn library_name() -> &'static str {
     library().map_or("Rust", |library| library.name)
 }
 
-/// Whether the kernels in use have AVX-512.
+/// True if the kernels in use have AVX-512.
 pub(super) fn is_wide() -> bool {
     static WIDE: OnceLock<bool> = OnceLock::new();
     *WIDE.get_or_init(|| {
@@ -167,7 +167,7 @@ pub(super) fn is_wide() -> bool {
     })
 }
 
-/// How many threads one product may use, where the library lets one choose.
+/// Sets the number of threads for one product, if the library has such a setting.
 pub(super) fn set_num_threads(threads: usize) {
     if let Some(set) = library().and_then(|library| library.set_num_threads) {
         // SAFETY: as in `library`.
@@ -191,7 +191,7 @@ fn leading(view: &View<'_>) -> c_int {
     int(view.stride().max(view.cols()).max(1))
 }
 
-/// c = alpha · op(a) · op(b) + beta · c, of shapes that fit. Nothing is empty and c is apart from a and b.
+/// c = alpha · op(a) · op(b) + beta · c, of shapes that fit. No shape is empty, and c is apart from a and b.
 pub(super) fn gemm(
     c: ViewMut<'_>,
     alpha: f32,

@@ -12,16 +12,16 @@ use std::ops::Range;
 /// Sequences of one vector.
 const COLUMNS: usize = 16;
 
-/// How many sequences lie side by side. With these, what a forward step of a large model reads again and again stays in the
-/// second-level cache: 64 bytes for each state and each symbol, or, where processors have twice as large ones, 128.
+/// Number of sequences side by side. With this number the data of a forward step of a large model stay in the
+/// second-level cache: 64 bytes for each state and each symbol. On processors with twice as large vectors and caches it
+/// is 128 bytes.
 pub(super) fn columns() -> usize {
     if simd::vector_level() == VectorLevel::Avx512 { 2 * COLUMNS } else { COLUMNS }
 }
 
-/// Evaluates the last argument for each range of columns. With AVX-512 the first ranges have two vectors, because what
-/// has to be done for each term, and at the end of each sum, is then done once for both; then come ranges of one vector,
-/// and a last one for what is left over. The names before the last argument say whether vectors are full, and how many
-/// there are.
+/// Evaluates the last argument for each range of columns. With AVX-512 the first ranges have two vectors, which share
+/// the work for each term and at the end of each sum. Then come ranges of one vector, and a last one for the remainder.
+/// The names before the last argument tell if vectors are full, and their number.
 macro_rules! each_columns {
     ($simd:ident, $cols:expr, $range:ident, $full:ident, $vectors:ident, $body:expr) => {
         let cols: usize = $cols;
@@ -144,7 +144,7 @@ fn add_term<V: Vector, const FULL: bool, const W: usize>(
     }
 }
 
-/// What is needed to work out what arrives in an entry in this step.
+/// The inputs for the arrivals in an entry in this step.
 struct Arrivals<'a> {
     hmm: &'a Hmm,
     alpha: Rows<'a>,
@@ -179,7 +179,7 @@ impl Arrivals<'_> {
     }
 }
 
-/// States whose numbers are added up in single precision.
+/// Number of states that are summed in single precision.
 const BLOCK: usize = 64;
 
 /// Sums over all states, of each column.
@@ -272,7 +272,7 @@ impl Backward<'_> {
         for state in 0..beta.rows() {
             let further = add(load_all::<V, FULL, W>(beta.row(state), range), shared);
             let weighted = mul(factor, further);
-            // What the main entry had is what is left.
+            // The main entry's share is the remainder.
             let mut left = load_all::<V, FULL, W>(self.next.row(state), range);
             let mut own = zero;
             for entry in arrivals.others(state) {
@@ -298,7 +298,7 @@ impl Backward<'_> {
         }
     }
 
-    /// Adds what comes from the entries of other states to what β has of loops.
+    /// Adds the contributions of other states' entries to the loops' contributions to β.
     #[inline(always)]
     fn sums<V: Vector, const FULL: bool, const W: usize>(&mut self, range: &Range<usize>) {
         let hmm = self.arrivals.hmm;

@@ -58,8 +58,8 @@ impl Kernel for Learning<'_> {
 }
 
 impl Learning<'_> {
-    /// Makes the step of each element. `f` takes the gradient and the states, changes the states, and gives what is
-    /// multiplied by the rate.
+    /// Makes the step of each element. `f` takes the gradient and the states, changes the states, and returns the
+    /// direction, to be multiplied by the rate.
     #[inline(always)]
     fn each(&mut self, f: impl Fn(f32, &mut f32, &mut f32) -> f32 + Copy) {
         let LearningStep { rate, decay, keep, clip, bound, rule, .. } = self.step;

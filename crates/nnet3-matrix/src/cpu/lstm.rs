@@ -139,7 +139,7 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// Rows whose sums are formed in `f32`.
+/// Number of rows with sums formed in `f32`.
 const HEIGHT: usize = 16;
 
 struct Backward<'a> {
@@ -193,7 +193,7 @@ fn add(to: &mut [f64], from: &Cells) {
     }
 }
 
-/// What some rows add to statistics and to the derivatives of the parameters.
+/// The contributions of some rows to statistics and to the derivatives of the parameters.
 struct Sums {
     /// Sums of the values of i, f, g, o, h.
     values: [Cells; 5],

@@ -37,7 +37,7 @@ pub(super) fn power_of_two(n: i32) -> f32 {
 pub(super) const EXP_TAIL: [f32; 6] =
     [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
 
-/// Where exp ends in the smallest normal number.
+/// The argument with the smallest normal number as its exponential.
 pub(super) const LOWEST: f32 = -87.336_54;
 
 /// exp(r) - 1 - r for |r| ≤ ln 2 / 2.

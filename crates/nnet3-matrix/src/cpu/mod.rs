@@ -1,6 +1,6 @@
 //! The host: BLAS for products, vectorised loops for everything else.
 
-// Loops by number over several arrays at once are what reads best here and what the vectoriser takes.
+// Loops by index over several arrays at once are the most readable form here, and the vectoriser takes them.
 #![allow(clippy::needless_range_loop)]
 
 mod access;

@@ -1,4 +1,4 @@
-//! Random numbers by counting: element (i, j) is a hash of the key and i · cols + j, so any device, in any order and
+//! Counter-based random numbers: element (i, j) is a hash of the key and i · cols + j, so any device, in any order and
 //! with any stride, makes the same ones.
 //!
 //! The hash is splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) started from the

@@ -162,7 +162,7 @@ impl PickedRows for CpuBackend {
         )
     }
     fn add_row_ranges(&self, dst: ViewMut<'_>, alpha: f32, src: View<'_>, ranges: &IndexTable) {
-        /// Columns whose sums are formed at a time.
+        /// Number of columns that are summed together.
         const WIDTH: usize = 512;
         assert_eq!(dst.cols(), src.cols(), "columns of destination and source");
         assert_eq!(ranges.len(), 2 * dst.rows(), "begins and ends for a matrix of {} rows", dst.rows());

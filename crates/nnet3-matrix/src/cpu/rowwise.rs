@@ -11,8 +11,8 @@ use super::whole;
 use crate::backend::RowFunctions;
 use crate::view::{View, ViewMut};
 
-/// Log-softmax of rows up to this wide is as exact as `f32` allows, with terms added in their order: narrow rows gain
-/// little from vectors, and some networks amplify a last digit (the variance of a single frame).
+/// Largest width of rows with a log-softmax as exact as `f32` allows, by adding terms in order. Narrow rows gain little
+/// from vectors, and some networks amplify a last digit (the variance of a single frame).
 const NARROW: usize = 64;
 
 fn exact_exp(x: f32) -> f32 {

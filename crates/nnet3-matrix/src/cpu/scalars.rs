@@ -1,4 +1,4 @@
-//! The host's versions of primitives whose results, single numbers, stay on a device.
+//! The host's versions of primitives that leave single numbers on a device.
 
 use super::CpuBackend;
 use super::access::{destination, source};

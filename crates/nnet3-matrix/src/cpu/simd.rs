@@ -10,10 +10,10 @@ use super::vector::x86;
 use super::vector::{Lanes, Vector};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Which vector instructions the loops may use.
+/// Vector instructions that the loops may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VectorLevel {
-    /// What every processor of the compilation target has.
+    /// The instructions of every processor of the compilation target.
     Portable = 1,
     /// x86-64 with AVX2 and FMA.
     Avx2 = 2,
@@ -21,7 +21,7 @@ pub enum VectorLevel {
     Avx512 = 3,
 }
 
-/// What a kernel may assume of the instructions it is compiled with.
+/// The instructions that a kernel is compiled with.
 pub(super) trait Simd: Copy {
     /// For loops that are vectorised by hand.
     type V: Vector;
@@ -159,8 +159,8 @@ impl<A, R, F: Fn(A) -> R> Kernel for Plain<A, F> {
     }
 }
 
-/// [`run`] for a loop that needs no fused products, as an `#[inline(always)]` closure. What the loop changes must come
-/// in as its argument: only a closure that captures nothing mutably is called directly, and thus inlined for certain.
+/// [`run`] for a loop that needs no fused products, as an `#[inline(always)]` closure. Pass all mutable state as its
+/// argument. Only a closure without mutable captures is called directly, and thus certainly inlined.
 #[inline]
 pub fn run_plain<A, R>(argument: A, f: impl Fn(A) -> R) -> R {
     run(Plain(argument, f))
@@ -191,8 +191,8 @@ pub fn vector_level() -> VectorLevel {
     }
 }
 
-/// Uses at most this level from now on, in the whole process; for tests and measurements. Returns the level in use,
-/// which is never above what the processor has.
+/// Limits the vector instructions to this level, in the whole process; for tests and measurements. Returns the level in
+/// use, which is never above that of the processor.
 pub fn set_vector_level(most: VectorLevel) -> VectorLevel {
     let level = most.min(detected());
     LEVEL.store(level as u8, Ordering::Relaxed);

@@ -53,7 +53,7 @@ pub(super) trait Vector: Copy {
     }
 }
 
-/// What every target has.
+/// The instructions of every target.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes([f32; 16]);
 
@@ -165,9 +165,8 @@ pub(super) mod x86 {
         if len >= 16 { !0 } else { (1 << len) - 1 }
     }
 
-    // The blocks are many and alike:
-    // SAFETY (all of them): the processor has the instruction (see the type); pointers come from slices that are long
-    // enough, by an assertion or because masked lanes are not touched.
+    // The many unsafe blocks are alike: SAFETY (all of them): the processor has the instruction (see the type);
+    // pointers come from slices that are long enough, by an assertion or because masked lanes are not touched.
     impl Vector for Wide {
         #[inline(always)]
         fn splat(x: f32) -> Self {
@@ -309,7 +308,7 @@ pub(super) mod x86 {
         }
     }
 
-    /// Sixteen numbers in two AVX2 registers, with FMA. What [`Wide`] says of soundness holds here as well.
+    /// Sixteen numbers in two AVX2 registers, with FMA. The safety argument of [`Wide`] holds here as well.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Pair(__m256, __m256);
 

@@ -68,7 +68,7 @@ impl Kernel for CopyTransposed<'_> {
     }
 }
 
-/// Copies what is below the diagonal to above it.
+/// Copies the elements below the diagonal to above it.
 pub(super) fn mirror_below(square: ViewMut<'_>) {
     let (mut rows, []) = split(square, []);
     for i in 1..rows.rows() {

@@ -1,7 +1,7 @@
-//! Functions of NVIDIA's libraries, which give their status as a number here.
+//! Functions of NVIDIA's libraries. Here they return their status as a number.
 //!
-//! `cudarc` declares a status as an enum, of which a number that only a later library gives would be no value. What arguments a
-//! function takes is compared with what `cudarc` says when this is compiled. A library is opened when something first asks for it, and stays
+//! `cudarc` declares a status as an enum; a new number of a later library would be an invalid value. The compiler
+//! compares each function's arguments with the declaration in `cudarc`. A library is opened on first use, and stays
 //! open.
 
 #![allow(unsafe_code)]
@@ -20,7 +20,7 @@ fn open(name: &str) -> Option<Library> {
     cudarc::get_lib_name_candidates(name).into_iter().find_map(|file| unsafe { Library::new(file) }.ok())
 }
 
-/// What went wrong. `text` is what the library says of the status.
+/// Describes an error. `text` is the library's text for the status.
 fn describe(status: u32, text: Option<*const c_char>) -> String {
     match text {
         _ if status == NO_FUNCTION => "the installed library has no such function".to_owned(),
@@ -37,7 +37,7 @@ macro_rules! library {
             LIBRARY.get_or_init(|| open($name)).as_ref()
         }
 
-        /// Whether the library is there.
+        /// True if the library is available.
         pub fn is_there() -> bool {
             library().is_some()
         }
@@ -56,7 +56,7 @@ macro_rules! library {
                     unsafe { library()?.get::<Function>(stringify!($function)) }.ok().map(|function| *function)
                 });
                 match function {
-                    // SAFETY: the caller keeps what the function asks for.
+                    // SAFETY: the caller meets the function's requirements.
                     Some(function) => unsafe { function($($argument),*) },
                     None => NO_FUNCTION,
                 }
@@ -114,7 +114,7 @@ pub(super) mod driver {
         cuStreamWaitEvent(a: sys::CUstream, b: sys::CUevent, c: c_uint);
     }
 
-    /// What the driver says of a status.
+    /// The driver's text for a status.
     pub fn text(status: u32) -> String {
         type Function = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
         // SAFETY: the library's function of this name has these arguments.
@@ -179,7 +179,7 @@ pub(super) mod nvrtc {
         nvrtcVersion(a: *mut c_int, b: *mut c_int);
     }
 
-    /// What the library says of a status.
+    /// The library's text for a status.
     pub fn text(status: u32) -> String {
         type Function = unsafe extern "C" fn(u32) -> *const c_char;
         // SAFETY: the library's function of this name has this argument.

@@ -1,7 +1,7 @@
-//! What a device must do for [`super::GpuBackend`]: memory, transfers, and running [`Op`]s in order.
+//! The interface of a device for [`super::GpuBackend`]: memory, transfers, and running [`Op`]s in order.
 //!
 //! The CUDA driver implements it, and so do, without a GPU, a twin that compiles the same kernels for the CPU and the
-//! recorder of the tests. After the first error of any method none is called any more ([`super::Queue`]).
+//! recorder of the tests. After the first error of any method the queue makes no more calls ([`super::Queue`]).
 
 use super::op::Op;
 use crate::backend::Memory;
@@ -17,7 +17,7 @@ pub trait Engine: Send + Sync + 'static {
 
     /// The device's own name.
     fn name(&self) -> &str;
-    /// What memory the device has, if it knows.
+    /// Returns the memory of the device, if known.
     fn memory(&self) -> Option<Memory>;
     /// Bytes that a launch may give each block, besides arrays of the kernel's of at most 8 KiB.
     fn block_memory(&self) -> u32 {

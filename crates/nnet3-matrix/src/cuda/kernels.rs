@@ -27,8 +27,8 @@ pub const SOURCES: &[(&str, &str)] = &[
 /// Threads of a block in kernels that share memory: `BLOCK` of `prelude.cu`.
 pub const BLOCK: u32 = 256;
 
-/// How NVRTC compiles them. Products and sums are rounded one by one, as in the sources and on the CPU: kernels wait for
-/// memory, not for arithmetic.
+/// Options of NVRTC for the kernels. Products and sums are rounded one by one, as in the sources and on the CPU:
+/// kernels wait for memory, not for arithmetic.
 pub const OPTIONS: [&CStr; 2] = [c"--std=c++17", c"--fmad=false"];
 
 /// The whole program; compilers' messages name the files.

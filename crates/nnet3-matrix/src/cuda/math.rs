@@ -1,4 +1,4 @@
-//! How products are computed on a GPU.
+//! Precision of products on a GPU.
 
 use std::fmt;
 use std::str::FromStr;

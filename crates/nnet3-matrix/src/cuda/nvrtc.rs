@@ -7,7 +7,7 @@ use super::kernels;
 use cudarc::nvrtc::sys::nvrtcProgram;
 use std::ffi::{CString, c_char, c_int};
 
-/// What to compile for.
+/// Target of the compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Machine code for a compute capability, as 90 for 9.0.
@@ -16,7 +16,7 @@ pub enum Target {
     Virtual(i32),
 }
 
-/// Why there is no compiled code.
+/// Reason why there is no compiled code.
 #[derive(Debug, thiserror::Error)]
 pub enum NvrtcError {
     #[error("the library NVRTC (libnvrtc.so) is not installed")]
@@ -68,7 +68,7 @@ struct Program(nvrtcProgram);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: made by `nvrtcCreateProgram` and used no more. Nothing can be done about an error.
+        // SAFETY: made by `nvrtcCreateProgram` and no longer used. An error cannot be handled here.
         let _ = unsafe { nvrtc::nvrtcDestroyProgram(&mut self.0) };
     }
 }

@@ -1,5 +1,5 @@
-//! What is sent to a device: launches of kernels, and matrix products. Plain values, so that a list of them can be
-//! compared with an earlier one.
+//! Work sent to a device: launches of kernels, and matrix products. The types are plain values, so that lists can be
+//! compared.
 
 use crate::backend::Transpose;
 

@@ -1,13 +1,13 @@
-//! Work waiting to be sent to a device, in segments that are captured as graphs when they come again.
+//! Work waiting to be sent to a device, in segments. Repeated segments are captured as graphs.
 //!
-//! The backend pushes work; a mark of the executor ([`crate::backend::Storage::mark`]), a transfer or a change of memory ends a
-//! segment. A segment is sent as it is the first time, and remembered. When the same work comes a second time (the same
-//! kernels with the same arguments, compared in full), it is captured as a graph, and from then on replayed with one
-//! call. So a graph can never do anything else than the calls that it stands for, whatever changed in the program, and a
-//! device that cannot capture does the same work one by one.
+//! The backend pushes work; a mark of the executor ([`crate::backend::Storage::mark`]), a transfer or a change of
+//! memory ends a segment. A segment is sent as it is the first time, and remembered. When the same work comes a second
+//! time (the same kernels with the same arguments, compared in full), it is captured as a graph. From then on it is
+//! replayed with one call. So a graph always does exactly the calls that it replaces, even if the program changes. A
+//! device that cannot capture makes the same calls one by one.
 //!
-//! The first failure of the engine is kept, and nothing is sent to the engine afterwards: work is forgotten, memory that is asked
-//! for is [`NOWHERE`], and what is read is zero.
+//! The queue keeps the first failure of the engine, and sends no work to it afterwards. Then work is dropped, new
+//! memory has the address [`NOWHERE`], and values read are zero.
 
 use super::engine::{Engine, Outcome};
 use super::op::Op;
@@ -16,17 +16,17 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Shorter segments are sent as they are: a graph saves nothing.
+/// Shortest segment that becomes a graph; shorter ones gain no time.
 const SHORTEST: usize = 4;
 /// A segment is cut here, so that the device has work while the rest is prepared.
 const LONGEST: usize = 256;
 /// Segments that are remembered; beyond this the one that was used longest ago is forgotten.
 const REMEMBERED: usize = 1024;
-/// Operations in all graphs together, at most: a driver keeps some ten kilobytes for each, of memory that is counted nowhere. Work
-/// for which there is no room is sent call by call until graphs that nothing uses have been forgotten.
+/// Largest number of operations in all graphs together: a driver keeps some ten kilobytes for each, in memory that is
+/// not counted. Work beyond that is sent call by call until unused graphs have been dropped.
 const MOST_IN_GRAPHS: usize = 30_000;
 
-/// The address of memory that a device that has failed cannot give. Nothing is sent there.
+/// Address of memory on a failed device. It is never sent to a device.
 pub(super) const NOWHERE: u64 = 4096;
 
 /// A device's work in order. Clones share it.

@@ -1,4 +1,4 @@
-//! What a device keeps of host values: copies of tables, and sums that have not been fetched yet.
+//! Device copies of host values: tables, and sums that have not been fetched yet.
 
 use super::GpuBackend;
 use super::engine::Engine;
@@ -16,7 +16,7 @@ pub(super) struct Block<E: Engine> {
 }
 
 impl<E: Engine> Block<E> {
-    /// A block of zeros. One of no bytes gets a byte, since a device has no address for nothing.
+    /// Makes a block of zeros. A block of no bytes gets one byte, because a device has no address for an empty block.
     pub fn new(queue: &Queue<E>, bytes: u64) -> Block<E> {
         let bytes = bytes.max(1);
         let address = queue.lock().allocate(bytes);
@@ -189,12 +189,12 @@ impl<E: Engine> GpuBackend<E> {
         (inverse.starts.block.address, inverse.list.block.address)
     }
 
-    /// Where this device adds to these sums.
+    /// Device address to which this device adds these sums.
     pub(super) fn sums_of(&self, sums: &mut Accumulator) -> u64 {
         sums.on_device(self.id, |len| self.new_sums(len))
     }
 
-    /// Where this device has these sums, all that has been added to them included.
+    /// Device address of the sums, after pending additions are flushed.
     pub(super) fn whole_sums_of(&self, sums: &mut Accumulator) -> u64 {
         sums.whole_on_device(self.id, |len| self.new_sums(len))
     }

@@ -1,4 +1,4 @@
-//! The suite of primitives on the CPU, and what the CPU refuses.
+//! The suite of primitives on the CPU, and the CPU's refusals.
 
 use nnet3_matrix::{Activation, Arena, Device, IndexTable, Matrix, OffsetTable, cpu};
 use nnet3_primitives_suite::primitive_tests;

@@ -1,5 +1,5 @@
-//! What is sent to a device, seen by an engine that only takes notes: segments that come again are replayed, and a
-//! replay is what was sent before.
+//! Tests of the work sent to a device, with a recording engine: repeated segments are replayed, and a replay equals the
+//! earlier work.
 
 use nnet3_matrix::cuda::{Engine, GpuBackend, Op, Outcome};
 use nnet3_matrix::{Accumulator, Activation, ColumnTerm, Device, IndexTable, Matrix, Memory, Transpose};
@@ -100,7 +100,7 @@ impl Bench {
         Bench { device, notes, x, y, table, sums: Accumulator::zeros(40) }
     }
 
-    /// Some work as a program does it, and what was noted.
+    /// Does some work like a program, and returns the records.
     fn work(&mut self, alpha: f32) -> Vec<Note> {
         let (x, y, backend) = (self.x.view_mut(), self.y.view_mut(), &self.device);
         backend.mark();
@@ -137,7 +137,7 @@ fn what_comes_again_is_captured_once_and_replayed() {
     assert!(first.iter().all(|note| matches!(note, Note::Run(_))), "{first:#?}");
     assert_eq!(bench.work(0.5), [Note::Capture(ops.clone()), Note::Replay(ops.clone())]);
     for _ in 0..3 {
-        // Nothing is allocated, transferred or waited for.
+        // There are no allocations, transfers or waits.
         assert_eq!(bench.work(0.5), [Note::Replay(ops.clone())]);
     }
 }
@@ -232,7 +232,7 @@ fn only_what_is_read_is_waited_for() {
     assert!(matches!(&bench.notes.take()[..], [Note::Allocate, Note::Run(_), Note::Free]));
 }
 
-/// Work that never comes again pushes out what was used longest ago, and the device is only waited for if that was a graph.
+/// New work pushes out the segments used longest ago. The queue waits for the device only if one of them was a graph.
 #[test]
 fn old_segments_are_forgotten() {
     let mut bench = Bench::new(true);

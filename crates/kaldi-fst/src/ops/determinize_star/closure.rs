@@ -1,4 +1,4 @@
-//! Which states arcs without input lead to, with what they write and cost.
+//! Closure over arcs without input: the states they lead to, with outputs and costs.
 
 use std::collections::VecDeque;
 

@@ -54,7 +54,7 @@ impl Strings {
         a
     }
 
-    /// What follows the prefix; the string begins with it.
+    /// Returns the rest of a string after a prefix with which it begins.
     pub fn without_prefix(&mut self, string: StringId, prefix: StringId) -> StringId {
         if prefix == Self::EMPTY {
             return string;

@@ -1,8 +1,8 @@
-//! The coarsest partition of states such that states of one class have the same final cost, and arcs with the same labels
-//! to the same classes.
+//! The coarsest partition of states such that states of one class have the same final cost, and arcs with the same
+//! labels to the same classes.
 //!
-//! Partition refinement: when a class falls apart, its largest part keeps its number, and only states with arcs to the
-//! other parts are looked at again. So an arc is looked at a logarithmic number of times (the idea is Hopcroft's; with
+//! Partition refinement: when a class is split, its largest part keeps its number, and only states with arcs to the
+//! other parts are examined again. So an arc is examined a logarithmic number of times (the idea is Hopcroft's; with
 //! signatures of states as here: Wißmann, Deifel, Milius and Schröder, "From generic partition refinement to weighted
 //! tree automata minimization", 2021).
 
@@ -24,9 +24,9 @@ pub(super) fn coarsest_partition(fst: &Fst) -> Vec<u32> {
 }
 
 struct Class {
-    /// Where its states are in `order`.
+    /// Range of its states in `order`.
     range: Range<usize>,
-    /// How many of them, at the beginning, are to be looked at again.
+    /// Number of its states, at the beginning, to examine again.
     marked: usize,
 }
 
@@ -133,7 +133,7 @@ impl Refinement<'_> {
     }
 }
 
-/// What states can do: final cost, then pairs of label and class, sorted and none twice.
+/// Behaviour of states: final cost, then pairs of label and class, sorted and without repeats.
 #[derive(Default)]
 struct Signatures {
     /// The signatures of all states at hand, one after the other.

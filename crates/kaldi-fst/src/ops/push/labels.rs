@@ -1,4 +1,4 @@
-//! Output labels: each state writes at once all that is common to what can follow.
+//! Pushes output labels: each state writes the common prefix of all its continuations at once.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(super) fn push_to_start(mut fst: Fst, remove_common_prefix: bool) -> Fst {
     }
     let common = prefixes[start as usize].clone().filter(|_| !remove_common_prefix).unwrap_or_default();
     if !common.is_empty() {
-        // What all paths begin with is written by an arc of its own.
+        // The common prefix of all paths gets an arc of its own.
         let first = fst.add_state();
         fst.state_mut(first).arcs.push(Arc::new(EPSILON, 0.0, start));
         strings.push(vec![common]);
@@ -70,7 +70,7 @@ fn common_prefixes(fst: &Fst) -> Vec<Option<Labels>> {
     prefixes
 }
 
-/// Gives arcs what they write: the first label, and new arcs behind them the others.
+/// Writes the output strings: the first label on the arc itself, the others on new arcs behind it.
 fn write(fst: &mut Fst, strings: Vec<Vec<Labels>>) {
     for (s, strings) in strings.into_iter().enumerate() {
         for (i, labels) in strings.into_iter().enumerate() {

@@ -19,7 +19,7 @@ pub fn hex(text: &str) -> Vec<u8> {
     out
 }
 
-/// What `write` writes without header.
+/// Returns the output of `write` without a header.
 pub fn written(binary: bool, write: impl FnOnce(&mut KaldiWriter) -> Result<()>) -> Vec<u8> {
     let mut w = KaldiWriter::in_memory(binary);
     write(&mut w).unwrap();

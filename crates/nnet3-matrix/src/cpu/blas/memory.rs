@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of a buffer, of the kernels with the largest ones, and some for what else is allocated meanwhile.
+/// Bytes of a buffer, for the kernels with the largest ones, and a reserve for other allocations.
 const BUFFER: usize = (128 << 20) + (16 << 20);
 
 /// Products that run just now.

@@ -5,11 +5,11 @@
 
 use std::env;
 
-/// How many threads OpenBLAS starts; it looks at it when it is loaded.
+/// Variable with the number of threads that OpenBLAS starts; OpenBLAS reads it on loading.
 const VARIABLE: &str = "OPENBLAS_NUM_THREADS";
 
-/// What `load` gives. If that loads OpenBLAS, it starts no threads, unless the environment says how many, or this process has
-/// several threads already and so must not change its environment.
+/// Calls `load`. If that loads OpenBLAS, it starts no threads. Exceptions: the environment gives a number, or this
+/// process has several threads and so must not change its environment.
 pub(super) fn without_new_threads<R>(load: impl FnOnce() -> R) -> R {
     if env::var_os(VARIABLE).is_some() || !is_only_thread() {
         return load();

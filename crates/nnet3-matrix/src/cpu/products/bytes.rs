@@ -1,5 +1,5 @@
-//! Products with weights of eight bits. The terms of a row are rounded to 254 steps between the least and the largest of them
-//! (and zero); sums of whole numbers are exact, so that all levels of vector instructions give the same results.
+//! Products with 8-bit weights. The terms of a row are rounded to 254 steps between their minimum and maximum (and
+//! zero). Sums of integers are exact, so that all levels of vector instructions give the same results.
 
 #![allow(unsafe_code)]
 
@@ -120,7 +120,7 @@ trait Sums: Copy {
     }
 }
 
-/// How many lines before they are read weights are asked for.
+/// Number of cache lines by which the prefetch of weights is ahead.
 const AHEAD: usize = 64;
 
 struct Product<'a, 'o> {
@@ -302,7 +302,7 @@ mod x86 {
         product.run::<Quarters, 2, 1>()
     }
 
-    /// Sixteen sums in a register. Only what was compiled for AVX-512 with VNNI uses the type.
+    /// Sixteen sums in a register. Only code for AVX-512 with VNNI uses the type.
     #[derive(Clone, Copy)]
     struct Wide(__m512i);
 
@@ -339,8 +339,8 @@ mod x86 {
         }
     }
 
-    /// In each quarter, for four outputs, the sums of the products with the first two terms and those with the last two. Only
-    /// what was compiled for AVX2 uses the type.
+    /// In each quarter, for four outputs, the sums of the products with the first two terms and those with the last
+    /// two. Only code for AVX2 uses the type.
     #[derive(Clone, Copy)]
     struct Quarters([__m256i; 4]);
 

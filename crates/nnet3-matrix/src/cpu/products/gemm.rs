@@ -62,7 +62,7 @@ pub(in crate::cpu) fn gemm(
     }
 }
 
-/// A product, as large as it is. Nothing is empty, and shapes fit.
+/// A product in one piece. No factor is empty, and shapes fit.
 pub(in crate::cpu) fn in_one(
     c: ViewMut<'_>,
     alpha: f32,
@@ -128,22 +128,22 @@ pub fn library_product(c: ViewMut<'_>, a: View<'_>, b: View<'_>) {
     blas::gemm(c, 1.0, a, Transpose::No, b, Transpose::No, 0.0)
 }
 
-/// Whether OpenBLAS has, for AVX-512, a kernel of its own for products as small as this one, which sums all terms in one
-/// go.
+/// True if OpenBLAS for AVX-512 has a special kernel for products as small as this one. That kernel sums all terms in
+/// one pass.
 pub(in crate::cpu) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m * n * k <= 1_000_000
 }
 
-/// Whether a product of two matrices is to be rounded as with OpenBLAS's kernels for AVX-512, though OpenBLAS has none or
-/// was told not to use them. Where large terms cancel, as in the derivatives of standard deviations of single frames,
-/// roundings are all that is left; so they should not depend on which kernels OpenBLAS uses.
+/// True if a product of two matrices must be rounded as by OpenBLAS's kernels for AVX-512, although OpenBLAS does not
+/// use them. If large terms cancel, as in the derivatives of standard deviations of single frames, only roundings
+/// remain. So they should not depend on the kernels that OpenBLAS uses.
 pub(in crate::cpu) fn has_own_roundings(m: usize, n: usize, k: usize) -> bool {
     m.min(n) > 1 && is_small(m, n, k) && simd::vector_level() >= VectorLevel::Avx2 && !blas::is_wide()
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(1);
 
-/// How many threads one product may use; 1 unless set. Only OpenBLAS uses more.
+/// Sets the number of threads for one product; the default is 1. Only OpenBLAS uses more.
 pub fn set_num_threads(threads: usize) {
     THREADS.store(threads.max(1), Ordering::Relaxed);
     blas::set_num_threads(threads.max(1))
@@ -205,7 +205,7 @@ pub(in crate::cpu) mod tests {
         for (alpha, beta) in [(1.0, 0.0), (-0.6, 1.0), (1.0, 0.4)] {
             let (c, mut old) = matrix(m, n, 2);
             if beta == 0.0 {
-                // Nothing of it may shine through.
+                // None of the old values may reach the result.
                 old.fill(f32::NAN);
                 cpu().upload(c, &old);
             }

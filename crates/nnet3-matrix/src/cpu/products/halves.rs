@@ -1,8 +1,8 @@
-//! Large products in two halves, of which a second thread may take one.
+//! Large products in two halves; a second thread may take one of them.
 //!
-//! How a library rounds an element may depend on how many rows and columns a product has. So a thread that works
-//! [`InHalves`] cuts its large products always, whoever does the second half and whether there is a second thread at
-//! all: the results are the same. What goes element by element does not depend on it, and is cut where that is faster ([`by_rows`]).
+//! A library's rounding of an element may depend on the numbers of rows and columns. So a thread that works
+//! [`InHalves`] always cuts its large products, with and without a second thread: the results are the same. Elementwise
+//! operations do not depend on the cut, and are cut if that is faster ([`by_rows`]).
 
 #![allow(unsafe_code)]
 
@@ -15,19 +15,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Multiplications from which on a product is cut: half a millisecond of work, of which waking a thread takes a tenth.
+/// Smallest number of multiplications of a product that is cut: half a millisecond of work. Waking a thread takes a
+/// tenth of that.
 const LEAST_MULTIPLICATIONS: usize = 1 << 25;
 /// Cuts are between groups of so many rows or columns, as kernels take them.
 const GROUP: usize = 16;
-/// How often a thread looks whether there is something for it before it sleeps: for a tenth of a millisecond or two. Waking it takes
-/// a half or a quarter of that.
+/// Number of polls by an idle thread before it sleeps: a tenth of a millisecond or two. Waking it takes a half or a
+/// quarter of that.
 const LOOKS: usize = 4000;
 /// Elements, of all matrices that are read, from which on work element by element is cut: ten microseconds; and from which on a
 /// helper is woken for it.
 const LEAST_ELEMENTS: usize = 1 << 17;
 const LEAST_ELEMENTS_TO_WAKE: usize = 1 << 21;
 
-/// Where a product is cut.
+/// Place of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cpu) enum Cut {
     /// Before this row.
@@ -36,8 +37,8 @@ pub(in crate::cpu) enum Cut {
     Column(usize),
 }
 
-/// Where this thread cuts a product of m rows, n columns and k terms, if it does. Each half rearranges one of the factors anew;
-/// that is the smaller one.
+/// Returns the cut that this thread makes in a product of m rows, n columns and k terms, if it makes one. Each half
+/// rearranges one of the factors again; the cut makes that the smaller one.
 pub(in crate::cpu) fn cut(m: usize, n: usize, k: usize) -> Option<Cut> {
     if m * n * k < LEAST_MULTIPLICATIONS || !MODE.with_borrow(|mode| matches!(mode, Mode::Halves(_))) {
         return None;
@@ -86,8 +87,8 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// `has_time` is asked before a half is offered, and told whether the helper is awake, and so has a processor. None if there can
-    /// be no thread.
+    /// Starts a helper. It calls `has_time` before it accepts a half; the argument is true if the helper is awake and
+    /// so has a processor. Returns `None` if no thread can be started.
     pub fn start(has_time: impl Fn(bool) -> bool + Send + Sync + 'static) -> Option<Helper> {
         let has_time = Box::new(has_time);
         let (state, changed, done, awake, offered) = Default::default();
@@ -110,11 +111,11 @@ impl Drop for Helper {
     }
 }
 
-/// What a helper does for the thread that offers it.
+/// The half that a helper computes for the offering thread.
 #[derive(Clone, Copy)]
 struct Work(*const (dyn Fn() + 'static));
 
-// SAFETY: `both` says why another thread may call what it offers, and waits until it has.
+// SAFETY: `both` explains why another thread may call its closure, and waits for the end of the call.
 unsafe impl Send for Work {}
 
 #[derive(Default)]
@@ -132,9 +133,9 @@ struct Shared {
     has_time: Box<dyn Fn(bool) -> bool + Send + Sync>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Set when what was taken is done.
+    /// Set when the accepted work is done.
     done: AtomicBool,
-    /// Whether the helper looks at `offered` all the time.
+    /// True while the helper polls `offered`.
     awake: AtomicBool,
     /// Set when the helper should look at `state`.
     offered: AtomicBool,
@@ -150,7 +151,7 @@ fn look(flag: &AtomicBool) {
     }
 }
 
-/// Whether a helper that sleeps is woken.
+/// True to wake a sleeping helper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum Wake {
     Yes,
@@ -185,7 +186,7 @@ impl Shared {
                 State::Offered(work) => {
                     *state = State::Taken;
                     drop(state);
-                    // SAFETY: `both` lets what the pointer leads to live until this is done.
+                    // SAFETY: `both` keeps the pointer's target alive until this is done.
                     unsafe { (*work.0)() };
                     state = self.state();
                     *state = State::Nothing;
@@ -207,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Whether the helper can be offered something, and then was.
+    /// Offers work to the helper. Returns false if it cannot take any.
     fn offer(&self, work: Work, wake: Wake) -> bool {
         let awake = self.awake.load(Ordering::Relaxed);
         if (wake == Wake::No && !awake) || !(self.has_time)(awake) {
@@ -225,7 +226,8 @@ impl Shared {
         true
     }
 
-    /// Returns when the helper has done what it was offered: true, or false if it has not begun, and then never will.
+    /// Waits until the helper has done the work and returns true. Returns false if it has not begun; it then never
+    /// will.
     fn finish(&self) -> bool {
         let (mut state, mut looked) = (self.state(), false);
         loop {
@@ -287,8 +289,8 @@ pub(in crate::cpu) unsafe fn both(wake: Wake, first: impl FnOnce(), second: impl
     }
 }
 
-/// Does what makes each row of `dst` of the same row of the sources, or of a source's only row, and of nothing else: all rows at once,
-/// or some of them on the helper's thread.
+/// Runs `work` for ranges of rows of `dst`, all rows at once or some of them on the helper's thread. Each row of `dst`
+/// must depend only on the same row of the sources, or on a source's only row.
 pub(in crate::cpu) fn by_rows(dst: ViewMut<'_>, sources: &[View<'_>], work: impl Fn(Range<usize>)) {
     let rows = dst.rows();
     let size = rows * dst.cols() * (1 + sources.len());
@@ -306,8 +308,9 @@ pub(in crate::cpu) fn by_rows(dst: ViewMut<'_>, sources: &[View<'_>], work: impl
         return work(0..rows);
     }
     let wake = if size < LEAST_ELEMENTS_TO_WAKE { Wake::No } else { Wake::Yes };
-    // SAFETY: rows of `dst` do not overlap, and what one half writes the other one does not read: a source is apart from `dst`,
-    // or lies in the same place row by row. Views of all these elements belong to this thread, which waits for the other one.
+    // SAFETY: rows of `dst` do not overlap, and neither half reads the other half's rows: a source is apart from `dst`,
+    // or lies in the same place row by row. Views of all these elements belong to this thread, which waits for the
+    // other one.
     unsafe { both(wake, || work(0..rows / 2), || work(rows / 2..rows)) }
 }
 

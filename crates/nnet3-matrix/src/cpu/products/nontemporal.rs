@@ -9,15 +9,15 @@ use std::marker::PhantomData;
 
 /// Results of at least this many elements are written past the caches: several times what second-level caches hold.
 const LARGE: usize = 1 << 21;
-/// How many elements are worked out before they are written.
+/// Number of elements that are computed before they are written.
 const PART: usize = 256;
 
 pub(in crate::cpu) fn is_large(dst: &RowsMut<'_>) -> bool {
     dst.rows() * dst.cols() >= LARGE
 }
 
-/// Ends a stretch of [`Simd::store_past`] when it is dropped: from then on other threads see what was written, however
-/// they learn of it.
+/// Ends a stretch of [`Simd::store_past`] when it is dropped. From then on other threads see the writes, with any kind
+/// of synchronisation.
 struct Finish<S: Simd>(PhantomData<S>);
 
 impl<S: Simd> Drop for Finish<S> {

@@ -31,7 +31,7 @@ const MOST_IN_ONE_GO: usize = 1 << 17;
 /// A row is asked for this many rows before it is copied.
 const AHEAD: usize = 4;
 
-/// What is rearranged at a time: sizes that were fastest in trials (second-level cache of 2 MB).
+/// Sizes of the blocks that are rearranged at a time: the fastest in trials (second-level cache of 2 MB).
 #[derive(Clone, Copy)]
 struct Blocks {
     rows: usize,
@@ -58,7 +58,7 @@ impl Blocks {
     }
 }
 
-/// Whether [`product`] is faster than BLAS for m rows, n columns and k terms.
+/// True if [`product`] is faster than BLAS for m rows, n columns and k terms.
 pub(in crate::cpu) fn pays(
     (m, n, k): (usize, usize, usize),
     [transposed_a, transposed_b]: [bool; 2],
@@ -74,7 +74,7 @@ pub(in crate::cpu) fn pays(
     !blas::is_wide() || (few_rows && !transposed_a && !transposed_b)
 }
 
-/// A matrix of which the transpose may be meant.
+/// A matrix, or its transpose.
 #[derive(Clone, Copy)]
 struct Factor<'a> {
     lying: Rows<'a>,
@@ -136,8 +136,8 @@ pub(in crate::cpu) fn transpose<S: Simd>(
     }
 }
 
-/// Copies `rows` and `columns` of a matrix to groups of columns as tiles take them: M as long as there are as many, then
-/// 4, 2 and 1, each group with its columns of a row side by side.
+/// Copies `rows` and `columns` of a matrix to groups of columns, one for each tile: M columns while as many remain,
+/// then 4, 2 and 1. Each group has its columns of a row side by side.
 #[inline(always)]
 fn pack_columns<S: Simd, const M: usize>(
     to: &mut [f32],

@@ -1,7 +1,7 @@
-//! Memory of the host: aligned to cache lines, and large matrices on large pages where the system has them.
+//! Memory of the host: aligned to cache lines, and large matrices on large pages if the system has them.
 //!
-//! A matrix product walks down columns, and a page of 4 KiB is one row of 1024 elements: with those the processor looks up
-//! an address for every few elements, twice in a virtual machine.
+//! A matrix product walks down columns, and a page of 4 KiB is one row of 1024 elements: with those the processor looks
+//! up an address for every few elements, twice in a virtual machine.
 
 #![allow(unsafe_code)]
 
@@ -9,7 +9,7 @@ use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 
 /// Cache line, and enough for any vector instruction.
 pub(in crate::cpu) const ALIGNMENT: usize = 64;
-/// A large page of x86-64, and of AArch64 with small pages of 4 KiB. Nothing depends on it but speed.
+/// A large page of x86-64, and of AArch64 with small pages of 4 KiB. It affects only speed.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// The size and alignment of `len` elements. A large matrix gets whole large pages, if they make it at most a quarter
@@ -22,7 +22,7 @@ fn layout(len: usize) -> Layout {
     Layout::from_size_align(bytes, alignment).expect("size overflow")
 }
 
-/// Asks for large pages. Has to come before the memory is used for the first time; a system that has none says no.
+/// Asks for large pages, before the first use of the memory. A system without them refuses.
 fn advise(pointer: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     // SAFETY: the advice is about memory that the caller owns, changes no values and may be refused.

@@ -20,8 +20,8 @@ const WIDE: usize = 3 * LANES;
 const NARROW: usize = LANES;
 /// Taps that are summed at a time.
 const MOST_TAPS: usize = 8;
-/// All panels, one after the other, are multiplied with this many rows at a time, at most; and with fewer, if so many
-/// elements of a tap would not stay in a second-level cache.
+/// Largest number of rows that are multiplied with all panels, one after the other. It is less if so many elements of a
+/// tap would not stay in a second-level cache.
 const MOST_ROWS: usize = 128;
 const CACHED_ELEMENTS: usize = 1 << 17;
 /// Weights are asked for this many elements before they are read: with few rows, products would wait for them.
@@ -39,7 +39,7 @@ impl PanelProducts for CpuBackend {
         if form == WeightForm::Int8 && may_be_rounded() && weights.values().iter().all(|x| x.is_finite()) {
             return Panels::rounded(Bytes::new(&weights.values(), terms), outputs, terms);
         }
-        // A panel takes up what the rows of its outputs did.
+        // A panel takes the place of its outputs' rows.
         let mut copy = Matrix::zeros(&crate::cpu::cpu(), width.min(outputs), terms);
         for first in (0..outputs).step_by(width) {
             let panel = weights.view_mut().row_range(first..outputs.min(first + width));
@@ -139,7 +139,7 @@ struct Product<'a> {
 #[derive(Clone, Copy)]
 struct Strip<'a> {
     panel: &'a [f32],
-    /// What is read [`AHEAD`] elements after the panel's, as far as that is known.
+    /// The elements that are read [`AHEAD`] elements after the panel's, as far as known.
     soon: &'a [f32],
     /// Columns of the panel.
     stride: usize,

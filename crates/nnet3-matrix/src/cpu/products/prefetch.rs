@@ -12,7 +12,7 @@ pub(in crate::cpu) struct Prefetch<'a> {
     matrix: Rows<'a>,
     rows: Range<usize>,
     columns: Range<usize>,
-    /// How many elements of row `rows.start`, counted from `columns.start`, have been asked for. Earlier rows are done.
+    /// Number of prefetched elements of row `rows.start`, counted from `columns.start`. Earlier rows are done.
     done: usize,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Prefetch<'a> {
         Prefetch { matrix, rows, columns, done: 0 }
     }
 
-    /// How many cache lines these are, about.
+    /// Approximate number of cache lines.
     pub fn lines(&self) -> usize {
         self.rows.len() * self.columns.len().div_ceil(LINE)
     }

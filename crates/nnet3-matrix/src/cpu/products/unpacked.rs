@@ -1,7 +1,7 @@
-//! Products a · bᵀ that read both factors as they lie, as scalar products of rows.
+//! Products a · bᵀ that read both factors in place, as scalar products of rows.
 //!
-//! BLAS rearranges both factors before it multiplies. Where one of them has few rows, as in recurrent networks and in
-//! the natural gradient, that takes as long as a good part of the product.
+//! BLAS rearranges both factors before it multiplies. If one of them has few rows, as in recurrent networks and in the
+//! natural gradient, that takes a good part of the product's time.
 
 use super::gemm::has_own_roundings;
 use super::prefetch::Prefetch;
@@ -37,8 +37,8 @@ const TERMS: usize = 1024;
 const MOST_DOTS: usize = 1200;
 const LEAST_TERMS: usize = 32;
 
-/// Whether [`product`] is to be taken for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the roundings
-/// that are wanted.
+/// True if [`product`] should be used for m rows of a, n rows of b and k terms: it is faster than BLAS, or has the
+/// required roundings.
 pub(in crate::cpu) fn pays(m: usize, n: usize, k: usize) -> bool {
     is_faster(m, n, k) || (has_own_roundings(m, n, k) && m * n <= MOST_DOTS && k >= LEAST_TERMS)
 }
@@ -145,7 +145,7 @@ impl Product<'_> {
     #[inline(always)]
     fn columns<S: Simd, const M: usize, const N: usize>(&mut self, j: usize, terms: Terms) {
         let rows = self.c.rows();
-        // Where b is in that cache anyway, or read as fast as memory can, asking only costs time.
+        // If b is in the cache anyway, or is read at memory speed, prefetching only costs time.
         let large = rows > 2 * M && self.b.rows() * terms.len() > CACHED_ELEMENTS;
         let next = if large { j + N..j + 2 * N } else { 0..0 };
         let mut prefetch = Prefetch::new(self.b, next, terms.start..terms.end);

@@ -1,8 +1,8 @@
-//! What a device was given to do, counted, and switches to find out what is wrong.
+//! Counts of a device's work, and switches for debugging.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often work went to the device in which way.
+/// Counts of the ways in which work went to the device.
 #[derive(Debug, Default)]
 pub struct Activity {
     captured: AtomicU64,
@@ -44,7 +44,7 @@ impl Activity {
     }
 }
 
-/// Switches for the search of faults, none of which changes results.
+/// Switches for debugging; they do not change results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Debug {
     /// All work is sent operation by operation.

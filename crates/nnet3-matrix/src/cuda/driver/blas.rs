@@ -36,7 +36,7 @@ impl Blas {
             GpuMath::Bf16 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_16BF,
         };
         let mut out = Blas { handle: std::ptr::null_mut(), workspace: 0, compute };
-        // Whoever waits for a device tries again and again.
+        // Callers that wait for a device try again repeatedly, so failures must not leak.
         out.start(stream).inspect_err(|_| out.free())?;
         Ok(out)
     }
@@ -97,9 +97,9 @@ impl Blas {
         blas("a product by cuBLAS", status)
     }
 
-    /// Frees the handle and its memory. To be called in the context, when nothing runs any more.
+    /// Frees the handle and its memory. Must be called in the context, after the last work has finished.
     pub fn free(&mut self) {
-        // SAFETY: what is there is freed once; errors at the end change nothing.
+        // SAFETY: each item is freed once; errors at the end have no effect.
         unsafe {
             if !self.handle.is_null() {
                 let _ = cublas::cublasDestroy_v2(std::mem::replace(&mut self.handle, std::ptr::null_mut()));

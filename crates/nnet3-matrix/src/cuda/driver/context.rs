@@ -8,7 +8,7 @@ use std::ffi::CStr;
 /// The oldest driver that can be used: older ones lack functions that are called here, or take no PTX of this library.
 const OLDEST_DRIVER: i32 = 12000;
 
-/// Kernels whose blocks get memory besides have at most this many bytes of `__shared__` arrays.
+/// Largest number of bytes of `__shared__` arrays in kernels with additional dynamic memory for each block.
 const KERNELS_OWN: u32 = 8192;
 
 /// The version of CUDA that the driver is for, as 1000 × major + 10 × minor.
@@ -107,7 +107,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: nothing of it is used any more. Errors at the end change nothing.
+        // SAFETY: the context is no longer used. Errors at the end have no effect.
         unsafe {
             if !self.stream.is_null() {
                 let _ = driver::cuStreamDestroy_v2(self.stream);

@@ -17,7 +17,7 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 
-/// A device with one stream. After a failed call the driver's context is of no use; the queue calls nothing any more then.
+/// A device with one stream. After a failed call the driver's context is unusable; the queue then makes no more calls.
 pub(super) struct Cuda {
     blas: Blas,
     staging: Mutex<Staging>,
@@ -115,7 +115,7 @@ impl Cuda {
             cuda("cuGraphInstantiate", code).map(|()| Graph(executable))
         });
         if !graph.is_null() {
-            // SAFETY: the executable graph does not need it. Nothing can be done about an error.
+            // SAFETY: the executable graph does not need it. An error cannot be handled here.
             let _ = unsafe { driver::cuGraphDestroy(graph) };
         }
         made
@@ -130,12 +130,12 @@ unsafe impl Send for Graph {}
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: used no more; one that still runs goes away when it is done. Nothing can be done about an error.
+        // SAFETY: no longer used; a running graph is destroyed when it ends. An error cannot be handled here.
         let _ = unsafe { driver::cuGraphExecDestroy(self.0) };
     }
 }
 
-/// The failure of a device, with what was being done.
+/// Makes the failure of a device, with the operation that failed.
 fn during<T>(what: impl ToString, result: Result<T, Fault>) -> Outcome<T> {
     result.map_err(|fault| DeviceFault::Failed { during: what.to_string(), message: fault.to_string() })
 }
@@ -232,7 +232,7 @@ impl Engine for Cuda {
 
     fn replay(&self, graph: &Graph) -> Outcome {
         self.activity.note_replay();
-        // SAFETY: the graph is alive; what it uses lives until the queue has been emptied.
+        // SAFETY: the graph is alive; its memory lives until the queue has been emptied.
         let launch =
             |()| cuda("cuGraphLaunch", unsafe { driver::cuGraphLaunch(graph.0, self.context.stream) });
         during("the launch of a graph", self.context.enter().and_then(launch))

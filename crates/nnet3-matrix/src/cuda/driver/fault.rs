@@ -1,11 +1,11 @@
-//! What can go wrong with a device.
+//! Errors of a device.
 
 use crate::cuda::calls::{SUCCESS, cublas, driver};
 use crate::fault::DeviceFault;
 use cudarc::cublas::sys::cublasStatus_t;
 use cudarc::driver::sys::CUresult;
 
-/// Why no device can be used.
+/// Reason why no device can be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
     #[error("no NVIDIA driver is installed (libcuda.so was not found)")]
@@ -33,7 +33,7 @@ pub enum Unavailable {
 }
 
 impl Unavailable {
-    /// Whether waiting may help: another program has the device or its memory.
+    /// True if waiting may help: another program has the device or its memory.
     pub fn may_pass(&self) -> bool {
         let busy = [CUresult::CUDA_ERROR_OUT_OF_MEMORY, CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE];
         match self {

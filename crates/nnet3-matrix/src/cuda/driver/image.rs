@@ -94,12 +94,12 @@ impl Module {
     }
 
     pub(crate) fn unload(&mut self) {
-        // SAFETY: called once, when nothing runs any more. Errors at the end change nothing.
+        // SAFETY: called once, after the last work has finished. Errors at the end have no effect.
         let _ = unsafe { driver::cuModuleUnload(self.module) };
     }
 }
 
-/// A fault with what the driver's compiler said.
+/// Adds the messages of the driver's compiler to a fault.
 fn with_log(fault: Fault, log: &[u8]) -> Fault {
     let said = log.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
     match fault {
@@ -116,7 +116,7 @@ pub(super) fn load(context: &Context, cache: Option<&Path>) -> Result<(Module, O
         .map(|folder| folder.join(format!("kernels-{:016x}-sm_{capability}.cubin", kernels::fingerprint())));
     if let Some(path) = &place
         && let Ok(image) = std::fs::read(path)
-        // What was damaged is compiled again.
+        // A damaged cache entry is compiled again.
         && let Ok(module) = Module::new(image)
     {
         return Ok((module, Origin::Cache(path.clone())));

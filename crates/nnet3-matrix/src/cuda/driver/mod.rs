@@ -26,7 +26,7 @@ use engine::Cuda;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which device is opened, and how.
+/// The device to open, and its options.
 #[derive(Clone, std::fmt::Debug, Default)]
 pub struct Settings {
     /// Number among the visible devices.
@@ -39,7 +39,7 @@ pub struct Settings {
     pub warn: Option<fn(&str)>,
 }
 
-/// What was found.
+/// Description of an open device.
 #[derive(Clone, std::fmt::Debug)]
 pub struct Description {
     /// The name of the device.
@@ -51,7 +51,7 @@ pub struct Description {
     pub kernels: Origin,
     /// The version of cuBLAS, as 1000 × major + 100 × minor + patch.
     pub cublas: i32,
-    /// What the device is given to do from now on.
+    /// Counts of the device's work from now on.
     pub activity: Arc<Activity>,
 }
 

@@ -1,5 +1,5 @@
-//! Uploads beside the work: the host fills page-locked memory, a stream of its own copies that to the device while kernels run,
-//! and the stream of work moves it to its place, which takes a thousandth of the time.
+//! Uploads beside the work. The host fills page-locked memory, and a separate stream copies it to the device while
+//! kernels run. Then the stream of work moves it to its place, which takes a thousandth of the time.
 
 use super::fault::{Fault, cuda};
 use crate::cuda::calls::driver;
@@ -73,7 +73,7 @@ impl Staging {
         cuda("cuStreamCreate", unsafe { driver::cuStreamCreate(&mut copies, flags) })?;
         let buffers = std::iter::repeat_with(Buffer::empty).take(BUFFERS).collect();
         let mut out = Staging { copies, buffers, next: 0 };
-        // Whoever waits for a device tries again and again.
+        // Callers that wait for a device try again repeatedly, so failures must not leak.
         out.buffers.iter_mut().try_for_each(Buffer::start).inspect_err(|_| out.free())?;
         Ok(out)
     }
@@ -90,7 +90,7 @@ impl Staging {
 
     /// Frees buffers and events. To be called in the context, when no work runs any more.
     pub fn free(&mut self) {
-        // SAFETY: called once; errors at the end change nothing.
+        // SAFETY: called once; errors at the end have no effect.
         unsafe {
             let _ = driver::cuStreamSynchronize(self.copies);
             let _ = driver::cuStreamDestroy_v2(self.copies);

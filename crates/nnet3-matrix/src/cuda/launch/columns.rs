@@ -8,7 +8,7 @@ use crate::memory::IndexTable;
 use crate::view::{View, ViewMut};
 
 impl<E: Engine> GpuBackend<E> {
-    /// A kernel whose table gives each column of dst the number of a column of src.
+    /// Launches a kernel with a table that gives each column of dst the number of a column of src.
     fn by_cols(&self, kernel: &'static str, dst: ViewMut<'_>, src: View<'_>, cols: &IndexTable) {
         assert_eq!(dst.rows(), src.rows(), "rows of destination and source");
         assert_eq!(cols.len(), dst.cols(), "column numbers for {} columns", dst.cols());

@@ -1,4 +1,4 @@
-//! Decisions, whose kernels are in `numbers.cu`.
+//! Launches of decisions; their kernels are in `numbers.cu`.
 
 use super::GpuBackend;
 use crate::backend::{Constant, Decision, Decisions, SumRange};

@@ -175,7 +175,7 @@ impl<E: Engine> HiddenMarkovModels for GpuBackend<E> {
             [&tables.backward_order, &tables.out_starts, &tables.out_terms].map(Numbers::arg);
         self.each("hmm_backward", beta, &[Arg::Mat(beta), entries, scale, order, starts, terms]);
 
-        // Entries are not needed any more: their memory takes what is added up.
+        // The entries are no longer needed: their memory takes the products.
         let products = way.entries.row_range(0..hmm.states());
         self.copy(products, way.beta.as_view());
         self.scale_rows(products, way.initial);

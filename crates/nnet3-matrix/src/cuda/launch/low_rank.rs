@@ -26,7 +26,8 @@ impl<E: Engine> GpuBackend<E> {
         self.push(Launch::new(kernel, [1, 1], [threads, 1], args));
     }
 
-    /// Checks what all have in common: flags, and the state of an estimate of rank `n`, whose algebra fits the scratch memory.
+    /// Checks the common arguments: flags, and the state of an estimate of rank `n`. Its algebra must fit the scratch
+    /// memory.
     #[track_caller]
     fn flags_and_state(&self, flags: View<'_>, state: &mut Accumulator, n: usize) -> [Arg; 2] {
         assert_eq!((flags.rows(), flags.cols()), (1, FLAGS), "flags");

@@ -1,5 +1,5 @@
-//! Grids and arguments of the kernels, one file a family of `kernels/*.cu`. Nothing here depends on the device, only on
-//! shapes: so that results do not depend on it either, and the twin on the CPU runs what a GPU runs.
+//! Grids and arguments of the kernels, one file a family of `kernels/*.cu`. Grids depend only on shapes, not on the
+//! device. So results do not depend on the device either, and the twin on the CPU runs the same launches as a GPU.
 
 mod banded;
 mod broadcast;
@@ -72,8 +72,8 @@ fn elements(rows: u32, cols: u32) -> ([u32; 2], [u32; 2]) {
     (grid, [across, down])
 }
 
-/// As [`elements`] for `FILL` of `prelude.cu`, whose threads take some elements each if there are enough for all that a device
-/// can run at once.
+/// As [`elements`] for `FILL` of `prelude.cu`. Its threads take several elements each if the matrix has more than a
+/// device can run at once.
 fn groups(rows: u32, cols: u32) -> ([u32; 2], [u32; 2]) {
     let (mut grid, block) = elements(rows, cols);
     if rows as u64 * cols as u64 >= MANY {

@@ -18,7 +18,7 @@ const FEW_ROWS: usize = 64;
 /// Blocks that share a sum of a column.
 const MOST_PARTS: u32 = 128;
 
-/// How a sum over rows is shared among blocks.
+/// Division of a sum over rows among blocks.
 pub(super) struct Split {
     pub grid: [u32; 2],
     pub block: [u32; 2],
@@ -44,7 +44,7 @@ impl Split {
     }
 }
 
-/// What `column_partials` sums, as `column_sums.cu` numbers it.
+/// Terms that `column_partials` sums, numbered as in `column_sums.cu`.
 const VALUE: i32 = 0;
 const SQUARE: i32 = 1;
 const PRODUCT: i32 = 2;
@@ -81,8 +81,8 @@ impl<E: Engine> GpuBackend<E> {
         f64::from_le_bytes(bytes)
     }
 
-    /// Checks shapes: `line`, of sums along the other axis, has to be `shape`. Whether there is anything left to do; where
-    /// the sums have no terms, the line has become beta · line.
+    /// Checks shapes: `line`, of sums along the other axis, must be `shape`. Returns false if the sums have no terms;
+    /// the line then becomes beta · line.
     #[track_caller]
     fn has_terms(
         &self,
